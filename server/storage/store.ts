@@ -1,0 +1,159 @@
+/**
+ * Ordered bytes, nothing more: the waist between what Svc means and where it lies.
+ *
+ * One store is one directory with one key space (RocksDB's default column family;
+ * namespaces are key prefixes, `layout/`). Three implementations keep this contract:
+ * `rocksdb/native` (our binding; all figures are measured on it), `rocksdb/fallback` (the
+ * package's JavaScript API; correct, not fast) and `memory` (the crashable twin whose crash
+ * model is RocksDB's: a prefix of write batches survives, plus any ingest whose call was
+ * under way).
+ *
+ * Keys are compared as unsigned bytes. Rows cross packed in one buffer, never as one object
+ * each. All calls are synchronous and run on the caller's thread. Exactly one thread writes;
+ * any thread may read. No handle outlives its store: `close()` releases every view.
+ */
+
+/**
+ * Rows packed into one caller-owned buffer. Layout of a row, little endian:
+ * u32 keyLength, u32 valueLength (ABSENT = 0xffffffff: no such key, no value bytes),
+ * key bytes, value bytes. Rows follow each other without padding.
+ */
+export interface PackedRows {
+  /** The caller's buffer; valid until the caller reuses it. */
+  readonly buffer: Buffer;
+  /** Bytes used in `buffer`. */
+  byteLength: number;
+  rowCount: number;
+  /** True when the scan has ended: no row is left behind the last one. */
+  done: boolean;
+}
+
+export const ABSENT = 0xffffffff;
+
+export interface ScanRange {
+  /** First key, inclusive. */
+  readonly start: Uint8Array;
+  /** End key, exclusive; absent means the end of the key space. */
+  readonly end?: Uint8Array;
+}
+
+export interface ScanOptions {
+  /** Descending key order (`start` and `end` keep their meaning). */
+  readonly reverse?: boolean;
+  /** Value bytes are left out (valueLength 0). */
+  readonly keysOnly?: boolean;
+  /** At most this many rows in one `next`. Default: as many as fit. */
+  readonly rowsMax?: number;
+}
+
+/**
+ * Walks ranges one after another in the order given (several prefixes in one call).
+ * Not valid after its view is released or its store closed. `close()` is idempotent.
+ */
+export interface Scanner {
+  /**
+   * Fills `into` from its beginning with whole rows, sets its counters and returns it.
+   * A single row larger than the buffer throws RowTooLarge with the size needed; call
+   * again with a larger buffer.
+   */
+  next(into: PackedRows): PackedRows;
+  /** Index of the range that the next row comes from; `ranges.length` when done. */
+  readonly rangeIndex: number;
+  close(): void;
+}
+
+export class RowTooLarge extends Error {
+  readonly bytesNeeded: number;
+  constructor(bytesNeeded: number) {
+    super(`a row needs ${bytesNeeded} bytes`);
+    this.bytesNeeded = bytesNeeded;
+  }
+}
+
+export interface Reader {
+  /** The value, in a fresh buffer of its own; undefined when absent. */
+  get(key: Uint8Array): Buffer | undefined;
+  /**
+   * Point lookups in one call, answered in the order of the keys (duplicates allowed): a row
+   * a key with an empty key part and the value or ABSENT. Returns how many keys were
+   * answered: fewer than given when the buffer is full (call again with the rest; a single
+   * value that does not fit throws RowTooLarge).
+   * `keys` is packed: u32 length, bytes, ... for `keyCount` keys from `from` on.
+   */
+  getMany(keys: Buffer, keyCount: number, into: PackedRows): number;
+  scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner;
+}
+
+/** One point in time. Release it soon: it holds back the reclaiming of old versions. */
+export interface View extends Reader {
+  /** Pass to `attachView` on another thread of the same process (native only; 0n elsewhere). */
+  readonly handle: bigint;
+  release(): void;
+}
+
+/** What one atomic write holds. Later operations win over earlier ones on the same key. */
+export interface Batch {
+  put(key: Uint8Array, value: Uint8Array): void;
+  delete(key: Uint8Array): void;
+  /** Removes every key in [start, end). */
+  deleteRange(start: Uint8Array, end: Uint8Array): void;
+  readonly operationCount: number;
+  readonly byteLength: number;
+  clear(): void;
+}
+
+export interface WriteOptions {
+  /** True: returns only when this and every earlier write survive a power loss. */
+  readonly sync?: boolean;
+}
+
+export interface StoreProperties {
+  readonly engine: 'native' | 'fallback' | 'memory';
+  readonly estimatedKeys: number;
+  readonly memtableBytes: number;
+  readonly sstBytes: number;
+  readonly blockCacheBytes: number;
+}
+
+export interface Store extends Reader {
+  /** Pass to `attachStore` on another thread of the same process; undefined for memory. */
+  readonly shareable: ShareableStore | undefined;
+  batch(): Batch;
+  /** Atomic. Blocks the calling thread: only the apply thread calls it. */
+  write(batch: Batch, options?: WriteOptions): void;
+  view(): View;
+  /** Uses a view of another thread; releasing it stays that thread's duty. */
+  attachView(handle: bigint): View;
+  /**
+   * Adds sorted rows from a file that `sortedFileWriter` made; atomic, durable on return,
+   * even ahead of earlier unsynced writes. The file may be moved into the store.
+   */
+  ingest(path: string): void;
+  /** Builds a sorted file for `ingest`: strictly ascending keys, then `finish()`. */
+  sortedFileWriter(path: string): SortedFileWriter;
+  /** A consistent, durable copy in a new directory, by hard links where possible. */
+  checkpoint(directory: string): void;
+  /** Returns when every write so far survives a power loss (flushes the memtable). */
+  makeDurable(): void;
+  compact(): void;
+  properties(): StoreProperties;
+  close(): void;
+}
+
+export interface SortedFileWriter {
+  put(key: Uint8Array, value: Uint8Array): void;
+  /** Returns the file's bytes; a writer without rows makes no file and returns 0. */
+  finish(): number;
+  abandon(): void;
+}
+
+/** What another thread of this process needs to use the same open store. */
+export type ShareableStore =
+  | {readonly engine: 'native'; readonly pointer: bigint; readonly path: string}
+  | {readonly engine: 'fallback'; readonly handle: unknown; readonly path: string};
+
+export interface StoreOptions {
+  /** Refuse an absent store instead of creating it. */
+  readonly mustExist?: boolean;
+  readonly memtableBytes?: number;
+}
