@@ -1,0 +1,403 @@
+/**
+ * The refusals: one row per reason to decline a request that a client can tell apart and act on.
+ *
+ * Four kinds of failure are never mixed. A bug is an AssertionFailure (assert.ts) and stops the
+ * process. Damage found in stored bytes is a Corruption and fences the replica. A request we
+ * decline is a Refusal with a code of the table below. An expected alternative that the caller
+ * must branch on (committed, conflict, unknown) is a return value, not an error.
+ *
+ * Invariant B1: codes are never renamed and never reused; each protocol maps every code to its
+ * own status in a map that the compiler keeps complete (`Record<RefusalCode, ...>`).
+ */
+
+/**
+ * Whether the same request may be sent again: `never` (it would be refused again), `retryable`
+ * (nothing happened, try again), `only-if-idempotent` (it may or may not have happened).
+ */
+export type Retry = 'never' | 'retryable' | 'only-if-idempotent';
+
+interface RefusalRow {
+  readonly retry: Retry;
+  /** The exception class that clients of the documented protocols look for. */
+  readonly exception: string;
+  readonly says: string;
+}
+
+/** What a caller may rely on about every refusal, by code. */
+export const refusals = {
+  // The statement.
+  'sql.syntax': {
+    retry: 'never',
+    exception: 'CommandSQLParsingException',
+    says: 'the SQL text cannot be parsed',
+  },
+  'query.semantic': {
+    retry: 'never',
+    exception: 'CommandSemanticException',
+    says: 'the statement is well formed but means nothing',
+  },
+  'query.unknown-language': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'no such query language',
+  },
+  'query.unknown-name': {
+    retry: 'never',
+    exception: 'CommandSemanticException',
+    says: 'the statement names something that does not exist',
+  },
+  'query.unknown-function': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'no such function or method',
+  },
+  'query.parameter': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'a parameter of the statement is missing or unusable',
+  },
+  'query.execution': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'the statement cannot be carried out on this data',
+  },
+  'query.not-idempotent': {
+    retry: 'never',
+    exception: 'QueryNotIdempotentException',
+    says: 'a statement that writes came over a route that only reads',
+  },
+  'query.timeout': {
+    retry: 'never',
+    exception: 'TimeoutException',
+    says: 'the statement ran longer than allowed',
+  },
+  'query.terminated': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'the statement was terminated by an administrator or by its client',
+  },
+  'query.memory': {
+    retry: 'never',
+    exception: 'QueryHeapBudgetExceededException',
+    says: 'the statement needs more memory than one statement may hold',
+  },
+  'query.result-too-large': {
+    retry: 'never',
+    exception: 'ResultSetTooLargeException',
+    says: 'the result has more rows than one answer may carry',
+  },
+  arithmetic: {
+    retry: 'never',
+    exception: 'ArithmeticErrorException',
+    says: 'an arithmetic operation has no result',
+  },
+  argument: {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'an argument of the request is missing or unusable',
+  },
+  'not-available': {
+    retry: 'never',
+    exception: 'UnsupportedOperationException',
+    says: 'a documented feature that this server does not offer yet',
+  },
+
+  // The schema and the values it guards.
+  'schema.unknown-type': {
+    retry: 'never',
+    exception: 'SchemaException',
+    says: 'no such type',
+  },
+  'schema.unknown-property': {
+    retry: 'never',
+    exception: 'SchemaException',
+    says: 'no such property',
+  },
+  'schema.unknown-index': {
+    retry: 'never',
+    exception: 'SchemaException',
+    says: 'no such index',
+  },
+  'schema.unknown-bucket': {
+    retry: 'never',
+    exception: 'SchemaException',
+    says: 'no such bucket',
+  },
+  'schema.exists': {
+    retry: 'never',
+    exception: 'AlreadyExistsException',
+    says: 'a type, bucket, property or index of that name exists',
+  },
+  'schema.conflict': {
+    retry: 'never',
+    exception: 'SchemaException',
+    says: 'the change contradicts the schema or the stored records',
+  },
+  'value.validation': {
+    retry: 'never',
+    exception: 'ValidationException',
+    says: 'a value breaks a rule that its property declares',
+  },
+  'value.type': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'a value does not fit the type its property declares',
+  },
+
+  // Commits and transactions.
+  'commit.conflict': {
+    retry: 'retryable',
+    exception: 'ConcurrentModificationException',
+    says: 'another commit changed what this one read or wrote',
+  },
+  'commit.duplicate-key': {
+    retry: 'never',
+    exception: 'DuplicatedKeyException',
+    says: 'a unique index holds that key already',
+  },
+  'commit.unknown': {
+    retry: 'only-if-idempotent',
+    exception: 'CommitOutcomeUnknownException',
+    says: 'the commit may or may not have happened',
+  },
+  'commit.queue-full': {
+    retry: 'retryable',
+    exception: 'ReplicationQueueFullException',
+    says: 'too many commits wait for the log',
+  },
+  'transaction.gone': {
+    retry: 'never',
+    exception: 'HttpSessionException',
+    says: 'no such transaction, or it has ended',
+  },
+  'transaction.expired': {
+    retry: 'never',
+    exception: 'HttpSessionException',
+    says: 'the transaction was idle or open for longer than allowed and was rolled back',
+  },
+  'transaction.failed': {
+    retry: 'never',
+    exception: 'HttpSessionException',
+    says: 'a statement failed, so the transaction was rolled back and runs nothing more',
+  },
+  'transaction.too-large': {
+    retry: 'never',
+    exception: 'TransactionException',
+    says: 'the transaction writes more than one transaction may',
+  },
+  'transaction.already-started': {
+    retry: 'never',
+    exception: 'TransactionException',
+    says: 'the session has an open transaction',
+  },
+  'request.reused': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the request id was used before for another request',
+  },
+  'record.not-found': {
+    retry: 'never',
+    exception: 'RecordNotFoundException',
+    says: 'no such record',
+  },
+
+  // Databases, users, access.
+  'database.not-found': {
+    retry: 'never',
+    exception: 'DatabaseNotAvailableException',
+    says: 'no such database, or it is closed',
+  },
+  'database.missing': {
+    retry: 'never',
+    exception: 'DatabaseNotFoundException',
+    says: 'an administrative command names a database that does not exist',
+  },
+  'database.exists': {
+    retry: 'never',
+    exception: 'DatabaseAlreadyExistsException',
+    says: 'a database of that name exists',
+  },
+  'database.name': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the name cannot be that of a database',
+  },
+  'database.fenced': {
+    retry: 'never',
+    exception: 'DatabaseNotAvailableException',
+    says: 'damage was found, so the database answers nothing until it is repaired',
+  },
+  'security.unauthenticated': {
+    retry: 'never',
+    exception: 'ServerSecurityException',
+    says: 'the credentials are missing or wrong',
+  },
+  'security.denied': {
+    retry: 'never',
+    exception: 'SecurityException',
+    says: 'the user may not do this',
+  },
+  'security.locked': {
+    retry: 'retryable',
+    exception: 'ServerSecurityException',
+    says: 'too many wrong passwords, so the user must wait',
+  },
+  'user.exists': {
+    retry: 'never',
+    exception: 'UserAlreadyExistsException',
+    says: 'a user of that name exists',
+  },
+  'user.missing': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'no such user',
+  },
+
+  // Limits.
+  'admission.full': {
+    retry: 'retryable',
+    exception: 'QueryAdmissionException',
+    says: 'too many statements run and wait',
+  },
+  'limit.body': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the body of the request is larger than allowed',
+  },
+  'limit.statement': {
+    retry: 'never',
+    exception: 'CommandSQLParsingException',
+    says: 'the statement is longer than allowed',
+  },
+  'limit.record': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'a record is larger than allowed',
+  },
+  'limit.entry': {
+    retry: 'never',
+    exception: 'ReplicatedEntryTooLargeException',
+    says: 'a commit does not fit into one entry of the log',
+  },
+  'limit.depth': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the value or statement is nested deeper than allowed',
+  },
+  'json.invalid': {
+    retry: 'never',
+    exception: 'JSONException',
+    says: 'the JSON cannot be read',
+  },
+  'request.invalid': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the request breaks its protocol: route, method, header or field',
+  },
+  'batch.record': {
+    retry: 'never',
+    exception: 'MalformedBatchRecordException',
+    says: 'a line of a batch cannot be read',
+  },
+  'batch.truncated': {
+    retry: 'never',
+    exception: 'MalformedBatchRecordException',
+    says: 'the batch ended in the middle',
+  },
+
+  // The server itself.
+  'setting.unknown': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'no such setting',
+  },
+  'setting.value': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the value of a setting has the wrong type or is out of range',
+  },
+  'start.refused': {
+    retry: 'never',
+    exception: 'ConfigurationException',
+    says: 'the server cannot start this way',
+  },
+  'server.stopping': {
+    retry: 'retryable',
+    exception: 'NeedRetryException',
+    says: 'the server is starting or stopping',
+  },
+  'storage.full': {
+    retry: 'retryable',
+    exception: 'NeedRetryException',
+    says: 'the disk has no room for another commit',
+  },
+} as const satisfies Record<string, RefusalRow>;
+
+/** The name of one row of the table. */
+export type RefusalCode = keyof typeof refusals;
+
+/** Where in a text a refusal points: line and column from 1, in UTF-16 code units. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Machine data of one refusal; protocols pass them on by name. */
+export type RefusalDetail = Readonly<Record<string, string | number>>;
+
+export interface RefusalOptions {
+  readonly detail?: RefusalDetail;
+  readonly place?: Place | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * A request that we decline.
+ *
+ * @param code - Row of the table above.
+ * @param message - One sentence for a person: what, where, and what to do.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly detail: RefusalDetail;
+  readonly place: Place | undefined;
+
+  constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
+    super(message, options.cause === undefined ? undefined : {cause: options.cause});
+    this.code = code;
+    this.detail = options.detail ?? {};
+    this.place = options.place;
+  }
+
+  /** Whether the same request may be sent again. */
+  get retry(): Retry {
+    return refusals[this.code].retry;
+  }
+
+  /** The exception class that clients of the documented protocols look for. */
+  get exception(): string {
+    return refusals[this.code].exception;
+  }
+}
+
+/** Whether `code` is a row of the table; for values read from the wire. */
+export function isRefusalCode(code: string): code is RefusalCode {
+  return Object.hasOwn(refusals, code);
+}
+
+/**
+ * Stored bytes that are not what was written: a wrong checksum, an impossible length.
+ *
+ * Raised where it is detected and never turned into a Refusal on the way; the replica fences
+ * itself. `detail` says where the bytes lie.
+ */
+export class Corruption extends Error {
+  override readonly name = 'Corruption';
+  readonly detail: RefusalDetail;
+
+  constructor(message: string, detail: RefusalDetail = {}) {
+    super(message);
+    this.detail = detail;
+  }
+}
