@@ -1,0 +1,393 @@
+/**
+ * The HTTP client of Svc: what the command line, the examples and the outside tests speak with.
+ *
+ * A `Client` is one endpoint and one user; it keeps connections open until `close()`. A `Session`
+ * is a transaction: the same calls with the session's header. Refusals of the server are
+ * `ServerError`s; a lost answer is `UnknownOutcome`, an absent server `NotConnected`.
+ * Invariant: no write is ever sent twice by this file; that decision belongs to the caller, who
+ * can make it harmless with a `requestId`.
+ */
+import {
+  type Answer,
+  type Endpoint,
+  endpoint,
+  exchange,
+  exchangeStream,
+  linesOf,
+  type Outgoing,
+  readAll,
+  type StreamedAnswer,
+} from './exchange.ts';
+import {parseJson, printJson} from './json-text.ts';
+import {errorBodyFrom, errorBodyOf, ServerError, UnknownOutcome} from './server-error.ts';
+
+/** How a client proves who it is. */
+export type Credentials =
+  | {readonly kind: 'basic'; readonly user: string; readonly password: string}
+  | {readonly kind: 'bearer'; readonly token: string}
+  | {readonly kind: 'none'};
+
+/** Where and as whom. */
+export interface ClientOptions {
+  readonly url: string;
+  readonly credentials: Credentials;
+  /** Connections kept at most; further requests wait. Default 64. */
+  readonly connectionsMax?: number;
+  /** Silence on a connection after which a request counts as lost. Default 10 minutes. */
+  readonly timeoutMillis?: number;
+  /** The header that carries a transaction. Default `svc-session-id`. */
+  readonly sessionHeader?: string;
+}
+
+/** One row of a result, as JSON gives it; 64-bit integers beyond 2^53 are `bigint`. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Parameters by name, or by position. */
+export type Parameters = Readonly<Record<string, unknown>> | readonly unknown[];
+
+/** What a statement may be sent with. */
+export interface StatementOptions {
+  readonly language?: string;
+  readonly params?: Parameters;
+  readonly limit?: number;
+  readonly serializer?: string;
+  /** Sent as `X-Request-Id`: on a write it makes a repetition harmless for 60 s. */
+  readonly requestId?: string;
+}
+
+/** The answer to a statement. */
+export interface Result {
+  readonly result: readonly Row[];
+  readonly limit: number | undefined;
+  readonly returned: number | undefined;
+  readonly truncated: boolean;
+  /** Every field of the answer: `stats`, `explain`, and what a serializer adds. */
+  readonly fields: Row;
+}
+
+/** What the server counted while it loaded a stream. */
+export interface BatchCounts {
+  readonly verticesCreated: number;
+  readonly edgesCreated: number;
+  readonly linesRead: number;
+  readonly linesSkipped: number;
+  readonly bytesRead: number;
+  readonly fields: Row;
+}
+
+/** How a stream is loaded. */
+export interface BatchOptions {
+  readonly contentType?: 'application/x-ndjson' | 'text/csv';
+  /** Parameters of the route: `wal`, `commitEvery`, `lightEdges`, ... */
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
+  /** Called with the counts of every progress line; asking for it makes the answer a stream. */
+  readonly onProgress?: (counts: BatchCounts) => void;
+}
+
+/** Calls that a client and a session share. */
+abstract class Caller {
+  /** One read-only statement. */
+  query(database: string, statement: string, options: StatementOptions = {}): Promise<Result> {
+    return this.statement('query', database, statement, options);
+  }
+
+  /** One statement that may write; outside a session it is committed when this resolves. */
+  command(database: string, statement: string, options: StatementOptions = {}): Promise<Result> {
+    return this.statement('command', database, statement, options);
+  }
+
+  private async statement(
+    route: 'query' | 'command',
+    database: string,
+    statement: string,
+    options: StatementOptions,
+  ): Promise<Result> {
+    const {language = 'sql', params, limit, serializer, requestId} = options;
+    const body = printJson({language, command: statement, params, limit, serializer});
+    const headers = requestId === undefined ? {} : {'X-Request-Id': requestId};
+    const path = `/api/v1/${route}/${encodeURIComponent(database)}`;
+    return resultOf(await this.post(path, body, {again: route === 'query', headers}));
+  }
+
+  protected abstract post(
+    path: string,
+    body: string,
+    options: {again: boolean; headers?: Readonly<Record<string, string>>},
+  ): Promise<Answer>;
+}
+
+/** One user at one server. */
+export class Client extends Caller {
+  readonly #endpoint: Endpoint;
+  readonly #authorization: Readonly<Record<string, string>>;
+  readonly #sessionHeader: string;
+
+  constructor(options: ClientOptions) {
+    super();
+    this.#endpoint = endpoint(options.url, {
+      connectionsMax: options.connectionsMax ?? 64,
+      timeoutMillis: options.timeoutMillis ?? 600_000,
+    });
+    this.#authorization = authorizationOf(options.credentials);
+    this.#sessionHeader = options.sessionHeader ?? 'svc-session-id';
+  }
+
+  get url(): string {
+    return this.#endpoint.url.origin;
+  }
+
+  /** Ends the kept connections. Calls under way fail. */
+  close(): void {
+    this.#endpoint.agent.destroy();
+  }
+
+  /** True when the server says that it serves. An absent server is `false` too. */
+  async ready(): Promise<boolean> {
+    try {
+      return (await this.send({method: 'GET', path: '/api/v1/ready', again: true})).status === 204;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Opens a transaction. */
+  async begin(
+    database: string,
+    isolationLevel?: 'READ_COMMITTED' | 'REPEATABLE_READ',
+  ): Promise<Session> {
+    const body = isolationLevel === undefined ? '' : printJson({isolationLevel});
+    const path = `/api/v1/begin/${encodeURIComponent(database)}`;
+    const answer = accepted(await this.send({method: 'POST', path, body, again: false}));
+    const id = answer.headers[this.#sessionHeader.toLowerCase()];
+    if (typeof id !== 'string') throw new Error('the server opened no session: header missing');
+    return new Session(this, database, {name: this.#sessionHeader, value: id});
+  }
+
+  /** Loads a stream of NDJSON or CSV and answers the server's counts. */
+  async batch(
+    database: string,
+    body: string | Uint8Array | AsyncIterable<Uint8Array | string>,
+    options: BatchOptions = {},
+  ): Promise<BatchCounts> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(options.query ?? {})) {
+      search.set(name, String(value));
+    }
+    const suffix = search.size === 0 ? '' : `?${search.toString()}`;
+    const headers: Record<string, string> = {
+      'Content-Type': options.contentType ?? 'application/x-ndjson',
+    };
+    if (options.onProgress !== undefined) headers['Accept'] = 'application/x-ndjson';
+    const answer = await this.sendStream({
+      method: 'POST',
+      path: `/api/v1/batch/${encodeURIComponent(database)}${suffix}`,
+      headers,
+      body,
+      again: false,
+    });
+    const type = answer.headers['content-type'] ?? '';
+    if (answer.status === 200 && type.startsWith('application/x-ndjson')) {
+      return readProgress(answer, options.onProgress);
+    }
+    const text = await readAll(answer.body);
+    return countsOf(fieldsOf(accepted({status: answer.status, headers: answer.headers, text})));
+  }
+
+  /** Runs a read-only statement and yields its rows as they arrive. */
+  async *queryStream(
+    database: string,
+    statement: string,
+    options: StatementOptions = {},
+  ): AsyncGenerator<Row> {
+    const {language = 'sql', params, limit} = options;
+    const answer = await this.sendStream({
+      method: 'POST',
+      path: `/api/v1/query/${encodeURIComponent(database)}`,
+      headers: {'Content-Type': 'application/json', Accept: 'application/x-ndjson'},
+      body: printJson({language, command: statement, params, limit}),
+      again: true,
+    });
+    if (answer.status !== 200) {
+      accepted({...answer, text: await readAll(answer.body)});
+    }
+    let ended = false;
+    for await (const line of linesOf(answer.body)) {
+      const message = parseJson(line) as Row;
+      if (message['record'] !== undefined) yield message['record'] as Row;
+      else if (message['error'] !== undefined) throw streamedError(message['error'] as Row);
+      else ended = true;
+    }
+    if (!ended) throw new UnknownOutcome('the answer broke off before its last line');
+  }
+
+  /** Sends a server command (`create database x`, `list databases`, ...). */
+  async serverCommand(command: string): Promise<Row> {
+    const body = printJson({command});
+    return fieldsOf(await this.post('/api/v1/server', body, {again: false}));
+  }
+
+  /** What the server says of itself. `basic` is cheap, `default` adds metrics and settings. */
+  async serverInfo(mode: 'basic' | 'default' = 'basic'): Promise<Row> {
+    const path = `/api/v1/server?mode=${mode}`;
+    return fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
+  }
+
+  /** The databases this user may see, in the server's order. */
+  async databases(): Promise<readonly string[]> {
+    const path = '/api/v1/databases';
+    const fields = fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
+    return (fields['result'] as string[] | undefined) ?? [];
+  }
+
+  /** Creates a database; refused when it exists. */
+  async createDatabase(name: string): Promise<void> {
+    await this.serverCommand(`create database ${name}`);
+  }
+
+  /** Drops a database; refused when there is none. */
+  async dropDatabase(name: string): Promise<void> {
+    await this.serverCommand(`drop database ${name}`);
+  }
+
+  /** Any other route, for callers who know it. Does not throw on a refusal. */
+  send(outgoing: Omit<Outgoing, 'headers'> & {headers?: Outgoing['headers']}): Promise<Answer> {
+    return exchange(this.#endpoint, this.#withAuthorization(outgoing));
+  }
+
+  private sendStream(outgoing: Outgoing): Promise<StreamedAnswer> {
+    return exchangeStream(this.#endpoint, this.#withAuthorization(outgoing));
+  }
+
+  #withAuthorization(outgoing: Omit<Outgoing, 'headers'> & {headers?: Outgoing['headers']}) {
+    return {...outgoing, headers: {...this.#authorization, ...outgoing.headers}};
+  }
+
+  protected async post(
+    path: string,
+    body: string,
+    options: {again: boolean; headers?: Readonly<Record<string, string>>},
+  ): Promise<Answer> {
+    const headers = {'Content-Type': 'application/json', ...options.headers};
+    return accepted(await this.send({method: 'POST', path, headers, body, again: options.again}));
+  }
+}
+
+/** A transaction on one database. Ends with `commit` or `rollback`; the server ends idle ones. */
+export class Session extends Caller {
+  readonly #client: Client;
+  readonly #database: string;
+  readonly #header: {readonly name: string; readonly value: string};
+
+  constructor(
+    client: Client,
+    database: string,
+    header: {readonly name: string; readonly value: string},
+  ) {
+    super();
+    this.#client = client;
+    this.#database = database;
+    this.#header = header;
+  }
+
+  get id(): string {
+    return this.#header.value;
+  }
+
+  /** Makes the writes durable and ends the session. */
+  async commit(): Promise<void> {
+    await this.post(`/api/v1/commit/${encodeURIComponent(this.#database)}`, '', {again: false});
+  }
+
+  /** Forgets the writes and ends the session. */
+  async rollback(): Promise<void> {
+    await this.post(`/api/v1/rollback/${encodeURIComponent(this.#database)}`, '', {again: false});
+  }
+
+  protected async post(
+    path: string,
+    body: string,
+    options: {again: boolean; headers?: Readonly<Record<string, string>>},
+  ): Promise<Answer> {
+    const headers = {
+      'Content-Type': 'application/json',
+      [this.#header.name]: this.#header.value,
+      ...options.headers,
+    };
+    return accepted(await this.#client.send({method: 'POST', path, headers, body, again: false}));
+  }
+}
+
+function authorizationOf(credentials: Credentials): Record<string, string> {
+  switch (credentials.kind) {
+    case 'none':
+      return {};
+    case 'bearer':
+      return {Authorization: `Bearer ${credentials.token}`};
+    case 'basic': {
+      const pair = Buffer.from(`${credentials.user}:${credentials.password}`, 'utf8');
+      return {Authorization: `Basic ${pair.toString('base64')}`};
+    }
+  }
+}
+
+function accepted(answer: Answer): Answer {
+  if (answer.status >= 200 && answer.status < 300) return answer;
+  throw new ServerError(answer.status, errorBodyOf(answer.text));
+}
+
+function fieldsOf(answer: Answer): Row {
+  return answer.text === '' ? {} : (parseJson(answer.text) as Row);
+}
+
+function resultOf(answer: Answer): Result {
+  const fields = fieldsOf(answer);
+  const result = fields['result'];
+  const number = (name: string): number | undefined => {
+    const value = fields[name];
+    return typeof value === 'number' ? value : undefined;
+  };
+  return {
+    result: Array.isArray(result) ? (result as Row[]) : [],
+    limit: number('limit'),
+    returned: number('returned'),
+    truncated: fields['truncated'] === true,
+    fields,
+  };
+}
+
+function countsOf(fields: Row): BatchCounts {
+  const count = (name: string): number => {
+    const value = fields[name];
+    return typeof value === 'number' ? value : 0;
+  };
+  return {
+    verticesCreated: count('verticesCreated'),
+    edgesCreated: count('edgesCreated'),
+    linesRead: count('linesRead'),
+    linesSkipped: count('linesSkipped'),
+    bytesRead: count('bytesRead'),
+    fields,
+  };
+}
+
+async function readProgress(
+  answer: StreamedAnswer,
+  onProgress: ((counts: BatchCounts) => void) | undefined,
+): Promise<BatchCounts> {
+  let summary: BatchCounts | undefined;
+  for await (const line of linesOf(answer.body)) {
+    const message = parseJson(line) as Row;
+    if (message['progress'] !== undefined) onProgress?.(countsOf(message['progress'] as Row));
+    else if (message['summary'] !== undefined) summary = countsOf(message['summary'] as Row);
+    else if (message['error'] !== undefined) throw streamedError(message['error'] as Row);
+  }
+  if (summary === undefined) {
+    throw new UnknownOutcome('the load broke off: the server ended its answer without a summary');
+  }
+  return summary;
+}
+
+function streamedError(fields: Row): ServerError {
+  const status = fields['status'];
+  return new ServerError(typeof status === 'number' ? status : 500, errorBodyFrom(fields));
+}
