@@ -1,0 +1,561 @@
+/**
+ * The one table of settings: every knob a person may turn, with its type, unit, default and scope.
+ *
+ * Names are those of the documented surface and never change. `svc settings`, the server's route,
+ * the MCP tool, the manual page and the operator's list are all made from this table. Values are
+ * read in `node/` only, and resolved by setting-values.ts; everybody else asks
+ * `settings.get('svc.txRetries')`, typed by the row.
+ *
+ * Invariant B2: a setting exists here or nowhere, and its default passes its own check.
+ */
+
+/** What every row says, whatever its type. */
+interface Common {
+  /** One or two sentences for a person who must decide on a value. */
+  readonly description: string;
+  /** A `database` setting may differ by database; its value for the server is the default. */
+  readonly scope: 'server' | 'database';
+  /** Whether a change takes effect without a restart. */
+  readonly dynamic: boolean;
+  /** Never shown, logged or returned. */
+  readonly secret?: true;
+}
+
+/** One row, by type. */
+export type SettingRow = Common &
+  (
+    | {readonly type: 'boolean'; readonly default: boolean}
+    | {readonly type: 'string' | 'path'; readonly default: string}
+    | {readonly type: 'enum'; readonly default: string; readonly values: readonly string[]}
+    | {
+        readonly type: 'integer';
+        readonly default: number;
+        readonly min: number;
+        readonly max: number;
+      }
+    /** Bytes; people may write 64MB (binary multiples). -1 means without a limit where allowed. */
+    | {readonly type: 'size'; readonly default: number; readonly min: number; readonly max: number}
+    /** Held in milliseconds; a bare number counts in `unit`; 500ms, 30s, 5m, 1h are read too. */
+    | {
+        readonly type: 'duration';
+        readonly unit: 'milliseconds' | 'seconds';
+        readonly default: number;
+        readonly min: number;
+        readonly max: number;
+      }
+    /** One port, or the first free one of `from-to`. */
+    | {readonly type: 'ports'; readonly default: Ports}
+  );
+
+/** An inclusive range of TCP ports; 0 lets the system choose. */
+export interface Ports {
+  readonly from: number;
+  readonly to: number;
+}
+
+const KB = 1024;
+const MB = 1024 * KB;
+const GB = 1024 * MB;
+const TB = 1024 * GB;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export const settingRows = {
+  // Who the server is and where its files lie.
+  'svc.server.name': {
+    type: 'string',
+    default: 'svc_0',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Name of this server: unique in its cluster and part of the name of its log folder.',
+  },
+  'svc.server.mode': {
+    type: 'enum',
+    values: ['development', 'test', 'production'],
+    default: 'development',
+    scope: 'server',
+    dynamic: false,
+    description: 'In production, errors leave out their details and the web tool is off.',
+  },
+  'svc.server.rootPath': {
+    type: 'path',
+    default: '.',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder that holds everything the server writes; nothing is written outside it.',
+  },
+  'svc.server.databaseDirectory': {
+    type: 'path',
+    default: '${svc.server.rootPath}/databases',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder of the databases, one subfolder each.',
+  },
+  'svc.server.configDirectory': {
+    type: 'path',
+    default: '${svc.server.rootPath}/config',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder of the configuration file and of users, groups and tokens.',
+  },
+  'svc.server.backupDirectory': {
+    type: 'path',
+    default: '${svc.server.rootPath}/backups',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder of the backups.',
+  },
+  'svc.server.logsDirectory': {
+    type: 'path',
+    default: '${svc.server.rootPath}/log',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder of the log files.',
+  },
+  'svc.server.rootPassword': {
+    type: 'string',
+    default: '',
+    secret: true,
+    scope: 'server',
+    dynamic: false,
+    description: 'Password that the user root gets at the first start.',
+  },
+  'svc.server.rootPasswordPath': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'File with the password of root at the first start; white space around it is cut.',
+  },
+  'svc.server.defaultDatabases': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Databases to create at start where missing: name[user:password,...] parts joined by ;.',
+  },
+  'svc.server.sampleDatabase': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'Name of a database to create with sample data where missing; empty for none.',
+  },
+  'svc.server.shutdownTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: 0,
+    max: HOUR,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long a stop waits for running requests before it ends them.',
+  },
+  'svc.log.level': {
+    type: 'enum',
+    values: ['error', 'warn', 'info', 'debug'],
+    default: 'info',
+    scope: 'server',
+    dynamic: true,
+    description: 'Least severe level of the lines that are logged.',
+  },
+  'svc.server.logFormat': {
+    type: 'enum',
+    values: ['text', 'json'],
+    default: 'text',
+    scope: 'server',
+    dynamic: false,
+    description: 'Format of the log: lines for people, or one JSON object a line.',
+  },
+
+  // HTTP.
+  'svc.server.httpIncomingHost': {
+    type: 'string',
+    default: '0.0.0.0',
+    scope: 'server',
+    dynamic: false,
+    description: 'Address the HTTP server listens on.',
+  },
+  'svc.server.httpIncomingPort': {
+    type: 'ports',
+    default: {from: 2480, to: 2480},
+    scope: 'server',
+    dynamic: false,
+    description: 'Port of the HTTP server, or a range from-to whose first free port is taken.',
+  },
+  'svc.server.httpBodyContentMaxSize': {
+    type: 'size',
+    default: 100 * MB,
+    min: -1,
+    max: 16 * GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Largest body of a request as it arrives; streamed batches are not counted.',
+  },
+  'svc.server.httpSessionExpireTimeout': {
+    type: 'duration',
+    unit: 'seconds',
+    default: 30 * SECOND,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a transaction over HTTP may stay idle before it is rolled back.',
+  },
+  'svc.server.httpAuthSessionExpireTimeout': {
+    type: 'duration',
+    unit: 'seconds',
+    default: 30 * MINUTE,
+    min: SECOND,
+    max: 30 * DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a login may stay unused before its token ends.',
+  },
+  'svc.server.httpAuthSessionAbsoluteTimeout': {
+    type: 'duration',
+    unit: 'seconds',
+    default: 0,
+    min: 0,
+    max: 365 * DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a login lasts at most, used or not; 0 for no such end.',
+  },
+  'svc.server.httpAuthSessionMax': {
+    type: 'integer',
+    default: 10_000,
+    min: 1,
+    max: 10_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most logins that are open at once.',
+  },
+  'svc.server.httpQueryDefaultLimit': {
+    type: 'integer',
+    default: 20_000,
+    min: -1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Rows of an answer when a request states no limit; -1 for no limit.',
+  },
+  'svc.server.httpQueryMaxResultRows': {
+    type: 'integer',
+    default: 1_000_000,
+    min: -1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Rows that one unstreamed answer may carry at most; -1 for no ceiling.',
+  },
+  'svc.server.httpStreamingKeepAliveInterval': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * SECOND,
+    min: 0,
+    max: HOUR,
+    scope: 'server',
+    dynamic: true,
+    description: 'Silence after which a streamed answer sends an empty line; 0 sends none.',
+  },
+  'svc.server.httpStreamingReadTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 10 * MINUTE,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a streamed request body may pause before it counts as broken off.',
+  },
+  'svc.ha.idempotencyCacheTtlMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long the answer to a request id is kept for a repeated request.',
+  },
+  'svc.ha.idempotencyCacheMaxEntries': {
+    type: 'integer',
+    default: 10_000,
+    min: 1,
+    max: 10_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most answers that are kept for repeated requests.',
+  },
+  'svc.batch.idMapMax': {
+    type: 'integer',
+    default: 20_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Most temporary ids one batch may define before it is refused.',
+  },
+  'svc.batch.idMapMemoryMax': {
+    type: 'size',
+    default: 64 * MB,
+    min: MB,
+    max: 64 * GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Memory for the temporary ids of one batch; beyond it they are kept on disk.',
+  },
+
+  // Security.
+  'svc.server.saltIterations': {
+    type: 'integer',
+    default: 65_536,
+    min: 1_000,
+    max: 10_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Rounds of PBKDF2 for passwords that are set from now on.',
+  },
+  'svc.security.hashConcurrencyMax': {
+    type: 'integer',
+    default: 1,
+    min: 1,
+    max: 64,
+    scope: 'server',
+    dynamic: false,
+    description: 'Passwords that are hashed at the same time; the others wait.',
+  },
+
+  // Commits and transactions.
+  'svc.txWalFlush': {
+    type: 'integer',
+    default: 2,
+    min: 0,
+    max: 2,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'What an acknowledged commit survives: 2 power loss, 1 and 0 the death of the process only.',
+  },
+  'svc.txRetries': {
+    type: 'integer',
+    default: 3,
+    min: 0,
+    max: 1_000,
+    scope: 'database',
+    dynamic: true,
+    description: 'How often a single statement is run again after a conflict.',
+  },
+  'svc.txTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 10 * MINUTE,
+    min: 0,
+    max: 7 * DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a transaction may stay open at most, busy or not; 0 for no such end.',
+  },
+  'svc.txSizeMax': {
+    type: 'size',
+    default: 256 * MB,
+    min: MB,
+    max: 16 * GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Bytes one transaction may have written before it commits.',
+  },
+  'svc.txStaleReadCheck': {
+    type: 'boolean',
+    default: true,
+    scope: 'database',
+    dynamic: true,
+    description:
+      'Whether a commit is refused when a record it changes was changed since it read it.',
+  },
+  'svc.ha.groupCommitQueueSize': {
+    type: 'integer',
+    default: 10_000,
+    min: 1,
+    max: 10_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Commits that may wait for the log before more are refused.',
+  },
+  'svc.ha.enabled': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether the server is a member of a cluster.',
+  },
+  'svc.ha.appendBufferSize': {
+    type: 'size',
+    default: 32 * MB,
+    min: MB,
+    max: GB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Largest entry of the log, and so the largest commit that is not a bulk load.',
+  },
+  'svc.ha.logSegmentSize': {
+    type: 'size',
+    default: 64 * MB,
+    min: 64 * KB,
+    max: 4 * GB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Size at which the log goes on in a new file.',
+  },
+  'svc.ha.raftStorageDirectory': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'Folder in which raft-storage-<name> lies; empty for the root path.',
+  },
+
+  // Storage.
+  'svc.storage.engine': {
+    type: 'enum',
+    values: ['auto', 'native', 'fallback'],
+    default: 'auto',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Binding of the store; auto takes native where it is built and passes its self-test.',
+  },
+  'svc.storage.blockCacheSize': {
+    type: 'size',
+    default: 64 * MB,
+    min: MB,
+    max: TB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Memory for blocks read from disk, shared by all databases.',
+  },
+  'svc.storage.writeBufferSize': {
+    type: 'size',
+    default: 32 * MB,
+    min: 64 * KB,
+    max: 4 * GB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Memory in which one database gathers writes before it writes them as a file.',
+  },
+  'svc.recordSizeMax': {
+    type: 'size',
+    default: 16 * MB,
+    min: KB,
+    max: 16 * MB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Largest record as stored.',
+  },
+
+  // Queries.
+  'svc.parser.depthMax': {
+    type: 'integer',
+    default: 500,
+    min: 10,
+    max: 2_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Deepest nesting of a statement or of a value in JSON.',
+  },
+  'svc.parser.statementSizeMax': {
+    type: 'size',
+    default: 4 * MB,
+    min: KB,
+    max: 256 * MB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Longest text of a statement.',
+  },
+  'svc.command.timeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 0,
+    min: 0,
+    max: 7 * DAY,
+    scope: 'database',
+    dynamic: true,
+    description: 'How long a statement may run; 0 for no limit.',
+  },
+  'svc.queryMaxHeapRAM': {
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 1_048_576,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Megabytes that sorts, groups and sets of all statements may hold; 0 is a quarter of memory.',
+  },
+  'svc.queryMemoryMax': {
+    type: 'size',
+    default: 256 * MB,
+    min: MB,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Memory that the sorts, groups and sets of one statement may hold.',
+  },
+  'svc.queryMaxConcurrent': {
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Statements of clients that run at once; 0 for as many as come.',
+  },
+  'svc.queryQueueTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 30 * SECOND,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a statement waits for its turn before it is refused; 0 does not wait.',
+  },
+  'svc.queryQueueMaxSize': {
+    type: 'integer',
+    default: 256,
+    min: 0,
+    max: 1_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Statements that may wait for their turn; the next one is refused at once.',
+  },
+} as const satisfies Record<string, SettingRow>;
+
+/** The name of one setting. */
+export type SettingKey = keyof typeof settingRows;
+
+/** What `settings.get(key)` answers: sizes are bytes, durations milliseconds. */
+export type SettingValue<Key extends SettingKey> = ValueOf<(typeof settingRows)[Key]>;
+
+type ValueOf<Row> = Row extends {readonly type: 'boolean'}
+  ? boolean
+  : Row extends {readonly type: 'integer' | 'size' | 'duration'}
+    ? number
+    : Row extends {readonly type: 'ports'}
+      ? Ports
+      : Row extends {readonly type: 'enum'; readonly values: readonly (infer Value)[]}
+        ? Value
+        : string;
+
+/** Every name of the table, in its order. */
+export const settingKeys: readonly SettingKey[] = Object.keys(settingRows) as SettingKey[];
+
+/** Whether `key` is a row of the table; for names that people wrote. */
+export function isSettingKey(key: string): key is SettingKey {
+  return Object.hasOwn(settingRows, key);
+}
