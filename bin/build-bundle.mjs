@@ -1,0 +1,112 @@
+/**
+ * Bundles the server into dist/, so that a start reads a few files instead of hundreds.
+ *
+ * Entries are server/node/main.ts and each server/node/*-worker.ts; all of them land side by side
+ * in dist/, with packages left outside. `new URL('./x', import.meta.url)` in a source means the
+ * file beside that source; it is rewritten here to mean the same file seen from dist/, and a worker
+ * becomes its bundle.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import {basename, dirname, join, relative, resolve} from 'node:path';
+import {filesUnder, isCurrent, stampOf} from './build-stamp.mjs';
+
+const RELATIVE_URL = /new URL\(\s*'(\.{1,2}\/[^']+)',\s*import\.meta\.url,?\s*\)/g;
+
+/** Builds dist/ under `root` where its inputs have changed; answers one line about what it did. */
+export async function buildBundle(root) {
+  const main = join(root, 'server/node/main.ts');
+  if (!existsSync(main)) return 'bundle: skipped, the sources are not here';
+  const workers = filesUnder(join(root, 'server/node'), name => name.endsWith('-worker.ts'));
+  const entries = [main, ...workers];
+
+  const esbuild = await import('esbuild').catch(() => undefined);
+  if (!esbuild)
+    return 'bundle: skipped, esbuild is not installed; the server runs from its sources';
+
+  const dist = join(root, 'dist');
+  const stampPath = join(dist, 'stamp');
+  const outputs = entries.map(entry => join(dist, bundleName(entry)));
+  const sources = filesUnder(
+    join(root, 'server'),
+    name => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+  );
+  const stamp = stampOf(
+    [...sources, join(root, 'package.json'), join(root, 'bin/build-bundle.mjs')],
+    [esbuild.version],
+  );
+  if (isCurrent(stampPath, stamp, outputs)) {
+    // bin/svc compares times, which a checkout may have moved without changing a byte.
+    const now = new Date();
+    for (const output of outputs) utimesSync(output, now, now);
+    return 'bundle: up to date';
+  }
+
+  const fresh = `${dist}.${process.pid}`;
+  rmSync(fresh, {recursive: true, force: true});
+  mkdirSync(fresh);
+  try {
+    await esbuild.build(options({root, entries, fresh, dist}));
+    writeFileSync(join(fresh, 'stamp'), stamp);
+    rmSync(dist, {recursive: true, force: true});
+    renameSync(fresh, dist);
+  } finally {
+    rmSync(fresh, {recursive: true, force: true});
+  }
+  return `bundle: built ${outputs.map(output => relative(root, output)).join(', ')}`;
+}
+
+function options({root, entries, fresh, dist}) {
+  return {
+    absWorkingDir: root,
+    entryPoints: entries,
+    outdir: fresh,
+    entryNames: '[name]',
+    chunkNames: '[name]-[hash]',
+    outExtension: {'.js': '.mjs'},
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    conditions: ['source'],
+    packages: 'external',
+    keepNames: true,
+    legalComments: 'none',
+    logLevel: 'silent',
+    plugins: [relativeUrls({root, entries, dist})],
+  };
+}
+
+/** Keeps URLs that are relative to a source pointing at the same file when seen from dist/. */
+function relativeUrls({root, entries, dist}) {
+  return {
+    name: 'relative-urls',
+    setup(build) {
+      build.onLoad({filter: /\/server\/.*\.ts$/}, ({path}) => {
+        const text = readFileSync(path, 'utf8');
+        if (/import\.meta\.(dirname|filename)/.test(text)) {
+          const where = relative(root, path);
+          return {errors: [{text: `${where}: import.meta.dirname is not that of the source here`}]};
+        }
+        const contents = text.replace(RELATIVE_URL, (_, target) => {
+          const file = resolve(dirname(path), target);
+          const seen = entries.includes(file) ? `./${bundleName(file)}` : relative(dist, file);
+          return `new URL('${seen}', import.meta.url)`;
+        });
+        return {contents, loader: 'ts'};
+      });
+    },
+  };
+}
+
+function bundleName(entry) {
+  return basename(entry).replace(/\.ts$/, '.mjs');
+}
