@@ -139,7 +139,7 @@ async function pour(
   request: http.ClientRequest,
 ): Promise<void> {
   for await (const chunk of chunks) {
-    if (request.destroyed || request.res?.complete === true) break;
+    if (request.destroyed) return;
     if (!request.write(chunk)) await drained(request);
   }
   request.end();

@@ -70,6 +70,16 @@ export class RowTooLarge extends Error {
   }
 }
 
+/** The store cannot do it for a reason outside the program; damage is a Corruption instead. */
+export class StoreFailure extends Error {
+  override readonly name = 'StoreFailure';
+  readonly kind: 'absent' | 'locked' | 'no-space' | 'io' | 'other';
+  constructor(kind: StoreFailure['kind'], message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
 export interface Reader {
   /** The value, in a fresh buffer of its own; undefined when absent. */
   get(key: Uint8Array): Buffer | undefined;
@@ -78,7 +88,8 @@ export interface Reader {
    * a key with an empty key part and the value or ABSENT. Returns how many keys were
    * answered: fewer than given when the buffer is full (call again with the rest; a single
    * value that does not fit throws RowTooLarge).
-   * `keys` is packed: u32 length, bytes, ... for `keyCount` keys from `from` on.
+   * `keys` is packed: u32 length, bytes, ... for `keyCount` keys; the rest begins at the first
+   * key that was not answered.
    */
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number;
   scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner;
@@ -86,7 +97,7 @@ export interface Reader {
 
 /** One point in time. Release it soon: it holds back the reclaiming of old versions. */
 export interface View extends Reader {
-  /** Pass to `attachView` on another thread of the same process (native only; 0n elsewhere). */
+  /** Pass to `attachView`, also on another thread of the same process; 0n in the fallback. */
   readonly handle: bigint;
   release(): void;
 }
@@ -122,7 +133,11 @@ export interface Store extends Reader {
   /** Atomic. Blocks the calling thread: only the apply thread calls it. */
   write(batch: Batch, options?: WriteOptions): void;
   view(): View;
-  /** Uses a view of another thread; releasing it stays that thread's duty. */
+  /**
+   * Uses a view of another thread (or of this one). Both sides release their own; the point in
+   * time is held until the last of them does. Throws when the view has been released already
+   * and always in the fallback.
+   */
   attachView(handle: bigint): View;
   /**
    * Adds sorted rows from a file that `sortedFileWriter` made; atomic, durable on return,
@@ -135,8 +150,14 @@ export interface Store extends Reader {
   checkpoint(directory: string): void;
   /** Returns when every write so far survives a power loss (flushes the memtable). */
   makeDurable(): void;
+  /** Rewrites everything into its final shape, dropping what was deleted. Blocks; can be long. */
   compact(): void;
   properties(): StoreProperties;
+  /**
+   * Makes every write durable, releases every view and scanner still open, then ends; using any
+   * of them later throws. Idempotent. The opener's close throws while other threads are attached;
+   * an attached store's close only detaches.
+   */
   close(): void;
 }
 

@@ -1,0 +1,29 @@
+/**
+ * The one table of operators, functions and methods: what binders may call, what the manual
+ * lists, what `execution/` implements (a test holds that both sides name the same set).
+ *
+ * Names: operators are `op:equal`, methods `.toLowerCase`, functions as users write them
+ * (`abs`, `text.indexOf`). Look-up of functions and methods ignores case.
+ * `functions-<family>.ts` files hold the rows; this file holds their shape and the look-up.
+ */
+export interface FunctionSignature {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly kind: 'operator' | 'function' | 'method' | 'aggregate' | 'table';
+  /** Without the receiver for methods. */
+  readonly argsMin: number;
+  /** undefined: any number. */
+  readonly argsMax: number | undefined;
+  /** `null-in-null-out`: a null argument (or receiver) answers null without a call. */
+  readonly nulls: 'null-in-null-out' | 'handled';
+  /** Same arguments, same view: same answer. */
+  readonly deterministic: boolean;
+  /** What an implementation may touch beyond its arguments. */
+  readonly needs: 'nothing' | 'graph' | 'clock' | 'random' | 'database';
+  /** Rough nanoseconds a call, for the optimizer. */
+  readonly cost: number;
+  /** One sentence for completion and the manual. */
+  readonly says: string;
+  /** Reserved name of later work: binders refuse it with 'not-available'. */
+  readonly later?: string;
+}

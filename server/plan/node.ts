@@ -1,0 +1,334 @@
+/**
+ * The plan algebra: what a query means, for every language. A waist of the building.
+ *
+ * A plan is an immutable tree. Rows flow upwards; a row is an array of slots, and a node's
+ * output slots are its input's plus what it binds (except `project`, `aggregate` and
+ * `distinct`, which say what stays). A record travels as a `RecordValue` or, until a property
+ * of it is asked, as a `Rid` (late materialization); nodes that bind a record slot say which.
+ *
+ * The binder makes a correct plan without choosing access paths; the optimizer rewrites it
+ * into one that uses indexes, order and limits; `execution/operators/` runs one node kind a
+ * file. `properties.ts` derives slots, order, effects and estimates; `printer.ts` prints a
+ * stable text that tests compare and EXPLAIN shows. See ../shared/design/algebra.md's demands.
+ */
+import type {Expression, Place, Slot} from './expression.ts';
+
+export type Direction = 'out' | 'in' | 'both';
+
+export interface SortKey {
+  readonly by: Expression;
+  readonly descending: boolean;
+  /** Where null stands; the binder's choice (SQL: first when ascending, last descending). */
+  readonly nulls: 'first' | 'last';
+}
+
+/** A bound of an index range; `values` are a prefix of the index's parts. */
+export interface IndexBound {
+  readonly values: readonly Expression[];
+  readonly inclusive: boolean;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly value: Expression;
+}
+
+/** What the client sees of a row. */
+export type Output =
+  /** The record (or map, or plain value) in `slot` as it is. */
+  | {readonly kind: 'element'; readonly slot: Slot}
+  /** Named columns; a spread column puts all properties of a record or map in place. */
+  | {readonly kind: 'columns'; readonly columns: readonly OutputColumn[]};
+
+export type OutputColumn =
+  | Column
+  | {readonly spread: Expression; readonly except?: readonly string[]; readonly attributes: boolean};
+
+export interface Aggregate {
+  readonly slot: Slot;
+  /** Name of an aggregate function of functions.ts, e.g. `count`, `sum`. */
+  readonly name: string;
+  readonly args: readonly Expression[];
+  readonly distinct: boolean;
+  readonly place?: Place;
+}
+
+export type PlanNode = SourceNode | RowNode | MultiNode | WholeNode | WriteNode;
+
+export type SourceNode =
+  /** One row without slots. */
+  | {readonly kind: 'unit'}
+  /** The row of the enclosing `apply`, `repeat` or sub-plan expression: its slots as they are. */
+  | {readonly kind: 'argument'}
+  /** Literal rows. */
+  | {
+      readonly kind: 'values';
+      readonly slots: readonly Slot[];
+      readonly rows: readonly (readonly Expression[])[];
+    }
+  /** Records of a type (and its subtypes when polymorphic), in storage order per bucket. */
+  | {
+      readonly kind: 'scan-type';
+      readonly type: string;
+      readonly polymorphic: boolean;
+      readonly slot: Slot;
+      readonly descending: boolean;
+      /** Pushed down by the optimizer: evaluated on packed bytes where it can be. */
+      readonly where?: Expression;
+    }
+  | {
+      readonly kind: 'scan-bucket';
+      readonly buckets: readonly number[];
+      readonly slot: Slot;
+      readonly descending: boolean;
+      readonly where?: Expression;
+    }
+  /** Records by id: `ids` evaluates to a Rid, a record, or a (nested) list of such; absent
+   * records are dropped silently, other values pass as they are when `loose`. */
+  | {
+      readonly kind: 'records';
+      readonly ids: Expression;
+      readonly slot: Slot;
+      readonly loose: boolean;
+    }
+  /** All entries equal to one full key (hash or ordered index). `keys`: each a full key; a
+   * list-valued expression when `each` (IN). */
+  | {
+      readonly kind: 'index-point';
+      readonly index: string;
+      readonly keys: readonly Expression[];
+      readonly each: boolean;
+      readonly slot: Slot;
+    }
+  | {
+      readonly kind: 'index-range';
+      readonly index: string;
+      readonly from: IndexBound | undefined;
+      readonly to: IndexBound | undefined;
+      readonly descending: boolean;
+      readonly slot: Slot;
+    }
+  /** Entries of an index as rows {key, rid} (SQL `FROM index:`). */
+  | {
+      readonly kind: 'index-entries';
+      readonly index: string;
+      readonly key: Slot;
+      readonly rid: Slot;
+      readonly descending: boolean;
+    }
+  /** A table function: yields rows with the given outputs (`schema:types`, procedures). */
+  | {
+      readonly kind: 'call';
+      readonly procedure: string;
+      readonly args: readonly Expression[];
+      readonly outputs: readonly {readonly name: string; readonly slot: Slot}[];
+      readonly place?: Place;
+    };
+
+export type RowNode =
+  | {readonly kind: 'filter'; readonly input: PlanNode; readonly condition: Expression}
+  /** Binds slots, in order (a later one may use an earlier one). */
+  | {
+      readonly kind: 'extend';
+      readonly input: PlanNode;
+      readonly bind: readonly {readonly slot: Slot; readonly value: Expression}[];
+    }
+  /** The end of a statement: what the client sees. */
+  | {readonly kind: 'project'; readonly input: PlanNode; readonly output: Output}
+  /** One row an item of a list (a map or single value counts as one item; null as none unless
+   * `keepEmpty`, which yields null). */
+  | {
+      readonly kind: 'unnest';
+      readonly input: PlanNode;
+      readonly list: Expression;
+      readonly slot: Slot;
+      readonly keepEmpty: boolean;
+    }
+  /** One hop over edges. `to` and `edge` are bound as asked; order: edge type, other end. */
+  | {
+      readonly kind: 'follow';
+      readonly input: PlanNode;
+      readonly from: Slot;
+      readonly direction: Direction;
+      /** Edge types with their subtypes; empty means every type. */
+      readonly types: readonly string[];
+      readonly to: Slot | undefined;
+      readonly edge: Slot | undefined;
+    }
+  /** Edges between two bound ends. */
+  | {
+      readonly kind: 'connect';
+      readonly input: PlanNode;
+      readonly from: Slot;
+      readonly to: Slot;
+      readonly direction: Direction;
+      readonly types: readonly string[];
+      readonly edge: Slot | undefined;
+    }
+  /** Variable length: every path (or every distinct end) within the bounds. */
+  | {
+      readonly kind: 'walk';
+      readonly input: PlanNode;
+      readonly from: Slot;
+      readonly direction: Direction;
+      readonly types: readonly string[];
+      readonly depthMin: number;
+      /** undefined: unbounded. */
+      readonly depthMax: number | undefined;
+      /** walk: anything repeats; trail: no edge twice; acyclic: no vertex twice; reach: each
+       * end once, at its least depth (breadth first, frontier not paths). */
+      readonly mode: 'walk' | 'trail' | 'acyclic' | 'reach';
+      readonly to: Slot;
+      readonly edges: Slot | undefined;
+      readonly path: Slot | undefined;
+      readonly depth: Slot | undefined;
+      /** Checked on each step with `to`, `depth` (and `edge`) bound; false ends that branch. */
+      readonly edge: Slot | undefined;
+      readonly condition: Expression | undefined;
+    }
+  /** Shortest paths between two bound ends, bidirectional; `path` is a PathValue or null. */
+  | {
+      readonly kind: 'shortest';
+      readonly input: PlanNode;
+      readonly from: Expression;
+      readonly to: Expression;
+      readonly direction: Direction;
+      readonly types: readonly string[];
+      readonly depthMax: number | undefined;
+      readonly all: boolean;
+      readonly path: Slot;
+    };
+
+export type MultiNode =
+  /** On equal keys (hash); without keys a product. `left` keeps left rows, nulls right. */
+  | {
+      readonly kind: 'join';
+      readonly mode: 'inner' | 'left' | 'semi' | 'anti';
+      readonly left: PlanNode;
+      readonly right: PlanNode;
+      readonly on: readonly {readonly left: Expression; readonly right: Expression}[];
+      readonly rightSlots: readonly Slot[];
+    }
+  /** Runs `plan` for every row of `input` (its `argument`). `left`: a row without match passes
+   * with nulls in `slots`. `collect`: one row with the list of `collect.from` in `collect.to`. */
+  | {
+      readonly kind: 'apply';
+      readonly mode: 'inner' | 'left' | 'semi' | 'anti' | 'collect' | 'scalar' | 'for-each';
+      readonly input: PlanNode;
+      readonly plan: PlanNode;
+      readonly slots: readonly Slot[];
+      readonly collect?: {readonly from: Slot; readonly to: Slot};
+    }
+  /** Rows of all inputs, in order; they bind the same slots. */
+  | {readonly kind: 'union'; readonly inputs: readonly PlanNode[]}
+  /**
+   * Fixed point: starts with the rows of `input`; runs `body` on each row (its `argument`,
+   * with `loop` bound to the current value) and goes on with `next` of each row it yields.
+   * Every visited value is emitted in visiting order, the start included when `emitStart`.
+   * Depth first visits a value's first successor before its second. `while` is checked
+   * before a value is visited and expanded, with `loop`, `depth`, `path` bound.
+   */
+  | {
+      readonly kind: 'repeat';
+      readonly input: PlanNode;
+      readonly body: PlanNode;
+      readonly loop: Slot;
+      readonly next: Slot;
+      readonly depth: Slot;
+      /** List of the values from the start to here. */
+      readonly path: Slot | undefined;
+      readonly order: 'depth-first' | 'breadth-first';
+      readonly depthMin: number;
+      readonly depthMax: number | undefined;
+      /** A value failing it is neither emitted nor expanded... */
+      readonly whileCondition: Expression | undefined;
+      /** ... or, with `emitOnFail`, emitted but not expanded (MATCH). */
+      readonly emitOnFail: boolean;
+      /** `global`: each record once a statement (TRAVERSE); `path`: not twice on one path;
+       * `start`: each record once per start row. */
+      readonly unique: 'global' | 'start' | 'path' | 'none';
+    };
+
+export type WholeNode =
+  /** Groups in order of first appearance. Output slots: keys and aggregates only. Without keys
+   * exactly one row. */
+  | {
+      readonly kind: 'aggregate';
+      readonly input: PlanNode;
+      readonly keys: readonly {readonly slot: Slot; readonly value: Expression}[];
+      readonly aggregates: readonly Aggregate[];
+    }
+  /** First row of each distinct tuple of `by`. */
+  | {readonly kind: 'distinct'; readonly input: PlanNode; readonly by: readonly Expression[]}
+  | {readonly kind: 'sort'; readonly input: PlanNode; readonly keys: readonly SortKey[]}
+  /** sort + limit in a heap; made by the optimizer. */
+  | {
+      readonly kind: 'top';
+      readonly input: PlanNode;
+      readonly keys: readonly SortKey[];
+      readonly count: Expression;
+      readonly skip: Expression | undefined;
+    }
+  | {readonly kind: 'skip'; readonly input: PlanNode; readonly count: Expression}
+  | {readonly kind: 'limit'; readonly input: PlanNode; readonly count: Expression}
+  /** Reads its whole input before it passes the first row: what is above sees all writes
+   * below, and nothing below sees a write above. */
+  | {readonly kind: 'barrier'; readonly input: PlanNode};
+
+/** What is assigned to a record; applied in order. */
+export type Assignment =
+  | {readonly kind: 'set'; readonly name: string; readonly value: Expression}
+  /** `a.b[0] = x`: inside a property's value. */
+  | {readonly kind: 'set-inside'; readonly path: readonly (string | Expression)[];
+      readonly value: Expression}
+  /** All properties of a map or record; `replace` drops the others first. */
+  | {readonly kind: 'content'; readonly value: Expression; readonly replace: boolean}
+  | {readonly kind: 'remove'; readonly name: string}
+  | {readonly kind: 'remove-inside'; readonly path: readonly (string | Expression)[];
+      readonly value: Expression | undefined};
+
+export type WriteNode =
+  /** Makes a record a row. Edge: `from`/`to` evaluate to a vertex, rid or list; the product of
+   * both is made unless the row has one of each. */
+  | {
+      readonly kind: 'create';
+      readonly input: PlanNode;
+      readonly what: 'document' | 'vertex' | 'edge' | 'any';
+      readonly type: string;
+      readonly bucket: string | undefined;
+      readonly from: Expression | undefined;
+      readonly to: Expression | undefined;
+      /** Answers the edge there is instead of making a second one. */
+      readonly ifNotExists: boolean;
+      readonly unidirectional: boolean;
+      readonly assignments: readonly Assignment[];
+      readonly slot: Slot;
+      readonly place?: Place;
+    }
+  /** Changes the record in `slot` and binds it anew; `before` keeps the old one. */
+  | {
+      readonly kind: 'change';
+      readonly input: PlanNode;
+      readonly slot: Slot;
+      readonly before: Slot | undefined;
+      readonly assignments: readonly Assignment[];
+      readonly applyDefaults: boolean;
+    }
+  /** UPSERT: when `input` has no row, creates one of `type` from `seed` and `assignments`. */
+  | {
+      readonly kind: 'upsert';
+      readonly input: PlanNode;
+      readonly type: string;
+      readonly slot: Slot;
+      readonly before: Slot | undefined;
+      readonly seed: readonly Column[];
+      readonly assignments: readonly Assignment[];
+    }
+  /** Deletes the record in `slot` (a vertex with its edges); passes the old one on. */
+  | {
+      readonly kind: 'delete';
+      readonly input: PlanNode;
+      readonly slot: Slot;
+      /** Refuse when the record is not of this kind (DELETE VERTEX, DELETE EDGE). */
+      readonly only: 'vertex' | 'edge' | undefined;
+    };

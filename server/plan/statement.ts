@@ -1,0 +1,133 @@
+/**
+ * A bound statement: a plan of rows, or a command that stands outside the tree of rows.
+ *
+ * Commands change the schema or administer the database; the session runs them against the
+ * catalog (one log entry each) and answers one row that says what was done.
+ */
+import type {DataType} from '#server/model/data-type.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression} from './expression.ts';
+import type {PlanNode} from './node.ts';
+
+export type Statement =
+  | {
+      readonly kind: 'query';
+      readonly plan: PlanNode;
+      /** How many slots a row has. */
+      readonly slotCount: number;
+      /** LIMIT known to the planner at the top, for the row cap; an expression or none. */
+      readonly limit: Expression | undefined;
+      readonly timeoutMs: Expression | undefined;
+      /** On timeout: an error, or the rows so far. */
+      readonly onTimeout: 'error' | 'partial';
+    }
+  | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
+  | {readonly kind: 'schema'; readonly command: SchemaCommand};
+
+export interface PropertyAttributes {
+  readonly mandatory?: boolean;
+  readonly notNull?: boolean;
+  readonly readOnly?: boolean;
+  readonly hidden?: boolean;
+  readonly min?: string | null;
+  readonly max?: string | null;
+  readonly regexp?: string | null;
+  /** SQL text of the default expression. */
+  readonly default?: string | null;
+}
+
+export interface IndexPart {
+  readonly name: string;
+  readonly by?: 'key' | 'value' | 'item';
+  readonly collate?: 'ci';
+}
+
+export type SchemaCommand =
+  | {
+      readonly kind: 'create-type';
+      readonly recordKind: 'document' | 'vertex' | 'edge';
+      readonly name: string;
+      readonly ifNotExists: boolean;
+      readonly supertypes: readonly string[];
+      readonly buckets: readonly string[] | undefined;
+      readonly bucketCount: number | undefined;
+      readonly custom: ReadonlyMap<string, Value>;
+      readonly unidirectional: boolean;
+      readonly lightweight: boolean;
+      readonly unique: boolean;
+    }
+  | {readonly kind: 'alter-type'; readonly name: string; readonly changes: readonly TypeChange[]}
+  | {
+      readonly kind: 'drop-type';
+      readonly name: string;
+      readonly ifExists: boolean;
+      readonly unsafe: boolean;
+    }
+  | {
+      readonly kind: 'truncate-type';
+      readonly name: string;
+      readonly polymorphic: boolean;
+      readonly unsafe: boolean;
+    }
+  | {
+      readonly kind: 'create-property';
+      readonly type: string;
+      readonly name: string;
+      readonly ifNotExists: boolean;
+      readonly dataType: DataType;
+      readonly ofType: string | undefined;
+      readonly attributes: PropertyAttributes;
+      readonly custom: ReadonlyMap<string, Value>;
+    }
+  | {
+      readonly kind: 'alter-property';
+      readonly type: string;
+      readonly name: string;
+      readonly newName?: string;
+      readonly dataType?: DataType;
+      readonly ofType?: string;
+      readonly attributes: PropertyAttributes;
+      readonly custom: ReadonlyMap<string, Value | undefined>;
+    }
+  | {
+      readonly kind: 'drop-property';
+      readonly type: string;
+      readonly name: string;
+      readonly ifExists: boolean;
+      readonly force: boolean;
+    }
+  | {
+      readonly kind: 'create-index';
+      readonly name: string | undefined;
+      readonly ifNotExists: boolean;
+      readonly type: string;
+      readonly parts: readonly IndexPart[];
+      readonly indexKind: 'ordered' | 'hash';
+      readonly unique: boolean;
+      readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
+    }
+  | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
+  | {readonly kind: 'rebuild-index'; readonly name: string}
+  | {readonly kind: 'create-bucket'; readonly name: string; readonly ifNotExists: boolean}
+  | {
+      readonly kind: 'alter-bucket';
+      readonly name: string;
+      readonly newName?: string;
+      readonly custom?: ReadonlyMap<string, Value | undefined>;
+    }
+  | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
+  | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
+  | {readonly kind: 'alter-database'; readonly setting: string; readonly value: Value}
+  | {readonly kind: 'check-database'};
+
+export type TypeChange =
+  | {readonly kind: 'name'; readonly name: string}
+  | {readonly kind: 'add-supertype' | 'remove-supertype'; readonly name: string}
+  | {readonly kind: 'add-bucket' | 'remove-bucket'; readonly name: string}
+  | {
+      readonly kind: 'bucket-selection';
+      readonly strategy: 'round-robin' | 'thread' | 'partitioned';
+      readonly properties: readonly string[];
+    }
+  | {readonly kind: 'custom'; readonly name: string; readonly value: Value | undefined}
+  | {readonly kind: 'aliases'; readonly names: readonly string[]};

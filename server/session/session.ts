@@ -1,0 +1,136 @@
+/**
+ * What a client can do, in every protocol: the waist between bytes on a wire and the engine.
+ *
+ * A protocol authenticates (security.ts), then calls a `Service` on behalf of a principal.
+ * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
+ * already in the format asked for, because plans may run on another thread.
+ */
+import type {Value} from '#server/model/value.ts';
+
+/** Who asks. Made by `Security` only. */
+export interface Principal {
+  readonly name: string;
+  readonly root: boolean;
+  /** Database name (or `*`) to group names. */
+  readonly grants: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Positional parameters are named "0", "1", ... */
+export type Parameters = ReadonlyMap<string, Value>;
+
+/** Row shapes of reference 2.2; `rows` is NDJSON-ready: one `{"record":...}` a line. */
+export type ResultFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+
+export interface RunRequest {
+  readonly database: string;
+  readonly language: string;
+  readonly text: string;
+  readonly parameters: Parameters;
+  /** The route is read-only: a statement that writes is refused before anything runs. */
+  readonly readOnly: boolean;
+  /** The caller's own limit; undefined: default cap; <= 0: unlimited below the ceiling. */
+  readonly limit: number | undefined;
+  readonly format: ResultFormat;
+  readonly typeHints: boolean;
+  /** undefined: none; `plan` adds the plan; `detailed` adds the timing profile. */
+  readonly profile: 'plan' | 'detailed' | undefined;
+  /** Transaction session id, bound to its user and database. */
+  readonly transactionId: string | undefined;
+  readonly retries: number | undefined;
+  /** Apply once however often it is sent (within its lifetime). */
+  readonly requestId: string | undefined;
+  /** Free text by which queries are listed and terminated. */
+  readonly tag: string | undefined;
+  /** Aborts the run: the client went away. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One statement's answer while it is produced. Always `close` it (idempotent). */
+export interface ResultCursor {
+  /**
+   * The next piece of the result, or undefined at its end. `record`: JSON rows with commas
+   * between them (none at the ends); `ndjson`: whole lines; `graph` and `studio`: one final
+   * piece, the whole value of `result`. The buffer is the caller's until its next call.
+   */
+  next(): Promise<Buffer | undefined>;
+  /** Complete after `next` answered undefined. */
+  readonly summary: ResultSummary;
+  close(): void;
+}
+
+export interface ResultSummary {
+  returned: number;
+  truncated: boolean;
+  /** Cap in force, -1 none. */
+  limit: number;
+  /** JSON text, when something of it applies. */
+  stats: string | undefined;
+  explain: string | undefined;
+  explainPlan: string | undefined;
+  profile: string | undefined;
+  /** True for a statement that wrote. */
+  wrote: boolean;
+}
+
+export interface RunningQuery {
+  readonly id: string;
+  readonly database: string;
+  readonly language: string;
+  readonly text: string;
+  readonly user: string;
+  readonly tag: string | undefined;
+  readonly startedAt: number;
+  readonly elapsedMs: number;
+}
+
+export interface RunningTransaction {
+  readonly id: string;
+  readonly database: string;
+  readonly user: string;
+  readonly isolation: string;
+  readonly startedAt: number;
+  readonly elapsedMs: number;
+  readonly idleMs: number;
+}
+
+/** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
+export interface Service {
+  /** Starts a statement; errors before the first row reject here. */
+  run(principal: Principal, request: RunRequest): Promise<ResultCursor>;
+
+  begin(
+    principal: Principal,
+    database: string,
+    isolation: 'READ_COMMITTED' | 'REPEATABLE_READ',
+  ): Promise<string>;
+  commit(
+    principal: Principal,
+    database: string,
+    transactionId: string,
+    requestId: string | undefined,
+  ): Promise<void>;
+  /** Ending an unknown session is done already: no error. */
+  rollback(principal: Principal, database: string, transactionId: string): Promise<void>;
+  transactionIsLive(principal: Principal, database: string, transactionId: string): boolean;
+
+  /** Names that the principal may see, sorted. */
+  databaseNames(principal: Principal): string[];
+  databaseExists(principal: Principal, name: string): boolean;
+  createDatabase(principal: Principal, name: string): Promise<void>;
+  dropDatabase(principal: Principal, name: string): Promise<void>;
+  openDatabase(principal: Principal, name: string): Promise<void>;
+  closeDatabase(principal: Principal, name: string): Promise<void>;
+
+  queries(principal: Principal): RunningQuery[];
+  /** True when a running query of that id (visible to the principal) was told to stop. */
+  terminateQuery(principal: Principal, id: string): boolean;
+  terminateTagged(principal: Principal, tag: string): number;
+  transactions(principal: Principal): RunningTransaction[];
+  terminateTransaction(principal: Principal, id: string): Promise<boolean>;
+  /** Ends every session of a user (dropped, or its password changed). */
+  endSessionsOf(user: string): void;
+
+  /** Last applied log index: the bookmark of every answer. */
+  readonly appliedIndex: number;
+  readonly ready: boolean;
+}

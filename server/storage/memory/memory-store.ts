@@ -1,0 +1,355 @@
+/**
+ * The crashable twin of RocksDB behind the contract of store.ts: the whole key space in memory,
+ * every version of it one pointer, and a power loss that may be ordered at any call.
+ *
+ * Simulations run on it and the contract test compares it with the real stores. What may survive
+ * is decided in shelf.ts; here `write` and `ingest` only keep their promises about what must.
+ * Invariant M2: nothing leaves or enters without a copy, so no caller shares bytes with the map.
+ */
+import {assert} from '#server/base/assert.ts';
+import type {Random} from '#server/platform/clock.ts';
+import {PackedBatch} from '../packed-batch.ts';
+import {packLookups, PackingScanner, type RowSource} from '../packed-rows.ts';
+import {AscendingKeys} from '../sorted-rows.ts';
+import {
+  type Batch,
+  type PackedRows,
+  type ScanOptions,
+  type Scanner,
+  type ScanRange,
+  type SortedFileWriter,
+  type Store,
+  StoreFailure,
+  type StoreProperties,
+  type View,
+  type WriteOptions,
+} from '../store.ts';
+import {compareKeys, MapCursor, mapGet, type PersistentMap} from './persistent-map.ts';
+import {applyChange, type Change, crashImage, type Image, MemoryShelf} from './shelf.ts';
+import type {SortedRow} from './shelf.ts';
+
+/** Moments at which a simulated power loss can strike inside a call. */
+export type MemoryStorePoint = 'write' | 'sync' | 'ingest' | 'checkpoint';
+
+export interface MemoryStoreOptions {
+  /** Where the directories lie; stores of one simulated machine share one. Default: a new one. */
+  readonly shelf?: MemoryShelf;
+  readonly path?: string;
+  /** Refuse an absent store instead of creating it. */
+  readonly mustExist?: boolean;
+  /**
+   * Called when a call has begun its change and promised nothing yet. May throw to stop the
+   * simulated process there; the shelf is then to be crashed.
+   */
+  readonly onPoint?: (point: MemoryStorePoint) => void;
+}
+
+export interface MemoryStore extends Store {
+  /** A power loss: this handle is dead, `reopen` finds one of the states that may survive. */
+  crash(random: Random): void;
+  /** A killed process (the machine lives): this handle is dead, every write is there again. */
+  kill(): void;
+  /** Opens the directory again after `close`, `crash` or `kill`. */
+  reopen(): MemoryStore;
+}
+
+/** Opens or creates a store; throws StoreFailure when it is open already or must exist. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return new TwinStore(options);
+}
+
+class TwinStore implements MemoryStore {
+  readonly shareable = undefined;
+  readonly #options: MemoryStoreOptions;
+  readonly #shelf: MemoryShelf;
+  readonly #image: Image;
+  readonly #views = new Map<bigint, {readonly map: PersistentMap; holders: number}>();
+  #nextHandle = 1n;
+  #current: PersistentMap;
+  #open = true;
+
+  constructor(options: MemoryStoreOptions) {
+    this.#options = options;
+    this.#shelf = options.shelf ?? new MemoryShelf();
+    const path = options.path ?? '/memory';
+    const found = this.#shelf.image(path);
+    if (found === undefined && options.mustExist === true) {
+      throw new StoreFailure('absent', `no store in ${path}`);
+    }
+    this.#image = found ?? this.#shelf.create(path, undefined);
+    if (this.#image.end !== undefined) throw new StoreFailure('locked', `${path} is open already`);
+    // Recovery replays the log and writes what it found to files of its own: it is durable.
+    for (const change of this.#image.pending) {
+      this.#image.durable = applyChange(this.#image.durable, change);
+    }
+    this.#image.pending = [];
+    this.#current = this.#image.durable;
+    this.#image.end = () => {
+      this.#open = false;
+    };
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    this.#check();
+    return copyOf(mapGet(this.#current, key));
+  }
+
+  getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
+    this.#check();
+    const lookup = (key: Uint8Array) => mapGet(this.#current, key);
+    return packLookups(lookup, {packed: keys, count: keyCount}, into);
+  }
+
+  scan(ranges: readonly ScanRange[], options: ScanOptions = {}): Scanner {
+    this.#check();
+    return scanMap(this.#current, {ranges, options, checkUsable: () => this.#check()});
+  }
+
+  batch(): Batch {
+    return new PackedBatch();
+  }
+
+  write(batch: Batch, options: WriteOptions = {}): void {
+    this.#check();
+    assert(batch instanceof PackedBatch, 'a batch comes from batch()');
+    this.#add({kind: 'batch', packed: Buffer.from(batch.packed())});
+    this.#options.onPoint?.('write');
+    if (options.sync === true) this.makeDurable();
+  }
+
+  view(): View {
+    this.#check();
+    const handle = this.#nextHandle++;
+    this.#views.set(handle, {map: this.#current, holders: 0});
+    return this.attachView(handle);
+  }
+
+  attachView(handle: bigint): View {
+    this.#check();
+    const point = this.#views.get(handle);
+    assert(point !== undefined, 'the view is released');
+    point.holders++;
+    return new TwinView(handle, point.map, {
+      check: () => this.#check(),
+      release: () => {
+        point.holders--;
+        if (point.holders === 0) this.#views.delete(handle);
+      },
+    });
+  }
+
+  ingest(path: string): void {
+    this.#check();
+    const rows = this.#shelf.sortedFiles.get(path);
+    if (rows === undefined) throw new StoreFailure('absent', `no sorted file ${path}`);
+    const change: Change = {kind: 'ingest', rows, returned: false};
+    this.#add(change);
+    this.#options.onPoint?.('ingest');
+    change.returned = true;
+    this.#shelf.sortedFiles.delete(path);
+  }
+
+  sortedFileWriter(path: string): SortedFileWriter {
+    this.#check();
+    return new TwinSortedFile(this.#shelf, path);
+  }
+
+  checkpoint(directory: string): void {
+    this.#check();
+    if (this.#shelf.exists(directory)) throw new StoreFailure('other', `${directory} exists`);
+    this.#options.onPoint?.('checkpoint');
+    this.#shelf.create(directory, this.#current);
+  }
+
+  makeDurable(): void {
+    this.#check();
+    this.#options.onPoint?.('sync');
+    this.#image.durable = this.#current;
+    this.#image.pending = [];
+  }
+
+  compact(): void {
+    this.#check();
+  }
+
+  properties(): StoreProperties {
+    this.#check();
+    return {
+      engine: 'memory',
+      estimatedKeys: this.#current?.rowCount ?? 0,
+      memtableBytes: 0,
+      sstBytes: 0,
+      blockCacheBytes: 0,
+    };
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.makeDurable();
+    this.kill();
+  }
+
+  kill(): void {
+    this.#open = false;
+    this.#image.end = undefined;
+  }
+
+  crash(random: Random): void {
+    crashImage(this.#image, random);
+  }
+
+  reopen(): MemoryStore {
+    return new TwinStore({...this.#options, shelf: this.#shelf, mustExist: true});
+  }
+
+  #add(change: Change): void {
+    this.#image.pending.push(change);
+    this.#current = applyChange(this.#current, change);
+  }
+
+  #check(): void {
+    assert(this.#open, 'the store is closed');
+  }
+}
+
+interface ViewOwner {
+  check(): void;
+  release(): void;
+}
+
+class TwinView implements View {
+  readonly handle: bigint;
+  readonly #map: PersistentMap;
+  readonly #owner: ViewOwner;
+  #released = false;
+
+  constructor(handle: bigint, map: PersistentMap, owner: ViewOwner) {
+    this.handle = handle;
+    this.#map = map;
+    this.#owner = owner;
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    this.#check();
+    return copyOf(mapGet(this.#map, key));
+  }
+
+  getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
+    this.#check();
+    return packLookups(key => mapGet(this.#map, key), {packed: keys, count: keyCount}, into);
+  }
+
+  scan(ranges: readonly ScanRange[], options: ScanOptions = {}): Scanner {
+    this.#check();
+    return scanMap(this.#map, {ranges, options, checkUsable: () => this.#check()});
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#owner.release();
+  }
+
+  #check(): void {
+    this.#owner.check();
+    assert(!this.#released, 'the view is released');
+  }
+}
+
+interface MapScan {
+  readonly ranges: readonly ScanRange[];
+  readonly options: ScanOptions;
+  readonly checkUsable: () => void;
+}
+
+function scanMap(map: PersistentMap, scan: MapScan): Scanner {
+  const source = new MapRows(map, scan.ranges, scan.options.reverse === true);
+  return new PackingScanner(source, scan.options, scan.checkUsable);
+}
+
+/** The rows of several ranges of one map, one after another. */
+class MapRows implements RowSource {
+  readonly #ranges: readonly ScanRange[];
+  readonly #reverse: boolean;
+  readonly #cursor: MapCursor;
+  rangeIndex = 0;
+
+  constructor(map: PersistentMap, ranges: readonly ScanRange[], reverse: boolean) {
+    this.#ranges = ranges;
+    this.#reverse = reverse;
+    this.#cursor = new MapCursor(map, reverse);
+    this.#seek();
+    this.#settle();
+  }
+
+  get key(): Uint8Array | undefined {
+    return this.rangeIndex < this.#ranges.length ? this.#cursor.current?.key : undefined;
+  }
+
+  get value(): Uint8Array {
+    return this.#cursor.current?.value ?? new Uint8Array(0);
+  }
+
+  advance(): void {
+    this.#cursor.advance();
+    this.#settle();
+  }
+
+  close(): void {
+    this.rangeIndex = this.#ranges.length;
+  }
+
+  #seek(): void {
+    const range = this.#ranges[this.rangeIndex];
+    if (range !== undefined) this.#cursor.seek(this.#reverse ? range.end : range.start);
+  }
+
+  /** Goes to the next range for as long as the cursor is outside the present one. */
+  #settle(): void {
+    for (;;) {
+      const range = this.#ranges[this.rangeIndex];
+      if (range === undefined) return;
+      const key = this.#cursor.current?.key;
+      if (key !== undefined && isInside(key, range)) return;
+      this.rangeIndex++;
+      this.#seek();
+    }
+  }
+}
+
+function isInside(key: Uint8Array, range: ScanRange): boolean {
+  if (compareKeys(key, range.start) < 0) return false;
+  return range.end === undefined || compareKeys(key, range.end) < 0;
+}
+
+class TwinSortedFile implements SortedFileWriter {
+  readonly #shelf: MemoryShelf;
+  readonly #path: string;
+  readonly #order = new AscendingKeys();
+  readonly #rows: SortedRow[] = [];
+  #bytes = 0;
+
+  constructor(shelf: MemoryShelf, path: string) {
+    this.#shelf = shelf;
+    this.#path = path;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.#order.check(key);
+    this.#rows.push({key: Uint8Array.from(key), value: Uint8Array.from(value)});
+    this.#bytes += key.length + value.length;
+  }
+
+  finish(): number {
+    if (this.#rows.length > 0) this.#shelf.sortedFiles.set(this.#path, this.#rows);
+    return this.#bytes;
+  }
+
+  abandon(): void {
+    this.#rows.length = 0;
+  }
+}
+
+function copyOf(bytes: Uint8Array | undefined): Buffer | undefined {
+  return bytes === undefined ? undefined : Buffer.from(bytes);
+}
