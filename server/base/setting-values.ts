@@ -154,7 +154,7 @@ export function environmentName(key: SettingKey): string {
 export function parseSetting(key: SettingKey, raw: RawSetting, origin: string): AnyValue {
   const row: SettingRow = settingRows[key];
   const value = parsed(row, typeof raw === 'string' ? raw.trim() : raw);
-  if (value !== undefined) return value as AnyValue;
+  if (value !== undefined) return value;
   const given = row.secret ? MASK : String(raw);
   throw new Refusal(
     'setting.value',

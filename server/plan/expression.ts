@@ -8,17 +8,15 @@
  *
  * Logic is three-valued: null is unknown; a filter passes only true.
  */
+import type {Place} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from './node.ts';
 
 /** Number of a variable in a row, given by the binder; dense from 0 in one statement. */
 export type Slot = number;
 
-/** Where in the statement's text an expression stands, for errors at run time. */
-export interface Place {
-  readonly line: number;
-  readonly column: number;
-}
+export type {Place};
+
 
 export type Expression =
   | {readonly kind: 'literal'; readonly value: Value}

@@ -1,0 +1,94 @@
+/**
+ * The options by which every command that speaks to a server finds it, and the password's ways in.
+ *
+ * A password comes from `SVC_PASSWORD`, from the file that `--password-file` (or
+ * `SVC_PASSWORD_FILE`) names, or from a prompt that does not show it; never from an argument,
+ * where other users of the machine could read it.
+ */
+import {readFileSync} from 'node:fs';
+import {Client} from '#server/client/client.ts';
+import {type Arguments, CommandError, type OptionRow, type RunContext} from './command.ts';
+
+/** Spread into the options of a command that connects. */
+export const connectionOptions = {
+  url: {value: 'URL', says: 'the server (default http://127.0.0.1:2480, or SVC_URL)'},
+  user: {value: 'NAME', says: 'who asks (default root, or SVC_USER)'},
+  'password-file': {value: 'FILE', says: 'holds the password; else SVC_PASSWORD, else a prompt'},
+} as const satisfies Record<string, OptionRow>;
+
+/** Opens a client as the options and the environment say. The caller closes it. */
+export async function connect(given: Arguments, context: RunContext): Promise<Client> {
+  const {environment} = context;
+  const url = given.value('url') ?? environment['SVC_URL'] ?? 'http://127.0.0.1:2480';
+  checkUrl(url);
+  const user = given.value('user') ?? environment['SVC_USER'] ?? 'root';
+  const password = await passwordFor(user, given, context);
+  return new Client({url, credentials: {kind: 'basic', user, password}});
+}
+
+/** Runs `work` with a client and closes the client whatever happens. */
+export async function withClient<T>(
+  given: Arguments,
+  context: RunContext,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await connect(given, context);
+  try {
+    return await work(client);
+  } finally {
+    client.close();
+  }
+}
+
+function checkUrl(url: string): void {
+  const protocol = URL.parse(url)?.protocol;
+  if (protocol === 'http:' || protocol === 'https:') return;
+  throw new CommandError(`the URL '${url}' is none: give one like http://127.0.0.1:2480`);
+}
+
+async function passwordFor(user: string, given: Arguments, context: RunContext): Promise<string> {
+  const file = given.value('password-file');
+  if (file !== undefined) return passwordFrom(file);
+  const fromEnvironment = context.environment['SVC_PASSWORD'];
+  if (fromEnvironment !== undefined) return fromEnvironment;
+  const fileFromEnvironment = context.environment['SVC_PASSWORD_FILE'];
+  if (fileFromEnvironment !== undefined) return passwordFrom(fileFromEnvironment);
+  if (context.stdin.isTTY !== true) {
+    throw new CommandError(
+      `no password for user ${user}: set SVC_PASSWORD, or give --password-file FILE`,
+    );
+  }
+  return askHidden(context, `Password of ${user}: `);
+}
+
+function passwordFrom(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`cannot read the password file ${file}: ${reason}`);
+  }
+}
+
+/** Asks on the terminal and reads one line without showing it. Ctrl-C gives up. */
+export async function askHidden(context: RunContext, question: string): Promise<string> {
+  const {stdin, stderr} = context;
+  stderr.write(question);
+  stdin.setRawMode?.(true);
+  let typed = '';
+  try {
+    for await (const chunk of stdin.iterator({destroyOnReturn: false})) {
+      for (const letter of String(chunk)) {
+        if (letter === '\r' || letter === '\n' || letter === '\u0004') return typed;
+        if (letter === '\u0003') throw new CommandError('no password was given');
+        if (letter === '\u007f' || letter === '\b') typed = [...typed].slice(0, -1).join('');
+        else typed += letter;
+      }
+    }
+    return typed;
+  } finally {
+    stdin.setRawMode?.(false);
+    stdin.pause();
+    stderr.write('\n');
+  }
+}

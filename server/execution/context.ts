@@ -1,0 +1,33 @@
+/**
+ * What one run of a plan may use: the data, the parameters, time, chance and its budget.
+ *
+ * Made by the session for each run; closures and operators hold none of it, so one prepared
+ * plan serves many runs. Invariant: `graph` shows one point in time plus the transaction's own
+ * writes, and is released by whoever made it, after the run has ended.
+ */
+import type {Value} from '#server/model/value.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Budget} from './budget.ts';
+import type {Graph, WritableGraph} from './graph.ts';
+
+/** What functions see of a run (CallContext of the functions' implementations). */
+export interface CallContext {
+  readonly graph: Graph;
+  readonly parameters: ReadonlyMap<string, Value>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly budget: Budget;
+  /** Wall clock at the statement's start, milliseconds: the time that all of it sees. */
+  readonly startedAt: number;
+  /** Pattern by which date-times in projections are printed; undefined: the usual form. */
+  readonly dateTimeFormat: string | undefined;
+}
+
+export interface ExecutionContext extends CallContext {
+  /** Undefined where writing is not allowed. */
+  readonly writes: WritableGraph | undefined;
+  /** Rows in one batch; any value gives the same result. */
+  readonly batchRows: number;
+  /** Answers of sub-plans that do not depend on the row, by their expression. */
+  readonly memo: Map<object, Value>;
+}

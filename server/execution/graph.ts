@@ -1,0 +1,103 @@
+/**
+ * What execution needs of the data: records, edges and index entries as of one point in time.
+ *
+ * The narrow side of storage towards operators and functions: names and values in, records and
+ * ids out, several at a time. `graph-reader.ts` and `graph-writer.ts` implement it over a
+ * transaction. Everything is synchronous. Unknown names are refused (`schema.unknown-*`).
+ */
+import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {Direction} from '#server/plan/node.ts';
+
+/** Gives things in portions; `close` is idempotent and must be called. */
+export interface Source<T> {
+  /** The next portion of 1 to `max` things, or undefined at the end. */
+  next(max: number): readonly T[] | undefined;
+  close(): void;
+}
+
+/** Decides on a record before it becomes a value; may look at its packed bytes. */
+export type RecordTest = (record: RecordValue) => boolean;
+
+export interface ScanOrder {
+  readonly descending: boolean;
+  /** Only records that pass; undefined: all. */
+  readonly test?: RecordTest | undefined;
+}
+
+/** Edge types resolved with their subtypes; undefined stands for every type. */
+export type EdgeTypes = ReadonlySet<number> | undefined;
+
+/** One edge seen from one of its ends. */
+export interface Hop {
+  /** Index of the starting vertex in the list that was asked for. */
+  readonly source: number;
+  readonly edge: Rid;
+  readonly other: Rid;
+  readonly typeId: number;
+  /** False when the edge was followed against its direction. */
+  readonly outgoing: boolean;
+}
+
+export interface IndexEntry {
+  readonly key: readonly Value[];
+  readonly rid: Rid;
+}
+
+export interface IndexLimit {
+  readonly values: readonly Value[];
+  readonly inclusive: boolean;
+}
+
+export interface Graph {
+  scanType(type: string, polymorphic: boolean, order: ScanOrder): Source<RecordValue>;
+  scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue>;
+  record(rid: Rid): RecordValue | undefined;
+  /** In the order of `rids`; undefined for what does not exist. */
+  records(rids: readonly Rid[]): readonly (RecordValue | undefined)[];
+  /** Resolves names of edge types; none named: every type. */
+  edgeTypes(names: readonly string[]): EdgeTypes;
+  /**
+   * Edges of the vertices, vertex by vertex; of one vertex outgoing ones first, by edge type,
+   * other end, edge. A loop is met once each way.
+   */
+  hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop>;
+  /** How many edges a vertex has. */
+  degree(vertex: Rid, direction: Direction, types: EdgeTypes): number;
+  /** Ids under one full key, in id order. */
+  indexPoint(index: string, key: readonly Value[]): readonly Rid[];
+  indexRange(
+    index: string,
+    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
+    descending: boolean,
+  ): Source<Rid>;
+  indexEntries(index: string, descending: boolean): Source<IndexEntry>;
+  /** Records of a type, from its counters. */
+  countType(type: string, polymorphic: boolean): number;
+  /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */
+  isSubtype(type: string, ancestor: string): boolean;
+  typeExists(type: string): boolean;
+}
+
+export interface NewRecord {
+  readonly what: RecordKind | 'any';
+  readonly type: string;
+  readonly bucket: string | undefined;
+  readonly properties: ReadonlyMap<string, Value>;
+  /** Ends of an edge. */
+  readonly from?: Rid;
+  readonly to?: Rid;
+}
+
+/** Writes into the transaction; what is written is visible to `Graph` at once. */
+export interface WritableGraph {
+  /** @throws {Refusal} `value.*`, `schema.*`, `record.not-found` for a missing end. */
+  create(record: NewRecord): RecordValue;
+  /** Puts `properties` in the place of the record's own; undefined when it is gone. */
+  replace(
+    rid: Rid,
+    properties: ReadonlyMap<string, Value>,
+    options: {readonly applyDefaults: boolean},
+  ): RecordValue | undefined;
+  /** Removes the record, a vertex with its edges; false when it is gone already. */
+  delete(rid: Rid): boolean;
+}

@@ -1,0 +1,35 @@
+/**
+ * The contract between operators.
+ *
+ * A plan is prepared once (`prepare`: expressions become closures) and run many times: an
+ * `Operator` starts one run and answers its rows as a generator. The generator yields batches
+ * of at least one row, and `pause` whenever its slice of time is used up; whoever pulls passes
+ * `pause` on, and only the outermost driver (run.ts) gives the thread away. So all operators
+ * are synchronous, which makes sub-plans inside expressions possible and a short plan cheap,
+ * and a run still never holds the thread for more than a few milliseconds.
+ *
+ * Duties. Of the puller: end the generator early by `return()` (a `for..of` does) or drain it.
+ * Of the operator: close its scanners in `finally`, keep no batch that it handed on, change
+ * none that it was given, report its work to the budget.
+ */
+import type {Slot} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type {Batch} from './batch.ts';
+import type {ExecutionContext} from './context.ts';
+import type {Compiler} from './expressions/compiler.ts';
+
+/** Others should have a turn before the next batch is asked for. */
+export const pause = Symbol('pause');
+export type Pause = typeof pause;
+
+export type Batches = Generator<Batch | Pause, void, undefined>;
+
+/** Starts a run. `argument`: the rows that the plan's `argument` sources stand for. */
+export type Operator = (context: ExecutionContext, argument: Batch) => Batches;
+
+/** What an operator is prepared with. */
+export interface Preparation extends Compiler {
+  prepare(node: PlanNode): Operator;
+  /** True when nothing but the id of the record in `slot` is ever asked for. */
+  idSuffices(slot: Slot): boolean;
+}

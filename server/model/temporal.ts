@@ -1,0 +1,167 @@
+/**
+ * Dates and date-times as text in their usual form, and their parts.
+ *
+ * Written: `2024-01-02`, `2024-01-02 03:04:05` with as many fraction digits (0, 3, 6 or 9) as
+ * the value needs. Read: the same, `T` for the blank, seconds optional, an offset or `Z` that
+ * is normalised to UTC. A day or a time that does not exist is no date (never rolled over).
+ */
+import {civilFromDays, daysFromCivil, isCivilDate} from './calendar.ts';
+import {
+  DateTimeValue,
+  DateValue,
+  type DurationValue,
+  type TimePrecision,
+  type TimeValue,
+} from './value.ts';
+
+export const secondsPerDay = 86_400;
+const nanosPerUnit = {
+  second: 1_000_000_000,
+  millisecond: 1_000_000,
+  microsecond: 1_000,
+  nanosecond: 1,
+} as const satisfies Record<TimePrecision, number>;
+
+const dateTimePattern =
+  /^([+-]?\d{4,6})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
+
+/** Reads a day; a date-time text gives its day in UTC. */
+export function parseDate(text: string): DateValue | undefined {
+  const dateTime = parseDateTime(text, 'nanosecond');
+  if (dateTime === undefined) return undefined;
+  return new DateValue(Math.floor(dateTime.epochSeconds / secondsPerDay));
+}
+
+/** Reads an instant (a text without an offset is UTC) and cuts it to `precision`. */
+export function parseDateTime(text: string, precision: TimePrecision): DateTimeValue | undefined {
+  const match = dateTimePattern.exec(text.trim());
+  if (match === null) return undefined;
+  const year = Number(match[1]);
+  const month = Number(match[2]);
+  const day = Number(match[3]);
+  const hour = Number(match[4] ?? '0');
+  const minute = Number(match[5] ?? '0');
+  const second = Number(match[6] ?? '0');
+  if (!isCivilDate(year, month, day) || hour > 23 || minute > 59 || second > 59) return undefined;
+  const offset = parseOffset(match[8]);
+  if (offset === undefined) return undefined;
+  const seconds =
+    daysFromCivil(year, month, day) * secondsPerDay + hour * 3600 + minute * 60 + second - offset;
+  const nanos = Number((match[7] ?? '').padEnd(9, '0'));
+  return new DateTimeValue(seconds, cutNanos(nanos, precision), precision);
+}
+
+/** Seconds east of UTC of `Z`, `+02`, `+0200`, `+02:00`; undefined when impossible. */
+export function parseOffset(text: string | undefined): number | undefined {
+  if (text === undefined || text === 'Z' || text === 'z') return 0;
+  const digits = text.slice(1).replace(':', '').padEnd(4, '0');
+  const hours = Number(digits.slice(0, 2));
+  const minutes = Number(digits.slice(2, 4));
+  if (hours > 18 || minutes > 59) return undefined;
+  const seconds = hours * 3600 + minutes * 60;
+  return text.startsWith('-') ? -seconds : seconds;
+}
+
+/** The same instant with what is finer than `precision` cut off. */
+export function withPrecision(value: DateTimeValue, precision: TimePrecision): DateTimeValue {
+  return new DateTimeValue(
+    value.epochSeconds,
+    cutNanos(value.nanos, precision),
+    precision,
+    value.zone === undefined ? {local: value.local} : {local: value.local, zone: value.zone},
+  );
+}
+
+function cutNanos(nanos: number, precision: TimePrecision): number {
+  return nanos - (nanos % nanosPerUnit[precision]);
+}
+
+/** An instant from a count of `precision` units since 1970-01-01 00:00 UTC. */
+export function dateTimeFromEpoch(units: bigint, precision: TimePrecision): DateTimeValue {
+  const nanos = units * BigInt(nanosPerUnit[precision]);
+  let seconds = nanos / 1_000_000_000n;
+  if (nanos < 0n && seconds * 1_000_000_000n !== nanos) seconds -= 1n;
+  return new DateTimeValue(Number(seconds), Number(nanos - seconds * 1_000_000_000n), precision);
+}
+
+/** Count of `precision` units since 1970-01-01 00:00 UTC. */
+export function epochOf(value: DateTimeValue | DateValue, precision: TimePrecision): bigint {
+  const unit = BigInt(nanosPerUnit[precision]);
+  const nanos = BigInt(epochSecondsOf(value)) * 1_000_000_000n + BigInt(nanosOf(value));
+  const units = nanos / unit;
+  return nanos < 0n && units * unit !== nanos ? units - 1n : units;
+}
+
+export function epochSecondsOf(value: DateTimeValue | DateValue): number {
+  return value instanceof DateValue ? value.epochDays * secondsPerDay : value.epochSeconds;
+}
+
+export function nanosOf(value: DateTimeValue | DateValue): number {
+  return value instanceof DateValue ? 0 : value.nanos;
+}
+
+export function dateText(value: DateValue): string {
+  const {year, month, day} = civilFromDays(value.epochDays);
+  return `${yearText(year)}-${twoDigits(month)}-${twoDigits(day)}`;
+}
+
+/** `2024-01-02 03:04:05.678`; local and zoned values in ISO form with `T` and their offset. */
+export function dateTimeText(value: DateTimeValue): string {
+  const offset = value.zone?.offsetSeconds ?? 0;
+  const seconds = value.epochSeconds + offset;
+  const days = Math.floor(seconds / secondsPerDay);
+  const iso = value.local || value.zone !== undefined;
+  const date = dateText(new DateValue(days));
+  const time = timeOfDayText(seconds - days * secondsPerDay, value.nanos);
+  if (!iso) return `${date} ${time}`;
+  const region = value.zone?.region === undefined ? '' : `[${value.zone.region}]`;
+  return `${date}T${time}${value.zone === undefined ? '' : offsetText(offset)}${region}`;
+}
+
+export function timeText(value: TimeValue): string {
+  const offset = value.offsetSeconds === undefined ? '' : offsetText(value.offsetSeconds);
+  return timeOfDayText(value.secondOfDay, value.nanos) + offset;
+}
+
+/** ISO 8601: `P1Y2M3DT4H5M6.7S`, `PT0S` when nothing is in it. */
+export function durationText(value: DurationValue): string {
+  const years = Math.trunc(value.months / 12);
+  const months = value.months % 12;
+  const hours = Math.trunc(value.seconds / 3600);
+  const minutes = Math.trunc((value.seconds % 3600) / 60);
+  const seconds = (value.seconds % 60) + value.nanos / 1e9;
+  const part = (count: number, letter: string): string => (count === 0 ? '' : `${count}${letter}`);
+  const date = part(years, 'Y') + part(months, 'M') + part(value.days, 'D');
+  const time = part(hours, 'H') + part(minutes, 'M') + part(seconds, 'S');
+  if (time !== '') return `P${date}T${time}`;
+  return date === '' ? 'PT0S' : `P${date}`;
+}
+
+function timeOfDayText(secondOfDay: number, nanos: number): string {
+  const hour = twoDigits(Math.floor(secondOfDay / 3600));
+  const minute = twoDigits(Math.floor(secondOfDay / 60) % 60);
+  return `${hour}:${minute}:${twoDigits(secondOfDay % 60)}${fractionText(nanos)}`;
+}
+
+function fractionText(nanos: number): string {
+  if (nanos === 0) return '';
+  const digits = String(nanos).padStart(9, '0');
+  if (nanos % 1_000_000 === 0) return `.${digits.slice(0, 3)}`;
+  return nanos % 1_000 === 0 ? `.${digits.slice(0, 6)}` : `.${digits}`;
+}
+
+export function offsetText(offsetSeconds: number): string {
+  if (offsetSeconds === 0) return 'Z';
+  const size = Math.abs(offsetSeconds);
+  const hours = twoDigits(Math.floor(size / 3600));
+  return `${offsetSeconds < 0 ? '-' : '+'}${hours}:${twoDigits(Math.floor(size / 60) % 60)}`;
+}
+
+export function yearText(year: number): string {
+  const digits = String(Math.abs(year)).padStart(4, '0');
+  return year < 0 ? `-${digits}` : year > 9999 ? `+${digits}` : digits;
+}
+
+function twoDigits(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
+}

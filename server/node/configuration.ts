@@ -1,0 +1,105 @@
+/**
+ * Where settings come from, first wins: `--set`, environment variables in upper case with
+ * underscores, environment variables named exactly as the key, lists of `-Dsvc.key=value` in
+ * SVC_OPTS, SVC_SETTINGS or JAVA_OPTS, `config/server-configuration.json`, the default.
+ *
+ * This is the only place that reads the environment or the configuration file. What a source
+ * says wrongly stops the start: a sentence each with the key, the value and what is allowed.
+ */
+import {existsSync, readFileSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {Refusal} from '#server/base/errors.ts';
+import {
+  environmentName,
+  type RawSetting,
+  resolveSettings,
+  type Settings,
+  type SettingSource,
+} from '#server/base/setting-values.ts';
+import {settingKeys} from '#server/base/settings.ts';
+import type {StartOptions} from '#server/commands/command.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Configuration {
+  readonly settings: Settings;
+  /** Every reason not to start, in the order of the sources. */
+  readonly refused: readonly Refusal[];
+}
+
+/** Reads every source and resolves all settings. Does not throw for what a source says. */
+export function readConfiguration(options: StartOptions, environment: Environment): Configuration {
+  const spoken: SettingSource[] = [
+    {name: '--set', values: options.sets},
+    {name: 'environment', values: upperCaseVariables(environment)},
+    {name: 'environment', values: dottedVariables(environment)},
+    {name: '-D option', values: defineOptions(environment)},
+  ];
+  const early = resolveSettings(spoken).settings;
+  const file = readFile(options.configPath, early);
+  const resolved = resolveSettings([...spoken, ...(file.source ? [file.source] : [])]);
+  return {
+    settings: resolved.settings,
+    refused: [...resolved.refused, ...(file.refused ? [file.refused] : [])],
+  };
+}
+
+function upperCaseVariables(environment: Environment): Record<string, RawSetting | undefined> {
+  return Object.fromEntries(settingKeys.map(key => [key, environment[environmentName(key)]]));
+}
+
+function dottedVariables(environment: Environment): Record<string, RawSetting | undefined> {
+  const dotted = Object.entries(environment).filter(([name]) => name.startsWith('svc.'));
+  return Object.fromEntries(dotted);
+}
+
+function defineOptions(environment: Environment): Record<string, RawSetting> {
+  const values: Record<string, RawSetting> = {};
+  for (const name of ['SVC_OPTS', 'SVC_SETTINGS', 'JAVA_OPTS']) {
+    for (const word of (environment[name] ?? '').split(/\s+/)) {
+      const match = /^-D(svc\.[^=]+)(?:=(.*))?$/.exec(word);
+      const [, key, value] = match ?? [];
+      if (key !== undefined && !(key in values)) values[key] = value ?? 'true';
+    }
+  }
+  return values;
+}
+
+function readFile(
+  given: string | undefined,
+  early: Settings,
+): {readonly source?: SettingSource; readonly refused?: Refusal} {
+  const path = given ?? join(early.get('svc.server.configDirectory'), 'server-configuration.json');
+  if (!existsSync(path)) {
+    if (given === undefined) return {};
+    return {refused: new Refusal('start.refused', `the configuration file ${path} is not there`)};
+  }
+  try {
+    return {source: {name: resolve(path), values: fileValues(readFileSync(path, 'utf8'), path)}};
+  } catch (error) {
+    if (error instanceof Refusal) return {refused: error};
+    const reason = error instanceof Error ? error.message : String(error);
+    return {refused: new Refusal('start.refused', `cannot read ${path}: ${reason}`)};
+  }
+}
+
+/** `{"configuration": {"ha.enabled": true}}`; keys with or without the prefix `svc.`. */
+function fileValues(text: string, path: string): Record<string, RawSetting> {
+  const document: unknown = JSON.parse(text);
+  const body = isObject(document) ? (document['configuration'] ?? document) : document;
+  if (!isObject(body)) {
+    throw new Refusal('start.refused', `${path} is not of the form {"configuration": {...}}`);
+  }
+  const values: Record<string, RawSetting> = {};
+  for (const [key, value] of Object.entries(body)) {
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+      throw new Refusal('start.refused', `${path}: '${key}' is neither text, number nor boolean`);
+    }
+    values[key.startsWith('svc.') ? key : `svc.${key}`] = value;
+  }
+  return values;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,17 @@
+/**
+ * The shape of a rewrite rule: one node in, an equivalent node out (or the same one).
+ *
+ * A rule sees a node whose inputs are rewritten already. Equivalent means: the same bag of
+ * rows, in the same order where the plan promises one. No rule names a language.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+
+export interface RuleContext {
+  readonly catalog: Catalog;
+}
+
+export interface Rule {
+  readonly name: string;
+  readonly apply: (node: PlanNode, context: RuleContext) => PlanNode;
+}

@@ -1,0 +1,23 @@
+/** Look-up in the one table of operators, functions and methods (functions.ts says more). */
+import type {FunctionSignature} from './functions.ts';
+import {operators} from './functions-operators.ts';
+
+/** Every row, in the order of the families. */
+export const functionRows: readonly FunctionSignature[] = [...operators];
+
+const byName = build(functionRows);
+
+/** The row of a name or alias (case ignored), or undefined. */
+export function functionSignature(name: string): FunctionSignature | undefined {
+  return byName.get(name) ?? byName.get(name.toLowerCase());
+}
+
+function build(rows: readonly FunctionSignature[]): ReadonlyMap<string, FunctionSignature> {
+  const map = new Map<string, FunctionSignature>();
+  for (const row of rows) {
+    for (const name of [row.name, ...(row.aliases ?? [])]) {
+      map.set(name.toLowerCase(), row);
+    }
+  }
+  return map;
+}

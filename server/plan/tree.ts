@@ -1,0 +1,321 @@
+/**
+ * Walking and rebuilding plans and expressions: the one place that knows every node's children.
+ *
+ * All functions are pure; a rebuilt node shares what did not change. `slotsOf` answers what an
+ * expression or plan reads, including what nested sub-plans read from outside.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import type {Expression, MapEntry, Slot} from './expression.ts';
+import type {Assignment, Output, OutputColumn, PlanNode, SortKey} from './node.ts';
+
+type MapPlan = (node: PlanNode) => PlanNode;
+type MapExpression = (expression: Expression) => Expression;
+
+/** The node's input plans, first to last; sub-plans inside expressions are not inputs. */
+export function inputsOf(node: PlanNode): readonly PlanNode[] {
+  switch (node.kind) {
+    case 'join':
+      return [node.left, node.right];
+    case 'apply':
+      return [node.input, node.plan];
+    case 'repeat':
+      return [node.input, node.body];
+    case 'union':
+      return node.inputs;
+    default:
+      return 'input' in node ? [node.input] : [];
+  }
+}
+
+/** The same node over mapped inputs; the node itself when none changed. */
+export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
+  switch (node.kind) {
+    case 'join': {
+      const left = map(node.left);
+      const right = map(node.right);
+      return left === node.left && right === node.right ? node : {...node, left, right};
+    }
+    case 'apply': {
+      const input = map(node.input);
+      const plan = map(node.plan);
+      return input === node.input && plan === node.plan ? node : {...node, input, plan};
+    }
+    case 'repeat': {
+      const input = map(node.input);
+      const body = map(node.body);
+      return input === node.input && body === node.body ? node : {...node, input, body};
+    }
+    case 'union': {
+      const inputs = node.inputs.map(map);
+      return inputs.every((input, i) => input === node.inputs[i]) ? node : {...node, inputs};
+    }
+    default: {
+      if (!('input' in node)) return node;
+      const input = map(node.input);
+      return input === node.input ? node : {...node, input};
+    }
+  }
+}
+
+/** Direct children of an expression, sub-plans left out. */
+export function partsOf(expression: Expression): readonly Expression[] {
+  switch (expression.kind) {
+    case 'literal':
+    case 'parameter':
+    case 'slot':
+    case 'subplan':
+      return [];
+    case 'property':
+    case 'defined':
+    case 'attribute':
+    case 'not':
+    case 'is-null':
+      return [expression.of];
+    case 'call':
+      return expression.args;
+    case 'and':
+    case 'or':
+      return expression.terms;
+    case 'case':
+      return [
+        ...expression.branches.flatMap(branch => [branch.when, branch.then]),
+        ...(expression.otherwise ? [expression.otherwise] : []),
+      ];
+    case 'list':
+      return expression.items;
+    case 'map':
+      return expression.entries.map(entry => ('value' in entry ? entry.value : entry.spread));
+    case 'comprehension':
+      return [expression.list, expression.where, expression.yields].filter(isPresent);
+    case 'reduce':
+      return [expression.list, expression.initial, expression.step];
+    default:
+      return unreachable(expression);
+  }
+}
+
+function isPresent<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+/** Rebuilds an expression over mapped children; sub-plans go through `mapPlan`. */
+export function mapParts(
+  expression: Expression,
+  map: MapExpression,
+  mapPlan: MapPlan = plan => plan,
+): Expression {
+  switch (expression.kind) {
+    case 'literal':
+    case 'parameter':
+    case 'slot':
+      return expression;
+    case 'subplan':
+      return {...expression, plan: mapPlan(expression.plan)};
+    case 'property':
+    case 'defined':
+    case 'attribute':
+    case 'not':
+    case 'is-null':
+      return {...expression, of: map(expression.of)};
+    case 'call':
+      return {...expression, args: expression.args.map(map)};
+    case 'and':
+    case 'or':
+      return {...expression, terms: expression.terms.map(map)};
+    case 'case':
+      return {
+        ...expression,
+        branches: expression.branches.map(b => ({when: map(b.when), then: map(b.then)})),
+        otherwise: expression.otherwise && map(expression.otherwise),
+      };
+    case 'list':
+      return {...expression, items: expression.items.map(map)};
+    case 'map':
+      return {...expression, entries: expression.entries.map(entry => mapEntry(entry, map))};
+    case 'comprehension':
+      return {
+        ...expression,
+        list: map(expression.list),
+        ...(expression.where && {where: map(expression.where)}),
+        ...(expression.yields && {yields: map(expression.yields)}),
+      };
+    case 'reduce':
+      return {
+        ...expression,
+        list: map(expression.list),
+        initial: map(expression.initial),
+        step: map(expression.step),
+      };
+    default:
+      return unreachable(expression);
+  }
+}
+
+function mapEntry(entry: MapEntry, map: MapExpression): MapEntry {
+  return 'value' in entry
+    ? {...entry, value: map(entry.value)}
+    : {...entry, spread: map(entry.spread)};
+}
+
+function outputExpressions(output: Output): Expression[] {
+  if (output.kind === 'element') return [{kind: 'slot', slot: output.slot}];
+  return output.columns.map((c: OutputColumn) => ('value' in c ? c.value : c.spread));
+}
+
+function assignmentExpressions(assignments: readonly Assignment[]): Expression[] {
+  return assignments.flatMap(a => {
+    const inPath = 'path' in a ? a.path.filter(part => typeof part !== 'string') : [];
+    const value = 'value' in a && a.value !== undefined ? [a.value] : [];
+    return [...inPath, ...value];
+  });
+}
+
+function sortExpressions(keys: readonly SortKey[]): Expression[] {
+  return keys.map(key => key.by);
+}
+
+function slotReads(slots: readonly (Slot | undefined)[]): Expression[] {
+  return slots.filter(isPresent).map(slot => ({kind: 'slot', slot}));
+}
+
+/** Expressions that the node itself evaluates (slots it reads directly count as such). */
+export function expressionsOf(node: PlanNode): readonly Expression[] {
+  switch (node.kind) {
+    case 'unit':
+    case 'argument':
+    case 'union':
+    case 'barrier':
+    case 'index-entries':
+      return [];
+    case 'values':
+      return node.rows.flat();
+    case 'scan-type':
+    case 'scan-bucket':
+      return node.where ? [node.where] : [];
+    case 'records':
+      return [node.ids];
+    case 'index-point':
+      return node.keys;
+    case 'index-range':
+      return [...(node.from?.values ?? []), ...(node.to?.values ?? [])];
+    case 'call':
+      return node.args;
+    case 'filter':
+      return [node.condition];
+    case 'extend':
+      return node.bind.map(b => b.value);
+    case 'project':
+      return outputExpressions(node.output);
+    case 'unnest':
+      return [node.list];
+    case 'follow':
+      return slotReads([node.from]);
+    case 'connect':
+      return slotReads([node.from, node.to]);
+    case 'walk':
+      return [...slotReads([node.from]), ...(node.condition ? [node.condition] : [])];
+    case 'shortest':
+      return [node.from, node.to];
+    case 'join':
+      return node.on.flatMap(pair => [pair.left, pair.right]);
+    case 'apply':
+      return node.collect ? slotReads([node.collect.from]) : [];
+    case 'repeat':
+      return [...slotReads([node.next]), ...(node.whileCondition ? [node.whileCondition] : [])];
+    case 'aggregate':
+      return [...node.keys.map(k => k.value), ...node.aggregates.flatMap(a => a.args)];
+    case 'distinct':
+      return node.by;
+    case 'sort':
+      return sortExpressions(node.keys);
+    case 'top':
+      return [...sortExpressions(node.keys), node.count, ...(node.skip ? [node.skip] : [])];
+    case 'skip':
+    case 'limit':
+      return [node.count];
+    case 'create':
+      return [...[node.from, node.to].filter(isPresent), ...assignmentExpressions(node.assignments)];
+    case 'change':
+      return [...slotReads([node.slot]), ...assignmentExpressions(node.assignments)];
+    case 'upsert':
+      return [...node.seed.map(c => c.value), ...assignmentExpressions(node.assignments)];
+    case 'delete':
+      return slotReads([node.slot]);
+    default:
+      return unreachable(node);
+  }
+}
+
+/** Every slot that an expression reads, those of nested sub-plans included. */
+export function slotsOf(expression: Expression, into: Set<Slot> = new Set()): Set<Slot> {
+  if (expression.kind === 'slot') into.add(expression.slot);
+  if (expression.kind === 'subplan') {
+    visitPlan(expression.plan, node => {
+      for (const part of expressionsOf(node)) slotsOf(part, into);
+    });
+  }
+  for (const part of partsOf(expression)) slotsOf(part, into);
+  return into;
+}
+
+/** Visits a plan and its inputs, parents first. Sub-plans in expressions are not entered. */
+export function visitPlan(node: PlanNode, visit: (node: PlanNode) => void): void {
+  visit(node);
+  for (const input of inputsOf(node)) visitPlan(input, visit);
+}
+
+/** Visits an expression and its parts, parents first. */
+export function visitExpression(
+  expression: Expression,
+  visit: (expression: Expression) => void,
+): void {
+  visit(expression);
+  for (const part of partsOf(expression)) visitExpression(part, visit);
+}
+
+/** Slots that the node and its inputs bind, as seen by the node above it. */
+export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slot> {
+  const add = (...slots: readonly (Slot | undefined)[]): void => {
+    for (const slot of slots) if (slot !== undefined) into.add(slot);
+  };
+  if (node.kind === 'aggregate') {
+    add(...node.keys.map(k => k.slot), ...node.aggregates.map(a => a.slot));
+    return into;
+  }
+  bindOwn(node, add);
+  const inputs = node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left'
+    ? [node.input]
+    : inputsOf(node);
+  for (const input of inputs) boundSlots(input, into);
+  return into;
+}
+
+function bindOwn(node: PlanNode, add: (...slots: readonly (Slot | undefined)[]) => void): void {
+  switch (node.kind) {
+    case 'values':
+      return add(...node.slots);
+    case 'call':
+      return add(...node.outputs.map(o => o.slot));
+    case 'extend':
+      return add(...node.bind.map(b => b.slot));
+    case 'index-entries':
+      return add(node.key, node.rid);
+    case 'follow':
+      return add(node.to, node.edge);
+    case 'connect':
+      return add(node.edge);
+    case 'walk':
+      return add(node.to, node.edges, node.path, node.depth);
+    case 'shortest':
+      return add(node.path);
+    case 'apply':
+      return add(...node.slots, node.collect?.to);
+    case 'repeat':
+      return add(node.loop, node.depth, node.path);
+    case 'change':
+    case 'upsert':
+      return add(node.slot, node.before);
+    default:
+      if ('slot' in node) add(node.slot);
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Explicit transactions of clients: who owns one, who uses it now, when it ends by itself.
+ *
+ * One statement at a time runs in a session (others wait up to `lockWaitMs`). Any failure in a
+ * session rolls it back; its id then answers why until the client says rollback or the
+ * tombstone ages out. An idle session is rolled back after `idleMs`. Ids are unguessable and
+ * bound to their user and database. Source: reference 2.3.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {RunningTransaction} from './session.ts';
+import {uuidOf} from './uuid.ts';
+
+const tombstonesMax = 10_000;
+const lockWaitMs = 5_000;
+
+interface OpenSession {
+  readonly id: string;
+  readonly user: string;
+  readonly database: string;
+  readonly transaction: Transaction;
+  readonly startedAt: number;
+  lastUsedMs: number;
+  busy: boolean;
+  readonly waiters: (() => void)[];
+}
+
+export interface SessionLimits {
+  readonly idleMs: number;
+  readonly sessionsMax: number;
+}
+
+/** A session in use; `done` gives it back, `fail` ends it with its transaction rolled back. */
+export interface HeldSession {
+  readonly transaction: Transaction;
+  done(): void;
+  fail(): void;
+  /** The transaction was committed or rolled back: the id is forgotten. */
+  end(): void;
+}
+
+export class TransactionSessions {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #timers: Timers;
+  readonly #limits: () => SessionLimits;
+  readonly #open = new Map<string, OpenSession>();
+  /** Ended badly: id to owner and reason; insertion-ordered, bounded. */
+  readonly #tombstones = new Map<string, {user: string; reason: 'failed' | 'expired'}>();
+  #cancelSweep: (() => void) | undefined;
+
+  constructor(clock: Clock, random: Random, timers: Timers, limits: () => SessionLimits) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#timers = timers;
+    this.#limits = limits;
+  }
+
+  add(user: string, database: string, transaction: Transaction): string {
+    if (this.#open.size >= this.#limits().sessionsMax) {
+      throw new Refusal('admission.full', `${this.#open.size} transactions are open already`);
+    }
+    const id = `AS-${uuidOf(this.#random)}`;
+    this.#open.set(id, {
+      id,
+      user,
+      database,
+      transaction,
+      startedAt: this.#clock.now(),
+      lastUsedMs: this.#clock.monotonic(),
+      busy: false,
+      waiters: [],
+    });
+    this.#scheduleSweep();
+    return id;
+  }
+
+  isLive(user: string, database: string, id: string): boolean {
+    const session = this.#open.get(id);
+    return session !== undefined && session.user === user && session.database === database;
+  }
+
+  /** @throws {Refusal} transaction.gone, .failed, .expired. */
+  async hold(user: string, database: string, id: string): Promise<HeldSession> {
+    const session = this.#find(user, database, id);
+    if (session.busy) await this.#wait(session);
+    if (this.#open.get(id) !== session) this.#find(user, database, id);
+    session.busy = true;
+    return {
+      transaction: session.transaction,
+      done: () => this.#release(session),
+      fail: () => this.#bury(session, 'failed'),
+      end: () => this.#forget(session),
+    };
+  }
+
+  /** Rolls back and forgets; false when there is no such session of this user. */
+  async rollback(user: string, database: string, id: string): Promise<boolean> {
+    if (this.#tombstones.get(id)?.user === user) this.#tombstones.delete(id);
+    if (!this.isLive(user, database, id)) return false;
+    const held = await this.hold(user, database, id).catch(() => undefined);
+    if (held === undefined) return false;
+    held.transaction.rollback();
+    held.end();
+    return true;
+  }
+
+  /** Rolls back every session that matches, also those in use (their next step refuses). */
+  endWhere(matches: (session: {user: string; database: string; id: string}) => boolean): number {
+    const ended = [...this.#open.values()].filter(matches);
+    for (const session of ended) this.#bury(session, 'expired');
+    return ended.length;
+  }
+
+  list(): RunningTransaction[] {
+    const now = this.#clock.monotonic();
+    return [...this.#open.values()].map(session => ({
+      id: session.id,
+      database: session.database,
+      user: session.user,
+      isolation: session.transaction.isolation,
+      startedAt: session.startedAt,
+      elapsedMs: this.#clock.now() - session.startedAt,
+      idleMs: session.busy ? 0 : Math.round(now - session.lastUsedMs),
+    }));
+  }
+
+  close(): void {
+    this.#cancelSweep?.();
+    for (const session of this.#open.values()) session.transaction.rollback();
+    this.#open.clear();
+  }
+
+  #find(user: string, database: string, id: string): OpenSession {
+    const session = this.#open.get(id);
+    if (session !== undefined && session.user === user && session.database === database) {
+      return session;
+    }
+    const tombstone = this.#tombstones.get(id);
+    if (tombstone?.user === user) {
+      throw tombstone.reason === 'failed'
+        ? new Refusal(
+            'transaction.failed',
+            `transaction ${id} was rolled back after a failed statement; ` +
+              'nothing of it is stored: send rollback and begin again',
+          )
+        : new Refusal(
+            'transaction.expired',
+            `transaction ${id} was rolled back: it was idle for too long or was terminated`,
+          );
+    }
+    throw new Refusal('transaction.gone', `there is no open transaction ${id.slice(0, 64)}`);
+  }
+
+  #wait(session: OpenSession): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const admit = (): void => {
+        cancel();
+        resolve();
+      };
+      const cancel = this.#timers.after(lockWaitMs, () => {
+        session.waiters.splice(session.waiters.indexOf(admit), 1);
+        reject(
+          new Refusal('commit.conflict', `transaction ${session.id} is in use by another request`),
+        );
+      });
+      session.waiters.push(admit);
+    });
+  }
+
+  #release(session: OpenSession): void {
+    session.lastUsedMs = this.#clock.monotonic();
+    session.busy = false;
+    session.waiters.shift()?.();
+  }
+
+  #forget(session: OpenSession): void {
+    this.#open.delete(session.id);
+    session.busy = false;
+    for (const admit of session.waiters.splice(0)) admit();
+  }
+
+  #bury(session: OpenSession, reason: 'failed' | 'expired'): void {
+    session.transaction.rollback();
+    this.#forget(session);
+    this.#tombstones.set(session.id, {user: session.user, reason});
+    if (this.#tombstones.size > tombstonesMax) {
+      const [oldest] = this.#tombstones.keys();
+      if (oldest !== undefined) this.#tombstones.delete(oldest);
+    }
+  }
+
+  #scheduleSweep(): void {
+    if (this.#cancelSweep !== undefined) return;
+    const {idleMs} = this.#limits();
+    this.#cancelSweep = this.#timers.after(Math.max(100, Math.min(1_000, idleMs / 4)), () => {
+      this.#cancelSweep = undefined;
+      this.#sweep(idleMs);
+      if (this.#open.size > 0) this.#scheduleSweep();
+    });
+  }
+
+  #sweep(idleMs: number): void {
+    const now = this.#clock.monotonic();
+    for (const session of [...this.#open.values()]) {
+      if (!session.busy && now - session.lastUsedMs > idleMs) this.#bury(session, 'expired');
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// The native store's parts: databases shared by the threads of one process, the clients that use
+// them, and the glue to Node-API. server/storage/rocksdb/native.ts is the only caller.
+//
+// A Database is one open directory, known to the whole process by a number that is never reused,
+// so a stale number is an error and not a wild pointer. A Client is one JavaScript thread's use of
+// it and owns every cursor and snapshot of that thread. The last client to leave closes the
+// database. Calls of one client come from one thread only; what clients share is behind
+// Database::mutex.
+#pragma once
+
+#include <node_api.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/iterator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice.h>
+#include <rocksdb/snapshot.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/status.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace svc {
+
+struct SharedSnapshot {
+  const rocksdb::Snapshot* snapshot;
+  int holders;
+};
+
+struct Database {
+  uint64_t id = 0;
+  std::string path;
+  rocksdb::Options options;
+  std::unique_ptr<rocksdb::DB> db;
+  std::mutex mutex;
+  int clients = 0;
+  uint64_t next_snapshot = 1;
+  std::unordered_map<uint64_t, SharedSnapshot> snapshots;
+};
+
+// A RocksDB iterator whose bounds are changed in place before every seek. RocksDB reads them
+// through the pointers in its options and supports the change (BlockBasedTableIterator::SeekImpl).
+struct BoundedIterator {
+  rocksdb::Slice lower;
+  rocksdb::Slice upper;
+  bool has_upper;
+  bool has_lower;
+  std::unique_ptr<rocksdb::Iterator> iterator;
+};
+
+// What one client holds of a snapshot: how often, and iterators over it that wait for reuse.
+struct HeldSnapshot {
+  const rocksdb::Snapshot* snapshot;
+  int holds = 0;
+  std::vector<std::unique_ptr<BoundedIterator>> idle;
+};
+
+struct Range {
+  rocksdb::Slice start;
+  rocksdb::Slice end;
+  bool has_end;
+};
+
+// One scan: ranges in `bytes`, walked one after another with one iterator.
+struct Cursor {
+  uint64_t snapshot_id;
+  std::string bytes;
+  std::vector<Range> ranges;
+  size_t range_index = 0;
+  bool reverse;
+  bool keys_only;
+  bool positioned = false;
+  std::unique_ptr<BoundedIterator> bounded;
+};
+
+struct Client {
+  std::shared_ptr<Database> database;
+  bool opener;
+  std::vector<std::unique_ptr<Cursor>> cursors;
+  std::vector<uint32_t> free_cursors;
+  std::unordered_map<uint64_t, HeldSnapshot> snapshots;
+  std::vector<std::unique_ptr<rocksdb::SstFileWriter>> writers;
+};
+
+// Everything of one JavaScript thread.
+struct Environment {
+  napi_env env;
+  napi_ref make_failure = nullptr;
+  napi_ref scratch_reference = nullptr;
+  napi_ref results_reference = nullptr;
+  char* scratch = nullptr;
+  size_t scratch_length = 0;
+  // Counters of the last call, see `Result` in native.ts.
+  double* results = nullptr;
+  rocksdb::PinnableSlice value;
+  std::vector<std::unique_ptr<Client>> clients;
+};
+
+enum Result { kByteLength = 0, kRowCount = 1, kDone = 2, kRangeIndex = 3, kBytesNeeded = 4 };
+
+// A call in progress: its arguments, and whether an exception is pending. Argument readers throw
+// into JavaScript and mark the call as failed; check `ok` before using what they returned.
+struct Call {
+  Environment* environment;
+  napi_env env;
+  napi_value arguments[6];
+  bool ok = true;
+
+  Call(napi_env env, napi_callback_info info);
+  // Throws what make_failure(kind, message) makes.
+  void Fail(const char* kind, const std::string& message);
+  // True when `status` is ok; throws otherwise.
+  bool Check(const rocksdb::Status& status);
+  int64_t Integer(size_t index);
+  bool Boolean(size_t index);
+  std::string Text(size_t index);
+  rocksdb::Slice Bytes(size_t index);
+  char* Target(size_t index, size_t* length);
+  // The client that argument 0 numbers; nullptr (and an exception) when it is closed.
+  Client* UsedClient();
+  napi_value Number(double value);
+};
+
+// Sets options.snapshot; false (and an exception) when this client does not hold it. 0 is none.
+bool UseSnapshot(Call& call, Client* client, uint64_t id, rocksdb::ReadOptions* options);
+// Ends a cursor; its iterator goes back to its snapshot for reuse.
+void EndCursor(Client* client, uint32_t index);
+// Ends everything the client holds and leaves the database, closing it behind the last one.
+rocksdb::Status LeaveDatabase(Client* client);
+
+void DefineDatabaseCalls(napi_env env, napi_value exports, Environment* environment);
+void DefineReadCalls(napi_env env, napi_value exports, Environment* environment);
+void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment);
+void Define(napi_env env, napi_value exports, const char* name, napi_callback callback,
+            Environment* environment);
+
+}  // namespace svc
