@@ -242,6 +242,16 @@ export const refusals = {
     exception: 'ServerSecurityException',
     says: 'too many wrong passwords, so the user must wait',
   },
+  'security.root-only': {
+    retry: 'never',
+    exception: 'ServerSecurityException',
+    says: 'only the user root may do this',
+  },
+  'user.invalid': {
+    retry: 'never',
+    exception: 'ServerSecurityException',
+    says: 'a user cannot be saved like this: its name, password or grants break a rule',
+  },
   'user.exists': {
     retry: 'never',
     exception: 'UserAlreadyExistsException',
@@ -288,6 +298,11 @@ export const refusals = {
     retry: 'never',
     exception: 'JSONException',
     says: 'the JSON cannot be read',
+  },
+  'request.field': {
+    retry: 'never',
+    exception: 'RequestRefusedBeforeExecutionException',
+    says: 'a field of the request is missing or unusable, so nothing was executed',
   },
   'request.invalid': {
     retry: 'never',

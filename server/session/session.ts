@@ -91,6 +91,11 @@ export interface RunningTransaction {
   readonly startedAt: number;
   readonly elapsedMs: number;
   readonly idleMs: number;
+  /** Free text that the begin carried. */
+  readonly tag?: string | undefined;
+  /** Whether a statement runs in it now, and the ids of those queries. */
+  readonly busy?: boolean;
+  readonly queryIds?: readonly string[];
 }
 
 /** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
@@ -102,6 +107,7 @@ export interface Service {
     principal: Principal,
     database: string,
     isolation: 'READ_COMMITTED' | 'REPEATABLE_READ',
+    tag?: string,
   ): Promise<string>;
   commit(
     principal: Principal,
