@@ -1,0 +1,317 @@
+/**
+ * JSON text in bytes to values: our own parser, because JSON.parse loses digits and kinds.
+ *
+ * 5 is an integer, 5.0 and 5e0 are doubles, an integer beyond 64 bits is an exact decimal, a
+ * repeated key's last value wins, `__proto__` is a key like any other. Bad syntax, invalid
+ * UTF-8 and too deep nesting are refused with the byte position (`json.invalid`,
+ * `limit.depth`); nothing is skipped or repaired, except that an escaped lone surrogate
+ * becomes U+FFFD. Source: RFC 8259.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {compareBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';
+import {makeDouble, normalInteger} from './number.ts';
+import {parseDecimal} from './decimal.ts';
+import type {Value} from './value.ts';
+
+export const jsonDepthMaxDefault = 64;
+const keyCacheSize = 256;
+const keyLengthMax = 32;
+const digitsMax = 1_000;
+const strictDecoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
+
+/** Reads a whole document. `depthMax` bounds nested arrays and objects. */
+export function parseJson(bytes: Uint8Array, depthMax = jsonDepthMaxDefault): Value {
+  return new JsonParser(depthMax).parse(bytes);
+}
+
+/** As `parseJson`, for text at hand (a column of a result, a literal). */
+export function parseJsonText(text: string, depthMax = jsonDepthMaxDefault): Value {
+  return parseJson(utf8Bytes(text), depthMax);
+}
+
+/** Keep one for many documents of one kind: it remembers the keys that it has seen. */
+export class JsonParser {
+  readonly depthMax: number;
+  private bytes: Uint8Array = new Uint8Array(0);
+  private at = 0;
+  private end = 0;
+  private start = 0;
+  private readonly keys: (string | undefined)[] = [];
+  private readonly keyBytes: (Uint8Array | undefined)[] = [];
+
+  constructor(depthMax = jsonDepthMaxDefault) {
+    this.depthMax = depthMax;
+  }
+
+  /**
+   * Reads the one document in [start, end). Positions in refusals count from `start`.
+   * The values do not refer to `bytes` afterwards.
+   */
+  parse(bytes: Uint8Array, start = 0, end = bytes.length): Value {
+    this.bytes = bytes;
+    this.start = start;
+    this.at = start;
+    this.end = end;
+    const value = this.value(0, this.next());
+    if (this.next() !== -1) this.fail('the document has ended before');
+    return value;
+  }
+
+  /** Skips white space; the byte at `at`, or -1 at the end. */
+  private next(): number {
+    while (this.at < this.end) {
+      const byte = this.bytes[this.at] as number;
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte;
+      this.at++;
+    }
+    return -1;
+  }
+
+  private value(depth: number, byte: number): Value {
+    switch (byte) {
+      case 0x22:
+        return this.string();
+      case 0x7b:
+        return this.object(this.deeper(depth));
+      case 0x5b:
+        return this.array(this.deeper(depth));
+      case 0x74:
+        return this.word('true', true);
+      case 0x66:
+        return this.word('false', false);
+      case 0x6e:
+        return this.word('null', null);
+      case -1:
+        return this.fail('the document ends where a value is expected');
+      default:
+        return this.number(byte);
+    }
+  }
+
+  private deeper(depth: number): number {
+    if (depth >= this.depthMax) {
+      const position = this.at - this.start;
+      throw new Refusal(
+        'limit.depth',
+        `the JSON is nested more than ${this.depthMax} levels deep at byte ${position}`,
+        {detail: {position, depthMax: this.depthMax}},
+      );
+    }
+    return depth + 1;
+  }
+
+  private object(depth: number): Value {
+    const map = new Map<string, Value>();
+    this.at++;
+    if (this.next() === 0x7d) {
+      this.at++;
+      return map;
+    }
+    for (;;) {
+      if (this.next() !== 0x22) this.fail('a key in quotes is expected');
+      const key = this.key();
+      if (this.next() !== 0x3a) this.fail("':' is expected");
+      this.at++;
+      map.set(key, this.value(depth, this.next()));
+      const byte = this.next();
+      this.at++;
+      if (byte === 0x2c) continue;
+      if (byte === 0x7d) return map;
+      this.at--;
+      this.fail("',' or '}' is expected");
+    }
+  }
+
+  private array(depth: number): Value {
+    const list: Value[] = [];
+    this.at++;
+    if (this.next() === 0x5d) {
+      this.at++;
+      return list;
+    }
+    for (;;) {
+      list.push(this.value(depth, this.next()));
+      const byte = this.next();
+      this.at++;
+      if (byte === 0x2c) continue;
+      if (byte === 0x5d) return list;
+      this.at--;
+      this.fail("',' or ']' is expected");
+    }
+  }
+
+  /** A key, from the memory of keys where it was seen before. */
+  private key(): string {
+    const {bytes} = this;
+    const from = this.at + 1;
+    let hash = 0;
+    let to = from;
+    for (; to < this.end && to - from <= keyLengthMax; to++) {
+      const byte = bytes[to] as number;
+      if (byte === 0x22) break;
+      if (byte === 0x5c || byte < 0x20) return this.string();
+      hash = (hash * 31 + byte) | 0;
+    }
+    if (bytes[to] !== 0x22 || to >= this.end) return this.string();
+    const slot = (hash ^ (hash >>> 8)) & (keyCacheSize - 1);
+    const known = this.keyBytes[slot];
+    if (known !== undefined && known.length === to - from) {
+      let same = 0;
+      while (same < known.length && known[same] === bytes[from + same]) same++;
+      if (same === known.length) {
+        this.at = to + 1;
+        return this.keys[slot] as string;
+      }
+    }
+    const key = this.string();
+    this.keyBytes[slot] = bytes.slice(from, to);
+    this.keys[slot] = key;
+    return key;
+  }
+
+  private string(): string {
+    const {bytes, end} = this;
+    const from = this.at + 1;
+    let to = from;
+    let ascii = true;
+    for (; to < end; to++) {
+      const byte = bytes[to] as number;
+      if (byte === 0x22) {
+        this.at = to + 1;
+        return ascii ? readUtf8(bytes, from, to) : this.decode(from, to);
+      }
+      if (byte === 0x5c) return this.escapedString(from, to);
+      if (byte < 0x20) {
+        this.at = to;
+        this.fail('a control character must be escaped');
+      }
+      if (byte >= 0x80) ascii = false;
+    }
+    this.at = end;
+    return this.fail('a text is not closed');
+  }
+
+  private escapedString(from: number, firstEscape: number): string {
+    const {bytes, end} = this;
+    let text = this.decode(from, firstEscape);
+    let run = firstEscape;
+    let to = firstEscape;
+    while (to < end) {
+      const byte = bytes[to] as number;
+      if (byte === 0x22) {
+        this.at = to + 1;
+        // Escapes can build lone surrogates, which no UTF-8 text may hold.
+        return (text + this.decode(run, to)).toWellFormed();
+      }
+      if (byte < 0x20) {
+        this.at = to;
+        this.fail('a control character must be escaped');
+      }
+      if (byte !== 0x5c) {
+        to++;
+        continue;
+      }
+      text += this.decode(run, to);
+      this.at = to;
+      text += this.escape(to + 1);
+      to += bytes[to + 1] === 0x75 ? 6 : 2;
+      run = to;
+    }
+    this.at = end;
+    return this.fail('a text is not closed');
+  }
+
+  private escape(at: number): string {
+    const letter = at < this.end ? String.fromCharCode(this.bytes[at] as number) : '';
+    const plain = '"\\/bfnrt'.indexOf(letter);
+    if (plain >= 0 && letter !== '') return '"\\/\b\f\n\r\t'.charAt(plain);
+    const hex = letter === 'u' ? readAscii(this.bytes, at + 1, Math.min(at + 5, this.end)) : '';
+    if (!/^[0-9a-fA-F]{4}$/.test(hex)) this.fail('an escape is not one of JSON');
+    return String.fromCharCode(Number.parseInt(hex, 16));
+  }
+
+  private decode(from: number, to: number): string {
+    try {
+      return strictDecoder.decode(this.bytes.subarray(from, to));
+    } catch {
+      this.at = from + invalidUtf8At(this.bytes.subarray(from, to));
+      return this.fail('the bytes are not UTF-8');
+    }
+  }
+
+  private number(first: number): Value {
+    const {bytes, end} = this;
+    const from = this.at;
+    let to = first === 0x2d ? from + 1 : from;
+    const digitsFrom = to;
+    let small = 0;
+    let digit = 0;
+    for (; to < end && (digit = (bytes[to] as number) - 48) >= 0 && digit <= 9; to++) {
+      small = small * 10 + digit;
+    }
+    if (to === digitsFrom) return this.fail('a value is expected');
+    if (bytes[digitsFrom] === 0x30 && to > digitsFrom + 1)
+      return this.fail('a number starts with 0');
+    const byte = to < end ? (bytes[to] as number) : 0;
+    if (byte === 0x2e || byte === 0x65 || byte === 0x45) return this.double(from, to);
+    this.at = to;
+    if (to - digitsFrom <= 15) return first === 0x2d && small !== 0 ? -small : small;
+    return this.largeInteger(from, to);
+  }
+
+  private largeInteger(from: number, to: number): Value {
+    if (to - from > digitsMax) return this.fail(`a number has more than ${digitsMax} digits`);
+    const text = readAscii(this.bytes, from, to);
+    const integer = BigInt(text);
+    if (BigInt.asIntN(64, integer) === integer) return normalInteger(integer);
+    return parseDecimal(text) ?? this.fail('a number is out of range');
+  }
+
+  private double(from: number, fractionAt: number): Value {
+    let to = fractionAt;
+    while (
+      to < this.end &&
+      '0123456789+-.eE'.includes(String.fromCharCode(this.bytes[to] as number))
+    )
+      to++;
+    if (to - from > digitsMax) return this.fail(`a number has more than ${digitsMax} digits`);
+    const text = readAscii(this.bytes, from, to);
+    if (!/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)) return this.fail('a number is malformed');
+    const double = Number(text);
+    if (!Number.isFinite(double)) return this.fail('a number is out of range');
+    this.at = to;
+    return makeDouble(double);
+  }
+
+  private word<V extends Value>(word: string, value: V): V {
+    const to = this.at + word.length;
+    if (to > this.end || readAscii(this.bytes, this.at, to) !== word) {
+      return this.fail('a value is expected');
+    }
+    this.at = to;
+    return value;
+  }
+
+  private fail(what: string): never {
+    const position = this.at - this.start;
+    throw new Refusal('json.invalid', `${what} at byte ${position}`, {detail: {position}});
+  }
+}
+
+function readAscii(bytes: Uint8Array, from: number, to: number): string {
+  let text = '';
+  for (let at = from; at < to; at++) text += String.fromCharCode(bytes[at] as number);
+  return text;
+}
+
+/** Offset of the first byte that is no UTF-8: the longest prefix that survives a round trip. */
+function invalidUtf8At(bytes: Uint8Array): number {
+  const repaired = utf8Bytes(new TextDecoder('utf-8', {ignoreBOM: true}).decode(bytes));
+  let at = 0;
+  while (
+    at < bytes.length &&
+    compareBytes(bytes.subarray(at, at + 1), repaired.subarray(at, at + 1)) === 0
+  )
+    at++;
+  return at;
+}
