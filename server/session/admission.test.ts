@@ -1,0 +1,49 @@
+/** The gate admits up to its limit, queues in order, and refuses beyond time and length. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {Admission} from './admission.ts';
+import {ManualTimers} from '#server/testing/manual-timers.ts';
+
+const limits = {concurrentMax: 2, queueTimeoutMs: 1_000, queueLengthMax: 2};
+
+test('admits up to the limit and the next in order when a place is given back', async () => {
+  const timers = new ManualTimers();
+  const gate = new Admission(() => limits, timers);
+  const first = await gate.enter();
+  await gate.enter();
+  const order: string[] = [];
+  const third = gate.enter().then(leave => (order.push('third'), leave));
+  const fourth = gate.enter().then(leave => (order.push('fourth'), leave));
+  assert.equal(gate.queued, 2);
+  first();
+  first();
+  (await third)();
+  await fourth;
+  assert.deepEqual(order, ['third', 'fourth']);
+  assert.equal(gate.running, 2);
+});
+
+test('refuses at once when the queue is full, and after the wait', async () => {
+  const timers = new ManualTimers();
+  const gate = new Admission(() => limits, timers);
+  await gate.enter();
+  await gate.enter();
+  const waiting = [gate.enter(), gate.enter()];
+  await assert.rejects(gate.enter(), (error: unknown) => isFull(error, /wait already/));
+  const outcomes = Promise.allSettled(waiting);
+  timers.advance(1_000);
+  for (const outcome of await outcomes) {
+    assert.ok(outcome.status === 'rejected' && isFull(outcome.reason, /1000 ms/));
+  }
+  assert.equal(gate.queued, 0);
+});
+
+test('a limit of 0 switches the gate off', () => {
+  const gate = new Admission(() => ({...limits, concurrentMax: 0}), new ManualTimers());
+  for (let i = 0; i < 100; i += 1) assert.ok(gate.tryEnter());
+});
+
+function isFull(error: unknown, says: RegExp): boolean {
+  return error instanceof Refusal && error.code === 'admission.full' && says.test(error.message);
+}

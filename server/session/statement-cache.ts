@@ -1,0 +1,51 @@
+/**
+ * Prepared statements by text, for one database at one catalog version.
+ *
+ * Least recently used goes first; bounded by count and by the text's length, so that a client
+ * that never repeats itself costs a bounded amount. A new catalog empties it: what was bound
+ * against the old one may name things that are gone.
+ */
+export class StatementCache<T> {
+  readonly #entriesMax: number;
+  readonly #textLengthMax: number;
+  readonly #entries = new Map<string, T>();
+  #version = -1;
+
+  constructor(options: {readonly entriesMax: number; readonly textLengthMax: number}) {
+    this.#entriesMax = options.entriesMax;
+    this.#textLengthMax = options.textLengthMax;
+  }
+
+  /** The value for `text` under `version`, made by `prepare` when it is not there. */
+  get(version: number, text: string, prepare: () => T): T {
+    if (version !== this.#version) {
+      this.#entries.clear();
+      this.#version = version;
+    }
+    const known = this.#entries.get(text);
+    if (known !== undefined) {
+      // Moving an entry costs more than finding it: only a full cache needs the order.
+      if (this.#entries.size * 2 > this.#entriesMax) this.#touch(text, known);
+      return known;
+    }
+    const made = prepare();
+    if (text.length <= this.#textLengthMax) this.#add(text, made);
+    return made;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  #touch(text: string, value: T): void {
+    this.#entries.delete(text);
+    this.#entries.set(text, value);
+  }
+
+  #add(text: string, value: T): void {
+    this.#entries.set(text, value);
+    if (this.#entries.size <= this.#entriesMax) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+}
