@@ -73,10 +73,10 @@ function checkCount(rows: readonly ArgumentRow[], positional: readonly string[])
   }
 }
 
-/** The word of `words` with the fewest edits to `word`, when that is at most a third of it. */
+/** The word of `words` with the fewest edits to `word`: two, or a third of its letters. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   let best: string | undefined;
-  let bestEdits = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let bestEdits = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of words) {
     const edits = editDistance(word, candidate);
     if (edits < bestEdits) [best, bestEdits] = [candidate, edits];
