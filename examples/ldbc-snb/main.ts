@@ -1,0 +1,88 @@
+/**
+ * The example as a program: loads the social network into a running server, asks the twelve
+ * queries, and checks each answer against the one computed from the files.
+ */
+import {readFileSync} from 'node:fs';
+import {Readable} from 'node:stream';
+import {pipeline} from 'node:stream/promises';
+import {isDeepStrictEqual} from 'node:util';
+import {Client} from '#server/client/client.ts';
+import {answers} from './answers.ts';
+import {graphChunks} from './convert.ts';
+import {dataFolder} from './files.ts';
+import {loadSocialNetwork} from './load.ts';
+import {readNetwork} from './network.ts';
+import {queries} from './queries.ts';
+
+const usage = `usage: examples/ldbc-snb/run load|check|all [DATABASE]
+       examples/ldbc-snb/run convert
+  load    creates DATABASE (default ldbc) and loads the social network into it
+  check   asks the twelve queries and compares each answer with the files
+  all     both
+  convert writes the lines for the bulk route to standard output
+environment: SVC_URL, SVC_USER (root), SVC_PASSWORD or SVC_PASSWORD_FILE, SVC_SHARED
+`;
+
+function clientOf(environment: NodeJS.ProcessEnv): Client {
+  const file = environment['SVC_PASSWORD_FILE'];
+  const password =
+    environment['SVC_PASSWORD'] ?? (file === undefined ? '' : readFileSync(file, 'utf8').trim());
+  const user = environment['SVC_USER'] ?? 'root';
+  const url = environment['SVC_URL'] ?? 'http://127.0.0.1:2480';
+  const sessionHeader = environment['SVC_SESSION_HEADER'];
+  return new Client({
+    url,
+    credentials: {kind: 'basic', user, password},
+    ...(sessionHeader === undefined ? {} : {sessionHeader}),
+  });
+}
+
+async function load(client: Client, database: string): Promise<void> {
+  const startedAt = performance.now();
+  const counts = await loadSocialNetwork(client, {database, folder: dataFolder(process.env)});
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  const {verticesCreated, edgesCreated} = counts;
+  console.log(`loaded ${verticesCreated} vertices and ${edgesCreated} edges in ${seconds} s`);
+}
+
+/** Prints a line for each query and answers how many differ. */
+async function check(client: Client, database: string): Promise<number> {
+  const network = readNetwork(dataFolder(process.env));
+  let different = 0;
+  for (const {name, asks, statement, params} of queries) {
+    const startedAt = performance.now();
+    let verdict: string;
+    try {
+      const {result} = await client.query(database, statement, {params});
+      const millis = (performance.now() - startedAt).toFixed(0).padStart(4);
+      const same = isDeepStrictEqual(result, answers[name]?.(network, params));
+      verdict = `${same ? 'equal    ' : 'DIFFERENT'} ${millis} ms ${result.length} rows`;
+      if (!same) different += 1;
+    } catch (error) {
+      different += 1;
+      verdict = `FAILED    ${error instanceof Error ? error.message : String(error)}`;
+    }
+    console.log(`${name.padEnd(26)} ${verdict}\n    ${asks}`);
+  }
+  console.log(`${queries.length} queries, ${queries.length - different} equal, ${different} not`);
+  return different;
+}
+
+const [action = '', database = 'ldbc'] = process.argv.slice(2);
+if (action === 'convert') {
+  await pipeline(Readable.from(graphChunks(dataFolder(process.env))), process.stdout);
+} else if (!['load', 'check', 'all'].includes(action)) {
+  process.stderr.write(usage);
+  process.exitCode = 2;
+} else {
+  const client = clientOf(process.env);
+  try {
+    if (action !== 'check') await load(client, database);
+    if (action !== 'load' && (await check(client, database)) > 0) process.exitCode = 1;
+  } catch (error) {
+    process.stderr.write(`ldbc-snb: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  } finally {
+    client.close();
+  }
+}
