@@ -77,8 +77,8 @@ const BANNED_NAME_PARTS = ['util', 'utils', 'helper', 'helpers', 'common', 'misc
 const BANNED_NAMES = [...BANNED_NAME_PARTS, 'impl', 'types', 'index'];
 
 const BANNED_WORDS: readonly (readonly [RegExp, string])[] = [
-  [/\bFIXME\b/, 'fix it, or name an issue'],
-  [/\b(?:TODO|XXX|HACK)\b(?!\(#\d+\))/, 'write TODO(#issue), or do it'],
+  [/\bFIXM[E]\b/, 'fix it, or name an issue'],
+  [/\b(?:TOD[O]|XX[X]|HAC[K])\b(?!\(#\d+\))/, 'name an issue behind it, as in (#12), or do it'],
   [/\bnot (?:yet )?implemented\b/i, "refuse with 'not-available' and name the feature"],
   [/(?<![\w.~])\/(?:work|root|home|Users)\/\w/, 'no path of one machine'],
   [/\bregistry\.[a-z]+\.[a-z]+/, 'no host of a registry'],
@@ -92,6 +92,11 @@ const IMPURE: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w.#])Buffer\b(?=\s*\.)/, 'bytes are Uint8Array'],
   [/(?<![\w.#])(?:setTimeout|setInterval|setImmediate|queueMicrotask)\s*\(/, 'no timers'],
 ];
+
+/** What silences a gate; allowed for one line, with a reason behind two dashes. */
+const SUPPRESSION =
+  /(?:oxlint|eslint)-disabl[e]|biome-ignor[e]|@ts-(?:ignor[e]|expect-erro[r]|nochec[k])/;
+const REASONED = /(?:oxlint-disabl[e]-(?:next-)?line|@ts-expect-erro[r])\s.*-- \w+ \w+/;
 
 interface Examined extends SourceFile {
   readonly blanked: BlankedText;
@@ -171,7 +176,8 @@ function nameViolations({path, folder}: Examined): Violation[] {
     found.push({rule, path, line: 1, message});
   };
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) add('banned-name', 'file names are kebab-case');
-  const banned = BANNED_NAMES.find(word => name === word) ??
+  const banned =
+    BANNED_NAMES.find(word => name === word) ??
     name.split('-').find(part => BANNED_NAME_PARTS.includes(part));
   if (banned !== undefined) add('banned-name', `'${banned}' says nothing: name the thing inside`);
   if (folder === undefined) add('folder-unknown', 'this folder is not in ARCHITECTURE.md');
@@ -196,9 +202,9 @@ function textViolations({path, text}: Examined): Violation[] {
     for (const [pattern, message] of BANNED_WORDS) {
       if (pattern.test(content)) found.push({rule: 'banned-word', path, line, message});
     }
-    if (/(?:oxlint-disable|eslint-disable|biome-ignore|@ts-)/.test(content)) {
-      if (!/(?:oxlint-disable|@ts-expect-error)[\w-]*\s.*-- \w+ \w+/.test(content)) {
-        const message = 'say why behind --, as in: oxlint-disable-next-line rule -- the reason';
+    if (SUPPRESSION.test(content)) {
+      if (!REASONED.test(content)) {
+        const message = 'silence one rule on one line, and say why behind --';
         found.push({rule: 'suppression', path, line, message});
       }
     }
