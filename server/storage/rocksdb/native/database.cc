@@ -32,6 +32,7 @@ Shared& SharedState() {
   return *shared;
 }
 
+// The first open of the process says how large it is.
 std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
   Shared& shared = SharedState();
   std::lock_guard<std::mutex> lock(shared.mutex);
@@ -41,8 +42,6 @@ std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
     options.num_shard_bits = 4;
     options.high_pri_pool_ratio = 0.5;
     shared.cache = options.MakeSharedCache();
-  } else if (bytes > shared.cache->GetCapacity()) {
-    shared.cache->SetCapacity(bytes);
   }
   return shared.cache;
 }

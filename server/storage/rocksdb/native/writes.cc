@@ -3,6 +3,8 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/write_batch.h>
 
+#include <cstring>
+
 #include "binding.h"
 
 namespace svc {
