@@ -1,0 +1,94 @@
+/**
+ * Who may do what: the one decision of access control, from values alone.
+ *
+ * Rules (reference 6.2): root may do everything. A user's groups on a database are those granted
+ * on its very name, else those granted on `*`; no grant at all means no access. A group's rules
+ * are those of the database, else those that `*` defines under the same name. Rights of several
+ * groups add up; a type's own rights stand in for the group's rights on type `*`. When none of the
+ * granted groups exists, group `*` speaks. Of limits the smallest counts.
+ * Invariant A1: an unknown database, group or type name never gives a right.
+ */
+import type {Group, Groups} from './groups.ts';
+import type {DatabaseRight, RecordRight} from './rights.ts';
+import type {Grants} from './users.ts';
+
+/** The part of a principal that a decision depends on. */
+export interface Subject {
+  readonly root: boolean;
+  readonly grants: Grants;
+}
+
+/** `open`: see that the database exists and run something in it at all. */
+export type Action =
+  | {readonly kind: 'open'}
+  | {readonly kind: 'database'; readonly right: DatabaseRight}
+  | {readonly kind: 'record'; readonly right: RecordRight; readonly type: string};
+
+/** One principal's rights on one database; valid as long as groups and grants do not change. */
+export class DatabaseAccess {
+  readonly #everything: boolean;
+  readonly #groups: readonly Group[];
+
+  constructor(everything: boolean, groups: readonly Group[]) {
+    this.#everything = everything;
+    this.#groups = groups;
+  }
+
+  allows(right: DatabaseRight): boolean {
+    return this.#everything || this.#groups.some(group => group.access.has(right));
+  }
+
+  allowsOnType(right: RecordRight, type: string): boolean {
+    if (this.#everything) return true;
+    return this.#groups.some(({types}) => (types.get(type) ?? types.get('*'))?.has(right) === true);
+  }
+
+  /** Most rows of one answer; -1 for no limit. */
+  get resultSetLimit(): number {
+    return smallest(this.#groups.map(group => group.resultSetLimit));
+  }
+
+  /** Milliseconds a read may take; -1 for no limit. */
+  get readTimeout(): number {
+    return smallest(this.#groups.map(group => group.readTimeout));
+  }
+}
+
+const full = new DatabaseAccess(true, []);
+
+/** The rights of `subject` on `database`; undefined when it was granted nothing there. */
+export function accessTo(
+  groups: Groups,
+  subject: Subject,
+  database: string,
+): DatabaseAccess | undefined {
+  if (subject.root) return full;
+  const names = subject.grants.get(database) ?? subject.grants.get('*');
+  if (names === undefined) return undefined;
+  const own = groups.get(database);
+  const shared = groups.get('*');
+  const named = names.flatMap(name => own?.get(name) ?? shared?.get(name) ?? []);
+  const fallback = named.length > 0 ? [] : [own?.get('*') ?? shared?.get('*') ?? []].flat();
+  return new DatabaseAccess(false, [...named, ...fallback]);
+}
+
+/** Whether `subject` may do `action` in `database`. */
+export function may(groups: Groups, subject: Subject, database: string, action: Action): boolean {
+  const access = accessTo(groups, subject, database);
+  if (access === undefined) return false;
+  switch (action.kind) {
+    case 'open':
+      return true;
+    case 'database':
+      return access.allows(action.right);
+    case 'record':
+      return access.allowsOnType(action.right, action.type);
+  }
+}
+
+function smallest(limits: readonly number[]): number {
+  return limits.reduce((least, limit) => {
+    if (limit < 0) return least;
+    return least < 0 ? limit : Math.min(least, limit);
+  }, -1);
+}

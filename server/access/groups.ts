@@ -1,0 +1,159 @@
+/**
+ * The groups document as a value: what each group may do, by database (`*` is every one).
+ *
+ * Format of `config/server-groups.json`, version 2 (reference 6.2):
+ * `{version, databases: {"<db>|*": {groups: {<name>: {access, resultSetLimit, readTimeout,
+ * types: {"<type>|*": {access}}}}}}}`. A version 1 file knew no `updateDatabaseSettings`; its
+ * group `admin` gains it when read.
+ * Unknown rights in a file are kept out of the value: they can give nothing.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {
+  type DatabaseRight,
+  databaseRights,
+  isDatabaseRight,
+  isRecordRight,
+  type RecordRight,
+  recordRights,
+} from './rights.ts';
+
+export interface Group {
+  readonly access: ReadonlySet<DatabaseRight>;
+  /** Most rows of one answer; -1 for no limit. */
+  readonly resultSetLimit: number;
+  /** Milliseconds a read may take; -1 for no limit. */
+  readonly readTimeout: number;
+  /** Type name (or `*`) to rights on its records. */
+  readonly types: ReadonlyMap<string, ReadonlySet<RecordRight>>;
+}
+
+/** Database name (or `*`) to its groups by name. */
+export type Groups = ReadonlyMap<string, ReadonlyMap<string, Group>>;
+
+/** What a server without a file has: `admin`, `*` (nothing) and `readonly`, on every database. */
+export const defaultGroups: Groups = new Map([
+  [
+    '*',
+    new Map([
+      ['admin', group(databaseRights, recordRights)],
+      ['*', group([], [])],
+      ['readonly', group([], ['readRecord'])],
+    ]),
+  ],
+]);
+
+function group(access: readonly DatabaseRight[], records: readonly RecordRight[]): Group {
+  return {
+    access: new Set(access),
+    resultSetLimit: -1,
+    readTimeout: -1,
+    types: new Map([['*', new Set(records)]]),
+  };
+}
+
+/**
+ * Reads the document.
+ *
+ * @throws {Refusal} `json.invalid` for text that is no JSON, `argument` for a wrong shape.
+ */
+export function parseGroups(text: string): Groups {
+  const document = parsedObject(text);
+  const databases = objectAt(document, 'databases', 'the groups document');
+  const result = new Map<string, ReadonlyMap<string, Group>>();
+  for (const [database, entry] of Object.entries(databases)) {
+    const place = `database '${database}'`;
+    const named = objectAt(asObject(entry, place), 'groups', place);
+    const groups = new Map<string, Group>();
+    for (const [name, value] of Object.entries(named)) {
+      groups.set(name, parseGroup(asObject(value, `group '${name}' of ${place}`), name));
+    }
+    result.set(database, groups);
+  }
+  return document['version'] === 1 ? withSettingsRight(result) : result;
+}
+
+/** The document's text, in the layout people edit. */
+export function printGroups(groups: Groups): string {
+  const databases = Object.fromEntries(
+    Array.from(groups, ([database, named]) => [
+      database,
+      {groups: Object.fromEntries(Array.from(named, ([name, group]) => [name, plainGroup(group)]))},
+    ]),
+  );
+  return `${JSON.stringify({version: 2, databases}, undefined, 2)}\n`;
+}
+
+function parseGroup(value: Readonly<Record<string, unknown>>, name: string): Group {
+  const types = new Map<string, ReadonlySet<RecordRight>>();
+  const listed = value['types'] === undefined ? {} : objectAt(value, 'types', `group '${name}'`);
+  for (const [type, entry] of Object.entries(listed)) {
+    const access = asObject(entry, `type '${type}' of group '${name}'`)['access'];
+    types.set(type, new Set(namesIn(access, name).filter(isRecordRight)));
+  }
+  return {
+    access: new Set(namesIn(value['access'], name).filter(isDatabaseRight)),
+    resultSetLimit: limitIn(value['resultSetLimit'], 'resultSetLimit', name),
+    readTimeout: limitIn(value['readTimeout'], 'readTimeout', name),
+    types,
+  };
+}
+
+function plainGroup(group: Group): unknown {
+  return {
+    access: [...group.access],
+    resultSetLimit: group.resultSetLimit,
+    readTimeout: group.readTimeout,
+    types: Object.fromEntries(
+      Array.from(group.types, ([type, access]) => [type, {access: [...access]}]),
+    ),
+  };
+}
+
+function withSettingsRight(groups: Groups): Groups {
+  return new Map(
+    Array.from(groups, ([database, named]) => {
+      const admin = named.get('admin');
+      if (!admin) return [database, named] as const;
+      const access = new Set(admin.access).add('updateDatabaseSettings');
+      return [database, new Map(named).set('admin', {...admin, access})] as const;
+    }),
+  );
+}
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Refusal('json.invalid', `The groups document is not valid JSON: ${message}`);
+  }
+  return asObject(value, 'the groups document');
+}
+
+function objectAt(
+  value: Readonly<Record<string, unknown>>,
+  key: string,
+  place: string,
+): Readonly<Record<string, unknown>> {
+  return asObject(value[key], `'${key}' of ${place}`);
+}
+
+function asObject(value: unknown, place: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
+  throw new Refusal('argument', `Expected a JSON object for ${place}`);
+}
+
+function namesIn(value: unknown, group: string): readonly string[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every(name => typeof name === 'string')) return value;
+  throw new Refusal('argument', `'access' of group '${group}' must be a list of rights`);
+}
+
+function limitIn(value: unknown, key: string, group: string): number {
+  if (value === undefined) return -1;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= -1) return value;
+  throw new Refusal('argument', `'${key}' of group '${group}' must be a whole number from -1`);
+}
