@@ -33,8 +33,19 @@ import {
 
 /** The classes in their order; the numbers are stored as first bytes of encoded keys. */
 export const valueClass = {
-  null: 1, boolean: 2, number: 3, text: 4, instant: 5, time: 6, duration: 7, point: 8,
-  binary: 9, rid: 10, list: 11, map: 12, path: 13,
+  null: 1,
+  boolean: 2,
+  number: 3,
+  text: 4,
+  instant: 5,
+  time: 6,
+  duration: 7,
+  point: 8,
+  binary: 9,
+  rid: 10,
+  list: 11,
+  map: 12,
+  path: 13,
 } as const;
 
 /** A value sorted into its class, with what stands for its representation there. */
@@ -206,7 +217,12 @@ export function regionOf(value: DateValue | DateTimeValue): string {
 /** A time with an offset sorts by its moment in UTC; one without comes first among equals. */
 export function timeTuple(value: TimeValue): readonly number[] {
   const offset = value.offsetSeconds;
-  return [value.secondOfDay - (offset ?? 0), value.nanos, offset === undefined ? 0 : 1, offset ?? 0];
+  return [
+    value.secondOfDay - (offset ?? 0),
+    value.nanos,
+    offset === undefined ? 0 : 1,
+    offset ?? 0,
+  ];
 }
 
 /** By average length (a month has 30.436875 days), then by parts. */
@@ -253,7 +269,9 @@ export function groupKey(value: Value): string | number {
     case 'duration':
       return `D${durationTuple(known.value).join(',')}`;
     case 'point':
-      return `p${pointTuple(known.value).map(part => part + 0).join(',')}`;
+      return `p${pointTuple(known.value)
+        .map(part => part + 0)
+        .join(',')}`;
     case 'binary':
       return `b${known.value.join(',')}`;
     case 'rid':
@@ -286,7 +304,8 @@ function numberKey(value: NumberValue): string | number {
     if (!Number.isInteger(double)) return double;
     return Number.isSafeInteger(double) ? double + 0 : `i${BigInt(double)}`;
   }
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : `i${value}`;
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : `i${value}`;
   const decimal = stripZeros(value);
   const double = numberOf(decimal);
   if (decimal.scale === 0) return Number.isSafeInteger(double) ? double : `i${decimal.unscaled}`;

@@ -56,7 +56,10 @@ export function divideDecimals(left: Decimal, right: Decimal): Decimal {
   const wanted = Math.max(left.scale - right.scale, 0);
   const scale = wanted + divisionDigits;
   const shift = scale - left.scale + right.scale;
-  const quotient = new Decimal(divideHalfUp(left.unscaled * powerOfTen(shift), right.unscaled), scale);
+  const quotient = new Decimal(
+    divideHalfUp(left.unscaled * powerOfTen(shift), right.unscaled),
+    scale,
+  );
   return stripZeros(quotient, wanted);
 }
 

@@ -1,0 +1,166 @@
+/**
+ * The schema as a value: look-ups over inheritance, what changes refuse, and that the stored
+ * form gives back the same schema.
+ */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Refusal, type RefusalCode} from '#server/base/errors.ts';
+import {Catalog} from './catalog.ts';
+import type {SchemaChange} from './change.ts';
+import {createBucket, dropBucket} from './change-bucket.ts';
+import {createIndex, dropIndex, markIndexReady, parseIndexKind} from './change-index.ts';
+import {alterProperty, createProperty, dropProperty} from './change-property.ts';
+import {addSuperType, createType, dropType, renameType, setAliases} from './change-type.ts';
+import {decodeCatalog, encodeCatalog} from './encode.ts';
+import {NameDictionary} from './names.ts';
+
+const names = new NameDictionary();
+
+function build(...steps: readonly ((catalog: Catalog) => SchemaChange)[]): Catalog {
+  return steps.reduce((catalog, step) => step(catalog).catalog, new Catalog());
+}
+
+const property =
+  (typeName: string, name: string, type: 'STRING' | 'INTEGER' | 'LIST' = 'STRING') =>
+  (catalog: Catalog) =>
+    createProperty(catalog, {typeName, name, nameId: names.idOf(name).id, type});
+const index =
+  (typeName: string, name: string, unique = false) =>
+  (catalog: Catalog) =>
+    createIndex(catalog, {
+      typeName,
+      properties: [{name, ignoreCase: false}],
+      kind: 'ordered',
+      unique,
+    });
+
+const people = [
+  (c: Catalog) => createType(c, {name: 'Person', kind: 'vertex'}),
+  property('Person', 'name'),
+  index('Person', 'name', true),
+  (c: Catalog) =>
+    createType(c, {name: 'Worker', kind: 'vertex', superTypes: ['Person'], bucketCount: 2}),
+  property('Worker', 'job'),
+  index('Worker', 'job'),
+  (c: Catalog) => createType(c, {name: 'Knows', kind: 'edge', unique: true}),
+];
+
+test('a subtype has what its supertype declares, and its own', () => {
+  const catalog = build(...people);
+  const worker = catalog.requireType('Worker');
+  assert.deepEqual([...worker.properties.keys()], ['name', 'job']);
+  assert.deepEqual(
+    worker.indexes.map(i => i.name),
+    ['Person[name]', 'Worker[job]'],
+  );
+  const person = catalog.requireType('Person');
+  assert.deepEqual(person.familyBucketIds, [1, 2, 3]);
+  assert.deepEqual(
+    person.family.map(t => t.name),
+    ['Person', 'Worker'],
+  );
+  assert.deepEqual(
+    catalog.buckets.map(b => b.name),
+    ['Person_0', 'Worker_0', 'Worker_1', 'Knows_0'],
+  );
+  assert.equal(catalog.typeOfBucket(2)?.name, 'Worker');
+  assert.equal(catalog.version, people.length);
+});
+
+test('the stored form gives back the same schema', () => {
+  const catalog = build(
+    ...people,
+    c => alterProperty(c, 'Person', 'name', {mandatory: true, min: 2, defaultText: "'x'"}),
+    c => setAliases(c, 'Person', ['Human']),
+  );
+  const again = decodeCatalog(encodeCatalog(catalog));
+  assert.deepEqual(again.data, catalog.data);
+  assert.equal(again.requireType('Human').name, 'Person');
+});
+
+test('renaming a type keeps what refers to it', () => {
+  const catalog = build(...people, c => renameType(c, 'Person', 'Human'));
+  assert.equal(catalog.requireType('Worker').superTypes[0]?.name, 'Human');
+  assert.equal(catalog.type('Person'), undefined);
+});
+
+test('an index is built, then ready', () => {
+  const made = index('Worker', 'name')(build(...people));
+  assert.deepEqual(
+    made.indexesToBuild.map(i => [i.name, i.state]),
+    [['Worker[name]', 'building']],
+  );
+  const ready = markIndexReady(made.catalog, made.indexesToBuild[0]?.id ?? 0).catalog;
+  assert.equal(ready.requireIndex('Worker[name]').state, 'ready');
+});
+
+test('a type that joins another is indexed by it: the index is built anew', () => {
+  const catalog = build(...people, c => createType(c, {name: 'Guest', kind: 'vertex'}));
+  const joined = addSuperType(catalog, 'Guest', 'Person');
+  assert.deepEqual(
+    joined.indexesToBuild.map(i => i.name),
+    ['Person[name]'],
+  );
+  assert.equal(joined.indexIdsDropped.length, 1);
+});
+
+test('dropping a supertype leaves its subtypes as roots', () => {
+  const dropped = dropType(build(...people), 'Person', {hasRecords: true});
+  assert.deepEqual(dropped.bucketIdsDropped, [1]);
+  assert.deepEqual(dropped.catalog.requireType('Worker').superTypes, []);
+  assert.equal(dropped.catalog.index('Person[name]'), undefined);
+});
+
+const refused: readonly (readonly [string, RefusalCode, RegExp, (c: Catalog) => unknown])[] = [
+  ['a type twice', 'schema.exists', /exists/, c => createType(c, {name: 'Person', kind: 'vertex'})],
+  [
+    'an unknown supertype',
+    'schema.unknown-type',
+    /did you mean 'Person'/,
+    c => createType(c, {name: 'X', kind: 'vertex', superTypes: ['Persn']}),
+  ],
+  [
+    'a vertex below an edge',
+    'schema.conflict',
+    /cannot extend/,
+    c => createType(c, {name: 'X', kind: 'vertex', superTypes: ['Knows']}),
+  ],
+  ['a cycle', 'schema.conflict', /below itself/, c => addSuperType(c, 'Person', 'Worker')],
+  ['an inherited property again', 'schema.exists', /exists/, property('Worker', 'name')],
+  ['a property of a subtype again', 'schema.exists', /exists/, property('Person', 'job')],
+  ['a used bucket dropped', 'schema.conflict', /used by type/, c => dropBucket(c, 'Person_0')],
+  ['a bucket twice', 'schema.exists', /exists/, c => createBucket(c, 'Person_0')],
+  ['an index twice', 'schema.exists', /exists/, index('Person', 'name')],
+  ['an index on nothing', 'schema.unknown-property', /did you mean 'name'/, index('Person', 'nam')],
+  [
+    'an indexed property dropped',
+    'schema.conflict',
+    /index/,
+    c => dropProperty(c, 'Person', 'name'),
+  ],
+  ['an unknown index', 'schema.unknown-index', /not found/, c => dropIndex(c, 'nope')],
+  ['a kind of a later model', 'not-available', /FULL_TEXT/, () => parseIndexKind('full_text')],
+  [
+    'light documents',
+    'schema.conflict',
+    /edge/,
+    c => createType(c, {name: 'X', kind: 'document', lightweight: true}),
+  ],
+  ['a hostile name', 'argument', /name/, c => createType(c, {name: 'a\u0000b', kind: 'document'})],
+  [
+    'a broken regexp',
+    'argument',
+    /regular/,
+    c => alterProperty(c, 'Person', 'name', {regexp: '('}),
+  ],
+];
+
+for (const [what, code, text, attempt] of refused) {
+  test(`refused: ${what}`, () => {
+    const catalog = build(...people);
+    assert.throws(
+      () => attempt(catalog),
+      error => error instanceof Refusal && error.code === code && text.test(error.message),
+    );
+  });
+}

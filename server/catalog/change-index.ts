@@ -1,0 +1,163 @@
+/**
+ * Changes of indexes: create, mark ready, rebuild, drop. Pure; see change.ts.
+ *
+ * An index is created in state `building`: from that commit on writes keep its keys, and a
+ * build adds those of older records. Kinds of models that are not there are refused by name.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from './catalog.ts';
+import type {CatalogType} from './catalog-type.ts';
+import {change, checkName, conflictRefusal, existsRefusal, type SchemaChange} from './change.ts';
+import type {IndexDefinition, IndexKind, IndexProperty, NullStrategy} from './definition.ts';
+import {nearestNameHint} from './nearest-name.ts';
+
+const propertiesMax = 16;
+
+export interface NewIndex {
+  /** Default: `Type[p1,p2]`. */
+  readonly name?: string | undefined;
+  readonly typeName: string;
+  readonly properties: readonly IndexProperty[];
+  readonly kind: IndexKind;
+  readonly unique: boolean;
+  readonly nullStrategy?: NullStrategy | undefined;
+}
+
+const kinds: Readonly<Record<string, {readonly kind: IndexKind; readonly unique: boolean}>> = {
+  UNIQUE: {kind: 'ordered', unique: true},
+  NOTUNIQUE: {kind: 'ordered', unique: false},
+  UNIQUE_HASH: {kind: 'hash', unique: true},
+  NOTUNIQUE_HASH: {kind: 'hash', unique: false},
+};
+const laterKinds = ['FULL_TEXT', 'GEOSPATIAL', 'LSM_VECTOR', 'LSM_SPARSE_VECTOR'];
+
+/** Reads the word behind CREATE INDEX ... (p): UNIQUE, NOTUNIQUE_HASH, ... */
+export function parseIndexKind(word: string): {
+  readonly kind: IndexKind;
+  readonly unique: boolean;
+} {
+  const upper = word.toUpperCase();
+  if (Object.hasOwn(kinds, upper)) return kinds[upper] as {kind: IndexKind; unique: boolean};
+  if (laterKinds.includes(upper)) {
+    throw new Refusal('not-available', `Index type '${upper}' is not available yet`);
+  }
+  throw new Refusal('sql.syntax', `Index type '${word}' is not supported`);
+}
+
+export function parseNullStrategy(word: string): NullStrategy {
+  const upper = word.toUpperCase();
+  if (upper === 'SKIP' || upper === 'ERROR' || upper === 'INDEX') return upper;
+  throw new Refusal('sql.syntax', `NULL_STRATEGY is SKIP, ERROR or INDEX, not '${word}'`);
+}
+
+/** The name of an index that is given none: `Item[sku,tagsbyitem]`. */
+export function automaticIndexName(typeName: string, properties: readonly IndexProperty[]): string {
+  const parts = properties.map(({name, by}) => (by === undefined ? name : `${name}by${by}`));
+  return `${typeName}[${parts.join(',')}]`;
+}
+
+export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
+  const type = catalog.requireType(wish.typeName);
+  if (wish.properties.length === 0 || wish.properties.length > propertiesMax) {
+    throw new Refusal('argument', `an index has 1 to ${propertiesMax} properties`);
+  }
+  for (const property of wish.properties) checkIndexProperty(type, property);
+  const name = wish.name ?? automaticIndexName(type.name, wish.properties);
+  checkName(name, 'index');
+  if (catalog.index(name) !== undefined) throw existsRefusal('INDEX', name);
+  const twin = sameIndex(catalog, type, wish);
+  if (twin !== undefined) {
+    throw new Refusal(
+      'argument',
+      `index '${twin.name}' is on the same properties of type '${type.name}': use IF NOT EXISTS`,
+      {detail: {index: twin.name}},
+    );
+  }
+  if (type.edge.lightweight) {
+    throw conflictRefusal(`light edge type '${type.name}' has no records to index`);
+  }
+  const id = catalog.data.indexIdNext;
+  const index: IndexDefinition = {
+    id,
+    name,
+    typeId: type.id,
+    properties: wish.properties,
+    kind: wish.kind,
+    unique: wish.unique,
+    nullStrategy: wish.nullStrategy ?? 'SKIP',
+    state: 'building',
+  };
+  return change(
+    catalog,
+    {indexes: [...catalog.indexes, index], indexIdNext: id + 1},
+    {indexesToBuild: [index]},
+  );
+}
+
+/** An index on the type over the same properties (and parts of them), whatever its name. */
+export function sameIndex(
+  catalog: Catalog,
+  type: CatalogType,
+  wish: Pick<NewIndex, 'properties'>,
+): IndexDefinition | undefined {
+  const wanted = automaticIndexName('', wish.properties);
+  return catalog
+    .ownIndexes(type.id)
+    .find(index => automaticIndexName('', index.properties) === wanted);
+}
+
+/** The build is done: plans may read the index. */
+export function markIndexReady(catalog: Catalog, indexId: number): SchemaChange {
+  const indexes = catalog.indexes.map(index =>
+    index.id === indexId ? {...index, state: 'ready' as const} : index,
+  );
+  return change(catalog, {indexes});
+}
+
+/** Drops the keys and builds the index anew, under a new id. */
+export function rebuildIndex(catalog: Catalog, name: string): SchemaChange {
+  const old = catalog.requireIndex(name);
+  const id = catalog.data.indexIdNext;
+  const rebuilt: IndexDefinition = {...old, id, state: 'building'};
+  const indexes = catalog.indexes.map(index => (index === old ? rebuilt : index));
+  return change(
+    catalog,
+    {indexes, indexIdNext: id + 1},
+    {indexIdsDropped: [old.id], indexesToBuild: [rebuilt]},
+  );
+}
+
+export function dropIndex(catalog: Catalog, name: string): SchemaChange {
+  const old = catalog.requireIndex(name);
+  const indexes = catalog.indexes.filter(index => index !== old);
+  const partitioned = catalog.typeById(old.typeId)?.definition.bucketSelection;
+  if (old.unique && partitioned?.kind === 'partitioned') {
+    const names = old.properties.map(property => property.name).join();
+    if (names === partitioned.properties.join()) {
+      throw conflictRefusal(`index '${name}' decides the buckets of its type (partitioned)`);
+    }
+  }
+  return change(catalog, {indexes}, {indexIdsDropped: [old.id]});
+}
+
+function checkIndexProperty(type: CatalogType, wish: IndexProperty): void {
+  if (wish.name === '@in' || wish.name === '@out') {
+    if (type.kind === 'edge') return;
+    throw conflictRefusal(`'${type.name}' is no edge type, so it has no ${wish.name}`);
+  }
+  const property = type.properties.get(wish.name);
+  if (property === undefined) {
+    const hint = nearestNameHint(wish.name, type.properties.keys());
+    throw new Refusal(
+      'schema.unknown-property',
+      `Cannot create the index on '${type.name}.${wish.name}': the property does not exist${hint}`,
+      {detail: {type: type.name, property: wish.name}},
+    );
+  }
+  const wanted = wish.by === undefined ? undefined : wish.by === 'item' ? 'LIST' : 'MAP';
+  if (wanted !== undefined && property.type !== wanted) {
+    throw conflictRefusal(
+      `BY ${(wish.by ?? '').toUpperCase()} needs a ${wanted}, and '${wish.name}' is a ${property.type}`,
+    );
+  }
+}

@@ -1,0 +1,283 @@
+/**
+ * Changes of types: create, alter, drop. Pure; see change.ts.
+ *
+ * A supertype has the kind of its subtype or is a document type. The graph of supertypes never
+ * has a cycle, and no property means two things in one lineage.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
+import type {Catalog} from './catalog.ts';
+import type {CatalogType} from './catalog-type.ts';
+import {
+  change,
+  checkName,
+  conflictRefusal,
+  existsRefusal,
+  type SchemaChange,
+  withType,
+} from './change.ts';
+import {claimBuckets} from './change-bucket.ts';
+import type {BucketSelection, IndexDefinition, TypeDefinition} from './definition.ts';
+
+const bucketsMax = 1_024;
+
+export interface NewType {
+  readonly name: string;
+  readonly kind: RecordKind;
+  readonly superTypes?: readonly string[];
+  /** How many buckets are made for it, default 1; not together with `bucketNames`. */
+  readonly bucketCount?: number;
+  /** Buckets to use: free ones are taken, absent ones are made. */
+  readonly bucketNames?: readonly string[];
+  readonly lightweight?: boolean;
+  readonly unique?: boolean;
+  readonly unidirectional?: boolean;
+  readonly custom?: MapValue;
+}
+
+export function createType(catalog: Catalog, wish: NewType): SchemaChange {
+  checkName(wish.name, 'type');
+  if (catalog.type(wish.name) !== undefined) throw existsRefusal('TYPE', wish.name);
+  const superTypes = (wish.superTypes ?? []).map(name => catalog.requireType(name));
+  const id = catalog.data.typeIdNext;
+  checkEdgeTraits(wish);
+  const bucketCount = wish.bucketCount ?? 1;
+  if (!Number.isInteger(bucketCount) || bucketCount < 1 || bucketCount > bucketsMax) {
+    throw new Refusal('argument', `a type has 1 to ${bucketsMax} buckets, not ${bucketCount}`);
+  }
+  const claimed = claimBuckets(catalog, wish.name, wish.bucketNames ?? bucketCount);
+  const definition: TypeDefinition = {
+    id,
+    name: wish.name,
+    kind: wish.kind,
+    superTypeIds: [...new Set(superTypes.map(type => type.id))],
+    properties: [],
+    bucketIds: claimed.bucketIds,
+    aliases: [],
+    bucketSelection: {kind: 'round-robin'},
+    edge: {
+      lightweight: wish.lightweight ?? false,
+      unique: wish.unique ?? false,
+      unidirectional: wish.unidirectional ?? false,
+    },
+    custom: wish.custom ?? new Map(),
+  };
+  checkSuperTypes(definition, superTypes);
+  return change(catalog, {
+    types: [...catalog.data.types, definition],
+    typeIdNext: id + 1,
+    ...claimed.changes,
+  });
+}
+
+export function renameType(catalog: Catalog, name: string, newName: string): SchemaChange {
+  const type = catalog.requireType(name);
+  checkName(newName, 'type');
+  if (catalog.type(newName) !== undefined) throw existsRefusal('TYPE', newName);
+  return change(catalog, {types: withType(catalog, type.id, {name: newName})});
+}
+
+/** Replaces the supertypes. A type that becomes indexed by an inherited index has it rebuilt. */
+export function setSuperTypes(
+  catalog: Catalog,
+  name: string,
+  superTypeNames: readonly string[],
+): SchemaChange {
+  const type = catalog.requireType(name);
+  const superTypes = superTypeNames.map(superName => catalog.requireType(superName));
+  for (const superType of superTypes) {
+    if (superType.lineage.includes(type)) {
+      throw conflictRefusal(`type '${name}' cannot be below itself (through '${superType.name}')`);
+    }
+  }
+  checkSuperTypes(type.definition, superTypes);
+  const superTypeIds = [...new Set(superTypes.map(superType => superType.id))];
+  const next = change(catalog, {types: withType(catalog, type.id, {superTypeIds})});
+  return rebuildWhereScopeChanged(catalog, next);
+}
+
+/** Adds or removes one supertype. */
+export function addSuperType(catalog: Catalog, name: string, superName: string): SchemaChange {
+  const names = catalog.requireType(name).superTypes.map(type => type.name);
+  return setSuperTypes(catalog, name, [...names, catalog.requireType(superName).name]);
+}
+
+export function removeSuperType(catalog: Catalog, name: string, superName: string): SchemaChange {
+  const names = catalog.requireType(name).superTypes.map(type => type.name);
+  const removed = catalog.requireType(superName).name;
+  if (!names.includes(removed)) {
+    throw conflictRefusal(`'${superName}' is not a supertype of '${name}'`);
+  }
+  return setSuperTypes(
+    catalog,
+    name,
+    names.filter(other => other !== removed),
+  );
+}
+
+export function setAliases(
+  catalog: Catalog,
+  name: string,
+  aliases: readonly string[],
+): SchemaChange {
+  const type = catalog.requireType(name);
+  for (const alias of aliases) {
+    checkName(alias, 'type');
+    const holder = catalog.type(alias);
+    if (holder !== undefined && (holder !== type || alias === type.name)) {
+      throw existsRefusal('TYPE', alias);
+    }
+  }
+  return change(catalog, {types: withType(catalog, type.id, {aliases: [...new Set(aliases)]})});
+}
+
+/** Sets one custom attribute; null removes it. */
+export function setTypeCustom(
+  catalog: Catalog,
+  name: string,
+  key: string,
+  value: Value,
+): SchemaChange {
+  const type = catalog.requireType(name);
+  const custom = withEntry(type.definition.custom, key, value);
+  return change(catalog, {types: withType(catalog, type.id, {custom})});
+}
+
+export function setBucketSelection(
+  catalog: Catalog,
+  name: string,
+  bucketSelection: BucketSelection,
+): SchemaChange {
+  const type = catalog.requireType(name);
+  if (bucketSelection.kind === 'partitioned') {
+    const {properties} = bucketSelection;
+    const unique = type.indexes.some(
+      index =>
+        index.unique &&
+        index.properties.length === properties.length &&
+        index.properties.every((property, at) => property.name === properties[at]),
+    );
+    if (!unique) {
+      throw conflictRefusal(
+        `partitioning '${name}' by ${properties.join(', ')} needs a unique index on exactly that`,
+      );
+    }
+  }
+  return change(catalog, {types: withType(catalog, type.id, {bucketSelection})});
+}
+
+export function addTypeBucket(catalog: Catalog, name: string, bucketName: string): SchemaChange {
+  const type = catalog.requireType(name);
+  const claimed = claimBuckets(catalog, name, [bucketName]);
+  const bucketIds = [...type.bucketIds, ...claimed.bucketIds];
+  return change(catalog, {types: withType(catalog, type.id, {bucketIds}), ...claimed.changes});
+}
+
+/** The bucket stays, as nobody's; the caller has seen that it is empty. */
+export function removeTypeBucket(catalog: Catalog, name: string, bucketName: string): SchemaChange {
+  const type = catalog.requireType(name);
+  const bucket = catalog.requireBucket(bucketName);
+  if (!type.bucketIds.includes(bucket.id)) {
+    throw conflictRefusal(`bucket '${bucketName}' does not belong to type '${name}'`);
+  }
+  if (type.bucketIds.length === 1) {
+    throw conflictRefusal(`type '${name}' needs at least one bucket`);
+  }
+  const bucketIds = type.bucketIds.filter(id => id !== bucket.id);
+  return change(catalog, {types: withType(catalog, type.id, {bucketIds})});
+}
+
+/**
+ * Subtypes stay and become roots. Inherited indexes are rebuilt when the type has records,
+ * because the records vanish bucket by bucket, without a look at their keys.
+ */
+export function dropType(
+  catalog: Catalog,
+  name: string,
+  options: {readonly hasRecords: boolean},
+): SchemaChange {
+  const type = catalog.requireType(name);
+  const types = catalog.data.types
+    .filter(other => other.id !== type.id)
+    .map(other => ({
+      ...other,
+      superTypeIds: other.superTypeIds.filter(id => id !== type.id),
+    }));
+  const buckets = catalog.data.buckets.filter(bucket => !type.bucketIds.includes(bucket.id));
+  const indexes = catalog.data.indexes.filter(index => index.typeId !== type.id);
+  const next = change(
+    catalog,
+    {types, buckets, indexes},
+    {
+      bucketIdsDropped: type.bucketIds,
+      indexIdsDropped: catalog.ownIndexes(type.id).map(index => index.id),
+    },
+  );
+  const scopeChanged = options.hasRecords || type.subTypes.length > 0;
+  return scopeChanged ? rebuildWhereScopeChanged(catalog, next) : next;
+}
+
+/** A map with one entry set, or removed when `value` is null. */
+export function withEntry(map: MapValue, key: string, value: Value): MapValue {
+  const next = new Map(map);
+  if (value === null) next.delete(key);
+  else next.set(key, value);
+  return next;
+}
+
+/**
+ * An index whose set of types changed holds too many or too few keys: its keys are dropped and
+ * it is built again under a new id.
+ */
+function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaChange {
+  const stale = next.catalog.indexes.filter(index => {
+    const old = before.typeById(index.typeId);
+    const now = next.catalog.typeById(index.typeId);
+    return old?.familyBucketIds.join() !== now?.familyBucketIds.join();
+  });
+  if (stale.length === 0) return next;
+  let indexIdNext = next.catalog.data.indexIdNext;
+  const rebuilt = new Map<number, IndexDefinition>();
+  for (const index of stale) {
+    rebuilt.set(index.id, {...index, id: indexIdNext++, state: 'building'});
+  }
+  const indexes = next.catalog.indexes.map(index => rebuilt.get(index.id) ?? index);
+  const changed = change(before, {...next.catalog.data, indexes, indexIdNext});
+  return {
+    catalog: changed.catalog,
+    bucketIdsDropped: next.bucketIdsDropped,
+    indexIdsDropped: [...next.indexIdsDropped, ...stale.map(index => index.id)],
+    indexesToBuild: [...rebuilt.values()],
+  };
+}
+
+function checkEdgeTraits(wish: NewType): void {
+  if (wish.kind === 'edge') return;
+  if (wish.lightweight || wish.unique || wish.unidirectional) {
+    throw conflictRefusal(`'${wish.name}' is no edge type, so it cannot have an edge's traits`);
+  }
+}
+
+function checkSuperTypes(type: TypeDefinition, superTypes: readonly CatalogType[]): void {
+  const seen = new Map<string, number>();
+  for (const property of type.properties) seen.set(property.name, type.id);
+  const lineage = new Set(superTypes.flatMap(superType => superType.lineage));
+  for (const superType of lineage) {
+    if (superType.kind !== type.kind && superType.kind !== 'document') {
+      throw conflictRefusal(
+        `${type.kind} type '${type.name}' cannot extend the ${superType.kind} type '${superType.name}'`,
+      );
+    }
+    if (type.edge.lightweight && superType.definition.properties.length > 0) {
+      throw conflictRefusal(`light edge type '${type.name}' cannot inherit properties`);
+    }
+    for (const property of superType.definition.properties) {
+      if (seen.has(property.name)) {
+        throw conflictRefusal(
+          `property '${property.name}' would come to '${type.name}' from two places`,
+        );
+      }
+      seen.set(property.name, superType.id);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * What a change of the schema gives: the next catalog and the physical work that goes with it.
+ *
+ * Changes are pure functions of a catalog; whoever runs one writes the encoded catalog and does
+ * the work in the same commit (or, for builds and large drops, in a resumable sequence).
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {Catalog} from './catalog.ts';
+import type {CatalogData, IndexDefinition, TypeDefinition} from './definition.ts';
+
+export interface SchemaChange {
+  readonly catalog: Catalog;
+  /** Buckets whose records and counters are to be removed; the caller saw that they are free. */
+  readonly bucketIdsDropped: readonly number[];
+  /** Indexes whose keys are to be removed. */
+  readonly indexIdsDropped: readonly number[];
+  /** Indexes in state `building`, to be filled from the records and then marked ready. */
+  readonly indexesToBuild: readonly IndexDefinition[];
+}
+
+type Work = Partial<Omit<SchemaChange, 'catalog'>>;
+
+/** The next version of the catalog with `changes` applied. */
+export function change(
+  catalog: Catalog,
+  changes: Partial<Omit<CatalogData, 'version'>>,
+  work: Work = {},
+): SchemaChange {
+  const data = {...catalog.data, ...changes, version: catalog.data.version + 1};
+  return {
+    catalog: new Catalog(data),
+    bucketIdsDropped: work.bucketIdsDropped ?? [],
+    indexIdsDropped: work.indexIdsDropped ?? [],
+    indexesToBuild: work.indexesToBuild ?? [],
+  };
+}
+
+/** The types with one replaced. */
+export function withType(
+  catalog: Catalog,
+  id: number,
+  update: Partial<TypeDefinition>,
+): readonly TypeDefinition[] {
+  return catalog.data.types.map(type => (type.id === id ? {...type, ...update} : type));
+}
+
+const nameLengthMax = 256;
+
+/** Refuses what cannot name a type, a property, an index or a bucket. */
+export function checkName(name: string, what: 'type' | 'property' | 'index' | 'bucket'): void {
+  // Control characters, quotes of names and what separates names in statements and files.
+  const allowed =
+    what === 'index' ? /^[^\u0000-\u001f\u007f`]+$/ : /^[^\u0000-\u001f\u007f`,:/\\]+$/;
+  if (name.length > nameLengthMax || !allowed.test(name) || name.trim() !== name) {
+    throw new Refusal('argument', `'${name.slice(0, 80)}' cannot be the name of a ${what}`, {
+      detail: {name: name.slice(0, 80)},
+    });
+  }
+  if (what !== 'index' && name.startsWith('@')) {
+    throw new Refusal('argument', `'${name}' cannot be the name of a ${what}: @ is reserved`);
+  }
+}
+
+/** `schema.exists` with the kind that clients of the documented protocols look for. */
+export function existsRefusal(
+  kind: 'TYPE' | 'PROPERTY' | 'INDEX' | 'BUCKET',
+  name: string,
+): Refusal {
+  const word = kind.charAt(0) + kind.slice(1).toLowerCase();
+  return new Refusal('schema.exists', `${word} '${name}' already exists`, {
+    detail: {args: kind, name},
+  });
+}
+
+export function conflictRefusal(message: string): Refusal {
+  return new Refusal('schema.conflict', message);
+}

@@ -1,0 +1,112 @@
+/**
+ * What a schema is made of, as plain data: types, properties, buckets, indexes.
+ *
+ * These are what is stored (encode.ts) and changed (change-*.ts); `catalog.ts` adds what can be
+ * computed from them. References are by id, so that a rename touches one definition.
+ */
+import type {DataType} from '#server/model/data-type.ts';
+import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
+
+export interface PropertyDefinition {
+  readonly name: string;
+  /** Id of the name in the database's dictionary: what records store. */
+  readonly id: number;
+  readonly type: DataType;
+  /** A data type or a type's name; see DeclaredType of model/data-type.ts. */
+  readonly ofType?: string;
+  readonly mandatory: boolean;
+  readonly notNull: boolean;
+  readonly readonly: boolean;
+  readonly hidden: boolean;
+  /** Least value, length or size; a number or the text of a date. */
+  readonly min?: Value;
+  readonly max?: Value;
+  readonly regexp?: string;
+  /** Text of the expression that gives the value of a record created without one. */
+  readonly defaultText?: string;
+  readonly custom: MapValue;
+}
+
+export type BucketSelection =
+  | {readonly kind: 'round-robin'}
+  | {readonly kind: 'thread'}
+  | {readonly kind: 'partitioned'; readonly properties: readonly string[]};
+
+export interface EdgeTraits {
+  /** No record, no properties: only adjacency keys. */
+  readonly lightweight: boolean;
+  /** At most one edge from one vertex to another. */
+  readonly unique: boolean;
+  /** Found from its start only: nothing is written at its end. */
+  readonly unidirectional: boolean;
+}
+
+export interface TypeDefinition {
+  readonly id: number;
+  readonly name: string;
+  readonly kind: RecordKind;
+  readonly superTypeIds: readonly number[];
+  /** Own properties, in order of creation. */
+  readonly properties: readonly PropertyDefinition[];
+  readonly bucketIds: readonly number[];
+  readonly aliases: readonly string[];
+  readonly bucketSelection: BucketSelection;
+  readonly edge: EdgeTraits;
+  readonly custom: MapValue;
+}
+
+export interface BucketDefinition {
+  readonly id: number;
+  readonly name: string;
+  readonly custom: MapValue;
+}
+
+export type IndexKind = 'ordered' | 'hash';
+export type NullStrategy = 'SKIP' | 'ERROR' | 'INDEX';
+
+export interface IndexProperty {
+  /** A property's name; `@in` and `@out` on edge types. */
+  readonly name: string;
+  /** Which part of a MAP (key, value) or LIST (item) gives the keys; absent: the value itself. */
+  readonly by?: 'key' | 'value' | 'item';
+  /** COLLATE CI: texts that differ in case only are one key. */
+  readonly ignoreCase: boolean;
+}
+
+export interface IndexDefinition {
+  readonly id: number;
+  readonly name: string;
+  /** The type whose records, and those of its subtypes, are indexed. */
+  readonly typeId: number;
+  readonly properties: readonly IndexProperty[];
+  readonly kind: IndexKind;
+  readonly unique: boolean;
+  readonly nullStrategy: NullStrategy;
+  /** Writes keep a building index up to date; only a ready one may be read. */
+  readonly state: 'building' | 'ready';
+}
+
+/** The whole schema of one database. Ids are never used again. */
+export interface CatalogData {
+  /** Grows by one with every change. */
+  readonly version: number;
+  readonly typeIdNext: number;
+  readonly bucketIdNext: number;
+  readonly indexIdNext: number;
+  readonly types: readonly TypeDefinition[];
+  readonly buckets: readonly BucketDefinition[];
+  readonly indexes: readonly IndexDefinition[];
+  /** Database settings by name (`dateFormat`, ...). */
+  readonly settings: MapValue;
+}
+
+export const emptyCatalogData: CatalogData = {
+  version: 0,
+  typeIdNext: 1,
+  bucketIdNext: 1,
+  indexIdNext: 1,
+  types: [],
+  buckets: [],
+  indexes: [],
+  settings: new Map(),
+};

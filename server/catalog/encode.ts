@@ -1,0 +1,71 @@
+/**
+ * The catalog as JSON bytes, and back: how it is stored and travels in log entries.
+ *
+ * Stable: one catalog has one encoding (arrays in order, keys in the order written here).
+ * `format` names the shape; a reader refuses one that it does not know.
+ */
+import {Corruption} from '#server/base/errors.ts';
+import {utf8Bytes} from '#server/base/utf8.ts';
+import {jsonText} from '#server/model/json.ts';
+import {parseJson} from '#server/model/json-parser.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
+import {Catalog} from './catalog.ts';
+import type {CatalogData} from './definition.ts';
+
+const format = 1;
+const depthMax = 1_000;
+
+export function encodeCatalog(catalog: Catalog): Uint8Array {
+  return utf8Bytes(
+    jsonText(
+      new Map<string, Value>([
+        ['format', format],
+        ['data', toValue(catalog.data)],
+      ]),
+    ),
+  );
+}
+
+/** @throws {Corruption} when the bytes are not an encoded catalog of a known format. */
+export function decodeCatalog(bytes: Uint8Array): Catalog {
+  const read = readDocument(bytes);
+  if (!(read instanceof Map) || read.get('format') !== format) {
+    throw new Corruption('the stored catalog has an unknown format');
+  }
+  const data = read.get('data');
+  if (!(data instanceof Map)) throw new Corruption('the stored catalog has no data');
+  return new Catalog(fromValue(data, 'data') as CatalogData);
+}
+
+function readDocument(bytes: Uint8Array): Value {
+  try {
+    return parseJson(bytes, depthMax);
+  } catch (cause) {
+    throw new Corruption(`the stored catalog is not readable: ${String(cause)}`);
+  }
+}
+
+/** Keys whose objects are maps of values and not fields of a definition. */
+const mapKeys = new Set(['custom', 'settings']);
+/** Keys whose content is a value as it is. */
+const valueKeys = new Set(['min', 'max']);
+
+function toValue(data: unknown): Value {
+  if (Array.isArray(data)) return data.map(toValue);
+  if (data instanceof Map || typeof data !== 'object' || data === null) return data as Value;
+  const map = new Map<string, Value>();
+  for (const [key, field] of Object.entries(data)) {
+    if (field === undefined) continue;
+    map.set(key, valueKeys.has(key) ? (field as Value) : toValue(field));
+  }
+  return map;
+}
+
+function fromValue(value: Value, key: string): unknown {
+  if (valueKeys.has(key) || mapKeys.has(key)) return value;
+  if (Array.isArray(value)) return value.map(element => fromValue(element, key));
+  if (!(value instanceof Map)) return value;
+  const fields: Record<string, unknown> = {};
+  for (const [name, field] of value as MapValue) fields[name] = fromValue(field, name);
+  return fields;
+}

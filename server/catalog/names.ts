@@ -1,0 +1,51 @@
+/**
+ * The dictionary of a database: short ids for the names of properties.
+ *
+ * Ids count from 1 and are never given back, so a record stored once is readable for ever. The
+ * dictionary only grows; it is filled from the store at open and by the entries applied since.
+ */
+import {assert} from '#server/base/assert.ts';
+
+/** Gives ids to names on behalf of transactions. */
+export interface NameAllocator {
+  /**
+   * The name's id. `isNew` until a commit has stored it: then every transaction that uses the
+   * name writes the dictionary entry too (the same one, so order is no matter).
+   */
+  idOf(name: string): {readonly id: number; readonly isNew: boolean};
+  nameOf(id: number): string | undefined;
+  /** The id of a name that has one; reading statements never make names. */
+  knownId(name: string): number | undefined;
+}
+
+export class NameDictionary implements NameAllocator {
+  private readonly names: (string | undefined)[] = [undefined];
+  private readonly ids = new Map<string, number>();
+  private readonly stored = new Set<number>();
+
+  idOf(name: string): {readonly id: number; readonly isNew: boolean} {
+    const known = this.ids.get(name);
+    if (known !== undefined) return {id: known, isNew: !this.stored.has(known)};
+    const id = this.names.length;
+    this.names.push(name);
+    this.ids.set(name, id);
+    return {id, isNew: true};
+  }
+
+  nameOf(id: number): string | undefined {
+    return this.names[id];
+  }
+
+  knownId(name: string): number | undefined {
+    return this.ids.get(name);
+  }
+
+  /** A stored entry, met at open or when an entry of the log was applied. */
+  learn(id: number, name: string): void {
+    assert(this.names[id] === undefined || this.names[id] === name, 'an id names one name');
+    while (this.names.length <= id) this.names.push(undefined);
+    this.names[id] = name;
+    this.ids.set(name, id);
+    this.stored.add(id);
+  }
+}
