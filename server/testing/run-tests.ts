@@ -10,6 +10,7 @@ import {globSync} from 'node:fs';
 import {dirname, join, relative} from 'node:path';
 import {performance} from 'node:perf_hooks';
 import {type EventData, run} from 'node:test';
+import {type Gate, gatesOf} from './gates.ts';
 
 interface Counts {
   passed: number;
@@ -17,31 +18,9 @@ interface Counts {
   skipped: number;
 }
 
-interface Gate {
-  readonly name: string;
-  readonly program: string;
-  readonly args: readonly string[];
-  /** Output that means that the gate could do only a part of its work here. */
-  readonly skips?: RegExp;
-}
-
 type Verdict = keyof Counts;
 
 const root = join(import.meta.dirname, '../..');
-const packages = join(root, 'node_modules');
-
-const gates: readonly Gate[] = [
-  {
-    name: 'build',
-    program: process.execPath,
-    args: ['bin/prepare.mjs', '--strict'],
-    skips: /^.*: skipped,.*$/m,
-  },
-  {name: 'types', program: join(packages, '.bin/tsc'), args: ['-p', 'tsconfig.json', '--noEmit']},
-  {name: 'lint', program: join(packages, '.bin/oxlint'), args: ['--type-aware', '--deny-warnings']},
-  {name: 'format', program: join(packages, '.bin/biome'), args: ['format', '.']},
-  {name: 'dead code', program: join(packages, '.bin/knip'), args: ['--no-config-hints']},
-];
 
 const PATTERNS = ['server/**/*.test.ts', 'bench/**/*.test.ts', 'examples/**/*.test.ts'];
 const SLOW = /\.(?:e2e|slow)\.test\.ts$/;
@@ -59,7 +38,7 @@ async function main(scope: string | undefined): Promise<number> {
   }
   const total: Counts = {passed: 0, failed: 0, skipped: 0};
   const failures: string[] = [];
-  for (const gate of gates) {
+  for (const gate of gatesOf(root)) {
     const verdict = await runGate(gate);
     total[verdict]++;
     if (verdict === 'failed') failures.push(gate.name);
