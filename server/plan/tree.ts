@@ -234,7 +234,10 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'limit':
       return [node.count];
     case 'create':
-      return [...[node.from, node.to].filter(isPresent), ...assignmentExpressions(node.assignments)];
+      return [
+        ...[node.from, node.to].filter(isPresent),
+        ...assignmentExpressions(node.assignments),
+      ];
     case 'change':
       return [...slotReads([node.slot]), ...assignmentExpressions(node.assignments)];
     case 'upsert':
@@ -283,9 +286,10 @@ export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slo
     return into;
   }
   bindOwn(node, add);
-  const inputs = node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left'
-    ? [node.input]
-    : inputsOf(node);
+  const inputs =
+    node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left'
+      ? [node.input]
+      : inputsOf(node);
   for (const input of inputs) boundSlots(input, into);
   return into;
 }

@@ -33,7 +33,10 @@ function sink(input: PlanNode, terms: readonly Expression[]): PlanNode {
       return below(input, terms, made, inner => ({...input, input: inner}));
     }
     case 'follow':
-      return below(input, terms, slotSet(input.to, input.edge), inner => ({...input, input: inner}));
+      return below(input, terms, slotSet(input.to, input.edge), inner => ({
+        ...input,
+        input: inner,
+      }));
     case 'connect':
       return below(input, terms, slotSet(input.edge), inner => ({...input, input: inner}));
     case 'unnest':
@@ -79,10 +82,7 @@ function intoScan(
   return filtered(where === undefined ? scan : {...scan, where}, rest);
 }
 
-function intoJoin(
-  join: Extract<PlanNode, {kind: 'join'}>,
-  terms: readonly Expression[],
-): PlanNode {
+function intoJoin(join: Extract<PlanNode, {kind: 'join'}>, terms: readonly Expression[]): PlanNode {
   const leftSlots = boundSlots(join.left);
   const rightSlots = boundSlots(join.right);
   const within = (term: Expression, slots: ReadonlySet<Slot>): boolean => {

@@ -1,0 +1,44 @@
+/**
+ * Rewrites the binder's plan into one that uses indexes, order and limits.
+ *
+ * Rules run over the whole tree, inputs first, in the order listed; the list is short enough
+ * that one pass each suffices, because every rule leaves its own pattern behind fully treated.
+ * Sub-plans inside expressions are optimized the same way. Pure: same plan and catalog, same
+ * result. `without` switches rules off, for the metamorphic tests.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {mapExpressions} from '#server/plan/map-expressions.ts';
+import {mapInputs, mapParts} from '#server/plan/tree.ts';
+import type {Rule, RuleContext} from './rule.ts';
+import {chooseIndex} from './rules/choose-index.ts';
+import {pushFilter} from './rules/push-filter.ts';
+import {top} from './rules/top.ts';
+
+export const rules: readonly Rule[] = [pushFilter, chooseIndex, top];
+
+export function optimize(
+  plan: PlanNode,
+  catalog: Catalog,
+  without: ReadonlySet<string> = new Set(),
+): PlanNode {
+  const context: RuleContext = {catalog};
+  return rules
+    .filter(rule => !without.has(rule.name))
+    .reduce((current, rule) => applyEverywhere(current, rule, context), plan);
+}
+
+function applyEverywhere(node: PlanNode, rule: Rule, context: RuleContext): PlanNode {
+  const inner = mapInputs(node, input => applyEverywhere(input, rule, context));
+  const within = mapExpressions(inner, expression => inSubplans(expression, rule, context));
+  return rule.apply(within, context);
+}
+
+function inSubplans(expression: Expression, rule: Rule, context: RuleContext): Expression {
+  return mapParts(
+    expression,
+    part => inSubplans(part, rule, context),
+    plan => applyEverywhere(plan, rule, context),
+  );
+}
