@@ -195,6 +195,11 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'the request id was used before for another request',
   },
+  'request.in-flight': {
+    retry: 'retryable',
+    exception: 'RequestStillInFlightException',
+    says: 'the same request is being carried out; ask again with the same id for its answer',
+  },
   'record.not-found': {
     retry: 'never',
     exception: 'RecordNotFoundException',
