@@ -21,7 +21,9 @@ const CONFIGURATION = [
   'biome.json',
   'knip.json',
   'package.json',
+  'server/base/host.d.ts',
   'tsconfig.json',
+  'tsconfig.pure.json',
   '.gitignore',
 ];
 
@@ -78,14 +80,14 @@ function runGate(name: string, folder: string): {status: number | null; output: 
 
 const clean = [
   {
-    path: 'server/node/main.ts',
-    text: '/** Nothing to object to. */\nexport function main(): number {\n  return 1;\n}\n',
+    path: 'server/base/one.ts',
+    text: '/** Nothing to object to. */\nexport function one(): number {\n  return 1;\n}\n',
   },
 ];
 
 const fixtures = readdirSync(fixturesFolder).sort().map(readFixture);
 
-for (const name of ['types', 'lint', 'format']) {
+for (const name of ['types', 'purity', 'lint', 'format']) {
   test(`${name} has no objection to a clean file`, () => {
     const {status, output} = runGate(name, project(clean));
     assert.equal(status, 0, output);

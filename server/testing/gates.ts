@@ -25,6 +25,11 @@ export function gatesOf(root: string): readonly Gate[] {
     },
     {name: 'types', program: packaged('tsc'), args: ['-p', 'tsconfig.json', '--pretty', 'false']},
     {
+      name: 'purity',
+      program: packaged('tsc'),
+      args: ['-p', 'tsconfig.pure.json', '--pretty', 'false'],
+    },
+    {
       name: 'lint',
       program: packaged('oxlint'),
       args: ['--type-aware', '--deny-warnings', '--format', 'unix'],
