@@ -73,7 +73,7 @@ endef
 
 # The start bundle and the native store, where their sources have changed.
 prepared: $(INSTALLED)
-	$(NODE) bin/prepare.mjs >&2
+	$(NODE) bin/prepare.mjs --quiet >&2
 
 $(INSTALLED): package-lock.json
 	if ! command -v npm >/dev/null 2>&1; then \

@@ -4,6 +4,7 @@
  *
  * An installation never fails here: without the bundle the server runs from its sources, without
  * the native store on its fallback. `--strict` is for our own gates: there a failed build fails.
+ * `--quiet` keeps to itself that nothing was to do.
  */
 import {dirname} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -12,10 +13,12 @@ import {buildNative} from './build-native.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const strict = process.argv.includes('--strict');
+const quiet = process.argv.includes('--quiet');
 
 for (const build of [buildNative, buildBundle]) {
   try {
-    console.log(await build(root));
+    const line = await build(root);
+    if (!quiet || !line.endsWith('up to date')) console.log(line);
   } catch (error) {
     console.error(`${build.name} failed: ${error.message}`);
     if (strict) process.exitCode = 1;
