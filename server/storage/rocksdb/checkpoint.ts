@@ -37,14 +37,31 @@ export interface LiveFile {
 
 const copyBytes = 1 << 20;
 
-/** Builds `target`, which must not exist, from `files` of `source`. */
-export function buildCheckpoint(source: string, target: string, files: readonly LiveFile[]): void {
+/** The files changed while they were copied; the copy is thrown away and may be tried again. */
+export class CheckpointMoved extends Error {
+  override readonly name = 'CheckpointMoved';
+}
+
+/**
+ * Builds `target`, which must not exist, from `files` of `source`. `isStill` is asked before the
+ * name appears; where it says no, CheckpointMoved is thrown and nothing is left.
+ */
+export function buildCheckpoint(
+  source: string,
+  target: string,
+  files: readonly LiveFile[],
+  isStill: () => boolean = () => true,
+): void {
   if (existsSync(target)) throw new StoreFailure('other', `${target} exists`);
   const partial = `${target}.partial`;
   rmSync(partial, {recursive: true, force: true});
   mkdirSync(partial, {recursive: true});
   for (const file of files) placeFile(source, partial, file);
   syncPath(partial);
+  if (!isStill()) {
+    rmSync(partial, {recursive: true, force: true});
+    throw new CheckpointMoved('the files changed while they were copied');
+  }
   renameSync(partial, target);
   syncPath(dirname(target));
 }

@@ -58,6 +58,11 @@ function readProcessorFlags(): ReadonlySet<string> {
 
 function readGlibcVersion(): string | undefined {
   if (process.platform !== 'linux') return undefined;
-  const report = process.report.getReport() as {header?: {glibcVersionRuntime?: string}};
+  // With the network the report would look up the names of hosts.
+  const reporter: typeof process.report & {excludeNetwork?: boolean} = process.report;
+  const excludeNetwork = reporter.excludeNetwork ?? false;
+  reporter.excludeNetwork = true;
+  const report = reporter.getReport() as {header?: {glibcVersionRuntime?: string}};
+  reporter.excludeNetwork = excludeNetwork;
   return report.header?.glibcVersionRuntime;
 }

@@ -122,7 +122,7 @@ function makeFailure(kind: string, message: string): Error {
 export interface NativeOpenOptions {
   readonly createIfMissing: boolean;
   readonly memtableBytes: number;
-  /** Of the one cache of the process; the first open decides. */
+  /** Of the one cache of the process; the largest that any open asked for counts. */
   readonly blockCacheBytes: number;
 }
 
@@ -162,6 +162,9 @@ abstract class NativeReader {
 
   /** Throws when store or view has ended. */
   abstract check(): void;
+
+  /** Whether the store is open, so that there is something to give back. */
+  abstract get isOpen(): boolean;
 
   get(key: Uint8Array): Buffer | undefined {
     this.check();
@@ -273,6 +276,10 @@ class NativeStore extends NativeReader implements Store {
     this.#open = false;
   }
 
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   check(): void {
     assert(this.#open, 'the store is closed');
   }
@@ -293,9 +300,12 @@ class NativeView extends NativeReader implements View {
 
   release(): void {
     if (this.#released) return;
-    this.#store.check();
     this.#released = true;
-    this.binding.releaseSnapshot(this.client, this.#id);
+    if (this.isOpen) this.binding.releaseSnapshot(this.client, this.#id);
+  }
+
+  get isOpen(): boolean {
+    return this.#store.isOpen;
   }
 
   check(): void {
@@ -342,9 +352,9 @@ class NativeScanner implements Scanner {
   }
 
   close(): void {
-    const wasOpen = this.#state === 'open';
+    const {binding, client, isOpen} = this.#reader;
+    if (this.#state === 'open' && isOpen) binding.closeCursor(client, this.#cursor);
     this.#state = 'closed';
-    if (wasOpen) this.#reader.binding.closeCursor(this.#reader.client, this.#cursor);
   }
 }
 

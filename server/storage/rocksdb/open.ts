@@ -1,43 +1,116 @@
 /**
- * Opens the store of one directory: natively where that works, else through the package's API.
+ * Chooses between the native store and its fallback, and opens the store of one directory.
+ *
+ * The choice is made once at start (`chooseEngine`), with a self-test: any surprise of the native
+ * store costs one line in the log and speed, never the start. Both keep one format on disk, so a
+ * directory may be opened by either at any time.
  */
 import {existsSync, mkdirSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {Refusal} from '#server/base/errors.ts';
-import type {ShareableStore, Store, StoreOptions} from '../store.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {type ShareableStore, type Store, StoreFailure, type StoreOptions} from '../store.ts';
 import {syncPath} from './checkpoint.ts';
-import {findObstacle, readMachine} from './machine.ts';
+import {attachFallback, openFallback} from './fallback.ts';
+import {loadFallback} from './fallback-binding.ts';
+import {findObstacle, type Machine, readMachine} from './machine.ts';
 import {attachNative, loadNative, openNative} from './native.ts';
+import {selfTest} from './self-test.ts';
+
+export type Engine = 'native' | 'fallback';
 
 export interface RocksStoreOptions extends StoreOptions {
-  /** Of the one cache that all native stores of the process share; the first open decides. */
+  /** What `chooseEngine` chose. Default: native where it can be loaded, without a self-test. */
+  readonly engine?: Engine | 'auto';
+  /** Of the one cache that all native stores of the process share; the largest asked for counts. */
   readonly blockCacheBytes?: number;
+}
+
+export interface EngineChoice {
+  readonly setting: Engine | 'auto';
+  /** Where the self-test may make and remove a directory. */
+  readonly dataRoot: string;
+  readonly logger: Logger;
+  /** Default: this one. */
+  readonly machine?: Machine;
+  /** Default: the one that the installation built. */
+  readonly addonPath?: string;
 }
 
 const memtableBytesDefault = 32 << 20;
 const blockCacheBytesDefault = 64 << 20;
+const selfTestBytes = 1 << 20;
 
-/** Opens or creates the store in the directory `path`. */
+/**
+ * Decides which engine this process uses; some 10 ms. Refuses with one sentence where neither can
+ * run, and where `native` is demanded and does not work.
+ */
+export function chooseEngine(choice: EngineChoice): Engine {
+  refuseUnfit(choice.machine ?? readMachine());
+  if (choice.setting === 'fallback') return 'fallback';
+  try {
+    const binding = loadNative(choice.addonPath ?? findAddon());
+    selfTest(choice.dataRoot, path =>
+      openNative(binding, path, {
+        createIfMissing: true,
+        memtableBytes: selfTestBytes,
+        blockCacheBytes: selfTestBytes,
+      }),
+    );
+    return 'native';
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (choice.setting === 'native') {
+      throw new Refusal('start.refused', `the native store does not work here: ${reason}`);
+    }
+    choice.logger.log('warn', 'store.fallback', {reason});
+    return 'fallback';
+  }
+}
+
+/**
+ * Opens or creates the store in the directory `path`.
+ *
+ * Throws StoreFailure (`locked`: another process has it; `absent`: it must exist and does not) and
+ * Corruption. 4-13 ms.
+ */
 export async function openStore(path: string, options: RocksStoreOptions = {}): Promise<Store> {
-  const obstacle = findObstacle(readMachine());
-  if (obstacle !== undefined) throw new Refusal('start.refused', obstacle);
-  if (options.mustExist !== true) makeDirectory(path);
-  return openNative(loadNative(findAddon()), path, {
-    createIfMissing: options.mustExist !== true,
-    memtableBytes: options.memtableBytes ?? memtableBytesDefault,
-    blockCacheBytes: options.blockCacheBytes ?? blockCacheBytesDefault,
-  });
+  const engine = options.engine ?? 'auto';
+  if (engine === 'auto') refuseUnfit(readMachine());
+  const createIfMissing = options.mustExist !== true;
+  const memtableBytes = options.memtableBytes ?? memtableBytesDefault;
+  const blockCacheBytes = options.blockCacheBytes ?? blockCacheBytesDefault;
+  if (createIfMissing) makeDirectory(path);
+  else if (!existsSync(join(path, 'CURRENT'))) {
+    throw new StoreFailure('absent', `no store in ${path}`);
+  }
+  if (engine === 'native' || (engine === 'auto' && existsSync(findAddon()))) {
+    const binding = loadNative(findAddon());
+    return openNative(binding, path, {createIfMissing, memtableBytes, blockCacheBytes});
+  }
+  return await openFallback(loadFallback(), path, {createIfMissing, blockCacheBytes});
 }
 
-/** Uses, on this thread, a store that another thread of the process has open. */
+/**
+ * Uses, on this thread, a store that another thread of the process has open. Close it before the
+ * thread ends; the opener cannot close while others use the store.
+ */
 export async function attachStore(shared: ShareableStore): Promise<Store> {
-  if (shared.engine === 'native') return attachNative(loadNative(findAddon()), shared);
-  throw new Refusal('start.refused', 'the fallback store cannot be shared yet');
+  return shared.engine === 'native'
+    ? attachNative(loadNative(findAddon()), shared)
+    : attachFallback(loadFallback(), shared);
 }
 
+function refuseUnfit(machine: Machine): void {
+  const obstacle = findObstacle(machine);
+  if (obstacle !== undefined) throw new Refusal('start.refused', obstacle);
+}
+
+/** Makes the directory and its name durable: RocksDB syncs what is inside only. */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return;
+  makeDirectory(dirname(path));
   mkdirSync(path, {recursive: true});
   syncPath(dirname(path));
 }

@@ -1,5 +1,6 @@
 // Opening, sharing and closing; snapshots; properties.
 
+#include <rocksdb/advanced_cache.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
@@ -32,7 +33,7 @@ Shared& SharedState() {
   return *shared;
 }
 
-// The first open of the process says how large it is.
+// As large as the largest that any open asked for.
 std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
   Shared& shared = SharedState();
   std::lock_guard<std::mutex> lock(shared.mutex);
@@ -42,6 +43,8 @@ std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
     options.num_shard_bits = 4;
     options.high_pri_pool_ratio = 0.5;
     shared.cache = options.MakeSharedCache();
+  } else if (bytes > shared.cache->GetCapacity()) {
+    shared.cache->SetCapacity(bytes);
   }
   return shared.cache;
 }

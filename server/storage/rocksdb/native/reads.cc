@@ -299,7 +299,8 @@ napi_value CloseCursor(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Client* client = call.UsedClient();
   if (client == nullptr) return nullptr;
-  EndCursor(client, static_cast<uint32_t>(call.Integer(1)));
+  const auto index = static_cast<uint32_t>(call.Integer(1));
+  if (call.ok) EndCursor(client, index);
   return nullptr;
 }
 

@@ -1,0 +1,13 @@
+/** The memory twin keeps the contract of store.ts; its power losses are in memory-store.crash. */
+import {testStoreContract} from '../store.contract.ts';
+import {createMemoryStore} from './memory-store.ts';
+import {MemoryShelf} from './shelf.ts';
+
+const shelf = new MemoryShelf();
+
+testStoreContract({
+  name: 'memory',
+  path: name => `/${name}`,
+  open: async (directory, options) => createMemoryStore({shelf, path: `/${directory}`, ...options}),
+  end: () => {},
+});

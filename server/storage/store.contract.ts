@@ -1,0 +1,467 @@
+/**
+ * What every store must do, as tests that each implementation's test file runs on itself.
+ *
+ * The expectations are written out by hand; that the stores agree on random histories is the
+ * business of store.metamorphic.test.ts.
+ */
+import assert from 'node:assert/strict';
+import {after, test} from 'node:test';
+import {createPackedRows, eachRow, packKeys} from './packed-rows.ts';
+import {type Reader, RowTooLarge, type ScanOptions, type ScanRange, type Store} from './store.ts';
+
+export interface StoreHarness {
+  readonly name: string;
+  /** Opens or creates a store; the same directory name means the same store again. */
+  open(directory: string, options?: {readonly mustExist?: boolean}): Promise<Store>;
+  /** A path that stores of this harness accept for files and checkpoints. */
+  path(name: string): string;
+  /** Removes everything. */
+  end(): void;
+}
+
+/** Registers the contract's tests for one implementation. */
+export function testStoreContract(harness: StoreHarness): void {
+  after(() => harness.end());
+  testReads(harness);
+  testScans(harness);
+  testWrites(harness);
+  testViews(harness);
+  testFiles(harness);
+  testLifetimes(harness);
+}
+
+function testReads({name, open}: StoreHarness): void {
+  test(`${name}: get tells absent, empty and present apart`, async () => {
+    const store = await filled(open, 'get', {a: 'one', b: '', '\xff\xff': 'last'});
+    assert.equal(store.get(bytes('a'))?.toString(), 'one');
+    assert.equal(store.get(bytes('b'))?.length, 0);
+    assert.equal(store.get(bytes('c')), undefined);
+    assert.equal(store.get(bytes('\xff\xff'))?.toString(), 'last');
+    const first = store.get(bytes('a'));
+    store.get(bytes('\xff\xff'));
+    assert.equal(first?.toString(), 'one', 'an answer is not touched by the next');
+    store.close();
+  });
+
+  test(`${name}: a value of 16 MiB comes back whole`, async () => {
+    const store = await open('large');
+    const value = Buffer.alloc(16 << 20);
+    for (let at = 0; at < value.length; at += 4096) value.writeUInt32LE(at, at);
+    put(store, bytes('large'), value);
+    assert.ok(store.get(bytes('large'))?.equals(value));
+    const small = createPackedRows(1000);
+    const scanner = store.scan([{start: bytes('')}]);
+    assert.throws(() => scanner.next(small), isTooLarge(8 + 5 + value.length));
+    assert.equal(small.rowCount, 0);
+    const large = createPackedRows(8 + 5 + value.length);
+    assert.equal(scanner.next(large).rowCount, 1);
+    assert.equal(large.done, true);
+    assert.throws(
+      () => store.getMany(packKeys([bytes('large')]), 1, small),
+      isTooLarge(8 + value.length),
+    );
+    store.close();
+  });
+
+  test(`${name}: getMany answers in the order of the keys and stops when full`, async () => {
+    const entries = Object.fromEntries(numbers(100).map(n => [keyOf(n), `value ${n}`]));
+    const store = await filled(open, 'many', entries);
+    const asked = [keyOf(7), 'absent', keyOf(99), keyOf(7), ...numbers(60).map(keyOf)];
+    const into = createPackedRows(1 << 16);
+    assert.equal(store.getMany(packKeys(asked.map(bytes)), asked.length, into), asked.length);
+    assert.equal(into.done, true);
+    const expected = asked.map(key => entries[key]);
+    assert.deepEqual(
+      [...eachRow(into)].map(row => row.value?.toString()),
+      expected,
+    );
+    assert.ok([...eachRow(into)].every(row => row.key.length === 0));
+
+    const tight = createPackedRows(30);
+    const answered = store.getMany(packKeys(asked.map(bytes)), asked.length, tight);
+    assert.equal(answered, 2, 'one value of 7 bytes and one absent fit before the third row');
+    assert.equal(tight.rowCount, 2);
+    assert.equal(tight.done, false);
+    assert.equal(store.getMany(Buffer.alloc(0), 0, tight), 0);
+    store.close();
+  });
+}
+
+function testScans({name, open}: StoreHarness): void {
+  test(`${name}: scans keep to their ranges, order and options`, async () => {
+    const store = await filled(open, 'scan', {
+      a: '1',
+      ab: '2',
+      b: '3',
+      'b\x00': '4',
+      c: '5',
+      '\xff': '6',
+      '\xff\xff': '7',
+    });
+    const table: [ScanRange[], ScanOptions, string][] = [
+      [[range('')], {}, 'a=1 ab=2 b=3 b\x00=4 c=5 \xff=6 \xff\xff=7'],
+      [[range('')], {reverse: true}, '\xff\xff=7 \xff=6 c=5 b\x00=4 b=3 ab=2 a=1'],
+      [[range('a', 'b')], {}, 'a=1 ab=2'],
+      [[range('a', 'b')], {reverse: true}, 'ab=2 a=1'],
+      [[range('a\x00', 'b')], {}, 'ab=2'],
+      [[range('b', 'b\x00')], {reverse: true}, 'b=3'],
+      [[range('b', 'b')], {}, ''],
+      [[range('c', 'a')], {}, ''],
+      [[range('c', 'a')], {reverse: true}, ''],
+      [[range('d', 'e')], {}, ''],
+      [[], {}, ''],
+      [
+        [range('c', 'd'), range('a', 'b'), range('x', 'y'), range('\xff')],
+        {},
+        'c=5 a=1 ab=2 \xff=6 \xff\xff=7',
+      ],
+      [[range('c', 'd'), range('x', 'y'), range('a', 'b')], {reverse: true}, 'c=5 ab=2 a=1'],
+      [
+        [range('b'), range('a', 'b')],
+        {reverse: true},
+        '\xff\xff=7 \xff=6 c=5 b\x00=4 b=3 ab=2 a=1',
+      ],
+      [[range('a', 'c'), range('b', 'd')], {}, 'a=1 ab=2 b=3 b\x00=4 b=3 b\x00=4 c=5'],
+      [[range('a', 'c')], {keysOnly: true}, 'a= ab= b= b\x00='],
+      [[range('x', 'y'), range('y', 'z')], {}, ''],
+    ];
+    const view = store.view();
+    for (const [ranges, options, expected] of table) {
+      for (const rowsMax of [undefined, 1, 2]) {
+        const limited = rowsMax === undefined ? options : {...options, rowsMax};
+        const label = JSON.stringify([ranges.map(r => [text(r.start), text(r.end)]), limited]);
+        assert.equal(dump(store, ranges, limited), expected, label);
+        assert.equal(dump(view, ranges, limited), expected, `view ${label}`);
+      }
+    }
+    view.release();
+    store.close();
+  });
+
+  test(`${name}: next fills the buffer, says when it is done and where it is`, async () => {
+    const entries = Object.fromEntries(numbers(3000).map(n => [keyOf(n), `value ${n}`]));
+    const store = await filled(open, 'fill', entries);
+    const into = createPackedRows(4096);
+    const ranges = [range(keyOf(2990)), range('none', 'nonf'), range(keyOf(0), keyOf(1500))];
+    const scanner = store.scan(ranges);
+    const keys: string[] = [];
+    let calls = 0;
+    do {
+      scanner.next(into);
+      assert.ok(into.rowCount > 0);
+      calls++;
+      for (const row of eachRow(into)) {
+        keys.push(row.key.toString());
+        assert.equal(row.value?.toString(), entries[row.key.toString()]);
+      }
+      assert.equal(scanner.rangeIndex, into.done ? 3 : 2);
+    } while (!into.done);
+    assert.deepEqual(keys, [...numbers(10).map(n => keyOf(n + 2990)), ...numbers(1500).map(keyOf)]);
+    assert.ok(calls < 20, 'rows cross packed');
+    assert.equal(scanner.next(into).rowCount, 0);
+    assert.equal(into.done, true);
+    scanner.close();
+    scanner.close();
+    store.close();
+  });
+
+  test(`${name}: a scan sees the moment at which it began`, async () => {
+    const store = await filled(open, 'moment', {a: '1', b: '2', c: '3'});
+    const forward = store.scan([range('')], {rowsMax: 1});
+    const into = createPackedRows(100);
+    forward.next(into);
+    fill(store, {b: 'new', d: 'new'});
+    const batch = store.batch();
+    batch.delete(bytes('c'));
+    store.write(batch);
+    let rest = '';
+    while (!into.done)
+      for (const row of eachRow(forward.next(into))) rest += `${row.key} ${row.value};`;
+    assert.equal(rest, 'b 2;c 3;');
+    forward.close();
+    store.close();
+  });
+}
+
+function testWrites({name, open}: StoreHarness): void {
+  test(`${name}: later operations of a batch win over earlier ones`, async () => {
+    const store = await filled(open, 'batch', {a: '1', b: '1', c: '1', d: '1'});
+    const batch = store.batch();
+    batch.put(bytes('bb'), bytes('2'));
+    batch.deleteRange(bytes('b'), bytes('d'));
+    batch.put(bytes('c'), bytes('2'));
+    batch.put(bytes('a'), bytes('2'));
+    batch.delete(bytes('a'));
+    batch.deleteRange(bytes('z'), bytes('d'));
+    assert.equal(batch.operationCount, 5, 'a range that holds nothing is left out');
+    store.write(batch, {sync: true});
+    assert.equal(dump(store), 'c=2 d=1');
+    batch.clear();
+    assert.equal(batch.operationCount, 0);
+    store.write(batch);
+    store.write(batch, {sync: true});
+    assert.equal(dump(store), 'c=2 d=1');
+    store.close();
+  });
+
+  test(`${name}: a batch copies what it is given`, async () => {
+    const store = await open('copy');
+    const key = Buffer.from('key1');
+    const value = Buffer.from('value1');
+    const batch = store.batch();
+    batch.put(key, value);
+    key.write('key2');
+    value.write('value2');
+    batch.put(key, value);
+    store.write(batch);
+    batch.clear();
+    batch.put(bytes('key0'), Buffer.alloc(5000, 'x'));
+    assert.equal(dump(store), 'key1=value1 key2=value2');
+    assert.throws(() => batch.put(Buffer.alloc(0), value), /at least one byte/);
+    store.close();
+  });
+
+  test(`${name}: what was written is there after closing and opening`, async () => {
+    const store = await filled(open, 'reopen', {a: '1', b: '2'});
+    store.makeDurable();
+    fill(store, {c: '3'});
+    const batch = store.batch();
+    batch.deleteRange(bytes('a'), bytes('b'));
+    store.write(batch);
+    store.close();
+    const again = await open('reopen', {mustExist: true});
+    assert.equal(dump(again), 'b=2 c=3');
+    again.makeDurable();
+    again.makeDurable();
+    again.compact();
+    assert.equal(dump(again), 'b=2 c=3');
+    again.close();
+    await assert.rejects(open('never made', {mustExist: true}), {kind: 'absent'});
+  });
+}
+
+function testViews({name, open}: StoreHarness): void {
+  test(`${name}: a view stays at its point in time in every call`, async () => {
+    const before = Object.fromEntries(numbers(2500).map(n => [keyOf(n), 'old']));
+    const store = await filled(open, 'view', before);
+    const view = store.view();
+    const batch = store.batch();
+    batch.deleteRange(bytes(keyOf(100)), bytes(keyOf(2400)));
+    for (const n of numbers(100)) batch.put(bytes(keyOf(n)), bytes('new'));
+    store.write(batch);
+    store.makeDurable();
+    store.compact();
+    assert.equal(view.get(bytes(keyOf(50)))?.toString(), 'old');
+    assert.equal(view.get(bytes(keyOf(500)))?.toString(), 'old');
+    assert.equal(view.get(bytes('absent')), undefined);
+    const into = createPackedRows(1 << 16);
+    view.getMany(packKeys([bytes(keyOf(3)), bytes(keyOf(1000))]), 2, into);
+    assert.deepEqual(
+      [...eachRow(into)].map(row => `${row.value}`),
+      ['old', 'old'],
+    );
+    const expected = numbers(2500).map(n => `${keyOf(n)}=old`);
+    assert.equal(dump(view), expected.join(' '));
+    assert.equal(dump(view, [range('')], {reverse: true}), expected.reverse().join(' '));
+    assert.equal(dump(store).split(' ').length, 200);
+    view.release();
+    store.close();
+  });
+
+  test(`${name}: scanners and lookups of one view do not disturb each other`, async () => {
+    const entries = Object.fromEntries(numbers(2000).map(n => [keyOf(n), `${n}`]));
+    const store = await filled(open, 'shared view', entries);
+    const view = store.view();
+    const scanners = [false, true, false].map(reverse =>
+      view.scan([range(keyOf(5), keyOf(1995))], {reverse, rowsMax: 7}),
+    );
+    const into = createPackedRows(1000);
+    const seen: number[][] = [[], [], []];
+    for (let turn = 0; turn < 400; turn++) {
+      const which = turn % 3;
+      for (const row of eachRow(scanners[which]?.next(into) ?? into)) {
+        seen[which]?.push(Number(row.value));
+      }
+      assert.equal(view.get(bytes(keyOf(turn)))?.toString(), `${turn}`);
+    }
+    const ascending = numbers(1990).map(n => n + 5);
+    assert.deepEqual(seen[0], ascending.slice(0, seen[0]?.length));
+    assert.deepEqual(seen[1], ascending.toReversed().slice(0, seen[1]?.length));
+    assert.deepEqual(seen[2], ascending.slice(0, seen[2]?.length));
+    assert.ok((seen[1]?.length ?? 0) > 800);
+    for (const scanner of scanners) scanner.close();
+    view.release();
+    view.release();
+    store.close();
+  });
+}
+
+function testFiles({name, open, path}: StoreHarness): void {
+  test(`${name}: an ingested file replaces and adds rows, at once and for new readers`, async () => {
+    const store = await filled(open, 'ingest', {a: 'old', b: 'old', z: 'old'});
+    const view = store.view();
+    const writer = store.sortedFileWriter(path('ingest.sorted'));
+    writer.put(bytes('b'), bytes('new'));
+    assert.throws(() => writer.put(bytes('b'), bytes('again')), /ascend strictly/);
+    assert.throws(() => writer.put(bytes('a'), bytes('back')), /ascend strictly/);
+    for (const n of numbers(5000)) writer.put(bytes(`c${keyOf(n)}`), Buffer.alloc(300, n));
+    assert.ok(writer.finish() > 0);
+    store.ingest(path('ingest.sorted'));
+    assert.equal(store.get(bytes('b'))?.toString(), 'new');
+    assert.equal(store.get(bytes('a'))?.toString(), 'old');
+    assert.ok(store.get(bytes(`c${keyOf(4999)}`))?.equals(Buffer.alloc(300, 4999)));
+    assert.equal(dump(view), 'a=old b=old z=old');
+    view.release();
+    fill(store, {b: 'newer'});
+    assert.equal(store.get(bytes('b'))?.toString(), 'newer');
+    assert.throws(() => store.ingest(path('ingest.sorted')), 'the file was taken');
+
+    const empty = store.sortedFileWriter(path('empty.sorted'));
+    assert.equal(empty.finish(), 0);
+    const abandoned = store.sortedFileWriter(path('abandoned.sorted'));
+    for (const n of numbers(5000)) abandoned.put(bytes(keyOf(n)), Buffer.alloc(300));
+    abandoned.abandon();
+    assert.throws(() => store.ingest(path('abandoned.sorted')));
+    store.close();
+    const again = await open('ingest');
+    assert.equal(again.get(bytes('b'))?.toString(), 'newer');
+    again.close();
+  });
+
+  test(`${name}: a checkpoint is a store of its own, as of its moment`, async () => {
+    const store = await filled(open, 'source', {a: '1', b: '2'});
+    store.makeDurable();
+    fill(store, {c: '3'});
+    const target = path('checkpoint');
+    store.checkpoint(target);
+    assert.throws(() => store.checkpoint(target), /exists/);
+    fill(store, {a: 'later', d: '4'});
+    store.compact();
+    const copy = await open('checkpoint', {mustExist: true});
+    assert.equal(dump(copy), 'a=1 b=2 c=3');
+    fill(copy, {e: '5'});
+    copy.compact();
+    assert.equal(dump(store), 'a=later b=2 c=3 d=4');
+    store.close();
+    assert.equal(dump(copy), 'a=1 b=2 c=3 e=5');
+    copy.close();
+  });
+
+  test(`${name}: properties say how much is there`, async () => {
+    const entries = Object.fromEntries(numbers(500).map(n => [keyOf(n), 'x'.repeat(100)]));
+    const store = await filled(open, 'properties', entries);
+    const properties = store.properties();
+    assert.equal(properties.engine, name);
+    assert.equal(properties.estimatedKeys, 500);
+    store.close();
+  });
+}
+
+function testLifetimes({name, open}: StoreHarness): void {
+  test(`${name}: a late use is an error, never a crash`, async () => {
+    const store = await filled(open, 'late', {a: '1', b: '2'});
+    const into = createPackedRows(100);
+    const released = store.view();
+    const orphan = released.scan([range('')], {rowsMax: 1});
+    orphan.next(into);
+    released.release();
+    const gone = /is released/;
+    assert.throws(() => released.get(bytes('a')), gone);
+    assert.throws(() => released.scan([range('')]), gone);
+    assert.throws(() => released.getMany(packKeys([bytes('a')]), 1, into), gone);
+    assert.throws(() => orphan.next(into), gone);
+    orphan.close();
+
+    const view = store.view();
+    const scanner = view.scan([range('')], {rowsMax: 1});
+    scanner.next(into);
+    const own = store.scan([range('')], {rowsMax: 1});
+    own.next(into);
+    const shut = store.scan([range('')]);
+    shut.close();
+    assert.throws(() => shut.next(into), /scanner is closed/);
+    store.close();
+    store.close();
+    const closed = /store is closed/;
+    assert.throws(() => store.get(bytes('a')), closed);
+    assert.throws(() => store.write(store.batch()), closed);
+    assert.throws(() => store.view(), closed);
+    assert.throws(() => store.makeDurable(), closed);
+    assert.throws(() => view.get(bytes('a')), closed);
+    assert.throws(() => scanner.next(into), closed);
+    assert.throws(() => own.next(into), closed);
+    scanner.close();
+    own.close();
+    view.release();
+  });
+
+  test(`${name}: one directory has one store at a time`, async () => {
+    const store = await open('locked');
+    await assert.rejects(open('locked'), {kind: 'locked'});
+    store.close();
+    (await open('locked')).close();
+  });
+}
+
+async function filled(
+  open: StoreHarness['open'],
+  directory: string,
+  entries: Readonly<Record<string, string>>,
+): Promise<Store> {
+  const store = await open(directory);
+  fill(store, entries);
+  return store;
+}
+
+function fill(store: Store, entries: Readonly<Record<string, string>>): void {
+  const batch = store.batch();
+  for (const [key, value] of Object.entries(entries)) batch.put(bytes(key), bytes(value));
+  store.write(batch);
+}
+
+function put(store: Store, key: Buffer, value: Buffer): void {
+  const batch = store.batch();
+  batch.put(key, value);
+  store.write(batch);
+}
+
+/** Rows as `key=value key=value`, one character a byte. */
+function dump(
+  reader: Reader,
+  ranges: readonly ScanRange[] = [range('')],
+  options: ScanOptions = {},
+): string {
+  const scanner = reader.scan(ranges, options);
+  const into = createPackedRows(1 << 12);
+  const rows: string[] = [];
+  do {
+    scanner.next(into);
+    for (const row of eachRow(into)) rows.push(`${text(row.key)}=${text(row.value)}`);
+  } while (!into.done);
+  scanner.close();
+  return rows.join(' ');
+}
+
+function isTooLarge(bytesNeeded: number): (error: unknown) => boolean {
+  return error => error instanceof RowTooLarge && error.bytesNeeded === bytesNeeded;
+}
+
+function range(start: string, end?: string): ScanRange {
+  return end === undefined ? {start: bytes(start)} : {start: bytes(start), end: bytes(end)};
+}
+
+function bytes(characters: string): Buffer {
+  return Buffer.from(characters, 'latin1');
+}
+
+function text(of: Uint8Array | undefined): string {
+  return Buffer.from(of ?? []).toString('latin1');
+}
+
+function keyOf(n: number): string {
+  return `key${String(n).padStart(5, '0')}`;
+}
+
+function numbers(count: number): number[] {
+  return Array.from({length: count}, (_, index) => index);
+}
