@@ -1,6 +1,6 @@
 /**
- * What an installation brings: `bin/svc` starts the right thing from anywhere, and `bin/prepare.mjs`
- * builds the bundle and the native store where it can, and never breaks an installation.
+ * What an installation brings: `bin/svc` starts the right thing from anywhere, and
+ * `bin/prepare.mjs` builds the bundle and the native store where it can and breaks nothing.
  *
  * Each case lays out a small project of its own with the real bin/ folder.
  */
@@ -115,7 +115,7 @@ test('svc takes a new enough node from the path when the pinned one is missing',
   assert.match(launch(join(folder, 'bin/svc'), [], {PATH}).stdout, /^hello/);
 });
 
-test('prepare does nothing where nothing changed, and leaves the bundle newer than a checkout', () => {
+test('prepare does nothing where nothing changed, and keeps the bundle newer than sources', () => {
   const folder = project();
   assert.match(prepare(folder).stdout, /bundle: built dist\/main\.mjs, dist\/echo-worker\.mjs/);
   const bundle = join(folder, 'dist/main.mjs');

@@ -22,13 +22,16 @@ import {
 } from './tidy.ts';
 import {tidyExceptions} from './tidy-exceptions.ts';
 import {findLongFunctions, sourceFiles} from './tree.ts';
+import {findUnusedRows} from './unused-rows.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folders = readFolderTable(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8'));
 
 test('the tree keeps the rules of the house', () => {
+  const files = sourceFiles(root);
   const violations = [
-    ...findViolations({files: sourceFiles(root), folders}),
+    ...findViolations({files, folders}),
+    ...findUnusedRows(files),
     ...findLongFunctions(root, root),
   ];
   const left = applyExceptions(violations, tidyExceptions).map(printViolation);
@@ -69,13 +72,14 @@ const fixtures = readdirSync(join(import.meta.dirname, 'fixtures/tidy'))
 
 for (const {name, files, breaks} of fixtures) {
   test(`fixture ${name} breaks ${breaks ?? 'nothing'}`, () => {
-    const rules = new Set(findViolations({files, folders}).map(({rule}) => rule));
+    const found = [...findViolations({files, folders}), ...findUnusedRows(files)];
+    const rules = new Set(found.map(({rule}) => rule));
     assert.deepEqual([...rules].sort(), breaks === undefined ? [] : [breaks]);
   });
 }
 
 test('every rule has a fixture', () => {
-  // The last two have tests of their own below.
+  // These two have tests of their own below.
   const shown = new Set<string | undefined>(fixtures.map(({breaks}) => breaks));
   shown.add('unused-exception').add('function-length');
   const source = readFileSync(join(import.meta.dirname, 'tidy.ts'), 'utf8');

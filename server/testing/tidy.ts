@@ -37,7 +37,8 @@ export type TidyRule =
   | 'private-folder'
   | 'purity'
   | 'suppression'
-  | 'unused-exception';
+  | 'unused-exception'
+  | 'unused-row';
 
 export interface Violation {
   readonly rule: TidyRule;
@@ -98,6 +99,9 @@ const SUPPRESSION =
   /(?:oxlint|eslint)-disabl[e]|biome-ignor[e]|@ts-(?:ignor[e]|expect-erro[r]|nochec[k])/;
 const REASONED = /(?:oxlint-disabl[e]-(?:next-)?line|@ts-expect-erro[r])\s.*-- \w+ \w+/;
 
+/** Tests, and contracts that several tests run against an implementation each. */
+const TEST = /\.(?:test|contract)\.ts$/;
+
 interface Examined extends SourceFile {
   readonly blanked: BlankedText;
   readonly imports: readonly ImportedModule[];
@@ -157,7 +161,7 @@ function examined(file: SourceFile, folders: Tree['folders']): Examined {
     ...file,
     blanked,
     imports: importedModules(blanked),
-    isTest: file.path.endsWith('.test.ts'),
+    isTest: TEST.test(file.path),
     folder: folderOf(file.path, folders),
   };
 }
