@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Longest wait for it to be ready. Default 60 s. */
   readonly readyMillisMax?: number;
+  /** Processors it may run on, as `taskset` writes them. Default: all. */
+  readonly processors?: string;
 }
 
 /** The password of root in every server that this file starts. */
@@ -114,7 +116,9 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   };
   const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
   const startedAt = performance.now();
-  const child = spawn(join(repository, 'bin/svc'), ['start', ...words], {
+  const pin = options.processors === undefined ? [] : ['taskset', '-c', options.processors];
+  const [program = '', ...rest] = [...pin, join(repository, 'bin/svc'), 'start', ...words];
+  const child = spawn(program, rest, {
     cwd: repository,
     env: {...process.env, SVC_SERVER_ROOTPASSWORD: rootPassword},
     stdio: ['ignore', 'pipe', 'pipe'],

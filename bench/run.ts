@@ -1,0 +1,54 @@
+/**
+ * `make bench CLASS=W2 ROUNDS=7`: runs one workload class against its peers and prints the figures.
+ *
+ * Exit code 0 when every gate holds, 1 when one does not or the run failed, 2 for a wrong class.
+ */
+import {batchClass} from './batch/batch.ts';
+import {Report} from './report.ts';
+import {storeClass} from './store/store.ts';
+import {pointReads} from './W1/point-reads.ts';
+import {durableInserts} from './W2/durable-inserts.ts';
+import {starts} from './W20/starts.ts';
+
+/** What every class is given. */
+export interface BenchOptions {
+  readonly rounds: number;
+  /** Length of one round at one point. */
+  readonly seconds: number;
+}
+
+type BenchClass = (report: Report, options: BenchOptions) => Promise<void>;
+
+const classes: Readonly<Record<string, BenchClass>> = {
+  W1: pointReads,
+  W2: durableInserts,
+  W20: starts,
+  store: storeClass,
+  batch: batchClass,
+};
+
+/** A positive whole number from the environment. */
+function wholeNumber(name: string, fallback: number): number {
+  const text = process.env[name];
+  if (text === undefined || text === '') return fallback;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new Error(`${name}=${text} is no positive whole number`);
+}
+
+const name = process.env['CLASS'] ?? process.argv[2] ?? '';
+const run = classes[name];
+if (run === undefined) {
+  process.stderr.write(
+    `bench: there is no class '${name}': choose one of ${Object.keys(classes).join(', ')}\n`,
+  );
+  process.exitCode = 2;
+} else {
+  const report = new Report(text => process.stdout.write(text));
+  try {
+    await run(report, {rounds: wholeNumber('ROUNDS', 7), seconds: wholeNumber('SECONDS', 2)});
+    if (!report.finish()) process.exitCode = 1;
+  } catch (error) {
+    process.stderr.write(`bench ${name} failed: ${error instanceof Error ? error.stack : error}\n`);
+    process.exitCode = 1;
+  }
+}
