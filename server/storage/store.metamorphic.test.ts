@@ -1,0 +1,146 @@
+/**
+ * One random history, three stores, equal answers: reads after every few writes, on the store and
+ * on views, over reopening, compaction, checkpoints and ingests. The RocksDB directory changes its
+ * engine at every reopening, clean or after a kill. A failure prints its seed; `STORE_SEED` runs
+ * that one, `STORE_SEEDS` as many.
+ */
+import assert from 'node:assert/strict';
+import {fork} from 'node:child_process';
+import {once} from 'node:events';
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, test} from 'node:test';
+import {createMemoryStore, type MemoryStore} from './memory/memory-store.ts';
+import {MemoryShelf} from './memory/shelf.ts';
+import {
+  createSeeded,
+  describeReads,
+  digestOf,
+  ingestRows,
+  type Operation,
+  randomHistory,
+  writeChanges,
+} from './random-history.ts';
+import {openStore} from './rocksdb/open.ts';
+import type {Store, View} from './store.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-metamorphic-'));
+after(() => rmSync(root, {recursive: true}));
+
+const seedFirst = Number(process.env['STORE_SEED'] ?? 1);
+const seedCount = Number(process.env['STORE_SEEDS'] ?? (process.env['STORE_SEED'] ? 1 : 12));
+const seeds = Array.from({length: seedCount}, (_, index) => seedFirst + index);
+const engines = ['native', 'fallback'] as const;
+
+/** One store under comparison, with what a history holds open on it. */
+interface Subject {
+  store: Store;
+  views: View[];
+  reopen(): Promise<Store>;
+  /** Where sorted files and checkpoints go. */
+  readonly scratch: string;
+  openCheckpoint(path: string): Promise<Store>;
+}
+
+for (const seed of seeds) {
+  test(`seed ${seed}: native, fallback and memory agree on a random history`, async () => {
+    const subjects = [
+      await rocksSubject(join(root, `${seed}-a`), 0),
+      await rocksSubject(join(root, `${seed}-b`), 1),
+      memorySubject(),
+    ];
+    const history = randomHistory(createSeeded(seed), 120);
+    for (const [step, operation] of history.entries()) {
+      const answers = [];
+      for (const subject of subjects) answers.push(await apply(subject, operation, step));
+      for (const answer of answers) {
+        assert.deepEqual(answer, answers[2], `STORE_SEED=${seed}, step ${step}`);
+      }
+    }
+    for (const subject of subjects) subject.store.close();
+  });
+}
+
+async function apply(subject: Subject, operation: Operation, step: number): Promise<unknown> {
+  const {store, views} = subject;
+  switch (operation.kind) {
+    case 'write':
+      return writeChanges(store, operation.changes, operation.sync);
+    case 'ingest':
+      return ingestRows(store, join(subject.scratch, `${step}.sorted`), operation.rows);
+    case 'make-durable':
+      return store.makeDurable();
+    case 'compact':
+      return store.compact();
+    case 'view':
+      views.push(store.view());
+      return views.length;
+    case 'release':
+      views.shift()?.release();
+      return views.length;
+    case 'read':
+      return [store, ...views].map(reader => describeReads(reader, operation.seed));
+    case 'checkpoint': {
+      const path = join(subject.scratch, `checkpoint-${step}`);
+      store.checkpoint(path);
+      const copy = await subject.openCheckpoint(path);
+      const digest = digestOf(copy);
+      copy.close();
+      return digest;
+    }
+    case 'reopen':
+      subject.views = [];
+      store.close();
+      subject.store = await subject.reopen();
+      return digestOf(subject.store);
+  }
+}
+
+async function rocksSubject(path: string, turnFirst: number): Promise<Subject> {
+  let turn = turnFirst;
+  const next = () =>
+    openStore(path, {engine: engines[turn++ % 2] ?? 'native', memtableBytes: 65536});
+  const openCheckpoint = (from: string) =>
+    openStore(from, {engine: engines[turn % 2] ?? 'native', mustExist: true});
+  return {store: await next(), views: [], reopen: next, scratch: path, openCheckpoint};
+}
+
+function memorySubject(): Subject {
+  const shelf = new MemoryShelf();
+  const store: MemoryStore = createMemoryStore({shelf, path: '/store'});
+  const open = async (path: string) => createMemoryStore({shelf, path, mustExist: true});
+  return {store, views: [], reopen: () => open('/store'), scratch: '/', openCheckpoint: open};
+}
+
+for (const [index, engine] of engines.entries()) {
+  const other = engines[1 - index] ?? 'native';
+  test(`what ${engine} wrote before it was killed, ${other} finds`, async () => {
+    const path = join(root, `killed-${engine}`);
+    const seed = 100 + index;
+    const child = fork(join(import.meta.dirname, 'testing-writer.ts'), {
+      execArgv: ['--conditions=source'],
+      env: {...process.env, STORE_PATH: path, STORE_ENGINE: engine, STORE_SEED: String(seed)},
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const written = await new Promise<number>((resolve, reject) => {
+      child.once('message', count => resolve(Number(count)));
+      child.once('exit', () => reject(new Error('the writer ended early')));
+    });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const twin = createMemoryStore();
+    const operations = randomHistory(createSeeded(seed), written);
+    for (const operation of operations) {
+      if (operation.kind === 'write') writeChanges(twin, operation.changes, false);
+      else if (operation.kind === 'ingest') ingestRows(twin, '/rows', operation.rows);
+    }
+    const store = await openStore(path, {engine: other, mustExist: true});
+    assert.equal(digestOf(store), digestOf(twin));
+    store.close();
+    const again = await openStore(path, {engine, mustExist: true});
+    assert.equal(digestOf(again), digestOf(twin));
+    again.close();
+  });
+}
