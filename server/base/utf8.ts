@@ -99,6 +99,11 @@ export function compareText(left: string, right: string): number {
   return left.length === right.length ? 0 : left.length < right.length ? -1 : 1;
 }
 
+/** Bytes [start, end) in an array of their own (`slice` of a Buffer would share them). */
+export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Uint8Array {
+  return new Uint8Array(bytes.subarray(start, end));
+}
+
 /** Orders byte strings as unsigned bytes, the shorter first among equals. */
 export function compareBytes(left: Uint8Array, right: Uint8Array): number {
   const length = Math.min(left.length, right.length);

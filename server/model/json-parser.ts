@@ -8,7 +8,7 @@
  * becomes U+FFFD. Source: RFC 8259.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {compareBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';
+import {compareBytes, copyBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';
 import {makeDouble, normalInteger} from './number.ts';
 import {parseDecimal} from './decimal.ts';
 import type {Value} from './value.ts';
@@ -164,7 +164,7 @@ export class JsonParser {
       }
     }
     const key = this.string();
-    this.keyBytes[slot] = bytes.slice(from, to);
+    this.keyBytes[slot] = copyBytes(bytes, from, to);
     this.keys[slot] = key;
     return key;
   }

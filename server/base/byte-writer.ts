@@ -1,0 +1,98 @@
+/**
+ * A growing run of bytes with a write position: records, keys and result rows are built in it.
+ *
+ * `bytes` may move to a larger array on any write; keep offsets, not references. What is
+ * written can be patched in place behind the position (lengths, counts).
+ */
+import {utf8Length, writeUtf8} from './utf8.ts';
+
+const capacityDefault = 256;
+const shortCopyMax = 24;
+
+export class ByteWriter {
+  bytes: Uint8Array;
+  length = 0;
+
+  constructor(capacity = capacityDefault) {
+    this.bytes = new Uint8Array(capacity);
+  }
+
+  /** Makes room for `count` more bytes. */
+  reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+
+  byte(value: number): void {
+    if (this.length === this.bytes.length) this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  uint16LE(value: number): void {
+    this.reserve(2);
+    this.bytes[this.length++] = value;
+    this.bytes[this.length++] = value >>> 8;
+  }
+
+  uint32LE(value: number): void {
+    this.reserve(4);
+    this.bytes[this.length++] = value;
+    this.bytes[this.length++] = value >>> 8;
+    this.bytes[this.length++] = value >>> 16;
+    this.bytes[this.length++] = value >>> 24;
+  }
+
+  uint32BE(value: number): void {
+    this.reserve(4);
+    this.bytes[this.length++] = value >>> 24;
+    this.bytes[this.length++] = value >>> 16;
+    this.bytes[this.length++] = value >>> 8;
+    this.bytes[this.length++] = value;
+  }
+
+  uint48BE(value: number): void {
+    const high = Math.floor(value / 0x1_0000_0000);
+    this.byte(high >>> 8);
+    this.byte(high);
+    this.uint32BE(value >>> 0);
+  }
+
+  /** Text whose units are all below 0x80: digits, words of JSON. */
+  ascii(text: string): void {
+    this.reserve(text.length);
+    for (let at = 0; at < text.length; at++) this.bytes[this.length++] = text.charCodeAt(at);
+  }
+
+  /** Any text as UTF-8; returns how many bytes it took. */
+  text(text: string): number {
+    const from = this.length;
+    // Three bytes a unit always suffice; long texts are measured so that they do not over-reserve.
+    this.reserve(text.length <= 1024 ? text.length * 3 : utf8Length(text));
+    this.length = writeUtf8(text, this.bytes, this.length);
+    return this.length - from;
+  }
+
+  /** Copies bytes [start, end) of `source`. */
+  raw(source: Uint8Array, start = 0, end = source.length): void {
+    const count = end - start;
+    this.reserve(count);
+    if (count > shortCopyMax) {
+      this.bytes.set(source.subarray(start, end), this.length);
+      this.length += count;
+      return;
+    }
+    for (let at = start; at < end; at++) this.bytes[this.length++] = source[at] as number;
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** A copy of what was written, in an array of its own. */
+  take(): Uint8Array {
+    return this.bytes.slice(0, this.length);
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Edges as seen from their ends: 0x30, vertex, direction, edge type (u32), other end, edge.
+ *
+ * One key at each end (a unidirectional edge: at its start only). All edges of a vertex are one
+ * run of keys, those of one direction and type as well, and all edges between two vertices.
+ * The value is one byte: whether the edge has a record or is light; a light edge's id holds the
+ * serial number that tells it from others between the same ends (rid.ts).
+ * Invariant L1: a record edge's two keys exist exactly as long as its record.
+ */
+import type {Rid} from '#server/model/value.ts';
+import {
+  keyAfterPrefix,
+  lightRidAt,
+  namespace,
+  putRid,
+  putUint32,
+  ridAt,
+  ridBytes,
+  uint32At,
+} from './namespace.ts';
+
+export const outgoing = 0;
+export const incoming = 1;
+export type DirectionByte = typeof outgoing | typeof incoming;
+
+export const recordEdgeFlag = 0;
+export const lightEdgeFlag = 1;
+
+const directionAt = 1 + ridBytes;
+const typeAt = directionAt + 1;
+const otherAt = typeAt + 4;
+const edgeAt = otherAt + ridBytes;
+export const adjacencyKeyBytes = edgeAt + ridBytes;
+
+export interface AdjacencyParts {
+  readonly vertex: Rid;
+  readonly direction: DirectionByte;
+  readonly edgeTypeId: number;
+  readonly other: Rid;
+  readonly edge: Rid;
+}
+
+export function adjacencyKey(parts: AdjacencyParts): Uint8Array {
+  const key = new Uint8Array(adjacencyKeyBytes);
+  fillEnds(key, parts.vertex, parts.direction);
+  putUint32(key, typeAt, parts.edgeTypeId);
+  putRid(key, otherAt, parts.other);
+  putRid(key, edgeAt, parts.edge);
+  return key;
+}
+
+/** Reads a key that starts at `offset`; `light` comes from the entry's value. */
+export function readAdjacencyKey(
+  bytes: Uint8Array,
+  offset: number,
+  light: boolean,
+): AdjacencyParts {
+  return {
+    vertex: ridAt(bytes, offset + 1),
+    direction: bytes[offset + directionAt] === incoming ? incoming : outgoing,
+    edgeTypeId: edgeTypeIdOf(bytes, offset),
+    other: otherEndOf(bytes, offset),
+    edge: light ? lightRidAt(bytes, offset + edgeAt) : ridAt(bytes, offset + edgeAt),
+  };
+}
+
+/** The fields one by one, for loops over packed rows. */
+export function directionOf(bytes: Uint8Array, offset: number): number {
+  return bytes[offset + directionAt] as number;
+}
+
+export function edgeTypeIdOf(bytes: Uint8Array, offset: number): number {
+  return uint32At(bytes, offset + typeAt);
+}
+
+export function otherEndOf(bytes: Uint8Array, offset: number): Rid {
+  return ridAt(bytes, offset + otherAt);
+}
+
+export function edgeOf(bytes: Uint8Array, offset: number, light: boolean): Rid {
+  return light ? lightRidAt(bytes, offset + edgeAt) : ridAt(bytes, offset + edgeAt);
+}
+
+interface Range {
+  readonly start: Uint8Array;
+  readonly end: Uint8Array;
+}
+
+/** Every edge of a vertex, both directions. */
+export function vertexRange(vertex: Rid): Range {
+  const start = new Uint8Array(directionAt);
+  start[0] = namespace.adjacency;
+  putRid(start, 1, vertex);
+  return {start, end: keyAfterPrefix(start)};
+}
+
+/** Every edge of a vertex in one direction. */
+export function directionRange(vertex: Rid, direction: DirectionByte): Range {
+  const start = new Uint8Array(typeAt);
+  fillEnds(start, vertex, direction);
+  return {start, end: keyAfterPrefix(start)};
+}
+
+/** The edges of one type of a vertex in one direction. */
+export function edgeTypeRange(vertex: Rid, direction: DirectionByte, edgeTypeId: number): Range {
+  const start = new Uint8Array(otherAt);
+  fillEnds(start, vertex, direction);
+  putUint32(start, typeAt, edgeTypeId);
+  return {start, end: keyAfterPrefix(start)};
+}
+
+/** The edges of one type between two vertices. */
+export function betweenRange(parts: Omit<AdjacencyParts, 'edge'>): Range {
+  const start = new Uint8Array(edgeAt);
+  fillEnds(start, parts.vertex, parts.direction);
+  putUint32(start, typeAt, parts.edgeTypeId);
+  putRid(start, otherAt, parts.other);
+  return {start, end: keyAfterPrefix(start)};
+}
+
+function fillEnds(key: Uint8Array, vertex: Rid, direction: DirectionByte): void {
+  key[0] = namespace.adjacency;
+  putRid(key, 1, vertex);
+  key[directionAt] = direction;
+}

@@ -1,0 +1,31 @@
+/**
+ * Keys of records: 0x20, bucket (u32), position (u48). A bucket is one run of keys in order of
+ * creation.
+ */
+import {Rid} from '#server/model/value.ts';
+import {keyAfterPrefix, namespace, putRid, putUint32, ridAt, ridBytes} from './namespace.ts';
+
+export const recordKeyBytes = 1 + ridBytes;
+
+export function recordKey(rid: Rid): Uint8Array {
+  const key = new Uint8Array(recordKeyBytes);
+  key[0] = namespace.records;
+  putRid(key, 1, rid);
+  return key;
+}
+
+/** The record id in a record's key that starts at `offset`. */
+export function ridOfRecordKey(bytes: Uint8Array, offset: number): Rid {
+  return ridAt(bytes, offset + 1);
+}
+
+/** All records of a bucket: start inclusive, end exclusive. */
+export function bucketRange(bucketId: number): {
+  readonly start: Uint8Array;
+  readonly end: Uint8Array;
+} {
+  const start = new Uint8Array(5);
+  start[0] = namespace.records;
+  putUint32(start, 1, bucketId);
+  return {start, end: keyAfterPrefix(start)};
+}
