@@ -108,9 +108,7 @@ export function* walkSegment(
 }
 
 function continues(batch: BatchHeader, position: SegmentPosition): boolean {
-  return (
-    batch.firstIndex === position.lastIndex + 1 && batch.previousChain === position.lastChain
-  );
+  return batch.firstIndex === position.lastIndex + 1 && batch.previousChain === position.lastChain;
 }
 
 /** The records of a batch, or undefined when one of them is not what was written. */

@@ -10,10 +10,18 @@
 /** Position in the log, from 1; 0 is before the first entry. */
 export type LogIndex = number;
 
-/** Physical and idempotent: replay may start early. */
+/**
+ * Physical and idempotent: replay may start early. `text` is the key with one character a byte,
+ * where the maker has it at hand.
+ */
 export type Operation =
-  | {readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array}
-  | {readonly kind: 'delete'; readonly key: Uint8Array}
+  | {
+      readonly kind: 'put';
+      readonly key: Uint8Array;
+      readonly value: Uint8Array;
+      readonly text?: string;
+    }
+  | {readonly kind: 'delete'; readonly key: Uint8Array; readonly text?: string}
   | {readonly kind: 'delete-range'; readonly start: Uint8Array; readonly end: Uint8Array};
 
 /** All are relative to `since`, the log index of the view in which the fact was seen. */
@@ -65,8 +73,27 @@ export type CommitOutcome =
       readonly reason: string;
       readonly unique?: {readonly index: string; readonly text: string};
     }
-  | {readonly kind: 'refused'; readonly code: 'queue-full' | 'too-large' | 'fenced' | 'disk-full'
-      | 'not-leader' | 'stopping'; readonly detail: string}
+  | Refused
+  | {readonly kind: 'unknown'; readonly detail: string};
+
+/** Nothing happened and nothing will. `expired`: the view is older than what is remembered. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly code:
+    | 'queue-full'
+    | 'too-large'
+    | 'fenced'
+    | 'disk-full'
+    | 'log-failed'
+    | 'expired'
+    | 'not-leader'
+    | 'stopping';
+  readonly detail: string;
+}
+
+/** What became of an appended entry on this node; `unknown` when the log failed meanwhile. */
+export type AppendResult =
+  | {readonly kind: 'applied'}
   | {readonly kind: 'unknown'; readonly detail: string};
 
 /**
@@ -74,11 +101,19 @@ export type CommitOutcome =
  * Entries are applied in index order, each exactly once per database position.
  */
 export interface CommitLog {
+  /** Why an entry of `bytes` cannot be taken now; undefined when it can. */
+  admission(bytes: number): Refused | undefined;
   /**
-   * Appends one entry; resolves when it is durable (by `svc.txWalFlush`) and applied here.
-   * The order of calls is the order of indexes. The buffer is the log's from now on.
+   * Appends one entry that `admission` let pass; `applied` resolves when it is durable (by
+   * `svc.txWalFlush`) and applied here, in index order. The order of calls is the order of
+   * indexes. The bytes are copied before the call returns. `onApplied` runs in index order
+   * too, before anything later is reported.
    */
-  append(entry: Uint8Array): {readonly index: LogIndex; readonly applied: Promise<void>};
+  append(
+    entry: Uint8Array,
+    databaseId: number,
+    onApplied?: () => void,
+  ): {readonly index: LogIndex; readonly applied: Promise<AppendResult>};
   /** Greatest index applied on this node. */
   readonly appliedIndex: LogIndex;
   /** Greatest index handed out. */

@@ -15,6 +15,8 @@ export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
 export interface ReadContext extends Reader {
   /** Log index of the view: every entry up to it is visible, none after. */
   readonly viewIndex: LogIndex;
+  /** Records in a bucket, as of the view and with own changes. */
+  recordCount(bucketId: number): number;
 }
 
 export interface Transaction extends ReadContext {
@@ -25,8 +27,13 @@ export interface Transaction extends ReadContext {
   readonly hasWrites: boolean;
   /** Bytes of keys and values written so far; bounded by `svc.txSizeMax`. */
   readonly writeBytes: number;
+  /** Catalog version under which the write set is made; the newest applied one by default. */
+  schemaVersion: number;
+  /** Set when this transaction changes the catalog: its version afterwards. */
+  newSchemaVersion: number | undefined;
   /** READ_COMMITTED: moves to the newest applied state. Scanners of the old view end. */
   beginStatement(): void;
+  /** Key and value are copied. */
   put(key: Uint8Array, value: Uint8Array): void;
   delete(key: Uint8Array): void;
   /** Buffered too: own puts in the range vanish, reads below see it empty. */

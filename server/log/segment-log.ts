@@ -1,0 +1,390 @@
+/**
+ * The log as files: entries are appended in batches to preallocated segment files, made durable
+ * by one fdatasync a batch, read back by index, and recycled once nobody needs them.
+ *
+ * Synchronous and single-threaded: its user owns a thread for it. Every start continues in a
+ * segment of a new generation behind a synced end mark, so that remains of an unacknowledged
+ * batch can never join what is written later.
+ *
+ * Invariant L2: an index is handed out once and only upwards; after a failed write or sync
+ * nothing is written any more (F3), since the kernel may have dropped what it could not write.
+ * Source: design/architecture.md section 3.
+ */
+import {assert} from '#server/base/assert.ts';
+import type {Disk, File} from '#server/platform/disk.ts';
+import {
+  batchHeaderBytes,
+  ChainHasher,
+  decodeSegmentHeader,
+  encodeSegmentHeader,
+  recordHeaderBytes,
+  relaxedFlag,
+  type SegmentHeader,
+  segmentHeaderBytes,
+  segmentName,
+  segmentSeed,
+  writeBatchHeader,
+} from './segment-format.ts';
+import {type LogRecord, startOf, walkSegment} from './segment-reader.ts';
+import {recoverLog, type SegmentInfo} from './segment-recovery.ts';
+import {SpareSegments} from './spare-segments.ts';
+
+export interface SegmentLogOptions {
+  readonly disk: Disk;
+  /** Exists already; holds nothing but the log. */
+  readonly directory: string;
+  /** `svc.ha.logSegmentSize`: bytes of a segment file once the log has grown. */
+  readonly segmentBytes: number;
+}
+
+/** The log can write nothing more in this process; what was being written is undecided. */
+export class LogFailure extends Error {
+  override readonly name = 'LogFailure';
+}
+
+/** Everything another thread needs to go on with a log that this one recovered. */
+export interface LogState {
+  readonly logId: string;
+  readonly segments: SegmentInfo[];
+}
+
+const firstSegmentBytes = 1 << 20;
+const segmentGrowth = 4;
+
+export class SegmentLog {
+  readonly logId: string;
+  readonly #options: SegmentLogOptions;
+  readonly #segments: SegmentInfo[];
+  readonly #spares: SpareSegments;
+  readonly #hasher = new ChainHasher();
+  #active: File;
+  #seed: number;
+  #staging = Buffer.allocUnsafeSlow(64 << 10);
+  #durableIndex: number;
+  #failed: string | undefined;
+
+  private constructor(options: SegmentLogOptions, state: LogState) {
+    this.#options = options;
+    this.logId = state.logId;
+    this.#segments = state.segments;
+    const tail = this.#tail;
+    this.#active = options.disk.open(tail.path, 'write');
+    this.#seed = segmentSeed(tail.header);
+    this.#durableIndex = tail.lastIndex;
+    this.#spares = new SpareSegments(options.disk, options.directory);
+  }
+
+  /**
+   * Opens the log of a directory; undefined when it holds none. A torn tail is cut, what was
+   * read is made durable. Throws Corruption when acknowledged data is damaged.
+   */
+  static open(options: SegmentLogOptions): SegmentLog | undefined {
+    const recovered = recoverLog(options.disk, options.directory);
+    if (recovered === undefined) return undefined;
+    const log = new SegmentLog(options, recovered);
+    log.#sealTail();
+    return log;
+  }
+
+  /** Makes an empty log whose first entry will have the index `firstIndex`. */
+  static create(options: SegmentLogOptions, logId: string, firstIndex: number): SegmentLog {
+    const spares = new SpareSegments(options.disk, options.directory);
+    const header = {generation: 1, logId, firstIndex, previousChain: 0};
+    const capacity = Math.min(options.segmentBytes, firstSegmentBytes);
+    const segment = startSegment(options, {header, spares, capacity});
+    spares.close();
+    return new SegmentLog(options, {logId, segments: [segment]});
+  }
+
+  /** Goes on with a log that `open` or `create` prepared and `handOver` released. */
+  static resume(options: SegmentLogOptions, state: LogState): SegmentLog {
+    return new SegmentLog(options, state);
+  }
+
+  get #tail(): SegmentInfo {
+    const tail = this.#segments.at(-1);
+    assert(tail !== undefined, 'a log has at least one segment');
+    return tail;
+  }
+
+  /** Index of the oldest entry that is still there (one above the last one when empty). */
+  get firstIndex(): number {
+    return this.#segments[0]?.header.firstIndex ?? 1;
+  }
+
+  get lastIndex(): number {
+    return this.#tail.lastIndex;
+  }
+
+  get lastChain(): number {
+    return this.#tail.lastChain;
+  }
+
+  /** Everything up to here survives a power loss. */
+  get durableIndex(): number {
+    return this.#durableIndex;
+  }
+
+  get segmentCount(): number {
+    return this.#segments.length;
+  }
+
+  /** Bytes of entries that recycling could give back. */
+  get retainedBytes(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.end, 0);
+  }
+
+  get failed(): string | undefined {
+    return this.#failed;
+  }
+
+  /**
+   * Appends entries as one batch and returns their chain values in `chains` (same order).
+   * With `sync` they are durable on return; without, only as durable as the page cache.
+   * Throws LogFailure, after which their fate is unknown.
+   */
+  append(entries: readonly Uint8Array[], chains: Uint32Array, sync: boolean): void {
+    this.#checkAlive();
+    assert(entries.length > 0 && chains.length >= entries.length, 'a batch has entries');
+    let bodyBytes = entries.length * recordHeaderBytes;
+    for (const entry of entries) bodyBytes += entry.length;
+    const batchBytes = batchHeaderBytes + bodyBytes;
+    this.#attempt(() => {
+      // The end mark of a close or a cut must fit behind the last batch.
+      if (this.#tail.end + batchBytes + batchHeaderBytes > this.#tail.capacity) {
+        this.#roll(this.#nextCapacity(batchBytes));
+      }
+      const batch = this.#compose(entries, chains, {bodyBytes, relaxed: !sync});
+      this.#active.writeAt(batch, this.#tail.end);
+      const tail = this.#tail;
+      tail.end += batchBytes;
+      tail.lastIndex += entries.length;
+      tail.lastChain = chains[entries.length - 1] ?? 0;
+      if (sync) this.#sync();
+    });
+  }
+
+  /** Makes everything appended so far durable. */
+  sync(): void {
+    this.#checkAlive();
+    if (this.#durableIndex < this.lastIndex) this.#attempt(() => this.#sync());
+  }
+
+  /** The entries from `index` on, in order. Payloads are valid until the next one is pulled. */
+  *read(index: number): Generator<LogRecord> {
+    assert(index >= this.firstIndex, 'entries before the first retained one are gone');
+    for (const segment of [...this.#segments]) {
+      if (segment.lastIndex < index) continue;
+      const file = this.#options.disk.open(segment.path, 'read');
+      try {
+        const until = segment.lastIndex;
+        for (const record of walkSegment(file, segment.header, startOf(segment.header), until)) {
+          if (record.index >= index) yield record;
+        }
+      } finally {
+        file.close();
+      }
+    }
+  }
+
+  /** Chain value of an entry, or undefined when it is not retained. */
+  chainAt(index: number): number | undefined {
+    if (index === this.lastIndex) return this.lastChain;
+    if (index > this.lastIndex || index < this.firstIndex - 1) return undefined;
+    for (const segment of this.#segments) {
+      if (segment.header.firstIndex - 1 === index) return segment.header.previousChain;
+      if (segment.lastIndex === index) return segment.lastChain;
+    }
+    for (const record of this.read(index)) return record.chain;
+    return undefined;
+  }
+
+  /**
+   * Gives up segments whose entries are all at or below `floor`: the caller guarantees that
+   * every database they touch holds those entries durably. Returns how many went.
+   */
+  recycle(floor: number): number {
+    this.#checkAlive();
+    let count = 0;
+    while (this.#segments.length > 1) {
+      const oldest = this.#segments[0];
+      if (oldest === undefined || oldest.lastIndex > floor) break;
+      this.#attempt(() => this.#spares.take(oldest, this.#options.segmentBytes));
+      this.#segments.shift();
+      count++;
+    }
+    return count;
+  }
+
+  /**
+   * A little of the work that makes the next segment ready; returns false when it is. Called
+   * when there is nothing to append, so that a commit seldom waits for zero-filling.
+   */
+  prepareNext(): boolean {
+    this.#checkAlive();
+    return this.#spares.prepare(this.#nextCapacity(0));
+  }
+
+  /** True when less than half of the active segment is left and the next one is not ready. */
+  get shouldPrepare(): boolean {
+    const tail = this.#tail;
+    return tail.end * 2 > tail.capacity && !this.#spares.isReady(this.#nextCapacity(0));
+  }
+
+  /** Closes the files without touching them and returns what `resume` needs. */
+  handOver(): LogState {
+    this.#active.close();
+    this.#spares.close();
+    this.#failed = 'the log was handed over';
+    return {logId: this.logId, segments: this.#segments};
+  }
+
+  /** Syncs, leaves an end mark so that the next start need not search, and closes. */
+  close(): void {
+    if (this.#failed === undefined) {
+      this.#attempt(() => {
+        this.#writeEndMark();
+        this.#sync();
+      });
+    }
+    this.handOver();
+  }
+
+  /** Behind a start: what was read is made durable, and a new segment continues. */
+  #sealTail(): void {
+    this.#attempt(() => {
+      const tail = this.#tail;
+      if (tail.end + batchHeaderBytes <= tail.capacity) this.#writeEndMark();
+      this.#roll(Math.min(this.#options.segmentBytes, firstSegmentBytes));
+      // An empty segment behind another is of no use to anybody.
+      if (tail.lastIndex < tail.header.firstIndex) {
+        this.#segments.splice(this.#segments.indexOf(tail), 1);
+        this.#spares.take(tail, this.#options.segmentBytes);
+      }
+    });
+  }
+
+  #writeEndMark(): void {
+    const mark = Buffer.alloc(batchHeaderBytes);
+    writeBatchHeader(mark, 0, this.#seed, {
+      kind: 'end',
+      bodyBytes: 0,
+      recordCount: 0,
+      previousChain: this.lastChain,
+      firstIndex: this.lastIndex + 1,
+      durableIndex: this.#durableIndex,
+      flags: 0,
+    });
+    this.#active.writeAt(mark, this.#tail.end);
+  }
+
+  #compose(
+    entries: readonly Uint8Array[],
+    chains: Uint32Array,
+    batch: {readonly bodyBytes: number; readonly relaxed: boolean},
+  ): Buffer {
+    const bytes = batchHeaderBytes + batch.bodyBytes;
+    if (this.#staging.length < bytes) this.#staging = Buffer.allocUnsafeSlow(bytes * 2);
+    const target = this.#staging;
+    const firstIndex = this.lastIndex + 1;
+    writeBatchHeader(target, 0, this.#seed, {
+      kind: 'batch',
+      bodyBytes: batch.bodyBytes,
+      recordCount: entries.length,
+      previousChain: this.lastChain,
+      firstIndex,
+      durableIndex: this.#durableIndex,
+      flags: batch.relaxed ? relaxedFlag : 0,
+    });
+    let at = batchHeaderBytes;
+    let chain = this.lastChain;
+    for (let number = 0; number < entries.length; number++) {
+      const entry = entries[number] as Uint8Array;
+      chain = this.#hasher.chain(this.#seed, firstIndex + number, chain, entry);
+      chains[number] = chain;
+      target.writeUInt32LE(entry.length, at);
+      target.writeUInt32LE(chain, at + 4);
+      target.set(entry, at + recordHeaderBytes);
+      at += recordHeaderBytes + entry.length;
+    }
+    const composed = target.subarray(0, bytes);
+    if (bytes > 4 << 20) this.#staging = Buffer.allocUnsafeSlow(64 << 10);
+    return composed;
+  }
+
+  #sync(): void {
+    this.#active.sync();
+    this.#durableIndex = this.lastIndex;
+  }
+
+  /** Continues in a new segment of at least `capacity` bytes. */
+  #roll(capacity: number): void {
+    this.#sync();
+    const {lastIndex, lastChain, header} = this.#tail;
+    const segment = startSegment(this.#options, {
+      header: {
+        generation: header.generation + 1,
+        logId: this.logId,
+        firstIndex: lastIndex + 1,
+        previousChain: lastChain,
+      },
+      spares: this.#spares,
+      capacity,
+    });
+    this.#active.close();
+    this.#segments.push(segment);
+    this.#active = this.#options.disk.open(segment.path, 'write');
+    this.#seed = segmentSeed(segment.header);
+  }
+
+  #nextCapacity(batchBytes: number): number {
+    const grown = Math.max(firstSegmentBytes, this.#tail.capacity * segmentGrowth);
+    const usual = Math.min(this.#options.segmentBytes, grown);
+    return Math.max(usual, segmentHeaderBytes + batchBytes + batchHeaderBytes);
+  }
+
+  #checkAlive(): void {
+    if (this.#failed !== undefined) throw new LogFailure(this.#failed);
+  }
+
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      // Errors of the system have a code; anything else is a bug and passes through.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      this.#failed = `the log cannot write any more: ${error.message}`;
+      throw new LogFailure(this.#failed, {cause: error});
+    }
+  }
+}
+
+/** Puts a header into a prepared file and gives the file its name; durable on return. */
+function startSegment(
+  options: SegmentLogOptions,
+  start: {
+    readonly header: SegmentHeader;
+    readonly spares: SpareSegments;
+    readonly capacity: number;
+  },
+): SegmentInfo {
+  const {header, spares, capacity} = start;
+  const spare = spares.give(capacity);
+  const bytes = encodeSegmentHeader(header);
+  assert(decodeSegmentHeader(bytes) !== undefined, 'a header reads back');
+  spare.file.writeAt(bytes, 0);
+  spare.file.sync();
+  const size = spare.file.size();
+  spare.file.close();
+  const path = `${options.directory}/${segmentName(header.generation)}`;
+  options.disk.rename(spare.path, path);
+  options.disk.syncDirectory(options.directory);
+  return {
+    path,
+    header,
+    lastIndex: header.firstIndex - 1,
+    lastChain: header.previousChain,
+    end: segmentHeaderBytes,
+    capacity: size,
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Files kept ready for the next segments: zero-filled or left over from recycled ones.
+ *
+ * A spare file has no meaning: losing one loses nothing, so only its promotion to a segment
+ * (segment-log.ts) is synced. Recycling renames a segment to a spare and syncs the directory
+ * before the next one goes, so that a crash leaves no gap in the row of segments.
+ */
+import type {Disk, File} from '#server/platform/disk.ts';
+import {parseName, spareName} from './segment-format.ts';
+import type {SegmentInfo} from './segment-recovery.ts';
+
+const sparesMax = 2;
+const stepBytes = 1 << 20;
+
+export interface Spare {
+  readonly path: string;
+  readonly file: File;
+}
+
+export class SpareSegments {
+  readonly #disk: Disk;
+  readonly #directory: string;
+  readonly #spares: Spare[] = [];
+  #nextNumber = 1;
+  #synced = false;
+
+  /** Takes over the spare files that it finds. */
+  constructor(disk: Disk, directory: string) {
+    this.#disk = disk;
+    this.#directory = directory;
+    for (const name of disk.list(directory)) {
+      const parsed = parseName(name);
+      if (parsed === undefined) continue;
+      this.#nextNumber = Math.max(this.#nextNumber, parsed.generation + 1);
+      if (parsed.kind === 'spare') this.#open(`${directory}/${name}`);
+    }
+  }
+
+  /** Whether the next spare has `capacity` bytes. */
+  isReady(capacity: number): boolean {
+    const [spare] = this.#spares;
+    return spare !== undefined && this.#synced && spare.file.size() >= capacity;
+  }
+
+  /** Zero-fills one step of the next spare; true while there is more to do. */
+  prepare(capacity: number): boolean {
+    const spare = this.#spares[0] ?? this.#make();
+    const size = spare.file.size();
+    if (size < capacity) {
+      spare.file.preallocate(Math.min(capacity, size + stepBytes));
+      this.#synced = false;
+      return true;
+    }
+    if (!this.#synced) spare.file.sync();
+    this.#synced = true;
+    return false;
+  }
+
+  /** The next spare, made as large as `capacity` first; the caller owns it from now on. */
+  give(capacity: number): Spare {
+    const spare = this.#spares[0] ?? this.#make();
+    if (spare.file.size() < capacity) spare.file.preallocate(capacity);
+    this.#spares.shift();
+    this.#synced = false;
+    return spare;
+  }
+
+  /** Takes over a segment that nobody needs any more; durable on return. */
+  take(segment: SegmentInfo, capacityMax: number): void {
+    if (this.#spares.length >= sparesMax || segment.capacity > capacityMax) {
+      this.#disk.unlink(segment.path);
+    } else {
+      const path = `${this.#directory}/${spareName(this.#nextNumber++)}`;
+      this.#disk.rename(segment.path, path);
+      this.#open(path);
+    }
+    this.#disk.syncDirectory(this.#directory);
+  }
+
+  close(): void {
+    for (const spare of this.#spares) spare.file.close();
+    this.#spares.length = 0;
+  }
+
+  #make(): Spare {
+    return this.#open(`${this.#directory}/${spareName(this.#nextNumber++)}`);
+  }
+
+  #open(path: string): Spare {
+    const spare = {path, file: this.#disk.open(path, 'create')};
+    this.#spares.push(spare);
+    if (this.#spares.length === 1) this.#synced = false;
+    return spare;
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Phase 3 of a commit: turns log entries into store writes, deterministically.
+ *
+ * A run of entries becomes one write batch per database that holds their changes and the new
+ * position together; nothing here reads a clock, chance or iteration order that differs between
+ * nodes. Entries at or below a database's position are passed over, so replay may start early.
+ * A store that fails fences its database and nothing else. Server-level entries (database 0)
+ * are passed over: the server store applies them (database-set.ts).
+ *
+ * Invariant T1: a store's position and the changes up to it are written in one batch.
+ * Invariant T6: applied is not durable; `durableFloor` tells what the log may forget.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Corruption} from '#server/base/errors.ts';
+import type {LogRecord} from '#server/log/segment-reader.ts';
+import {type Batch, type Store, StoreFailure} from '#server/storage/store.ts';
+import {decodeEntry, type Entry, eachOperation} from './entry.ts';
+import {
+  counterKey,
+  type DatabasePosition,
+  encodeCounter,
+  encodePosition,
+  positionKey,
+} from './system-keys.ts';
+
+export interface ApplierOptions {
+  /** Of the log whose entries are applied. */
+  readonly logId: string;
+  /** Where the sorted file of an ingest lies, by its digest in hexadecimal. */
+  readonly stagedFile: (digest: string) => string;
+}
+
+/** A database that takes no more entries on this node, from `index` on. */
+export interface Fence {
+  readonly index: number;
+  readonly reason: string;
+}
+
+interface Attached {
+  readonly store: Store;
+  readonly batch: Batch;
+  position: DatabasePosition;
+  /** Values of counters that this run changed: the last one wins, so each is written once. */
+  readonly counters: Map<number, number>;
+  /** Oldest entry that a power loss could take back; undefined when there is none. */
+  firstUndurable: number | undefined;
+  fence: Fence | undefined;
+  dirty: boolean;
+}
+
+const batchBytesMax = 8 << 20;
+
+export class Applier {
+  readonly #options: ApplierOptions;
+  readonly #databases = new Map<number, Attached>();
+  readonly #dirty: Attached[] = [];
+
+  constructor(options: ApplierOptions) {
+    this.#options = options;
+  }
+
+  /** Entries of this database go to `store` from now on. */
+  attach(databaseId: number, store: Store, position: DatabasePosition): void {
+    assert(!this.#databases.has(databaseId), 'a database is attached once');
+    this.#databases.set(databaseId, {
+      store,
+      batch: store.batch(),
+      position,
+      counters: new Map(),
+      firstUndurable: undefined,
+      fence: undefined,
+      dirty: false,
+    });
+  }
+
+  /** Makes the database durable and lets go of its store; its position as of then. */
+  detach(databaseId: number): DatabasePosition | undefined {
+    const database = this.#databases.get(databaseId);
+    if (database === undefined) return undefined;
+    if (database.fence === undefined) this.#makeDurable(database);
+    this.#databases.delete(databaseId);
+    return database.position;
+  }
+
+  position(databaseId: number): DatabasePosition | undefined {
+    return this.#databases.get(databaseId)?.position;
+  }
+
+  positions(): Map<number, DatabasePosition> {
+    return new Map([...this.#databases].map(([id, database]) => [id, database.position]));
+  }
+
+  /** Databases that stopped taking entries, by id. */
+  fences(): Map<number, Fence> {
+    const fences = new Map<number, Fence>();
+    for (const [id, database] of this.#databases) {
+      if (database.fence !== undefined) fences.set(id, database.fence);
+    }
+    return fences;
+  }
+
+  /**
+   * Applies entries in the order given, unsynced: one batch per database, more when large.
+   * Throws Corruption for an entry that this build cannot read (nothing of it is applied).
+   */
+  apply(records: Iterable<LogRecord>): void {
+    for (const record of records) {
+      const entry = decodeEntry(record.payload);
+      if (entry.kind !== 'transaction') continue;
+      const database = this.#databases.get(entry.databaseId);
+      if (database === undefined || database.fence !== undefined) continue;
+      if (record.index <= database.position.index) continue;
+      this.#collect(database, record, entry);
+      if (database.batch.byteLength > batchBytesMax) this.#flush(database);
+    }
+    for (const database of this.#dirty) if (database.dirty) this.#flush(database);
+    this.#dirty.length = 0;
+  }
+
+  /** Makes everything applied so far survive a power loss, in every database. */
+  makeDurable(): void {
+    for (const database of this.#databases.values()) {
+      if (database.fence === undefined) this.#makeDurable(database);
+    }
+  }
+
+  /**
+   * The log needs no entry up to here for any attached database; `lastIndex` when nothing is
+   * held back. An idle database holds nothing back, a fenced one everything behind its fence.
+   */
+  durableFloor(lastIndex: number): number {
+    let floor = lastIndex;
+    for (const {firstUndurable, fence} of this.#databases.values()) {
+      if (firstUndurable !== undefined) floor = Math.min(floor, firstUndurable - 1);
+      if (fence !== undefined) floor = Math.min(floor, fence.index - 1);
+    }
+    return floor;
+  }
+
+  #collect(database: Attached, record: LogRecord, entry: Entry): void {
+    if (!database.dirty) {
+      database.dirty = true;
+      this.#dirty.push(database);
+    }
+    const {batch, position} = database;
+    for (const operation of eachOperation(entry)) {
+      if (operation.kind === 'put') batch.put(operation.key, operation.value);
+      else if (operation.kind === 'delete') batch.delete(operation.key);
+      else if (operation.kind === 'delete-range') batch.deleteRange(operation.start, operation.end);
+      else {
+        // Ingest first, then the position: a replayed ingest is repeated.
+        this.#flush(database);
+        database.dirty = true;
+        this.#ingest(database, record.index, Buffer.from(operation.digest).toString('hex'));
+      }
+    }
+    for (const {kind, bucketId, value} of entry.counters) {
+      database.counters.set(bucketId * 2 + (kind === 'position' ? 0 : 1), value);
+    }
+    database.firstUndurable ??= record.index;
+    database.position = {
+      ...position,
+      logId: this.#options.logId,
+      index: record.index,
+      chain: record.chain,
+      transactionCount: position.transactionCount + 1,
+      schemaVersion: entry.newSchemaVersion ?? position.schemaVersion,
+    };
+  }
+
+  #ingest(database: Attached, index: number, digest: string): void {
+    this.#guard(database, index, () => database.store.ingest(this.#options.stagedFile(digest)));
+  }
+
+  #flush(database: Attached): void {
+    database.dirty = false;
+    if (database.fence !== undefined) return;
+    const {batch, counters, position, store} = database;
+    for (const [slot, value] of counters) {
+      const kind = slot % 2 === 0 ? 'position' : 'count';
+      batch.put(counterKey(kind, Math.floor(slot / 2)), encodeCounter(value));
+    }
+    counters.clear();
+    batch.put(positionKey, encodePosition(position));
+    this.#guard(database, database.firstUndurable ?? position.index, () => store.write(batch));
+    batch.clear();
+  }
+
+  /** One synced write of the position: everything before it in the store's log is durable too. */
+  #makeDurable(database: Attached): void {
+    const {firstUndurable, batch, store, position} = database;
+    if (firstUndurable === undefined) return;
+    batch.put(positionKey, encodePosition(position));
+    this.#guard(database, firstUndurable, () => store.write(batch, {sync: true}));
+    batch.clear();
+    if (database.fence === undefined) database.firstUndurable = undefined;
+  }
+
+  #guard(database: Attached, index: number, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
+      database.fence = {index, reason: error.message};
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The way of an entry behind the coordinator: appended, made durable, applied, reported.
+ *
+ * Two implementations: inline (inline-pipe.ts: one thread, for simulation, recovery and tools)
+ * and the two worker threads of a real server (node/commit-threads.ts). Order is kept from offer
+ * to report. Once the log has failed nothing more is taken, and what was not reported as applied
+ * is undecided (F3).
+ */
+import type {Store} from '#server/storage/store.ts';
+import type {Fence} from './apply.ts';
+import type {LogIndex, Refused} from './commit.ts';
+import type {DatabasePosition} from './system-keys.ts';
+
+export interface PipeProgress {
+  readonly appliedIndex: LogIndex;
+  /** Databases whose entries are no longer applied, by id. */
+  readonly fences: ReadonlyMap<number, Fence>;
+  /** Set once the log can write nothing more. */
+  readonly failure: string | undefined;
+}
+
+export interface CommitPipe {
+  /** Index of the last entry when the pipe was made; everything up to it is applied. */
+  readonly startIndex: LogIndex;
+  /** Bytes of log files that `checkpoint` could give back. */
+  readonly retainedBytes: number;
+  /** Why `bytes` cannot be taken now; undefined when `offer` will take them. */
+  admission(bytes: number): Refused | undefined;
+  /** Takes a copy of an entry; indexes count up from `startIndex + 1` in the order of calls. */
+  offer(entry: Uint8Array): void;
+  /** Calls `listener` after every step forward. One listener. */
+  listen(listener: (progress: PipeProgress) => void): void;
+  /** Entries of a database offered from now on are applied to `store`. */
+  attach(databaseId: number, store: Store, position: DatabasePosition): void;
+  /** Resolves when everything offered is applied durably and the store is no longer used. */
+  detach(databaseId: number): Promise<DatabasePosition | undefined>;
+  /**
+   * Makes everything applied durable; resolves with the index up to which no attached database
+   * needs the log, and the positions by database.
+   */
+  makeDurable(): Promise<DurableState>;
+  /** Lets the log forget entries up to `floor`. */
+  recycle(floor: LogIndex): void;
+  /** Applies what was offered, makes everything durable, closes the log. */
+  close(): Promise<void>;
+}
+
+export interface DurableState {
+  readonly floor: LogIndex;
+  readonly positions: ReadonlyMap<number, DatabasePosition>;
+}

@@ -1,0 +1,193 @@
+/**
+ * What recent commits wrote, deleted and pinned, by key: the memory against which the
+ * preconditions of a commit are checked.
+ *
+ * It holds every entry above its floor, those in flight included, since they are recorded when
+ * they are appended. Commits that no live view is older than are forgotten, and beyond a number
+ * of bytes the oldest are forgotten too: a transaction whose view is below the floor is told so
+ * (`expired`) instead of being answered wrongly.
+ *
+ * Invariant T3: a precondition that was broken by an entry behind its view is never accepted.
+ */
+import type {LogIndex, Operation, Precondition} from './commit.ts';
+
+/** A key as text: one character a byte, so that text order is byte order. */
+export function keyText(key: Uint8Array): string {
+  const buffer = Buffer.isBuffer(key)
+    ? key
+    : Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  return buffer.toString('latin1');
+}
+
+export type Verdict =
+  | {readonly kind: 'holds'}
+  | {readonly kind: 'expired'}
+  | {
+      readonly kind: 'conflict';
+      readonly reason: string;
+      readonly unique?: {readonly index: string; readonly text: string};
+    };
+
+interface Remembered {
+  readonly index: LogIndex;
+  readonly writes: readonly string[];
+  readonly deletes: readonly string[];
+  readonly pins: readonly string[];
+  readonly bytes: number;
+}
+
+interface DeletedRange {
+  readonly index: LogIndex;
+  readonly start: string;
+  readonly end: string;
+}
+
+const holds: Verdict = {kind: 'holds'};
+const none: readonly string[] = [];
+const bytesPerKey = 96;
+
+export class ConflictWindow {
+  readonly #bytesMax: number;
+  /** Puts and deletes: index of the last one by key. */
+  readonly #writes = new Map<string, LogIndex>();
+  readonly #deletes = new Map<string, LogIndex>();
+  readonly #pins = new Map<string, LogIndex>();
+  #ranges: DeletedRange[] = [];
+  #queue: Remembered[] = [];
+  #queueHead = 0;
+  #bytes = 0;
+  #floor: LogIndex;
+
+  /** `floor`: the index of the newest entry when the window is made. */
+  constructor(floor: LogIndex, bytesMax: number) {
+    this.#floor = floor;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Views of this index and newer ones can be judged. */
+  get floor(): LogIndex {
+    return this.#floor;
+  }
+
+  check(preconditions: readonly Precondition[]): Verdict {
+    for (const precondition of preconditions) {
+      if (precondition.since < this.#floor) return {kind: 'expired'};
+      const verdict = this.#checkOne(precondition);
+      if (verdict !== undefined) return verdict;
+    }
+    return holds;
+  }
+
+  #checkOne(precondition: Precondition): Verdict | undefined {
+    const {since} = precondition;
+    switch (precondition.kind) {
+      case 'unchanged': {
+        const key = keyText(precondition.key);
+        if ((this.#writes.get(key) ?? 0) <= since && !this.#inRange(key, since)) return undefined;
+        const reason = 'a record that this transaction read or wrote was changed by another one';
+        return precondition.unique === undefined
+          ? {kind: 'conflict', reason}
+          : {kind: 'conflict', reason, unique: precondition.unique};
+      }
+      case 'present': {
+        const key = keyText(precondition.key);
+        if ((this.#deletes.get(key) ?? 0) <= since && !this.#inRange(key, since)) return undefined;
+        return {kind: 'conflict', reason: 'an end of an edge was deleted by another transaction'};
+      }
+      case 'unpinned': {
+        const key = keyText(precondition.key);
+        if ((this.#pins.get(key) ?? 0) <= since) return undefined;
+        return {kind: 'conflict', reason: 'another transaction attached an edge to the vertex'};
+      }
+      default:
+        return this.#checkRange(keyText(precondition.start), keyText(precondition.end), since);
+    }
+  }
+
+  #inRange(key: string, since: LogIndex): boolean {
+    return this.#ranges.some(range => range.index > since && range.start <= key && key < range.end);
+  }
+
+  /** Walks everything remembered: only drops of whole types ask for it. */
+  #checkRange(start: string, end: string, since: LogIndex): Verdict | undefined {
+    const reason = 'another transaction wrote to what this one removes';
+    for (const [key, index] of this.#writes) {
+      if (index > since && start <= key && key < end) return {kind: 'conflict', reason};
+    }
+    const overlaps = this.#ranges.some(
+      range => range.index > since && range.start < end && start < range.end,
+    );
+    return overlaps ? {kind: 'conflict', reason} : undefined;
+  }
+
+  /** Remembers an appended entry; indexes only grow. */
+  record(
+    index: LogIndex,
+    operations: readonly Operation[],
+    preconditions: readonly Precondition[],
+  ): void {
+    const writes: string[] = [];
+    let deletes = none as string[];
+    let bytes = bytesPerKey;
+    for (const operation of operations) {
+      if (operation.kind === 'delete-range') {
+        const range = {index, start: keyText(operation.start), end: keyText(operation.end)};
+        this.#ranges.push(range);
+        bytes += bytesPerKey;
+        continue;
+      }
+      const key = operation.text ?? keyText(operation.key);
+      this.#writes.set(key, index);
+      writes.push(key);
+      bytes += bytesPerKey + key.length;
+      if (operation.kind === 'delete') {
+        this.#deletes.set(key, index);
+        if (deletes.length === 0) deletes = [];
+        deletes.push(key);
+      }
+    }
+    let pins = none as string[];
+    for (const precondition of preconditions) {
+      if (precondition.kind !== 'present') continue;
+      const key = keyText(precondition.key);
+      this.#pins.set(key, index);
+      if (pins.length === 0) pins = [];
+      pins.push(key);
+      bytes += bytesPerKey + key.length;
+    }
+    this.#queue.push({index, writes, deletes, pins, bytes});
+    this.#bytes += bytes;
+  }
+
+  /** Forgets what no view can ask for: entries up to the index of the oldest one. */
+  prune(oldestView: LogIndex): void {
+    for (;;) {
+      const oldest = this.#queue[this.#queueHead];
+      if (oldest === undefined) break;
+      if (oldest.index > oldestView && this.#bytes <= this.#bytesMax) break;
+      this.#forget(oldest);
+      this.#queueHead++;
+    }
+    if (this.#queueHead > 1024 && this.#queueHead * 2 > this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#queueHead);
+      this.#queueHead = 0;
+    }
+    if (this.#ranges.length > 0 && (this.#ranges[0]?.index ?? 0) <= this.#floor) {
+      this.#ranges = this.#ranges.filter(range => range.index > this.#floor);
+    }
+  }
+
+  #forget(entry: Remembered): void {
+    this.#floor = Math.max(this.#floor, entry.index);
+    this.#bytes -= entry.bytes;
+    for (const key of entry.writes) {
+      if (this.#writes.get(key) === entry.index) this.#writes.delete(key);
+    }
+    for (const key of entry.deletes) {
+      if (this.#deletes.get(key) === entry.index) this.#deletes.delete(key);
+    }
+    for (const key of entry.pins) {
+      if (this.#pins.get(key) === entry.index) this.#pins.delete(key);
+    }
+  }
+}

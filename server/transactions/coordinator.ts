@@ -1,0 +1,205 @@
+/**
+ * Phase 1 of a commit: checks a write set's conditions against what is applied plus what is in
+ * flight, gives counters their values, and encodes and appends one entry.
+ *
+ * One per database and server (on the leader). Everything from the check to the append happens
+ * in one synchronous turn, so the order of calls is the order of the log. Nothing is remembered
+ * for a request that was refused. Invariant T5: a record position is never handed out twice,
+ * since the high-water mark of its bucket travels in every entry that uses the bucket.
+ * Source: design/architecture.md section 3.
+ */
+import type {Clock} from '#server/platform/clock.ts';
+import type {Store} from '#server/storage/store.ts';
+import type {
+  AppendResult,
+  CommitLog,
+  CommitOutcome,
+  CommitRequest,
+  LogIndex,
+  Operation,
+  Refused,
+} from './commit.ts';
+import {ConflictWindow} from './conflict-window.ts';
+import {type Counter, EntryEncoder, type EntryHead} from './entry.ts';
+import {LiveViews} from './live-views.ts';
+import {RequestIds} from './request-ids.ts';
+import {counterKey, decodeCounter} from './system-keys.ts';
+
+export interface CommitLimits {
+  /** `svc.ha.appendBufferSize`: bytes of one entry. */
+  readonly entryBytesMax: number;
+  /** Bytes of remembered keys before the oldest transactions are told to start over. */
+  readonly windowBytesMax: number;
+  readonly requestIdAgeMsMax: number;
+  readonly requestIdsMax: number;
+}
+
+export const defaultCommitLimits: CommitLimits = {
+  entryBytesMax: 32 << 20,
+  windowBytesMax: 64 << 20,
+  requestIdAgeMsMax: 10 * 60_000,
+  requestIdsMax: 1_000_000,
+};
+
+export interface CoordinatorOptions {
+  readonly databaseId: number;
+  readonly store: Store;
+  readonly log: CommitLog;
+  readonly clock: Clock;
+  readonly encoder: EntryEncoder;
+  readonly limits: CommitLimits;
+  /** Index of the last entry that changed the store, and its catalog version. */
+  readonly positionIndex: LogIndex;
+  readonly schemaVersion: number;
+  /** Called in log order when a schema entry is applied, before its commit resolves. */
+  readonly onSchemaApplied: (schemaVersion: number) => void;
+}
+
+export class Coordinator {
+  readonly #options: CoordinatorOptions;
+  readonly #window: ConflictWindow;
+  readonly #requests: RequestIds;
+  readonly #positions = new Map<number, number>();
+  readonly #counts = new Map<number, number>();
+  readonly views = new LiveViews();
+  /** Newest catalog version, applied or in flight. */
+  #schemaVersion: number;
+  #fence: string | undefined;
+
+  constructor(options: CoordinatorOptions) {
+    this.#options = options;
+    this.#schemaVersion = options.schemaVersion;
+    this.#window = new ConflictWindow(options.positionIndex, options.limits.windowBytesMax);
+    this.#requests = new RequestIds(options.store, {
+      ageMsMax: options.limits.requestIdAgeMsMax,
+      countMax: options.limits.requestIdsMax,
+    });
+  }
+
+  /** Why the database takes no commits any more, if so. */
+  get fence(): string | undefined {
+    return this.#fence;
+  }
+
+  /** Refuses every commit from now on. */
+  close(reason: string): void {
+    this.#fence ??= reason;
+  }
+
+  /** The next record position of a bucket; known to others once an entry used it. */
+  nextPosition(bucketId: number): number {
+    let next = this.#positions.get(bucketId);
+    next ??= decodeCounter(this.#options.store.get(counterKey('position', bucketId)));
+    this.#positions.set(bucketId, next + 1);
+    return next;
+  }
+
+  /** Decides, and appends when nothing is in the way. Resolves when applied here. */
+  commit(request: CommitRequest): Promise<CommitOutcome> {
+    if (request.requestId !== undefined) {
+      const earlier = this.#requests.find(request.requestId);
+      if (earlier !== undefined) return earlier;
+    }
+    const obstacle = this.#findObstacle(request);
+    if (obstacle !== undefined) return Promise.resolve(obstacle);
+
+    const {log, encoder, limits, databaseId} = this.#options;
+    const clock = Math.max(0, Math.floor(this.#options.clock.now()));
+    const counters = this.#countersOf(request);
+    const entry = encoder.encode(
+      this.#headOf(request, counters, clock),
+      this.#operationsOf(request, clock),
+    );
+    if (entry.length > limits.entryBytesMax) {
+      return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
+    }
+    const refused = log.admission(entry.length);
+    if (refused !== undefined) return Promise.resolve(refused);
+
+    const {newSchemaVersion} = request;
+    const onApplied =
+      newSchemaVersion === undefined
+        ? undefined
+        : () => this.#options.onSchemaApplied(newSchemaVersion);
+    const {index, applied} = log.append(entry, databaseId, onApplied);
+    for (const counter of counters) {
+      if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
+    }
+    if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
+    this.#window.record(index, request.operations, request.preconditions);
+    this.#window.prune(this.views.oldest(log.appliedIndex));
+    const outcome = settle(index, applied);
+    if (request.requestId !== undefined) {
+      this.#requests.began(request.requestId, {index, clock}, outcome);
+    }
+    return outcome;
+  }
+
+  #findObstacle(request: CommitRequest): CommitOutcome | undefined {
+    if (this.#fence !== undefined) {
+      return {kind: 'refused', code: 'fenced', detail: this.#fence};
+    }
+    if (request.schemaVersion !== this.#schemaVersion) {
+      return {kind: 'conflict', reason: 'the schema was changed by another transaction'};
+    }
+    const verdict = this.#window.check(request.preconditions);
+    if (verdict.kind === 'holds') return undefined;
+    if (verdict.kind === 'conflict') return verdict;
+    return {
+      kind: 'refused',
+      code: 'expired',
+      detail: 'the transaction is older than the commits that the server remembers',
+    };
+  }
+
+  #countersOf(request: CommitRequest): Counter[] {
+    const counters: Counter[] = [];
+    for (const bucketId of request.positionBuckets) {
+      const value = this.#positions.get(bucketId);
+      if (value !== undefined) counters.push({kind: 'position', bucketId, value});
+    }
+    for (const [bucketId, delta] of request.countDeltas) {
+      if (delta === 0) continue;
+      let value = this.#counts.get(bucketId);
+      value ??= decodeCounter(this.#options.store.get(counterKey('count', bucketId)));
+      counters.push({kind: 'count', bucketId, value: Math.max(0, value + delta)});
+    }
+    return counters;
+  }
+
+  #headOf(request: CommitRequest, counters: readonly Counter[], clock: number): EntryHead {
+    return {
+      kind: 'transaction',
+      databaseId: this.#options.databaseId,
+      schemaVersion: request.schemaVersion,
+      clock,
+      newSchemaVersion: request.newSchemaVersion,
+      requestId: request.requestId,
+      counters,
+    };
+  }
+
+  #operationsOf(request: CommitRequest, clock: number): readonly Operation[] {
+    if (request.requestId === undefined) return request.operations;
+    const index = this.#options.log.lastIndex + 1;
+    return [
+      ...request.operations,
+      ...this.#requests.operationsFor(request.requestId, index, clock),
+    ];
+  }
+}
+
+async function settle(index: LogIndex, applied: Promise<AppendResult>): Promise<CommitOutcome> {
+  const result = await applied;
+  return result.kind === 'unknown' ? result : {kind: 'committed', index};
+}
+
+function tooLarge(bytes: number, bytesMax: number): Refused {
+  return {
+    kind: 'refused',
+    code: 'too-large',
+    detail:
+      `the commit takes ${bytes} bytes, one entry of the log may have ${bytesMax}: ` +
+      'write less at once or raise svc.ha.appendBufferSize',
+  };
+}

@@ -1,0 +1,278 @@
+/**
+ * The databases of one server and its documents, as server-level entries make them.
+ *
+ * Executes those entries: directories under temporary names first, then the rename, then the
+ * state file, so that each may be executed again after a crash at any point. The same code runs
+ * for an entry just committed and for one replayed at start.
+ *
+ * Invariant T7 (server-state.ts). Invariant T8: a store is opened by one owner, this one; the
+ * commit pipe is told before entries for it can arrive and lets go before it is closed.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Store} from '#server/storage/store.ts';
+import {decodeServerBody, type Entry} from './entry.ts';
+import {
+  type DatabaseEntry,
+  type ServerState,
+  type ServerStateFile,
+  withDatabase,
+  withDocument,
+  withoutDatabase,
+  writeAtomically,
+} from './server-state.ts';
+import type {StoreFactory} from './store-factory.ts';
+import {
+  currentFormatLevel,
+  type DatabasePosition,
+  decodePosition,
+  encodePosition,
+  nameKey,
+  positionKey,
+} from './system-keys.ts';
+
+export interface DatabaseSetOptions {
+  readonly disk: Disk;
+  readonly rootPath: string;
+  readonly logId: string;
+  readonly stores: StoreFactory;
+  readonly stateFile: ServerStateFile;
+  readonly logger: Logger;
+}
+
+/** A database with its store open. */
+export interface OpenDatabase extends DatabaseEntry {
+  readonly store: Store;
+  /** As of opening; the applier knows the present one. */
+  readonly position: DatabasePosition;
+}
+
+/** Who applies transaction entries: the applier while replaying, the commit pipe afterwards. */
+export interface Attachments {
+  attach(databaseId: number, store: Store, position: DatabasePosition): void;
+  detach(databaseId: number): Promise<DatabasePosition | undefined> | DatabasePosition | undefined;
+}
+
+export class DatabaseSet {
+  readonly #options: DatabaseSetOptions;
+  readonly #open = new Map<number, OpenDatabase>();
+  /** Why a database of the state cannot be used, by id. */
+  readonly fences = new Map<number, string>();
+  #state: ServerState;
+  #attachments: Attachments;
+
+  constructor(options: DatabaseSetOptions, state: ServerState, attachments: Attachments) {
+    this.#options = options;
+    this.#state = state;
+    this.#attachments = attachments;
+  }
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  get openDatabases(): IterableIterator<OpenDatabase> {
+    return this.#open.values();
+  }
+
+  byId(id: number): OpenDatabase | undefined {
+    return this.#open.get(id);
+  }
+
+  entry(name: string): DatabaseEntry | undefined {
+    return this.#state.databases.find(entry => entry.name === name);
+  }
+
+  document(name: string): {readonly version: number; readonly bytes: Buffer} | undefined {
+    const stored = this.#state.documents[name];
+    if (stored === undefined) return undefined;
+    return {version: stored.version, bytes: Buffer.from(stored.base64, 'base64')};
+  }
+
+  path(name: string): string {
+    return `${this.#options.rootPath}/databases/${name}`;
+  }
+
+  /** Hands the open stores over to another owner of the writing side. */
+  async moveTo(attachments: Attachments): Promise<void> {
+    for (const database of this.#open.values()) {
+      const position = await this.#attachments.detach(database.id);
+      attachments.attach(database.id, database.store, position ?? database.position);
+    }
+    this.#attachments = attachments;
+  }
+
+  /** Records how far everything is durable; the log may then forget what is before. */
+  saveDurable(durableIndex: number, positions: ReadonlyMap<number, DatabasePosition>): void {
+    const known = Object.fromEntries(
+      [...positions].map(([id, position]) => [String(id), position.index]),
+    );
+    this.#save({
+      ...this.#state,
+      durableIndex: Math.max(this.#state.durableIndex, durableIndex),
+      positions: {...this.#state.positions, ...known},
+    });
+  }
+
+  markAdopted(): void {
+    this.#save({...this.#state, adopted: true});
+  }
+
+  /** Executes one server-level entry; passes over those that the state has already. */
+  async execute(index: number, entry: Entry): Promise<void> {
+    if (index <= this.#state.index) return;
+    const {head, bytes} = decodeServerBody(entry);
+    const name = String(head['name'] ?? '');
+    const id = Number(head['id'] ?? 0);
+    switch (entry.kind) {
+      case 'create-database':
+        return this.#create(index, {id, name});
+      case 'drop-database':
+        return this.#drop(index, {id, name});
+      case 'attach-database':
+        return this.#attach(index, {id, name});
+      case 'put-document':
+        return this.#putDocument(index, {name, version: Number(head['version']), bytes});
+      case 'format-level':
+        return this.#save({...this.#state, index, formatLevel: Number(head['level'])});
+      case 'transaction':
+        throw new Corruption('a transaction entry names no database', {index});
+      default:
+        entry.kind satisfies never;
+    }
+  }
+
+  /** Opens the store of a database that the state names; its position is not judged here. */
+  async openStore(entry: DatabaseEntry): Promise<OpenDatabase> {
+    const path = this.path(entry.name);
+    const store = await this.#options.stores.open(path, {mustExist: true});
+    const position = readPosition(store);
+    if (position === undefined || position.databaseId !== entry.id) {
+      store.close();
+      throw new Refusal(
+        'start.refused',
+        `${path} is not the database that this server knows by that name: move the directory ` +
+          'away, or give the server a root of its own',
+      );
+    }
+    return {...entry, store, position};
+  }
+
+  /** Takes an opened database into service. */
+  adopt(database: OpenDatabase): void {
+    assert(!this.#open.has(database.id), 'a database is opened once');
+    this.#open.set(database.id, database);
+    this.#attachments.attach(database.id, database.store, database.position);
+  }
+
+  /** Removes what an interrupted create or drop left. */
+  sweep(): void {
+    const {stores, rootPath} = this.#options;
+    for (const name of stores.list(`${rootPath}/databases`)) {
+      if (/^\.(creating|dropped)-\d+$/.test(name)) stores.remove(`${rootPath}/databases/${name}`);
+    }
+  }
+
+  close(): void {
+    for (const database of this.#open.values()) database.store.close();
+    this.#open.clear();
+  }
+
+  async #create(index: number, entry: DatabaseEntry): Promise<void> {
+    const {stores, rootPath, logId, logger} = this.#options;
+    const path = this.path(entry.name);
+    if (!stores.exists(path)) {
+      const temporary = `${rootPath}/databases/.creating-${entry.id}`;
+      stores.remove(temporary);
+      const store = await stores.open(temporary);
+      const batch = store.batch();
+      batch.put(nameKey, Buffer.from(entry.name, 'utf8'));
+      batch.put(positionKey, encodePosition(firstPosition(entry.id, logId, index)));
+      store.write(batch, {sync: true});
+      store.close();
+      stores.rename(temporary, path);
+    }
+    const database = await this.openStore(entry);
+    this.#save(withDatabase(this.#state, index, entry));
+    this.adopt(database);
+    logger.log('info', 'database.created', {database: entry.name, id: entry.id});
+  }
+
+  async #drop(index: number, entry: DatabaseEntry): Promise<void> {
+    const {stores, rootPath, logger} = this.#options;
+    const database = this.#open.get(entry.id);
+    if (database !== undefined) {
+      await this.#attachments.detach(entry.id);
+      database.store.close();
+      this.#open.delete(entry.id);
+    }
+    const path = this.path(entry.name);
+    const dropped = `${rootPath}/databases/.dropped-${entry.id}`;
+    if (stores.exists(path) && !stores.exists(dropped)) stores.rename(path, dropped);
+    this.fences.delete(entry.id);
+    this.#save(withoutDatabase(this.#state, index, entry.id));
+    stores.remove(dropped);
+    logger.log('info', 'database.dropped', {database: entry.name, id: entry.id});
+  }
+
+  /** Gives a directory of another log (a copy, an upgrade) its identity in this one. */
+  async #attach(index: number, entry: DatabaseEntry): Promise<void> {
+    const {stores, logId, logger} = this.#options;
+    const path = this.path(entry.name);
+    const store = await stores.open(path, {mustExist: true});
+    const before = readPosition(store);
+    if (before === undefined) throw new Corruption(`${path} holds no database`, {path});
+    const isOurs = before.logId === logId && before.databaseId === entry.id;
+    const position = isOurs ? before : {...before, databaseId: entry.id, logId, index, chain: 0};
+    const batch = store.batch();
+    batch.put(positionKey, encodePosition(position));
+    store.write(batch, {sync: true});
+    this.#save(withDatabase(this.#state, index, entry));
+    this.adopt({...entry, store, position});
+    logger.log('info', 'database.attached', {database: entry.name, id: entry.id});
+  }
+
+  /** The file first: were the state first, a crash between would look like an edit by hand. */
+  #putDocument(
+    index: number,
+    document: {readonly name: string; readonly version: number; readonly bytes: Uint8Array},
+  ): void {
+    const {disk, rootPath} = this.#options;
+    writeAtomically(disk, `${rootPath}/config/${document.name}`, document.bytes);
+    this.#save(withDocument(this.#state, index, document));
+  }
+
+  #save(state: ServerState): void {
+    this.#options.stateFile.save(state);
+    this.#state = state;
+  }
+}
+
+/** The position in a store, or undefined when it is none of ours. Refuses unknown formats. */
+export function readPosition(store: Store): DatabasePosition | undefined {
+  const bytes = store.get(positionKey);
+  if (bytes === undefined) return undefined;
+  const position = decodePosition(bytes);
+  if (position.formatLevel > currentFormatLevel) {
+    throw new Refusal(
+      'start.refused',
+      `the database was written in format ${position.formatLevel}, this release reads up to ` +
+        `${currentFormatLevel}: start the newer release`,
+    );
+  }
+  return position;
+}
+
+function firstPosition(databaseId: number, logId: string, index: number): DatabasePosition {
+  return {
+    databaseId,
+    logId,
+    index,
+    chain: 0,
+    transactionCount: 0,
+    schemaVersion: 0,
+    formatLevel: currentFormatLevel,
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * One database as sessions see it: transactions, read sessions, counters and the catalog bytes.
+ *
+ * The catalog is one key, written by schema entries like any other; its decoding is done above.
+ * Listeners hear of a new one in log order, before the commit that made it resolves. A fenced
+ * database refuses everything; a closed one is not handed out by the engine.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import type {Store} from '#server/storage/store.ts';
+import type {CommitLog, LogIndex} from './commit.ts';
+import type {Coordinator} from './coordinator.ts';
+import {catalogKey, counterKey, decodeCounter} from './system-keys.ts';
+import {ReadSession, StoreTransaction, type TransactionLimits} from './transaction.ts';
+import type {Isolation, Transaction} from './transaction-contract.ts';
+
+export type CatalogListener = (bytes: Buffer | undefined, schemaVersion: number) => void;
+
+export interface DatabaseOptions {
+  readonly id: number;
+  readonly name: string;
+  readonly store: Store;
+  readonly log: CommitLog;
+  readonly clock: Clock;
+  readonly limits: TransactionLimits;
+  readonly schemaVersion: number;
+  readonly makeCoordinator: (onSchemaApplied: (schemaVersion: number) => void) => Coordinator;
+}
+
+export class Database {
+  readonly id: number;
+  readonly name: string;
+  readonly store: Store;
+  readonly #options: DatabaseOptions;
+  readonly #coordinator: Coordinator;
+  readonly #listeners = new Set<CatalogListener>();
+  readonly #appliedIndex: () => LogIndex;
+  #schemaVersion: number;
+
+  constructor(options: DatabaseOptions) {
+    this.id = options.id;
+    this.name = options.name;
+    this.store = options.store;
+    this.#options = options;
+    this.#schemaVersion = options.schemaVersion;
+    this.#appliedIndex = () => options.log.appliedIndex;
+    this.#coordinator = options.makeCoordinator(version => this.#schemaApplied(version));
+  }
+
+  /** Version of the newest applied catalog; 0 before the first one. */
+  get schemaVersion(): number {
+    return this.#schemaVersion;
+  }
+
+  /** Why the database takes no more commits, if so. */
+  get fence(): string | undefined {
+    return this.#coordinator.fence;
+  }
+
+  /** Open transactions and read sessions that hold a view. */
+  get liveViewCount(): number {
+    return this.#coordinator.views.count;
+  }
+
+  begin(isolation: Isolation): Transaction {
+    this.#checkFence();
+    return new StoreTransaction({
+      databaseId: this.id,
+      isolation,
+      store: this.store,
+      coordinator: this.#coordinator,
+      clock: this.#options.clock,
+      limits: this.#options.limits,
+      appliedIndex: this.#appliedIndex,
+      schemaVersion: this.#schemaVersion,
+    });
+  }
+
+  /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
+  read(): ReadSession {
+    this.#checkFence();
+    return new ReadSession({
+      store: this.store,
+      coordinator: this.#coordinator,
+      appliedIndex: this.#appliedIndex,
+    });
+  }
+
+  /** The newest applied catalog as its writer encoded it; undefined before the first one. */
+  catalogBytes(): Buffer | undefined {
+    return this.store.get(catalogKey);
+  }
+
+  /** Calls `listener` after every schema entry; the returned function ends it. */
+  onCatalogChange(listener: CatalogListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Applied records in a bucket, outside any transaction. */
+  recordCount(bucketId: number): number {
+    return decodeCounter(this.store.get(counterKey('count', bucketId)));
+  }
+
+  /** The next record position of a bucket, outside any transaction: never handed out again. */
+  nextPosition(bucketId: number): number {
+    return this.#coordinator.nextPosition(bucketId);
+  }
+
+  /** Refuses everything from now on. */
+  close(reason: string): void {
+    this.#coordinator.close(reason);
+  }
+
+  #schemaApplied(schemaVersion: number): void {
+    this.#schemaVersion = schemaVersion;
+    const bytes = this.catalogBytes();
+    for (const listener of this.#listeners) listener(bytes, schemaVersion);
+  }
+
+  #checkFence(): void {
+    if (this.#coordinator.fence === undefined) return;
+    throw new Refusal('database.fenced', `database ${this.name}: ${this.#coordinator.fence}`);
+  }
+}

@@ -1,0 +1,382 @@
+/**
+ * The engine: everything below sessions of one server, opened from a root directory.
+ *
+ * `openEngine` recovers (recovery.ts), starts the commit pipe and hands out databases; what is
+ * created, dropped or stored for the whole server goes through the same log as every commit.
+ * Read next: transaction-contract.ts (what a session may do), commit.ts (the vocabulary),
+ * coordinator.ts, commit-pipe.ts and apply.ts (the three phases of a commit).
+ *
+ * Invariant T9: the log forgets an entry only after every database and the server store that
+ * needs it holds it durably, and after the state file says so.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {SegmentLog} from '#server/log/segment-log.ts';
+import type {Applier} from './apply.ts';
+import type {CommitPipe} from './commit-pipe.ts';
+import type {LogIndex} from './commit.ts';
+import {Coordinator, type CommitLimits} from './coordinator.ts';
+import {Database} from './database.ts';
+import type {DatabaseSet, OpenDatabase} from './database-set.ts';
+import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
+import {LocalCommitLog} from './local-commit-log.ts';
+import {recover} from './recovery.ts';
+import {lockRoot, type ProcessIdentity} from './root-lock.ts';
+import type {StoreFactory} from './store-factory.ts';
+import type {TransactionLimits} from './transaction.ts';
+
+export interface EngineSettings {
+  /** `svc.ha.logSegmentSize`. */
+  readonly segmentBytes: number;
+  /** `svc.txWalFlush`: 2 syncs every commit; 1 and 0 leave that to the system. */
+  readonly walFlush: 0 | 1 | 2;
+  readonly commit: CommitLimits;
+  readonly transaction: TransactionLimits;
+  /** `svc.ha.raftStorageDirectory`; undefined: the root. */
+  readonly raftStorageParent?: string;
+}
+
+/** What a commit pipe is made from; it owns log and applier from then on. */
+export interface PipeParts {
+  readonly log: SegmentLog;
+  readonly applier: Applier;
+  readonly settings: EngineSettings;
+}
+
+export interface EngineOptions {
+  readonly rootPath: string;
+  readonly nodeName: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly stores: StoreFactory;
+  readonly settings: EngineSettings;
+  readonly process: ProcessIdentity;
+  /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
+  readonly startPipe: (parts: PipeParts) => CommitPipe;
+}
+
+export interface ServerDocument {
+  readonly version: number;
+  readonly bytes: Buffer;
+}
+
+const checkpointBytesMax = 32 << 20;
+const noBytes = new Uint8Array(0);
+
+/** Recovers the root and opens it for use. Refuses the start where recovery.ts does. */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  if (!options.disk.exists(options.rootPath)) options.disk.makeDirectory(options.rootPath);
+  const unlock = lockRoot(options.disk, options.rootPath, options.process);
+  try {
+    const {log, databases, applier} = await recover({
+      ...options,
+      segmentBytes: options.settings.segmentBytes,
+      raftStorageParent: options.settings.raftStorageParent ?? options.rootPath,
+    });
+    const pipe = options.startPipe({log, applier, settings: options.settings});
+    await databases.moveTo(pipe);
+    return new Engine(options, {pipe, databases, unlock, logId: log.logId});
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+interface EngineParts {
+  readonly pipe: CommitPipe;
+  readonly databases: DatabaseSet;
+  readonly unlock: () => void;
+  readonly logId: string;
+}
+
+export class Engine {
+  readonly logId: string;
+  readonly #options: EngineOptions;
+  readonly #pipe: CommitPipe;
+  readonly #set: DatabaseSet;
+  readonly #unlock: () => void;
+  readonly #log: LocalCommitLog;
+  readonly #encoder = new EntryEncoder();
+  readonly #databases = new Map<string, Database>();
+  readonly #closed = new Set<string>();
+  readonly #changing = new Set<string>();
+  readonly #documentVersions = new Map<string, number>();
+  readonly #checkpointBytes: number;
+  /** Server-level entries appended and not executed yet, oldest first. */
+  readonly #serverEntries: LogIndex[] = [];
+  #serverWork: Promise<void> = Promise.resolve();
+  #nextDatabaseId: number;
+  #bytesSinceCheckpoint = 0;
+  #checkpoint: Promise<void> | undefined;
+  #onFailure: ((reason: string) => void) | undefined;
+
+  constructor(options: EngineOptions, parts: EngineParts) {
+    this.#options = options;
+    this.#pipe = parts.pipe;
+    this.#set = parts.databases;
+    this.#unlock = parts.unlock;
+    this.logId = parts.logId;
+    this.#nextDatabaseId = parts.databases.state.nextDatabaseId;
+    this.#checkpointBytes = Math.min(checkpointBytesMax, options.settings.segmentBytes * 2);
+    this.#log = new LocalCommitLog(parts.pipe, {
+      failed: reason => this.#failed(reason),
+      advanced: (bytes, fences) => this.#advanced(bytes, fences),
+    });
+    for (const database of parts.databases.openDatabases) this.#serve(database);
+  }
+
+  get appliedIndex(): LogIndex {
+    return this.#log.appliedIndex;
+  }
+
+  /** Set once the log can write nothing more: the process should be replaced. */
+  get failure(): string | undefined {
+    return this.#log.failure;
+  }
+
+  /** Calls `listener` when the log fails. */
+  onFailure(listener: (reason: string) => void): void {
+    this.#onFailure = listener;
+  }
+
+  /** Names of all databases, closed and fenced ones too, sorted. */
+  databases(): string[] {
+    return this.#set.state.databases.map(entry => entry.name).sort();
+  }
+
+  /** What can be done with a database of this name; undefined when there is none. */
+  status(name: string): 'open' | 'closed' | 'fenced' | undefined {
+    const entry = this.#set.entry(name);
+    if (entry === undefined) return undefined;
+    if (this.#databases.get(name)?.fence !== undefined || this.#set.fences.has(entry.id)) {
+      return 'fenced';
+    }
+    return this.#closed.has(name) ? 'closed' : 'open';
+  }
+
+  /** An open database; undefined when there is none of that name or it is closed. */
+  database(name: string): Database | undefined {
+    if (this.#closed.has(name)) return undefined;
+    const database = this.#databases.get(name);
+    if (database !== undefined) return database;
+    const entry = this.#set.entry(name);
+    const fence = entry === undefined ? undefined : this.#set.fences.get(entry.id);
+    if (fence !== undefined) throw new Refusal('database.fenced', `database ${name}: ${fence}`);
+    return undefined;
+  }
+
+  async createDatabase(name: string): Promise<Database> {
+    checkName(name);
+    if (this.#set.entry(name) !== undefined || this.#changing.has(name)) {
+      throw new Refusal('database.exists', `database ${name} exists already`);
+    }
+    if (this.#options.stores.exists(this.#set.path(name))) {
+      throw new Refusal(
+        'database.exists',
+        `a directory databases/${name} exists that this server did not make: restart to adopt it`,
+      );
+    }
+    const id = this.#nextDatabaseId++;
+    await this.#change(name, () => this.#propose('create-database', {head: {id, name}}));
+    const opened = this.#set.byId(id);
+    if (opened === undefined) throw new Refusal('database.fenced', `database ${name} did not open`);
+    this.#closed.delete(name);
+    return this.#serve(opened);
+  }
+
+  async dropDatabase(name: string): Promise<void> {
+    const entry = this.#set.entry(name);
+    if (entry === undefined || this.#changing.has(name)) {
+      throw new Refusal('database.missing', `there is no database ${name}`);
+    }
+    this.#databases.get(name)?.close('the database is being dropped');
+    await this.#change(name, () => this.#propose('drop-database', {head: {id: entry.id, name}}));
+    this.#databases.delete(name);
+    this.#closed.delete(name);
+  }
+
+  /** Serves the database again after `closeDatabase`. */
+  openDatabase(name: string): void {
+    this.#mustExist(name);
+    this.#closed.delete(name);
+  }
+
+  /** Refuses requests for the database; its entries are applied all the same. */
+  closeDatabase(name: string): void {
+    this.#mustExist(name);
+    this.#closed.add(name);
+  }
+
+  /** A document of the whole server, such as `server-users.jsonl`. */
+  serverDocument(name: string): ServerDocument | undefined {
+    return this.#set.document(name);
+  }
+
+  /**
+   * Replaces a document; durable and in `config/<name>` on return. With `expectedVersion`, only
+   * if it has that version (0: absent); otherwise a retryable refusal.
+   */
+  async putServerDocument(
+    name: string,
+    bytes: Uint8Array,
+    expectedVersion?: number,
+  ): Promise<ServerDocument> {
+    const current = this.#documentVersions.get(name) ?? this.#set.document(name)?.version ?? 0;
+    if (expectedVersion !== undefined && expectedVersion !== current) {
+      throw new Refusal('commit.conflict', `${name} was changed by another request meanwhile`);
+    }
+    const version = current + 1;
+    this.#documentVersions.set(name, version);
+    await this.#propose('put-document', {head: {name, version}, bytes});
+    return {version, bytes: Buffer.from(bytes)};
+  }
+
+  /** Makes everything applied durable and lets the log forget what is in the databases. */
+  checkpoint(): Promise<void> {
+    this.#checkpoint ??= this.#runCheckpoint().finally(() => {
+      this.#checkpoint = undefined;
+    });
+    return this.#checkpoint;
+  }
+
+  /** Finishes what is under way; afterwards `databases/` is complete without the log. */
+  async close(): Promise<void> {
+    this.#log.stop();
+    await this.#log.settled();
+    await this.#serverWork;
+    await this.#checkpoint;
+    for (const database of this.#databases.values()) database.close('the server is stopping');
+    if (this.#log.failure === undefined) await this.checkpoint();
+    await this.#pipe.close();
+    this.#set.close();
+    this.#unlock();
+  }
+
+  #serve(opened: OpenDatabase): Database {
+    const {settings, clock} = this.#options;
+    const present = this.#databases.get(opened.name);
+    if (present !== undefined && present.id === opened.id) return present;
+    const {id, name, store, position} = opened;
+    const database = new Database({
+      id,
+      name,
+      store,
+      log: this.#log,
+      clock,
+      limits: settings.transaction,
+      schemaVersion: position.schemaVersion,
+      makeCoordinator: onSchemaApplied =>
+        new Coordinator({
+          databaseId: id,
+          store,
+          log: this.#log,
+          clock,
+          encoder: this.#encoder,
+          limits: settings.commit,
+          positionIndex: position.index,
+          schemaVersion: position.schemaVersion,
+          onSchemaApplied,
+        }),
+    });
+    this.#databases.set(name, database);
+    return database;
+  }
+
+  async #change(name: string, work: () => Promise<void>): Promise<void> {
+    this.#changing.add(name);
+    try {
+      await work();
+    } finally {
+      this.#changing.delete(name);
+    }
+  }
+
+  /** Appends a server-level entry; resolves when it is executed here. */
+  async #propose(
+    kind: EntryKind,
+    body: {readonly head: ServerBody['head']; readonly bytes?: Uint8Array},
+  ): Promise<void> {
+    const clock = Math.max(0, Math.floor(this.#options.clock.now()));
+    const bytes = this.#encoder.encodeServer(kind, clock, {
+      head: body.head,
+      bytes: body.bytes ?? noBytes,
+    });
+    const refused = this.#log.admission(bytes.length);
+    if (refused !== undefined) throw refusalOf(refused.code, refused.detail);
+    const entry = decodeEntry(Buffer.from(bytes));
+    const executed = Promise.withResolvers<void>();
+    const {index, applied} = this.#log.append(bytes, 0, () => {
+      const work = () => this.#set.execute(index, entry);
+      this.#serverWork = this.#serverWork.then(work).then(
+        () => {
+          this.#serverEntries.shift();
+          executed.resolve();
+        },
+        (error: unknown) => {
+          executed.reject(error);
+          this.#log.fail(`a server-level entry could not be executed: ${String(error)}`);
+        },
+      );
+    });
+    this.#serverEntries.push(index);
+    const result = await applied;
+    if (result.kind === 'unknown') throw new Refusal('commit.unknown', result.detail);
+    await executed.promise;
+  }
+
+  #advanced(bytes: number, fences: ReadonlyMap<number, {readonly reason: string}>): void {
+    for (const [id, fence] of fences) {
+      const name = this.#set.byId(id)?.name;
+      if (name === undefined || this.#set.fences.has(id)) continue;
+      this.#set.fences.set(id, fence.reason);
+      this.#databases.get(name)?.close(fence.reason);
+      this.#options.logger.log('error', 'database.fenced', {database: name, reason: fence.reason});
+    }
+    this.#bytesSinceCheckpoint += bytes;
+    if (this.#bytesSinceCheckpoint < this.#checkpointBytes) return;
+    this.#bytesSinceCheckpoint = 0;
+    this.checkpoint().catch((error: unknown) => {
+      this.#options.logger.log('error', 'log.checkpoint-failed', {error});
+      this.#log.fail(`a checkpoint failed: ${String(error)}`);
+    });
+  }
+
+  async #runCheckpoint(): Promise<void> {
+    const {floor, positions} = await this.#pipe.makeDurable();
+    if (this.#log.failure !== undefined) return;
+    const unexecuted = this.#serverEntries[0];
+    const safe = unexecuted === undefined ? floor : Math.min(floor, unexecuted - 1);
+    this.#set.saveDurable(safe, positions);
+    this.#pipe.recycle(safe);
+  }
+
+  #failed(reason: string): void {
+    this.#options.logger.log('error', 'log.failed', {reason});
+    this.#onFailure?.(reason);
+  }
+
+  #mustExist(name: string): void {
+    if (this.#set.entry(name) === undefined) {
+      throw new Refusal('database.missing', `there is no database ${name}`);
+    }
+  }
+}
+
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(name) && !name.endsWith('.')) return;
+  throw new Refusal(
+    'database.name',
+    `'${name}' cannot be the name of a database: use letters, digits, '_', '-' and '.', at most ` +
+      "128, not beginning with '.' or '-'",
+  );
+}
+
+function refusalOf(code: string, detail: string): Refusal {
+  if (code === 'queue-full') return new Refusal('commit.queue-full', detail);
+  if (code === 'disk-full') return new Refusal('storage.full', detail);
+  return new Refusal('server.stopping', detail);
+}

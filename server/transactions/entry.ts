@@ -1,0 +1,295 @@
+/**
+ * One log entry as bytes: physical, idempotent, the same on every node.
+ *
+ * Layout: version u8, kind u8, then varints and slices (varint length, bytes): database id,
+ * schema version, clock (u64 little endian), new schema version + 1 (0: none), request id,
+ * counters, operation count, operations to the end. The operations of a transaction are packed
+ * the way a store's batch packs them (storage/packed-batch.ts), so that apply may copy them as
+ * they are. Server-level entries hold a JSON head and raw bytes instead.
+ *
+ * Invariant T2: an entry of a version or kind that this build does not know stops the node.
+ * Source: design/architecture.md section 3.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Corruption} from '#server/base/errors.ts';
+import type {CounterKind} from './system-keys.ts';
+
+const entryVersion = 1;
+
+export const entryKinds = {
+  transaction: 1,
+  'create-database': 2,
+  'drop-database': 3,
+  'attach-database': 4,
+  'put-document': 5,
+  'format-level': 6,
+} as const;
+export type EntryKind = keyof typeof entryKinds;
+
+const kindNames = new Map<number, EntryKind>(
+  Object.entries(entryKinds).map(([name, code]) => [code, name as EntryKind]),
+);
+
+/** Tags of packed operations; the first three are those of storage/packed-batch.ts. */
+const tags = {delete: 0x00, put: 0x01, deleteRange: 0x0f, ingest: 0x20} as const;
+
+export interface Counter {
+  readonly kind: CounterKind;
+  readonly bucketId: number;
+  /** The value after this entry. */
+  readonly value: number;
+}
+
+/** What an entry adds besides keys and values. */
+export interface EntryHead {
+  readonly kind: EntryKind;
+  /** 0 for server-level entries. */
+  readonly databaseId: number;
+  readonly schemaVersion: number;
+  /** The leader's wall clock in milliseconds. */
+  readonly clock: number;
+  readonly newSchemaVersion: number | undefined;
+  readonly requestId: string | undefined;
+  readonly counters: readonly Counter[];
+}
+
+export interface Entry extends EntryHead {
+  readonly operationCount: number;
+  /** Points into the entry's bytes. */
+  readonly operations: Buffer;
+}
+
+export type EntryOperation =
+  | {readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array}
+  | {readonly kind: 'delete'; readonly key: Uint8Array}
+  | {readonly kind: 'delete-range'; readonly start: Uint8Array; readonly end: Uint8Array}
+  /** Rows in a sorted file that is staged under its digest (32 bytes). */
+  | {readonly kind: 'ingest'; readonly digest: Uint8Array; readonly bytes: number};
+
+const sliceOverhead = 5;
+const counterBytesMax = 1 + 5 + 8;
+
+/** Writes entries into one growing buffer; the bytes are valid until the next `encode`. */
+export class EntryEncoder {
+  #buffer = Buffer.allocUnsafeSlow(16 << 10);
+  #at = 0;
+
+  encode(head: EntryHead, operations: readonly EntryOperation[]): Buffer {
+    this.#at = 0;
+    this.#reserve(64 + (head.requestId?.length ?? 0) * 3 + head.counters.length * counterBytesMax);
+    this.#writeHead(head, operations.length);
+    for (const operation of operations) this.#writeOperation(operation);
+    return this.#finish();
+  }
+
+  /** A server-level entry: `head` as JSON and bytes that JSON would only blow up. */
+  encodeServer(kind: EntryKind, clock: number, body: ServerBody): Buffer {
+    const json = Buffer.from(JSON.stringify(body.head), 'utf8');
+    this.#at = 0;
+    this.#reserve(64 + json.length + body.bytes.length + 2 * sliceOverhead);
+    this.#writeHead({kind, databaseId: 0, schemaVersion: 0, clock, ...noExtras}, 0);
+    this.#slice(json);
+    this.#slice(body.bytes);
+    return this.#finish();
+  }
+
+  #finish(): Buffer {
+    const entry = this.#buffer.subarray(0, this.#at);
+    if (this.#at > 4 << 20) this.#buffer = Buffer.allocUnsafeSlow(16 << 10);
+    return entry;
+  }
+
+  #writeHead(head: EntryHead, operationCount: number): void {
+    const buffer = this.#buffer;
+    buffer[0] = entryVersion;
+    buffer[1] = entryKinds[head.kind];
+    this.#at = 2;
+    this.#varint(head.databaseId);
+    this.#varint(head.schemaVersion);
+    this.#u64(head.clock);
+    this.#varint(head.newSchemaVersion === undefined ? 0 : head.newSchemaVersion + 1);
+    if (head.requestId === undefined) this.#varint(0);
+    else this.#slice(Buffer.from(head.requestId, 'utf8'));
+    this.#varint(head.counters.length);
+    for (const counter of head.counters) {
+      buffer[this.#at++] = counter.kind === 'position' ? 0 : 1;
+      this.#varint(counter.bucketId);
+      this.#u64(counter.value);
+    }
+    this.#varint(operationCount);
+  }
+
+  #writeOperation(operation: EntryOperation): void {
+    switch (operation.kind) {
+      case 'put':
+        this.#reserve(1 + 2 * sliceOverhead + operation.key.length + operation.value.length);
+        this.#buffer[this.#at++] = tags.put;
+        this.#slice(operation.key);
+        this.#slice(operation.value);
+        return;
+      case 'delete':
+        this.#reserve(1 + sliceOverhead + operation.key.length);
+        this.#buffer[this.#at++] = tags.delete;
+        this.#slice(operation.key);
+        return;
+      case 'delete-range':
+        this.#reserve(1 + 2 * sliceOverhead + operation.start.length + operation.end.length);
+        this.#buffer[this.#at++] = tags.deleteRange;
+        this.#slice(operation.start);
+        this.#slice(operation.end);
+        return;
+      default:
+        this.#reserve(1 + 2 * sliceOverhead + operation.digest.length + 8);
+        this.#buffer[this.#at++] = tags.ingest;
+        this.#slice(operation.digest);
+        this.#varint(8);
+        this.#u64(operation.bytes);
+    }
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#at + bytes, this.#buffer.length * 2));
+    larger.set(this.#buffer.subarray(0, this.#at));
+    this.#buffer = larger;
+  }
+
+  #slice(bytes: Uint8Array): void {
+    this.#varint(bytes.length);
+    this.#buffer.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  #varint(value: number): void {
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#buffer[this.#at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.#buffer[this.#at++] = rest;
+  }
+
+  #u64(value: number): void {
+    assert(Number.isSafeInteger(value) && value >= 0, 'entries hold whole numbers below 2^53');
+    this.#buffer.writeUInt32LE(value >>> 0, this.#at);
+    this.#buffer.writeUInt32LE(Math.floor(value / 0x1_0000_0000), this.#at + 4);
+    this.#at += 8;
+  }
+}
+
+const noExtras = {newSchemaVersion: undefined, requestId: undefined, counters: []} as const;
+
+/** What a server-level entry says. */
+export interface ServerBody {
+  readonly head: Readonly<Record<string, string | number>>;
+  readonly bytes: Uint8Array;
+}
+
+class EntryCursor {
+  readonly bytes: Buffer;
+  at = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  u8(): number {
+    const value = this.bytes[this.at++];
+    if (value === undefined) throw damaged('ends too early');
+    return value;
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.u8();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value >>> 0;
+    }
+    throw damaged('has an endless number');
+  }
+
+  u64(): number {
+    if (this.at + 8 > this.bytes.length) throw damaged('ends too early');
+    const low = this.bytes.readUInt32LE(this.at);
+    const high = this.bytes.readUInt32LE(this.at + 4);
+    this.at += 8;
+    return high * 0x1_0000_0000 + low;
+  }
+
+  slice(): Buffer {
+    const length = this.varint();
+    if (this.at + length > this.bytes.length) throw damaged('ends too early');
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+}
+
+function damaged(what: string): Corruption {
+  return new Corruption(`a log entry ${what}`);
+}
+
+/** Reads an entry; copies nothing but the request id. Throws Corruption for what it cannot be. */
+export function decodeEntry(bytes: Buffer): Entry {
+  const cursor = new EntryCursor(bytes);
+  const version = cursor.u8();
+  const code = cursor.u8();
+  const kind = kindNames.get(code);
+  if (version !== entryVersion || kind === undefined) {
+    throw new Corruption(
+      `the log holds an entry of version ${version} and kind ${code}, which this build does ` +
+        'not know: start the release that wrote it',
+      {version, kind: code},
+    );
+  }
+  const databaseId = cursor.varint();
+  const schemaVersion = cursor.varint();
+  const clock = cursor.u64();
+  const newSchemaVersion = cursor.varint();
+  const requestId = cursor.slice();
+  const counters: Counter[] = [];
+  for (let left = cursor.varint(); left > 0; left--) {
+    const kindCode = cursor.u8();
+    counters.push({
+      kind: kindCode === 0 ? 'position' : 'count',
+      bucketId: cursor.varint(),
+      value: cursor.u64(),
+    });
+  }
+  return {
+    kind,
+    databaseId,
+    schemaVersion,
+    clock,
+    newSchemaVersion: newSchemaVersion === 0 ? undefined : newSchemaVersion - 1,
+    requestId: requestId.length === 0 ? undefined : requestId.toString('utf8'),
+    counters,
+    operationCount: cursor.varint(),
+    operations: bytes.subarray(cursor.at),
+  };
+}
+
+/** The operations of a transaction entry; keys and values point into the entry's bytes. */
+export function* eachOperation(entry: Entry): Generator<EntryOperation> {
+  const cursor = new EntryCursor(entry.operations);
+  for (let left = entry.operationCount; left > 0; left--) {
+    const tag = cursor.u8();
+    if (tag === tags.put) yield {kind: 'put', key: cursor.slice(), value: cursor.slice()};
+    else if (tag === tags.delete) yield {kind: 'delete', key: cursor.slice()};
+    else if (tag === tags.deleteRange) {
+      yield {kind: 'delete-range', start: cursor.slice(), end: cursor.slice()};
+    } else if (tag === tags.ingest) {
+      const digest = cursor.slice();
+      const size = new EntryCursor(cursor.slice());
+      yield {kind: 'ingest', digest, bytes: size.u64()};
+    } else throw damaged(`has an operation of tag ${tag}, which this build does not know`);
+  }
+  if (cursor.at !== entry.operations.length) throw damaged('is longer than its operations');
+}
+
+/** The body of a server-level entry. */
+export function decodeServerBody(entry: Entry): ServerBody {
+  const cursor = new EntryCursor(entry.operations);
+  const json = cursor.slice().toString('utf8');
+  return {head: JSON.parse(json) as ServerBody['head'], bytes: cursor.slice()};
+}

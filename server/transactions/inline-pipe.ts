@@ -1,0 +1,164 @@
+/**
+ * The commit pipe on the caller's thread: log and apply as two tasks of a scheduler.
+ *
+ * What is offered while an append waits for its turn forms one batch, so the order of events is
+ * that of the threaded pipe, step by step and repeatable from a seed. An error that is neither
+ * the log's nor a store's (a simulated crash) leaves through the scheduler.
+ */
+import {LogFailure, type SegmentLog} from '#server/log/segment-log.ts';
+import type {LogRecord} from '#server/log/segment-reader.ts';
+import type {Store} from '#server/storage/store.ts';
+import type {Applier} from './apply.ts';
+import type {LogIndex, Refused} from './commit.ts';
+import type {CommitPipe, DurableState, PipeProgress} from './commit-pipe.ts';
+import type {DatabasePosition} from './system-keys.ts';
+
+export interface InlinePipeOptions {
+  readonly log: SegmentLog;
+  readonly applier: Applier;
+  /** Runs a task later, never at once. */
+  readonly schedule: (task: () => void) => void;
+  /** `svc.txWalFlush` is 2. */
+  readonly syncCommits: boolean;
+  /** Bytes that may wait for the log. */
+  readonly queueBytesMax: number;
+}
+
+export class InlinePipe implements CommitPipe {
+  readonly startIndex: LogIndex;
+  readonly #options: InlinePipeOptions;
+  readonly #chains = new Uint32Array(4096);
+  #queue: Buffer[] = [];
+  #queueBytes = 0;
+  #appended: LogRecord[] = [];
+  #appendScheduled = false;
+  #applyScheduled = false;
+  #appliedIndex: LogIndex;
+  #failure: string | undefined;
+  #listener: (progress: PipeProgress) => void = () => {};
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(options: InlinePipeOptions) {
+    this.#options = options;
+    this.startIndex = options.log.lastIndex;
+    this.#appliedIndex = options.log.lastIndex;
+  }
+
+  get retainedBytes(): number {
+    return this.#options.log.retainedBytes;
+  }
+
+  listen(listener: (progress: PipeProgress) => void): void {
+    this.#listener = listener;
+  }
+
+  admission(bytes: number): Refused | undefined {
+    if (this.#failure !== undefined) {
+      return {kind: 'refused', code: 'log-failed', detail: this.#failure};
+    }
+    if (this.#queueBytes > 0 && this.#queueBytes + bytes > this.#options.queueBytesMax) {
+      return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
+    }
+    return undefined;
+  }
+
+  offer(entry: Uint8Array): void {
+    this.#queue.push(Buffer.from(entry));
+    this.#queueBytes += entry.length;
+    if (this.#appendScheduled) return;
+    this.#appendScheduled = true;
+    this.#options.schedule(() => this.#append());
+  }
+
+  attach(databaseId: number, store: Store, position: DatabasePosition): void {
+    this.#options.applier.attach(databaseId, store, position);
+  }
+
+  async detach(databaseId: number): Promise<DatabasePosition | undefined> {
+    await this.#idle();
+    return this.#options.applier.detach(databaseId);
+  }
+
+  makeDurable(): Promise<DurableState> {
+    const {applier, log} = this.#options;
+    // A database must never be durable ahead of the log.
+    if (this.#failure === undefined) this.#guard(() => log.sync());
+    if (this.#failure === undefined) applier.makeDurable();
+    const floor = applier.durableFloor(this.#appliedIndex);
+    return Promise.resolve({floor, positions: applier.positions()});
+  }
+
+  recycle(floor: LogIndex): void {
+    if (this.#failure === undefined) this.#guard(() => this.#options.log.recycle(floor));
+  }
+
+  async close(): Promise<void> {
+    await this.#idle();
+    if (this.#failure === undefined) this.#guard(() => this.#options.log.sync());
+    if (this.#failure === undefined) this.#options.applier.makeDurable();
+    this.#options.log.close();
+  }
+
+  /** Resolves when nothing waits or nothing moves any more. */
+  #idle(): Promise<void> {
+    if (!this.#appendScheduled && !this.#applyScheduled) return Promise.resolve();
+    return new Promise(resolve => this.#idleWaiters.push(resolve));
+  }
+
+  #append(): void {
+    const {log, syncCommits} = this.#options;
+    const entries = this.#queue.splice(0, this.#chains.length);
+    const firstIndex = log.lastIndex + 1;
+    const done = this.#guard(() => log.append(entries, this.#chains, syncCommits));
+    this.#appendScheduled = false;
+    if (!done) return this.#report();
+    entries.forEach((payload, number) => {
+      this.#queueBytes -= payload.length;
+      this.#appended.push({
+        index: firstIndex + number,
+        chain: this.#chains[number] ?? 0,
+        payload,
+      });
+    });
+    if (!this.#applyScheduled) {
+      this.#applyScheduled = true;
+      this.#options.schedule(() => this.#apply());
+    }
+    if (this.#queue.length > 0) {
+      this.#appendScheduled = true;
+      this.#options.schedule(() => this.#append());
+    } else if (log.shouldPrepare) this.#guard(() => log.prepareNext());
+  }
+
+  #apply(): void {
+    const records = this.#appended;
+    this.#appended = [];
+    this.#options.applier.apply(records);
+    this.#appliedIndex = records.at(-1)?.index ?? this.#appliedIndex;
+    this.#applyScheduled = false;
+    this.#report();
+  }
+
+  #report(): void {
+    this.#listener({
+      appliedIndex: this.#appliedIndex,
+      fences: this.#options.applier.fences(),
+      failure: this.#failure,
+    });
+    if (this.#appendScheduled || this.#applyScheduled) return;
+    const waiters = this.#idleWaiters;
+    this.#idleWaiters = [];
+    for (const resolve of waiters) resolve();
+  }
+
+  #guard(work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof LogFailure)) throw error;
+      this.#failure = error.message;
+      return false;
+    }
+  }
+}

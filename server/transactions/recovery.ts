@@ -1,0 +1,337 @@
+/**
+ * From what lies on the disk to a server whose databases hold everything that was acknowledged.
+ *
+ * Finds the log and the server store (or makes them, adopting the databases that are there),
+ * judges every database's position against the log, replays what is missing, makes the result
+ * durable and gives the log's old segments back. Everything happens before the first request,
+ * on one thread. Refuses the start where going on would lose or mix data; fences a single
+ * database where only that one is concerned. Source: design/architecture.md section 3, Identity.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {recoverLog} from '#server/log/segment-recovery.ts';
+import {SegmentLog} from '#server/log/segment-log.ts';
+import type {LogRecord} from '#server/log/segment-reader.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {Applier} from './apply.ts';
+import {DatabaseSet, type OpenDatabase, readPosition} from './database-set.ts';
+import {decodeEntry, EntryEncoder} from './entry.ts';
+import {emptyServerState, readWhole, type ServerState, ServerStateFile} from './server-state.ts';
+import type {StoreFactory} from './store-factory.ts';
+
+export interface RecoveryOptions {
+  readonly rootPath: string;
+  readonly nodeName: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly stores: StoreFactory;
+  /** `svc.ha.logSegmentSize`. */
+  readonly segmentBytes: number;
+  /** Parent of `raft-storage-<node>`; the root unless `svc.ha.raftStorageDirectory` is set. */
+  readonly raftStorageParent: string;
+}
+
+export interface Recovered {
+  readonly log: SegmentLog;
+  readonly databases: DatabaseSet;
+  readonly applier: Applier;
+}
+
+const replayBatchEntries = 512;
+
+/** Brings the server's data up to the end of its log. */
+export async function recover(options: RecoveryOptions): Promise<Recovered> {
+  const {disk, rootPath} = options;
+  const storage = `${options.raftStorageParent}/raft-storage-${options.nodeName}`;
+  for (const path of [rootPath, `${rootPath}/databases`, `${rootPath}/config`, storage]) {
+    makeDirectory(disk, path);
+  }
+  makeDirectory(disk, `${storage}/log`);
+  makeDirectory(disk, `${storage}/server`);
+  await refuseOtherNodes(options);
+
+  const stateFile = new ServerStateFile(disk, `${storage}/server`);
+  const logOptions = {disk, directory: `${storage}/log`, segmentBytes: options.segmentBytes};
+  const found = SegmentLog.open(logOptions);
+  const saved = stateFile.load();
+  const start = await agree(options, {saved, log: found});
+  const log =
+    found !== undefined && found.logId === start.state.logId
+      ? found
+      : SegmentLog.create(logOptions, start.state.logId, start.firstIndex);
+  if (saved === undefined || saved.logId !== start.state.logId) stateFile.save(start.state);
+
+  const stagedFile = (digest: string) => `${storage}/staged/${digest}`;
+  const applier = new Applier({logId: log.logId, stagedFile});
+  const databases = new DatabaseSet(
+    {
+      disk,
+      rootPath,
+      logId: log.logId,
+      stores: options.stores,
+      stateFile,
+      logger: options.logger,
+    },
+    start.state,
+    applier,
+  );
+  await openKnown(options, databases, log);
+  if (!start.state.adopted) await adoptFound(options, databases, log);
+  await replay(databases, applier, log);
+  databases.sweep();
+  settle(databases, applier, log);
+  if (!databases.state.adopted) databases.markAdopted();
+  return {log, databases, applier};
+}
+
+/** Makes the present state durable and lets the log forget what is in it. */
+function settle(databases: DatabaseSet, applier: Applier, log: SegmentLog): void {
+  applier.makeDurable();
+  const floor = applier.durableFloor(log.lastIndex);
+  databases.saveDurable(floor, applier.positions());
+  log.recycle(floor);
+}
+
+interface Start {
+  readonly state: ServerState;
+  /** Where a log that must be made begins. */
+  readonly firstIndex: number;
+}
+
+/** Decides whether server store and log belong together, and what to begin with if not. */
+async function agree(
+  options: RecoveryOptions,
+  found: {readonly saved: ServerState | undefined; readonly log: SegmentLog | undefined},
+): Promise<Start> {
+  const {saved, log} = found;
+  if (saved !== undefined && log !== undefined && saved.logId === log.logId) {
+    if (saved.index > log.lastIndex || saved.durableIndex > log.lastIndex) {
+      throw new Refusal(
+        'start.refused',
+        `the server store knows entry ${Math.max(saved.index, saved.durableIndex)}, but the log ` +
+          `ends at ${log.lastIndex}: entries are missing, restore the log`,
+      );
+    }
+    return {state: saved, firstIndex: log.firstIndex};
+  }
+  if (log !== undefined && log.lastIndex >= log.firstIndex) {
+    throw new Refusal(
+      'start.refused',
+      `the log in raft-storage-${options.nodeName} holds entries, but the server store beside it ` +
+        'is missing or belongs to another log: restore the directory as a whole',
+    );
+  }
+  const greatest = Math.max(
+    saved?.index ?? 0,
+    log?.lastIndex ?? 0,
+    await greatestPosition(options),
+  );
+  if (saved === undefined && log !== undefined && log.firstIndex > greatest) {
+    return {state: emptyServerState(log.logId, log.firstIndex - 1), firstIndex: log.firstIndex};
+  }
+  const logId = makeLogId(options.random);
+  const empty = emptyServerState(logId, greatest);
+  if (saved === undefined) return {state: empty, firstIndex: greatest + 1};
+  options.logger.log('warn', 'log.missing', {node: options.nodeName, lastKnown: greatest});
+  const state = {
+    ...saved,
+    logId,
+    index: greatest,
+    durableIndex: greatest,
+    positions: {},
+    adopted: false,
+  };
+  return {state, firstIndex: greatest + 1};
+}
+
+function makeLogId(random: Random): string {
+  const bytes = Buffer.alloc(16);
+  random.fill(bytes);
+  return bytes.toString('hex');
+}
+
+/** Bookmarks never go backwards: a new log begins above everything any database has seen. */
+async function greatestPosition(options: RecoveryOptions): Promise<number> {
+  let greatest = 0;
+  for (const name of databaseNames(options)) {
+    const store = await options.stores.open(`${options.rootPath}/databases/${name}`, {
+      mustExist: true,
+    });
+    greatest = Math.max(greatest, readPosition(store)?.index ?? 0);
+    store.close();
+  }
+  return greatest;
+}
+
+function databaseNames(options: RecoveryOptions): string[] {
+  return options.stores.list(`${options.rootPath}/databases`).filter(name => !name.startsWith('.'));
+}
+
+/** Opens every database that the state names and judges where it stands. */
+async function openKnown(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): Promise<void> {
+  for (const entry of databases.state.databases) {
+    if (!options.stores.exists(databases.path(entry.name))) {
+      // An entry that drops it may follow: the directory then goes before the state is saved.
+      const reason = `its directory ${databases.path(entry.name)} is missing`;
+      fence(options, databases, {entry, reason});
+      continue;
+    }
+    const database = await databases.openStore(entry);
+    const obstacle = judge(database, databases.state, log);
+    if (obstacle === undefined) databases.adopt(database);
+    else {
+      database.store.close();
+      fence(options, databases, {entry, reason: obstacle});
+    }
+  }
+}
+
+function fence(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  fenced: {readonly entry: {readonly id: number; readonly name: string}; readonly reason: string},
+): void {
+  databases.fences.set(fenced.entry.id, fenced.reason);
+  options.logger.log('error', 'database.fenced', {
+    database: fenced.entry.name,
+    reason: fenced.reason,
+  });
+}
+
+/** Why a database cannot go on with this log; throws where the whole start is in question. */
+function judge(database: OpenDatabase, state: ServerState, log: SegmentLog): string | undefined {
+  const {index, chain} = database.position;
+  if (database.position.logId !== log.logId) {
+    // The log was lost and made anew: it begins above everything that any database held.
+    if (index < log.firstIndex) return undefined;
+    return `it stands at entry ${index} of another log: drop it and attach it under a new name`;
+  }
+  if (index > log.lastIndex) {
+    throw new Refusal(
+      'start.refused',
+      `database ${database.name} holds entry ${index}, but the log ends at ${log.lastIndex}: ` +
+        'entries are missing, restore the log or start without it',
+    );
+  }
+  const needed = state.positions[String(database.id)] ?? 0;
+  if (index < needed && index < log.firstIndex - 1) {
+    return (
+      `it stands at entry ${index} and needs those from ${index + 1} on, but the log begins at ` +
+      `${log.firstIndex}: entries ${index + 1} to ${log.firstIndex - 1} are missing, restore a ` +
+      'newer copy of the database'
+    );
+  }
+  const expected = chain === 0 ? undefined : log.chainAt(index);
+  if (expected === undefined || expected === chain) return undefined;
+  return `its entry ${index} is not the one that the log holds: it is a copy of another history`;
+}
+
+/** Appends the entries by which directories and documents that were found become known. */
+async function adoptFound(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): Promise<void> {
+  const encoder = new EntryEncoder();
+  const clock = Math.max(0, Math.floor(options.clock.now()));
+  const entries: Buffer[] = [];
+  let id = databases.state.nextDatabaseId;
+  const known = new Set(databases.state.databases.map(entry => entry.name));
+  for (const record of log.read(log.firstIndex)) {
+    const entry = decodeEntry(record.payload);
+    // A start that crashed behind this point appended them already.
+    if (entry.kind === 'attach-database' || entry.kind === 'put-document') return;
+  }
+  for (const name of databaseNames(options)) {
+    if (known.has(name)) continue;
+    const store = await options.stores.open(`${options.rootPath}/databases/${name}`, {
+      mustExist: true,
+    });
+    const position = readPosition(store);
+    store.close();
+    if (position === undefined) {
+      options.logger.log('warn', 'database.not-ours', {directory: name});
+      continue;
+    }
+    const head = {
+      id: id++,
+      name,
+      oldLogId: position.logId,
+      oldIndex: position.index,
+      transactionCount: position.transactionCount,
+    };
+    const body = {head, bytes: new Uint8Array(0)};
+    entries.push(Buffer.from(encoder.encodeServer('attach-database', clock, body)));
+  }
+  for (const name of options.disk.list(`${options.rootPath}/config`)) {
+    if (!/^server-[a-z0-9-]+\.jsonl?$/.test(name) || databases.document(name)) continue;
+    const bytes = readWhole(options.disk, `${options.rootPath}/config/${name}`);
+    const body = {head: {name, version: 1}, bytes};
+    entries.push(Buffer.from(encoder.encodeServer('put-document', clock, body)));
+  }
+  if (entries.length > 0) log.append(entries, new Uint32Array(entries.length), true);
+}
+
+/** Applies, in log order, every entry that the state or a database does not have yet. */
+async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog): Promise<void> {
+  let oldest = databases.state.durableIndex;
+  for (const {id, position} of databases.openDatabases) {
+    // Idle databases stand far behind; one that is behind its own mark is an older copy.
+    const mark = databases.state.positions[String(id)] ?? 0;
+    if (position.index < mark) oldest = Math.min(oldest, position.index);
+  }
+  const from = Math.max(log.firstIndex, oldest + 1);
+  let pending: LogRecord[] = [];
+  const flush = () => {
+    applier.apply(pending);
+    pending = [];
+  };
+  if (from > log.lastIndex) return;
+  for (const record of log.read(from)) {
+    const entry = decodeEntry(record.payload);
+    if (entry.kind === 'transaction') {
+      pending.push({...record, payload: Buffer.from(record.payload)});
+      if (pending.length >= replayBatchEntries) flush();
+    } else {
+      flush();
+      await databases.execute(record.index, entry);
+    }
+  }
+  flush();
+}
+
+/** Another name's log with entries that its databases lack would be lost silently. */
+async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
+  const {disk, raftStorageParent, nodeName} = options;
+  for (const name of disk.list(raftStorageParent)) {
+    const other = /^raft-storage-(.+)$/.exec(name)?.[1];
+    if (other === undefined || other === nodeName) continue;
+    const storage = `${raftStorageParent}/${name}`;
+    const log = recoverLog(disk, `${storage}/log`);
+    const tail = log?.segments.at(-1);
+    if (log === undefined || tail === undefined) continue;
+    const state = new ServerStateFile(disk, `${storage}/server`).load();
+    if (state !== undefined && state.durableIndex >= tail.lastIndex) continue;
+    throw new Refusal(
+      'start.refused',
+      `this data was written by the node '${other}', whose log holds entries that are not in the ` +
+        `databases yet: start it once as '${other}' and stop it cleanly before '${nodeName}'`,
+    );
+  }
+}
+
+/** Makes a directory and its name durable; parents exist or are made the same way. */
+function makeDirectory(disk: Disk, path: string): void {
+  if (disk.exists(path)) return;
+  const parent = path.slice(0, path.lastIndexOf('/'));
+  if (parent !== '') makeDirectory(disk, parent);
+  disk.makeDirectory(path);
+  disk.syncDirectory(parent === '' ? '/' : parent);
+}

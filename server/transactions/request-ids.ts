@@ -1,0 +1,114 @@
+/**
+ * Which requests were committed, so that one that is sent again is answered and not repeated.
+ *
+ * An id lies in the database's own store, written in the batch of the commit it names, so it is
+ * as durable as what it speaks of. Ids expire by the clocks of the entries, never by the local
+ * one: the entry that adds one also deletes those that were committed too long before it.
+ */
+import {eachRow, createPackedRows} from '#server/storage/packed-rows.ts';
+import type {Store} from '#server/storage/store.ts';
+import type {CommitOutcome, LogIndex, Operation} from './commit.ts';
+import {requestKey, requestOrderKey, systemPrefix} from './system-keys.ts';
+
+export interface RequestIdLimits {
+  /** Milliseconds of entry clock after which an id is forgotten. */
+  readonly ageMsMax: number;
+  readonly countMax: number;
+}
+
+interface Known {
+  readonly index: LogIndex;
+  readonly clock: number;
+  readonly id: string;
+}
+
+const expiredPerCommit = 4;
+
+export class RequestIds {
+  readonly #store: Store;
+  readonly #limits: RequestIdLimits;
+  readonly #pending = new Map<string, Promise<CommitOutcome>>();
+  #order: Known[] | undefined;
+  #head = 0;
+
+  constructor(store: Store, limits: RequestIdLimits) {
+    this.#store = store;
+    this.#limits = limits;
+  }
+
+  /** The outcome of a request with this id: under way, committed, or undefined when unknown. */
+  find(id: string): Promise<CommitOutcome> | undefined {
+    const pending = this.#pending.get(id);
+    if (pending !== undefined) return pending;
+    const value = this.#store.get(requestKey(id));
+    if (value === undefined) return undefined;
+    return Promise.resolve({kind: 'committed', index: value.readDoubleLE(0)});
+  }
+
+  /** What the entry at `index` writes for its id, and the ids that it makes forgotten. */
+  operationsFor(id: string, index: LogIndex, clock: number): Operation[] {
+    const order = this.#loadOrder();
+    const value = Buffer.alloc(16);
+    value.writeDoubleLE(index, 0);
+    value.writeDoubleLE(clock, 8);
+    const operations: Operation[] = [
+      {kind: 'put', key: requestKey(id), value},
+      {kind: 'put', key: requestOrderKey(index), value: orderValue(id, clock)},
+    ];
+    for (let count = 0; count < expiredPerCommit; count++) {
+      const oldest = order[this.#head];
+      if (oldest === undefined || !this.#isExpired(oldest, clock)) break;
+      this.#head++;
+      operations.push({kind: 'delete', key: requestKey(oldest.id)});
+      operations.push({kind: 'delete', key: requestOrderKey(oldest.index)});
+    }
+    return operations;
+  }
+
+  /** Called when the entry is appended. */
+  began(id: string, known: {index: LogIndex; clock: number}, outcome: Promise<CommitOutcome>) {
+    const order = this.#loadOrder();
+    order.push({...known, id});
+    if (this.#head > 1024 && this.#head * 2 > order.length) {
+      this.#order = order.slice(this.#head);
+      this.#head = 0;
+    }
+    this.#pending.set(id, outcome);
+    const forget = () => this.#pending.delete(id);
+    outcome.then(forget, forget);
+  }
+
+  #isExpired(known: Known, clock: number): boolean {
+    const count = (this.#order?.length ?? 0) - this.#head;
+    return known.clock + this.#limits.ageMsMax < clock || count > this.#limits.countMax;
+  }
+
+  #loadOrder(): Known[] {
+    if (this.#order !== undefined) return this.#order;
+    const order: Known[] = [];
+    const start = Buffer.from([systemPrefix, 0x21]);
+    const scanner = this.#store.scan([{start, end: Buffer.from([systemPrefix, 0x22])}]);
+    const rows = createPackedRows(64 << 10);
+    try {
+      do {
+        for (const {key, value} of eachRow(scanner.next(rows))) {
+          const index = key.readUInt32BE(2) * 0x1_0000_0000 + key.readUInt32BE(6);
+          if (value === undefined) continue;
+          order.push({index, clock: value.readDoubleLE(0), id: value.toString('utf8', 8)});
+        }
+      } while (!rows.done);
+    } finally {
+      scanner.close();
+    }
+    this.#order = order;
+    return order;
+  }
+}
+
+function orderValue(id: string, clock: number): Buffer {
+  const text = Buffer.from(id, 'utf8');
+  const value = Buffer.alloc(8 + text.length);
+  value.writeDoubleLE(clock, 0);
+  value.set(text, 8);
+  return value;
+}

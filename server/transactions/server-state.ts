@@ -1,0 +1,143 @@
+/**
+ * The server store: which databases there are, the server's documents, and how far both got.
+ *
+ * One small file, `raft-storage-<node>/server/state`, written anew (temporary name, sync, rename,
+ * directory sync) for every server-level entry and before every recycling of the log; entries
+ * call it database 0. The value is immutable; `apply*` make the next one from an entry alone, so
+ * that a replayed entry gives what it gave before.
+ *
+ * Invariant T7: the state names a database only when its directory stands under its final name.
+ */
+import {crc32} from 'node:zlib';
+import {Corruption} from '#server/base/errors.ts';
+import type {Disk} from '#server/platform/disk.ts';
+
+export interface DatabaseEntry {
+  readonly id: number;
+  readonly name: string;
+}
+
+export interface StoredDocument {
+  readonly version: number;
+  readonly base64: string;
+}
+
+export interface ServerState {
+  readonly version: 1;
+  readonly formatLevel: number;
+  readonly logId: string;
+  /** Last server-level entry that is in here. */
+  readonly index: number;
+  /** Everything up to here is durable in every database. */
+  readonly durableIndex: number;
+  /** False from the making of the log until everything found was adopted. */
+  readonly adopted: boolean;
+  readonly nextDatabaseId: number;
+  readonly databases: readonly DatabaseEntry[];
+  /** Applied positions when `durableIndex` was written: a database behind its own is too old. */
+  readonly positions: Readonly<Record<string, number>>;
+  readonly documents: Readonly<Record<string, StoredDocument>>;
+}
+
+export function emptyServerState(logId: string, index: number): ServerState {
+  return {
+    version: 1,
+    formatLevel: 1,
+    logId,
+    index,
+    durableIndex: index,
+    adopted: false,
+    nextDatabaseId: 1,
+    databases: [],
+    positions: {},
+    documents: {},
+  };
+}
+
+export class ServerStateFile {
+  readonly #disk: Disk;
+  readonly #directory: string;
+
+  constructor(disk: Disk, directory: string) {
+    this.#disk = disk;
+    this.#directory = directory;
+  }
+
+  load(): ServerState | undefined {
+    const path = `${this.#directory}/state`;
+    if (!this.#disk.exists(path)) return undefined;
+    const text = readWhole(this.#disk, path).toString('utf8');
+    const lineEnd = text.indexOf('\n');
+    const json = text.slice(lineEnd + 1);
+    if (lineEnd < 0 || text.slice(0, lineEnd) !== checksumLine(json)) {
+      throw new Corruption(`the server store ${path} is damaged: restore it from a copy`, {path});
+    }
+    const state = JSON.parse(json) as ServerState;
+    if (state.version !== 1) {
+      throw new Corruption(`the server store ${path} was written by a newer release`, {path});
+    }
+    return state;
+  }
+
+  /** Durable on return. */
+  save(state: ServerState): void {
+    const json = JSON.stringify(state);
+    const bytes = Buffer.from(`${checksumLine(json)}\n${json}`, 'utf8');
+    writeAtomically(this.#disk, `${this.#directory}/state`, bytes);
+  }
+}
+
+function checksumLine(json: string): string {
+  return `svc-server-state 1 ${crc32(json).toString(16).padStart(8, '0')}`;
+}
+
+export function readWhole(disk: Disk, path: string): Buffer {
+  const file = disk.open(path, 'read');
+  try {
+    const bytes = Buffer.alloc(file.size());
+    return bytes.subarray(0, file.readAt(bytes, 0));
+  } finally {
+    file.close();
+  }
+}
+
+/** Replaces a file as a whole: a crash leaves the old content or the new. Durable on return. */
+export function writeAtomically(disk: Disk, path: string, bytes: Uint8Array): void {
+  const temporary = `${path}.new`;
+  const directory = path.slice(0, path.lastIndexOf('/'));
+  const file = disk.open(temporary, 'create');
+  try {
+    file.truncate(0);
+    file.writeAt(bytes, 0);
+    file.sync();
+  } finally {
+    file.close();
+  }
+  disk.rename(temporary, path);
+  disk.syncDirectory(directory);
+}
+
+export function withDatabase(state: ServerState, index: number, entry: DatabaseEntry): ServerState {
+  return {
+    ...state,
+    index,
+    nextDatabaseId: Math.max(state.nextDatabaseId, entry.id + 1),
+    databases: [...state.databases.filter(other => other.id !== entry.id), entry],
+  };
+}
+
+export function withoutDatabase(state: ServerState, index: number, id: number): ServerState {
+  const {[String(id)]: _gone, ...positions} = state.positions;
+  const databases = state.databases.filter(entry => entry.id !== id);
+  return {...state, index, databases, positions};
+}
+
+export function withDocument(
+  state: ServerState,
+  index: number,
+  document: {readonly name: string; readonly version: number; readonly bytes: Uint8Array},
+): ServerState {
+  const base64 = Buffer.from(document.bytes).toString('base64');
+  const documents = {...state.documents, [document.name]: {version: document.version, base64}};
+  return {...state, index, documents};
+}

@@ -1,0 +1,10 @@
+/** The engine's settings where nothing else is configured; see base/settings.ts for their names. */
+import {defaultCommitLimits} from './coordinator.ts';
+import type {EngineSettings} from './engine.ts';
+
+export const defaultEngineSettings: EngineSettings = {
+  segmentBytes: 64 << 20,
+  walFlush: 2,
+  commit: defaultCommitLimits,
+  transaction: {writeBytesMax: 256 << 20, durationMsMax: 600_000},
+};

@@ -1,0 +1,354 @@
+/**
+ * A transaction: a view of the store, the own writes on top of it, and the conditions under
+ * which they may be committed. See transaction-contract.ts for what it promises.
+ *
+ * The view is taken at the first read and its log index is read from the view itself, so
+ * `viewIndex` is exact without any agreement between the applying thread and this one. An
+ * insert that reads nothing takes no view at all.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import type {
+  PackedRows,
+  ScanOptions,
+  Scanner,
+  ScanRange,
+  Store,
+  View,
+} from '#server/storage/store.ts';
+import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
+import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
+import {keyText} from './conflict-window.ts';
+import type {Coordinator} from './coordinator.ts';
+import type {LiveView} from './live-views.ts';
+import {scanMerged} from './merged-scanner.ts';
+import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
+import type {
+  Isolation,
+  PreconditionWish,
+  ReadContext,
+  Transaction,
+} from './transaction-contract.ts';
+import {WriteSet} from './write-set.ts';
+
+export interface TransactionLimits {
+  /** `svc.txSizeMax`: bytes of keys and values of one transaction. */
+  readonly writeBytesMax: number;
+  /** Milliseconds from begin to commit. */
+  readonly durationMsMax: number;
+}
+
+export interface TransactionOptions {
+  readonly databaseId: number;
+  readonly isolation: Isolation;
+  readonly store: Store;
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  readonly limits: TransactionLimits;
+  /** Greatest index known to be applied; a lower bound for a view taken now. */
+  readonly appliedIndex: () => LogIndex;
+  readonly schemaVersion: number;
+}
+
+/** A view and its place in the list of live views; released together. */
+class HeldView {
+  readonly view: View;
+  readonly #live: LiveView;
+  readonly #options: ViewSource;
+  #index: LogIndex | undefined;
+
+  constructor(options: ViewSource) {
+    this.#options = options;
+    this.#live = options.coordinator.views.open(options.appliedIndex());
+    this.view = options.store.view();
+  }
+
+  get index(): LogIndex {
+    if (this.#index === undefined) {
+      const bytes = this.view.get(positionKey);
+      this.#index = bytes === undefined ? 0 : decodePosition(bytes).index;
+    }
+    return this.#index;
+  }
+
+  release(): void {
+    this.#options.coordinator.views.close(this.#live);
+    this.view.release();
+  }
+}
+
+type ViewSource = Pick<TransactionOptions, 'store' | 'coordinator' | 'appliedIndex'>;
+
+export class StoreTransaction implements Transaction {
+  readonly isolation: Isolation;
+  readonly databaseId: number;
+  schemaVersion: number;
+  newSchemaVersion: number | undefined;
+  readonly #options: TransactionOptions;
+  readonly #deadline: number;
+  readonly #writes = new WriteSet();
+  readonly #countDeltas = new Map<number, number>();
+  readonly #positionBuckets = new Set<number>();
+  readonly #preconditions: Precondition[] = [];
+  /** Views of finished statements whose scanners may still be open are released at the end. */
+  #held: HeldView | undefined;
+  #open = true;
+
+  constructor(options: TransactionOptions) {
+    this.#options = options;
+    this.isolation = options.isolation;
+    this.databaseId = options.databaseId;
+    this.schemaVersion = options.schemaVersion;
+    this.#deadline = options.clock.monotonic() + options.limits.durationMsMax;
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  get hasWrites(): boolean {
+    return !this.#writes.isEmpty || this.#countDeltas.size > 0;
+  }
+
+  get writeBytes(): number {
+    return this.#writes.bytes;
+  }
+
+  get viewIndex(): LogIndex {
+    return this.#view().index;
+  }
+
+  recordCount(bucketId: number): number {
+    const stored = decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
+    return Math.max(0, stored + (this.#countDeltas.get(bucketId) ?? 0));
+  }
+
+  beginStatement(): void {
+    this.#checkUsable();
+    if (this.isolation === 'REPEATABLE_READ') return;
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    const {view} = this.#view();
+    if (this.#writes.isEmpty) return view.get(key);
+    const own = this.#writes.lookup(keyText(key));
+    if (own === undefined) return view.get(key);
+    return own === 'deleted' ? undefined : Buffer.from(own);
+  }
+
+  getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
+    const {view} = this.#view();
+    if (this.#writes.isEmpty) return view.getMany(keys, keyCount, into);
+    return this.#getManyMerged(keys, keyCount, into);
+  }
+
+  scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner {
+    const {view} = this.#view();
+    if (this.#writes.isEmpty) return view.scan(ranges, options);
+    return scanMerged(view, this.#writes, ranges, options);
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.#checkUsable();
+    this.#writes.put(keyText(key), Buffer.from(key), Buffer.from(value));
+    this.#checkSize();
+  }
+
+  delete(key: Uint8Array): void {
+    this.#checkUsable();
+    this.#writes.put(keyText(key), Buffer.from(key), undefined);
+    this.#checkSize();
+  }
+
+  deleteRange(start: Uint8Array, end: Uint8Array): void {
+    this.#checkUsable();
+    this.#writes.deleteRange(keyText(start), keyText(end));
+    this.#checkSize();
+  }
+
+  require(wish: PreconditionWish): void {
+    this.#checkUsable();
+    const length = this.#preconditions.length;
+    this.#writes.onUndo(() => {
+      this.#preconditions.length = length;
+    });
+    this.#preconditions.push({...copyKeys(wish), since: this.#view().index} as Precondition);
+  }
+
+  count(bucketId: number, delta: number): void {
+    this.#checkUsable();
+    const before = this.#countDeltas.get(bucketId);
+    this.#writes.onUndo(() => {
+      if (before === undefined) this.#countDeltas.delete(bucketId);
+      else this.#countDeltas.set(bucketId, before);
+    });
+    this.#countDeltas.set(bucketId, (before ?? 0) + delta);
+  }
+
+  nextPosition(bucketId: number): number {
+    this.#checkUsable();
+    this.#positionBuckets.add(bucketId);
+    return this.#options.coordinator.nextPosition(bucketId);
+  }
+
+  savepoint(): number {
+    return this.#writes.savepoint();
+  }
+
+  rollbackTo(savepoint: number): void {
+    this.#checkUsable();
+    this.#writes.rollbackTo(savepoint);
+  }
+
+  async commit(requestId?: string): Promise<CommitOutcome> {
+    this.#checkUsable();
+    if (!this.hasWrites && this.newSchemaVersion === undefined) {
+      const index = this.viewIndex;
+      this.#end();
+      return {kind: 'committed', index};
+    }
+    // The view stays live until the conditions are checked, so that nothing they need is
+    // forgotten meanwhile; `commit` below checks and appends before it returns.
+    const outcome = this.#options.coordinator.commit({
+      databaseId: this.databaseId,
+      schemaVersion: this.schemaVersion,
+      operations: this.#writes.operations(),
+      preconditions: this.#preconditions,
+      countDeltas: this.#countDeltas,
+      positionBuckets: this.#positionBuckets,
+      ...(requestId === undefined ? {} : {requestId}),
+      ...(this.newSchemaVersion === undefined ? {} : {newSchemaVersion: this.newSchemaVersion}),
+    });
+    this.#end();
+    return outcome;
+  }
+
+  rollback(): void {
+    if (this.#open) this.#end();
+  }
+
+  #end(): void {
+    this.#open = false;
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  #view(): HeldView {
+    if (this.#held === undefined) {
+      assert(this.#open, 'the transaction has ended');
+      this.#held = new HeldView(this.#options);
+    }
+    return this.#held;
+  }
+
+  #checkUsable(): void {
+    assert(this.#open, 'the transaction has ended');
+    if (this.#options.clock.monotonic() <= this.#deadline) return;
+    this.#end();
+    throw new Refusal(
+      'transaction.expired',
+      `the transaction was open for longer than ${this.#options.limits.durationMsMax} ms and ` +
+        'was rolled back',
+    );
+  }
+
+  #checkSize(): void {
+    const {writeBytesMax} = this.#options.limits;
+    if (this.#writes.bytes <= writeBytesMax) return;
+    throw new Refusal(
+      'transaction.too-large',
+      `the transaction writes more than ${writeBytesMax} bytes: commit more often or raise ` +
+        'svc.txSizeMax',
+    );
+  }
+
+  #getManyMerged(keys: Buffer, keyCount: number, into: PackedRows): number {
+    const {view} = this.#view();
+    into.byteLength = 0;
+    into.rowCount = 0;
+    into.done = false;
+    let at = 0;
+    for (let number = 0; number < keyCount; number++) {
+      const length = keys.readUInt32LE(at);
+      const key = keys.subarray(at + 4, at + 4 + length);
+      const own = this.#writes.lookup(keyText(key));
+      const value = own === undefined ? view.get(key) : own === 'deleted' ? undefined : own;
+      if (!appendValue(into, value)) return number;
+      at += 4 + length;
+    }
+    into.done = true;
+    return keyCount;
+  }
+}
+
+function appendValue(into: PackedRows, value: Uint8Array | undefined): boolean {
+  const bytes = 8 + (value?.length ?? 0);
+  if (into.byteLength + bytes > into.buffer.length) {
+    if (into.rowCount === 0) throw new RowTooLarge(bytes);
+    return false;
+  }
+  into.buffer.writeUInt32LE(0, into.byteLength);
+  into.buffer.writeUInt32LE(value === undefined ? ABSENT : value.length, into.byteLength + 4);
+  if (value !== undefined) into.buffer.set(value, into.byteLength + 8);
+  into.byteLength += bytes;
+  into.rowCount++;
+  return true;
+}
+
+function copyKeys(wish: PreconditionWish): PreconditionWish {
+  if (wish.kind === 'range-untouched') {
+    return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end)};
+  }
+  return {...wish, key: Buffer.from(wish.key)};
+}
+
+/** A view for a statement that only reads; `close` releases it. */
+export class ReadSession implements ReadContext {
+  readonly #options: ViewSource;
+  #held: HeldView | undefined;
+  #open = true;
+
+  constructor(options: ViewSource) {
+    this.#options = options;
+  }
+
+  get viewIndex(): LogIndex {
+    return this.#view().index;
+  }
+
+  /** The view itself, for a thread that attaches to it. */
+  get view(): View {
+    return this.#view().view;
+  }
+
+  recordCount(bucketId: number): number {
+    return decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
+  }
+
+  get(key: Uint8Array): Buffer | undefined {
+    return this.#view().view.get(key);
+  }
+
+  getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
+    return this.#view().view.getMany(keys, keyCount, into);
+  }
+
+  scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner {
+    return this.#view().view.scan(ranges, options);
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  #view(): HeldView {
+    assert(this.#open, 'the read session is closed');
+    this.#held ??= new HeldView(this.#options);
+    return this.#held;
+  }
+}
