@@ -4,8 +4,19 @@
  */
 
 import type {
-  BucketReference, Expression, LetItem, Match, Name, Path, NameReference, Placed, ProjectionItem,
-  Select, Target, Timeout, Traverse,
+  BucketReference,
+  Expression,
+  LetItem,
+  Match,
+  Name,
+  Path,
+  NameReference,
+  Placed,
+  ProjectionItem,
+  Select,
+  Target,
+  Timeout,
+  Traverse,
 } from './ast.ts';
 
 export type Statement = Query | Write | SchemaStatement | AdminStatement | ScriptStatement;
@@ -255,8 +266,15 @@ export interface AlterBucket extends Placed {
 export interface Drop extends Placed {
   readonly kind: 'drop';
   readonly what:
-    | 'type' | 'property' | 'index' | 'bucket' | 'trigger' | 'materialized-view'
-    | 'continuous-aggregate' | 'graph-analytical-view' | 'timeseries-type';
+    | 'type'
+    | 'property'
+    | 'index'
+    | 'bucket'
+    | 'trigger'
+    | 'materialized-view'
+    | 'continuous-aggregate'
+    | 'graph-analytical-view'
+    | 'timeseries-type';
   /** Undefined for `DROP INDEX *`. */
   readonly name: Name | undefined;
   /** Of DROP PROPERTY. */

@@ -74,11 +74,10 @@ export interface RidLiteral extends Placed {
   readonly position: number;
 }
 
-/** `?` and `$1` are counted from 0 (`?` by occurrence); `:name` has a name. */
+/** `:name`, or by position from 0: `?` counts its occurrences, `$1` is position 0. */
 export type Parameter =
   | (Placed & {readonly kind: 'parameter'; readonly form: 'named'; readonly name: string})
-  | (Placed & {readonly kind: 'parameter'; readonly form: 'next'; readonly index: number})
-  | (Placed & {readonly kind: 'parameter'; readonly form: 'numbered'; readonly index: number});
+  | (Placed & {readonly kind: 'parameter'; readonly form: 'positional'; readonly index: number});
 
 /** `$name`, without the dollar. */
 export interface Variable extends Placed {
@@ -93,7 +92,15 @@ export interface NameReference extends Placed {
 }
 
 export const attributeNames = [
-  'rid', 'rid_id', 'rid_pos', 'type', 'cat', 'this', 'props', 'out', 'in',
+  'rid',
+  'rid_id',
+  'rid_pos',
+  'type',
+  'cat',
+  'this',
+  'props',
+  'out',
+  'in',
 ] as const;
 export type AttributeName = (typeof attributeNames)[number];
 
@@ -149,6 +156,8 @@ export interface Path extends Placed {
 export type PathStep =
   | (Placed & {readonly kind: 'field'; readonly name: string})
   | (Placed & {readonly kind: 'step-attribute'; readonly name: AttributeName})
+  /** `$parent.$current`: a variable of an outer statement. */
+  | (Placed & {readonly kind: 'step-variable'; readonly name: string})
   | (Placed & {
       readonly kind: 'method';
       readonly name: string;
@@ -183,7 +192,19 @@ export interface Unary extends Placed {
 }
 
 export type BinaryOperator =
-  | '+' | '-' | '*' | '/' | '%' | '<<' | '>>' | '>>>' | '&' | '|' | '^' | '||' | '??';
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%'
+  | '<<'
+  | '>>'
+  | '>>>'
+  | '&'
+  | '|'
+  | '^'
+  | '||'
+  | '??';
 
 export interface Binary extends Placed {
   readonly kind: 'binary';
@@ -223,8 +244,19 @@ export interface Between extends Placed {
 }
 
 export type RelationOperator =
-  | 'IN' | 'LIKE' | 'ILIKE' | 'MATCHES' | 'CONTAINS' | 'CONTAINSALL' | 'CONTAINSANY'
-  | 'CONTAINSKEY' | 'CONTAINSVALUE' | 'CONTAINSTEXT' | 'INSTANCEOF' | 'NEAR' | 'WITHIN';
+  | 'IN'
+  | 'LIKE'
+  | 'ILIKE'
+  | 'MATCHES'
+  | 'CONTAINS'
+  | 'CONTAINSALL'
+  | 'CONTAINSANY'
+  | 'CONTAINSKEY'
+  | 'CONTAINSVALUE'
+  | 'CONTAINSTEXT'
+  | 'INSTANCEOF'
+  | 'NEAR'
+  | 'WITHIN';
 
 /** `left NOT operator right`. */
 export interface Relation extends Placed {
@@ -286,7 +318,11 @@ export type Target =
       readonly form: 'index' | 'indexvalues' | 'indexvaluesasc' | 'indexvaluesdesc';
     })
   /** `schema:types`, `schema:index:name`. */
-  | (Placed & {readonly kind: 'schema-target'; readonly subject: string; readonly name: Name | undefined})
+  | (Placed & {
+      readonly kind: 'schema-target';
+      readonly subject: string;
+      readonly name: Name | undefined;
+    })
   /** A record id, a list, a parameter, a variable, a subquery, a function call. */
   | (Placed & {readonly kind: 'expression-target'; readonly expression: Expression});
 
@@ -374,7 +410,15 @@ export interface MatchNode extends Placed {
 }
 
 export const matchMethods = [
-  'out', 'in', 'both', 'outE', 'inE', 'bothE', 'outV', 'inV', 'bothV',
+  'out',
+  'in',
+  'both',
+  'outE',
+  'inE',
+  'bothE',
+  'outV',
+  'inV',
+  'bothV',
 ] as const;
 export type MatchMethod = (typeof matchMethods)[number];
 

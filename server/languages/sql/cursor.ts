@@ -26,7 +26,7 @@ export interface ParseLimits {
   readonly textLengthMax: number;
 }
 
-export const defaultLimits: ParseLimits = {depthMax: 400, textLengthMax: 1_048_576};
+export const defaultLimits: ParseLimits = {depthMax: 400, textLengthMax: 262_144};
 
 /** Ends the first run; never leaves parser.ts. */
 export class ParseStop {
@@ -125,6 +125,11 @@ export class Cursor {
     if (this.lexeme === first && this.lexemeAhead(1) === second) return true;
     if (this.index === this.#failure) this.#notes.add(`${first} ${second}`);
     return false;
+  }
+
+  /** As `isPair`, without expecting it. */
+  isPairAhead(first: Lexeme, second: Lexeme): boolean {
+    return this.lexeme === first && this.lexemeAhead(1) === second;
   }
 
   advance(): void {

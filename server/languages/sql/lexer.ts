@@ -72,17 +72,28 @@ function isSpace(c: number): boolean {
   return c === 0xa0 || c === 0xfeff || c === 0x2028 || c === 0x2029 || c === 0x3000;
 }
 
+/** Beyond the end of the text `c` is NaN, which is no character. */
+function isBeyondAscii(c: number): boolean {
+  return c >= 128 && !isSpace(c);
+}
+
 function isNameStart(c: number): boolean {
-  return c < 128 ? classes[c] === nameStart : !isSpace(c);
+  return c < 128 ? classes[c] === nameStart : isBeyondAscii(c);
 }
 
 function isNamePart(c: number): boolean {
-  return c < 128 ? classes[c] === nameStart || classes[c] === digit : !isSpace(c);
+  return c < 128 ? classes[c] === nameStart || classes[c] === digit : isBeyondAscii(c);
 }
 
 function isDigit(c: number): boolean {
   return c >= 48 && c <= 57;
 }
+
+/** Symbols that begin no longer one, by char code. */
+const loneSymbols: readonly (SymbolText | undefined)[] = Array.from({length: 128}, (_, c) => {
+  const lone: readonly SymbolText[] = ['(', ')', '[', ']', '{', '}', ',', ';', ':'];
+  return lone.find(symbol => symbol.charCodeAt(0) === c);
+});
 
 class Lexer {
   readonly #text: string;
@@ -163,6 +174,11 @@ class Lexer {
   #token(): boolean {
     const start = this.#at;
     const c = this.#text.charCodeAt(start);
+    const lone = loneSymbols[c];
+    if (lone !== undefined) {
+      this.#push(TokenKind.symbol, start, start + 1, lone);
+      return true;
+    }
     if (isNameStart(c)) return this.#word(start);
     if (isDigit(c)) return this.#number(start);
     switch (c) {
@@ -239,7 +255,8 @@ class Lexer {
         at++;
       }
     }
-    if (at >= text.length) return this.#bad(start, text.length, 'a quoted name that is never closed');
+    if (at >= text.length)
+      return this.#bad(start, text.length, 'a quoted name that is never closed');
     if (at === start + 1) return this.#bad(start, at + 1, 'a quoted name cannot be empty');
     this.#push(TokenKind.quoted, start, at + 1, '');
     return true;
@@ -304,7 +321,8 @@ class Lexer {
     const symbol = symbolAt(this.#text, start, c);
     if (symbol === undefined) {
       const shown = c < 32 || c === 127 ? `U+${c.toString(16).toUpperCase().padStart(4, '0')}` : '';
-      const reason = shown === '' ? 'a character that means nothing here' : `the character ${shown}`;
+      const reason =
+        shown === '' ? 'a character that means nothing here' : `the character ${shown}`;
       return this.#bad(start, start + 1, reason);
     }
     this.#push(TokenKind.symbol, start, start + symbol.length, symbol);
@@ -317,13 +335,32 @@ function isLineEnd(c: number): boolean {
 }
 
 const one: Readonly<Record<number, SymbolText>> = {
-  40: '(', 41: ')', 91: '[', 93: ']', 123: '{', 125: '}', 44: ',', 59: ';', 58: ':', 37: '%',
-  38: '&', 94: '^', 126: '~', 43: '+', 45: '-', 42: '*', 47: '/', 61: '=', 33: '!', 63: '?',
-  124: '|', 46: '.', 60: '<', 62: '>',
+  37: '%',
+  38: '&',
+  94: '^',
+  126: '~',
+  43: '+',
+  45: '-',
+  42: '*',
+  47: '/',
+  61: '=',
+  33: '!',
+  63: '?',
+  124: '|',
+  46: '.',
+  60: '<',
+  62: '>',
 };
 
 const assigned: Readonly<Record<number, SymbolText>> = {
-  43: '+=', 45: '-=', 42: '*=', 47: '/=', 61: '==', 33: '!=', 60: '<=', 62: '>=',
+  43: '+=',
+  45: '-=',
+  42: '*=',
+  47: '/=',
+  61: '==',
+  33: '!=',
+  60: '<=',
+  62: '>=',
 };
 
 /** The longest symbol at `start`, whose first char code is `c`. */

@@ -19,12 +19,12 @@ const longMin = -(2n ** 63n);
  */
 export function readInteger(c: Cursor, minusAt: number | undefined): IntegerLiteral {
   const raw = c.raw;
-  const long = /[lL]$/.test(raw);
+  const long = (raw.charCodeAt(raw.length - 1) | 32) === 108;
   const digits = long ? raw.slice(0, -1) : raw;
   const at = minusAt ?? c.at;
   let value: number | bigint;
   if (digits.length <= 15) {
-    value = minusAt === undefined ? Number(digits) : 0 - Number(digits);
+    value = minusAt === undefined ? +digits : 0 - +digits;
   } else {
     // BigInt takes quadratic time for long texts; no 64-bit number has more than 19 digits.
     const significant = digits.replace(/^0+/, '');
@@ -55,8 +55,14 @@ export function readReal(c: Cursor, minusAt: number | undefined): RealLiteral {
 export function readRid(c: Cursor): Expression {
   const at = c.at;
   const [bucket, position] = c.raw.slice(1).split(':').map(Number);
-  if (bucket === undefined || position === undefined || bucket > 0xffff_ffff ||
-    position > 0xffff_ffff_ffff || bucket < -1 || position < -1) {
+  if (
+    bucket === undefined ||
+    position === undefined ||
+    bucket > 0xffff_ffff ||
+    position > 0xffff_ffff_ffff ||
+    bucket < -1 ||
+    position < -1
+  ) {
     return c.reject(at, 'the record id is out of range: bucket below 2^32, position below 2^48');
   }
   c.advance();
@@ -80,14 +86,25 @@ export function readString(c: Cursor): string {
 const badEscape = "'\\u' wants four hexadecimal digits";
 
 const escapes: Readonly<Record<string, string>> = {
-  n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '\\': '\\', "'": "'", '"': '"', '`': '`', '/': '/',
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  b: '\b',
+  f: '\f',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  '`': '`',
+  '/': '/',
 };
 
 function unescape(found: string, quote: string): string | undefined {
   if (found.charAt(0) !== '\\') return found.charAt(0) === quote ? quote : found;
   const letter = found.charAt(1);
   if (letter === 'u') {
-    return found.length === 6 ? String.fromCharCode(Number.parseInt(found.slice(2), 16)) : undefined;
+    return found.length === 6
+      ? String.fromCharCode(Number.parseInt(found.slice(2), 16))
+      : undefined;
   }
   return escapes[letter] ?? found;
 }
@@ -99,5 +116,11 @@ export function quoteString(value: string): string {
 }
 
 const shown: Readonly<Record<string, string>> = {
-  '\\': '\\\\', "'": "\\'", '\n': '\\n', '\r': '\\r', '\t': '\\t', '\b': '\\b', '\f': '\\f',
+  '\\': '\\\\',
+  "'": "\\'",
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\b': '\\b',
+  '\f': '\\f',
 };

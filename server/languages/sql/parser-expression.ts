@@ -11,7 +11,14 @@
 
 import {assert} from '#server/base/assert.ts';
 import type {
-  BinaryOperator, Case, CompareOperator, Expression, MapEntry, Name, Parameter, RelationOperator,
+  BinaryOperator,
+  Case,
+  CompareOperator,
+  Expression,
+  MapEntry,
+  Name,
+  Parameter,
+  RelationOperator,
 } from './ast.ts';
 import {attributeNames} from './ast.ts';
 import type {AttributeName} from './ast.ts';
@@ -62,13 +69,31 @@ function parseNot(c: Cursor): Expression {
 }
 
 const compareOperators: Readonly<Partial<Record<Lexeme, CompareOperator>>> = {
-  '=': '=', '==': '=', '!=': '!=', '<>': '!=', '<': '<', '<=': '<=', '>': '>', '>=': '>=',
+  '=': '=',
+  '==': '=',
+  '!=': '!=',
+  '<>': '!=',
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
   '<=>': '<=>',
 };
 
 const relationOperators: ReadonlySet<string> = new Set<RelationOperator>([
-  'IN', 'LIKE', 'ILIKE', 'MATCHES', 'CONTAINS', 'CONTAINSALL', 'CONTAINSANY', 'CONTAINSKEY',
-  'CONTAINSVALUE', 'CONTAINSTEXT', 'INSTANCEOF', 'NEAR', 'WITHIN',
+  'IN',
+  'LIKE',
+  'ILIKE',
+  'MATCHES',
+  'CONTAINS',
+  'CONTAINSALL',
+  'CONTAINSANY',
+  'CONTAINSKEY',
+  'CONTAINSVALUE',
+  'CONTAINSTEXT',
+  'INSTANCEOF',
+  'NEAR',
+  'WITHIN',
 ]);
 
 export function isRelation(lexeme: string): lexeme is RelationOperator {
@@ -134,7 +159,7 @@ function parseRelation(c: Cursor, {left, at, negated}: RelationStart): Expressio
     return {kind: 'between', at, negated, operand: left, low, high};
   }
   assert(isRelation(operator), 'the caller has looked');
-  const right = operator === 'IN' ? parseMembers(c) : parseBinary(c, 0);
+  const right = parseBinary(c, 0);
   if (takesCondition(operator) && isCondition(right)) {
     return {kind: 'contains-where', at, operator, negated, left, condition: right};
   }
@@ -164,20 +189,21 @@ export function isCondition(expression: Expression): boolean {
   }
 }
 
-/** The right side of IN: an expression, or `(a, b, c)` for a list. */
-function parseMembers(c: Cursor): Expression {
-  const at = c.at;
-  if (!c.is('(')) return parseBinary(c, 0);
-  const start = c.index;
-  const value = parseBinary(c, 0);
-  if (value.kind === 'list' && value.at === at && c.index > start) return value;
-  return value;
-}
-
 /** Binding strength of the operators of this level and above; 0 for everything else. */
 const strengths: Readonly<Partial<Record<Lexeme, number>>> = {
-  '??': 1, '||': 2, '|': 3, '^': 4, '&': 5, '<<': 6, '>>': 6, '>>>': 6, '+': 7, '-': 7, '*': 8,
-  '/': 8, '%': 8,
+  '??': 1,
+  '||': 2,
+  '|': 3,
+  '^': 4,
+  '&': 5,
+  '<<': 6,
+  '>>': 6,
+  '>>>': 6,
+  '+': 7,
+  '-': 7,
+  '*': 8,
+  '/': 8,
+  '%': 8,
 };
 
 /** How tightly `operator` binds; for the printer. */
@@ -192,7 +218,7 @@ export function parseBinary(c: Cursor, strengthMin: number): Expression {
   for (;;) {
     const lexeme = c.lexeme;
     const strength = lexeme === '' ? undefined : strengths[lexeme];
-    if (strength === undefined || strength <= strengthMin || isArrow(c)) {
+    if (strength === undefined || strength <= strengthMin) {
       c.chainEnd(outer);
       return left;
     }
@@ -201,11 +227,6 @@ export function parseBinary(c: Cursor, strengthMin: number): Expression {
     left = {kind: 'binary', at, operator: lexeme as BinaryOperator, left, right};
     c.grow();
   }
-}
-
-/** In MATCH a node's `}` may be followed by an arrow; `-T->` is not a subtraction there. */
-function isArrow(c: Cursor): boolean {
-  return c.lexeme === '-' && c.lexemeAhead(1) === '>' ;
 }
 
 function parseSigned(c: Cursor): Expression {
@@ -294,9 +315,9 @@ export function parseParameter(c: Cursor): Parameter {
       c.reject(at, `parameters are counted from $1 to $65535, not ${c.raw.slice(0, 20)}`);
     }
     c.advance();
-    return {kind: 'parameter', at, form: 'numbered', index: number - 1};
+    return {kind: 'parameter', at, form: 'positional', index: number - 1};
   }
-  if (c.accept('?')) return {kind: 'parameter', at, form: 'next', index: c.parameterCount++};
+  if (c.accept('?')) return {kind: 'parameter', at, form: 'positional', index: c.parameterCount++};
   c.expect(':');
   const named = c.isName() || c.kind === TokenKind.integer;
   if (!named) {
@@ -310,7 +331,18 @@ export function parseParameter(c: Cursor): Parameter {
 
 /** Words that end an expression's surroundings: as an operand they need backquotes. */
 const notOperands: ReadonlySet<string> = new Set<Lexeme>([
-  'FROM', 'WHERE', 'AND', 'OR', 'SELECT', 'THEN', 'ELSE', 'END', 'WHEN', 'AS', 'IS', 'BETWEEN',
+  'FROM',
+  'WHERE',
+  'AND',
+  'OR',
+  'SELECT',
+  'THEN',
+  'ELSE',
+  'END',
+  'WHEN',
+  'AS',
+  'IS',
+  'BETWEEN',
 ]);
 
 function parseWord(c: Cursor): Expression {
@@ -321,10 +353,8 @@ function parseWord(c: Cursor): Expression {
       c.advance();
       return {kind: 'literal', at, value: lexeme === 'NULL' ? null : lexeme === 'TRUE'};
     }
-    // A word that goes on as a call or a path is a name whatever it spells: `in('Knows')`.
-    const next = c.lexemeAhead(1);
     if (lexeme === 'CASE' && isCaseAhead(c)) return parseCase(c);
-    if (notOperands.has(lexeme) && next !== '(' && next !== '.') {
+    if (notOperands.has(lexeme)) {
       c.note('an expression');
       c.fail();
     }
@@ -345,21 +375,29 @@ function isCaseAhead(c: Cursor): boolean {
 }
 
 function endsOperand(lexeme: Lexeme | ''): boolean {
-  return lexeme !== '' && (lexeme === 'FROM' || lexeme === 'AS' || lexeme === 'ASC' ||
-    lexeme === 'DESC' || lexeme === 'AND' || lexeme === 'OR' || lexeme === 'IS' ||
-    lexeme === 'LIMIT' || lexeme === 'BETWEEN' || isRelation(lexeme));
+  return (
+    lexeme !== '' &&
+    (lexeme === 'FROM' ||
+      lexeme === 'AS' ||
+      lexeme === 'ASC' ||
+      lexeme === 'DESC' ||
+      lexeme === 'AND' ||
+      lexeme === 'OR' ||
+      lexeme === 'IS' ||
+      lexeme === 'LIMIT' ||
+      lexeme === 'BETWEEN' ||
+      isRelation(lexeme))
+  );
 }
 
 function parseCall(c: Cursor, name: string, at: number): Expression {
   c.advance();
-  c.enter();
   let distinct = false;
   if (c.lexeme === 'DISTINCT' && startsDistinctArgument(c)) {
     distinct = true;
     c.advance();
   }
   const list = parseArguments(c);
-  c.leave();
   return {kind: 'call', at, name, distinct, arguments: list};
 }
 
@@ -402,7 +440,14 @@ function parseCase(c: Cursor): Case {
 }
 
 const statementWords: ReadonlySet<string> = new Set<Lexeme>([
-  'TRAVERSE', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'MOVE', 'EXPLAIN', 'PROFILE',
+  'TRAVERSE',
+  'INSERT',
+  'UPDATE',
+  'DELETE',
+  'CREATE',
+  'MOVE',
+  'EXPLAIN',
+  'PROFILE',
 ]);
 
 /** Whether a statement starts here rather than an expression; looks one token ahead. */
@@ -412,31 +457,29 @@ export function isStatementStart(c: Cursor): boolean {
   if (lexeme === 'MATCH') return c.lexemeAhead(1) === '{';
   if (!statementWords.has(lexeme)) return false;
   const next = c.kindAhead(1);
-  if (next === TokenKind.symbol) return lexeme === 'TRAVERSE' && c.lexemeAhead(1) === '*';
-  return next > TokenKind.bad && !endsOperand(c.lexemeAhead(1));
+  if (lexeme === 'TRAVERSE') {
+    return next === TokenKind.symbol ? c.lexemeAhead(1) === '*' : next > TokenKind.bad;
+  }
+  return next !== TokenKind.symbol && next > TokenKind.bad && !endsOperand(c.lexemeAhead(1));
 }
 
 /** `(expression)`, `(statement)`, and `(a, b)` as a list. */
 function parseParenthesized(c: Cursor): Expression {
   const at = c.at;
   c.advance();
-  c.enter();
   if (isStatementStart(c)) {
     const statement = c.statementRule(c);
     c.expect(')');
-    c.leave();
     return {kind: 'subquery', at, statement};
   }
   const first = parseExpression(c);
   if (!c.is(',')) {
     c.expect(')');
-    c.leave();
     return first;
   }
   const items = [first];
   while (c.accept(',')) items.push(parseExpression(c));
   c.expect(')');
-  c.leave();
   return {kind: 'list', at, items};
 }
 
@@ -444,22 +487,17 @@ function parseParenthesized(c: Cursor): Expression {
 function parseList(c: Cursor): Expression {
   const at = c.at;
   c.advance();
-  c.enter();
   const items: Expression[] = [];
   if (!c.accept(']')) {
-    items.push(parseExpression(c));
-    if (c.is('FOR')) {
-      const comprehension = parseComprehension(c, items[0] as Expression, at);
-      c.leave();
-      return comprehension;
-    }
+    const first = parseExpression(c);
+    if (c.is('FOR')) return parseComprehension(c, first, at);
+    items.push(first);
     while (c.accept(',')) {
       if (c.lexeme === ']') break;
       items.push(parseExpression(c));
     }
     c.expect(']');
   }
-  c.leave();
   return {kind: 'list', at, items};
 }
 
@@ -484,7 +522,6 @@ export function readVariableName(c: Cursor): Name {
 export function parseMap(c: Cursor): Expression {
   const at = c.at;
   c.expect('{');
-  c.enter();
   const entries: MapEntry[] = [];
   while (!c.accept('}')) {
     const entryAt = c.at;
@@ -497,7 +534,6 @@ export function parseMap(c: Cursor): Expression {
       c.fail();
     }
   }
-  c.leave();
   return {kind: 'map', at, entries};
 }
 

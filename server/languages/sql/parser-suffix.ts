@@ -4,13 +4,24 @@
  */
 
 import type {
-  CompareOperator, Expression, PathStep, ProjectionItem, RelationOperator, Selector,
+  CompareOperator,
+  Expression,
+  PathStep,
+  ProjectionItem,
+  RelationOperator,
+  Selector,
 } from './ast.ts';
 import type {Cursor} from './cursor.ts';
 import {TokenKind} from './lexer.ts';
 import {
-  compareOperatorOf, isCondition, isRelation, parseArguments, parseBinary, parseExpression,
+  compareOperatorOf,
+  isCondition,
+  isRelation,
+  parseArguments,
+  parseBinary,
+  parseExpression,
   readAttribute,
+  readVariableName,
 } from './parser-expression.ts';
 
 /** Continues after `base` with all its suffixes. */
@@ -22,17 +33,22 @@ export function parseSuffixes(c: Cursor, base: Expression): Expression {
   const outer = c.chainStart();
   const steps: PathStep[] = [];
   while (startsSuffix(c)) {
-    // Called before the step is parsed, since the step's own parts stand beside the base.
     c.enter();
     steps.push(parseStep(c));
     c.leave();
     c.grow();
   }
   c.chainEnd(outer);
-  const [first, ...rest] = steps;
-  const path: Expression =
-    first === undefined ? base : {kind: 'path', at: base.at, base, steps: [first, ...rest]};
+  const path = makePath(base, steps);
   return c.lexeme === 'COLLATE' ? parseCollate(c, path) : path;
+}
+
+/** `(a.b).c` is `a.b.c`: parentheses around a path do not change it. */
+function makePath(base: Expression, steps: readonly PathStep[]): Expression {
+  const inner = base.kind === 'path' ? base : undefined;
+  const [first, ...rest] = inner === undefined ? steps : [...inner.steps, ...steps];
+  if (first === undefined) return base;
+  return {kind: 'path', at: base.at, base: inner?.base ?? base, steps: [first, ...rest]};
 }
 
 function startsSuffix(c: Cursor): boolean {
@@ -55,6 +71,9 @@ function parseStep(c: Cursor): PathStep {
   }
   c.advance();
   if (c.kind === TokenKind.attribute) return {kind: 'step-attribute', at, name: readAttribute(c)};
+  if (c.kind === TokenKind.variable) {
+    return {kind: 'step-variable', at, name: readVariableName(c).text};
+  }
   const name = c.name('the name of a property or method').text;
   if (c.lexeme !== '(') return {kind: 'field', at, name};
   c.advance();
@@ -131,7 +150,6 @@ function parseRangeEnd(c: Cursor, from: Expression | undefined, at: number): Sel
 /** `{a, !b, c:{*}, d*, e AS f}` with its braces. */
 export function parseNestedProjection(c: Cursor): readonly ProjectionItem[] {
   c.expect('{');
-  c.enter();
   const items: ProjectionItem[] = [];
   if (!c.accept('}')) {
     do {
@@ -139,7 +157,6 @@ export function parseNestedProjection(c: Cursor): readonly ProjectionItem[] {
     } while (c.accept(','));
     c.expect('}');
   }
-  c.leave();
   return items;
 }
 
@@ -154,9 +171,7 @@ function parseNestedItem(c: Cursor): ProjectionItem {
   const name = c.nameText();
   c.advance();
   c.advance();
-  return exclude === 1
-    ? {kind: 'exclude', at, name, prefix: true}
-    : {kind: 'prefix', at, name};
+  return exclude === 1 ? {kind: 'exclude', at, name, prefix: true} : {kind: 'prefix', at, name};
 }
 
 function endsItem(c: Cursor, ahead: number): boolean {
