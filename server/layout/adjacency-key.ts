@@ -86,6 +86,14 @@ interface Range {
   readonly end: Uint8Array;
 }
 
+/** Every edge of every vertex in a bucket. */
+export function adjacencyBucketRange(bucketId: number): Range {
+  const start = new Uint8Array(5);
+  start[0] = namespace.adjacency;
+  putUint32(start, 1, bucketId);
+  return {start, end: keyAfterPrefix(start)};
+}
+
 /** Every edge of a vertex, both directions. */
 export function vertexRange(vertex: Rid): Range {
   const start = new Uint8Array(directionAt);

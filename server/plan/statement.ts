@@ -29,8 +29,9 @@ export interface PropertyAttributes {
   readonly notNull?: boolean;
   readonly readOnly?: boolean;
   readonly hidden?: boolean;
-  readonly min?: string | null;
-  readonly max?: string | null;
+  /** Least and greatest value, length or size; null removes it. */
+  readonly min?: Value;
+  readonly max?: Value;
   readonly regexp?: string | null;
   /** SQL text of the default expression. */
   readonly default?: string | null;

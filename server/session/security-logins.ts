@@ -6,6 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
+import {uuidOf} from './uuid.ts';
 
 /** One row of the list of logins; times in milliseconds since 1970. */
 export interface Login {
@@ -59,7 +60,7 @@ export class Logins {
     if (this.#byToken.size >= this.#options.countMax()) {
       throw new Refusal('admission.full', 'Too many logins are open; log out elsewhere or wait');
     }
-    const token = `AU-${serverName}-${randomUuid(random)}`;
+    const token = `AU-${serverName}-${uuidOf(random)}`;
     const now = clock.now();
     const began = clock.monotonic();
     this.#byToken.set(token, {
@@ -122,15 +123,4 @@ export class Logins {
       if (this.#hasEnded(entry, now)) this.#byToken.delete(token);
     }
   }
-}
-
-/** A random UUID (version 4). */
-export function randomUuid(random: Random): string {
-  const bytes = Buffer.alloc(16);
-  random.fill(bytes);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = bytes.toString('hex');
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${parts.join('-')}-${hex.slice(20)}`;
 }

@@ -17,7 +17,7 @@ import {defaultGroups, type Groups, parseGroups} from '#server/access/groups.ts'
 import {
   checkPassword,
   checkUserName,
-  type Grants,
+  parseGrants,
   parseUsers,
   printUsers,
   rootName,
@@ -145,12 +145,10 @@ export class Security {
     return check;
   }
 
-  /** The user of a login's token. @throws {Refusal} `security.unauthenticated`. */
-  authenticateToken(token: string): Principal {
+  /** The user of a login's token, which counts as used now; undefined: no such login. */
+  principalOfToken(token: string): Principal | undefined {
     const user = this.#logins.userOf(token);
-    const found = user === undefined ? undefined : this.#principals.get(user);
-    if (found) return found;
-    throw new Refusal('security.unauthenticated', 'Invalid or expired authentication token');
+    return user === undefined ? undefined : this.#principals.get(user);
   }
 
   /** What a principal may do in a database; undefined: nothing. Cached until a reload. */
@@ -207,11 +205,19 @@ export class Security {
     });
   }
 
-  /** @throws {Refusal} `user.exists`, `user.invalid`, `admission.full`. */
-  async createUser(user: {name: string; password: string; grants: Grants}): Promise<void> {
-    const {name, password, grants} = user;
+  /**
+   * @param user - `databases` as a client wrote it: database names to lists of groups.
+   * @throws {Refusal} `user.exists`, `user.invalid`, `admission.full`.
+   */
+  async createUser(user: {
+    readonly name: string;
+    readonly password: string;
+    readonly databases: unknown;
+  }): Promise<void> {
+    const {name, password, databases = {}} = user;
     checkUserName(name);
     checkPassword(password);
+    const grants = parseGrants(databases, 'user.invalid');
     if (this.#users.has(name)) throw exists(name);
     const passwordHash = await this.#hasher.hash(password);
     await this.#change(users => {
@@ -223,16 +229,17 @@ export class Security {
   /** Changes what is given and keeps the rest. @throws {Refusal} `user.missing`, `user.invalid`. */
   async changeUser(
     name: string,
-    change: {readonly password: string | undefined; readonly grants: Grants | undefined},
+    change: {readonly password: string | undefined; readonly databases: unknown},
   ): Promise<void> {
     if (!this.#users.has(name)) throw missing(name);
-    if (change.password !== undefined) checkPassword(change.password);
-    const passwordHash =
-      change.password === undefined ? undefined : await this.#hasher.hash(change.password);
+    const {password, databases} = change;
+    if (password !== undefined) checkPassword(password);
+    const granted = databases === undefined ? undefined : parseGrants(databases, 'user.invalid');
+    const passwordHash = password === undefined ? undefined : await this.#hasher.hash(password);
     await this.#change(users => {
       const user = users.get(name);
       if (!user) throw missing(name);
-      const grants = change.grants ?? user.grants;
+      const grants = granted ?? user.grants;
       const changed = {name, passwordHash: passwordHash ?? user.passwordHash, grants};
       return new Map(users).set(name, changed);
     });

@@ -1,0 +1,52 @@
+/**
+ * What a client is told of a commit that did not simply succeed.
+ *
+ * `unknown` stays unknown: its refusal promises nothing about the effect. Everything else here
+ * promises that nothing happened. This is the one table of outcomes (architecture, section 3).
+ */
+import {unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {CommitOutcome, Refused} from '#server/transactions/commit.ts';
+
+/** The refusal for an outcome; undefined when it committed. */
+export function refusalOf(outcome: CommitOutcome): Refusal | undefined {
+  switch (outcome.kind) {
+    case 'committed':
+      return undefined;
+    case 'conflict':
+      return new Refusal(
+        'commit.conflict',
+        `${outcome.reason}: nothing was stored, run the transaction again`,
+      );
+    case 'unknown':
+      return new Refusal(
+        'commit.unknown',
+        `${outcome.detail}: the commit may or may not have happened; read before writing again`,
+      );
+    case 'refused':
+      return refused(outcome);
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function refused({code, detail}: Refused): Refusal {
+  switch (code) {
+    case 'queue-full':
+      return new Refusal('commit.queue-full', detail);
+    case 'too-large':
+      return new Refusal('limit.entry', detail);
+    case 'fenced':
+      return new Refusal('database.fenced', detail);
+    case 'disk-full':
+      return new Refusal('storage.full', detail);
+    case 'expired':
+      return new Refusal('commit.conflict', detail);
+    case 'log-failed':
+    case 'not-leader':
+    case 'stopping':
+      return new Refusal('server.stopping', detail);
+    default:
+      return unreachable(code);
+  }
+}

@@ -1,0 +1,493 @@
+/**
+ * One schema command as a change of the catalog and the row that says what was done.
+ *
+ * Pure: a command and a catalog in, the next catalog and a row out. Writing it is
+ * schema-executor.ts's task. Rows have the shape that clients of the reference know.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {SchemaChange} from '#server/catalog/change.ts';
+import {
+  createBucket,
+  dropBucket,
+  renameBucket,
+  setBucketCustom,
+  setDatabaseSetting,
+} from '#server/catalog/change-bucket.ts';
+import {createIndex, dropIndex, rebuildIndex, sameIndex} from '#server/catalog/change-index.ts';
+import {
+  alterProperty,
+  createProperty,
+  dropProperty,
+  type PropertyAttributes as CatalogAttributes,
+  renameProperty,
+  setPropertyCustom,
+  setPropertyType,
+} from '#server/catalog/change-property.ts';
+import {
+  addSuperType,
+  addTypeBucket,
+  createType,
+  dropType,
+  removeSuperType,
+  removeTypeBucket,
+  renameType,
+  setAliases,
+  setBucketSelection,
+  setTypeCustom,
+} from '#server/catalog/change-type.ts';
+import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
+import type {NameAllocator} from '#server/catalog/names.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
+import type {
+  IndexPart,
+  PropertyAttributes,
+  SchemaCommand,
+  TypeChange,
+} from '#server/plan/statement.ts';
+
+/** What a command looks at beside the catalog. */
+export interface SchemaFacts {
+  readonly names: NameAllocator;
+  /** Records in a bucket. */
+  recordCount(bucketId: number): number;
+}
+
+export interface PlannedChange {
+  /** The steps in order; none when there is nothing to do (IF [NOT] EXISTS). */
+  readonly changes: readonly SchemaChange[];
+  /** The row to answer. */
+  readonly row: MapValue;
+  /** Buckets whose records go while the bucket stays (TRUNCATE). */
+  readonly bucketIdsEmptied: readonly number[];
+}
+
+type Command<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
+
+export function planSchemaCommand(
+  catalog: Catalog,
+  command: SchemaCommand,
+  facts: SchemaFacts,
+): PlannedChange {
+  switch (command.kind) {
+    case 'create-type':
+      return planCreateType(catalog, command);
+    case 'alter-type':
+      return planAlterType(catalog, command);
+    case 'drop-type':
+      return planDropType(catalog, command, facts);
+    case 'truncate-type':
+      return planTruncateType(catalog, command, facts);
+    case 'create-property':
+      return planCreateProperty(catalog, command, facts);
+    case 'alter-property':
+      return planAlterProperty(catalog, command, facts);
+    case 'drop-property':
+      return planDropProperty(catalog, command);
+    case 'create-index':
+      return planCreateIndex(catalog, command);
+    case 'drop-index':
+      return planDropIndex(catalog, command);
+    case 'rebuild-index':
+      return planRebuildIndex(catalog, command);
+    case 'create-bucket':
+      return planCreateBucket(catalog, command);
+    case 'alter-bucket':
+      return planAlterBucket(catalog, command);
+    case 'drop-bucket':
+      return planDropBucket(catalog, command);
+    case 'truncate-bucket':
+      return planTruncateBucket(catalog, command, facts);
+    case 'alter-database':
+      return one(
+        setDatabaseSetting(catalog, command.setting, command.value),
+        row({
+          operation: 'alter database',
+          attribute: command.setting,
+          newValue: command.value,
+        }),
+      );
+    case 'check-database':
+      throw new Refusal('not-available', 'CHECK DATABASE is not available yet');
+    default:
+      return unreachable(command);
+  }
+}
+
+function row(fields: Readonly<Record<string, Value | undefined>>): MapValue {
+  const map = new Map<string, Value>();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) map.set(name, value);
+  }
+  return map;
+}
+
+function one(change: SchemaChange, answer: MapValue): PlannedChange {
+  return {changes: [change], row: answer, bucketIdsEmptied: []};
+}
+
+function nothing(answer: MapValue): PlannedChange {
+  return {changes: [], row: answer, bucketIdsEmptied: []};
+}
+
+function planCreateType(catalog: Catalog, command: Command<'create-type'>): PlannedChange {
+  const answer = (created: boolean): MapValue =>
+    row({
+      operation: `create ${command.recordKind} type`,
+      typeName: command.name,
+      created,
+      custom: command.custom.size > 0 ? command.custom : undefined,
+    });
+  if (command.ifNotExists && catalog.type(command.name) !== undefined) {
+    return nothing(answer(false));
+  }
+  const change = createType(catalog, {
+    name: command.name,
+    kind: command.recordKind,
+    superTypes: command.supertypes,
+    custom: command.custom,
+    lightweight: command.lightweight,
+    unique: command.unique,
+    unidirectional: command.unidirectional,
+    ...(command.buckets === undefined ? {} : {bucketNames: command.buckets}),
+    ...(command.bucketCount === undefined ? {} : {bucketCount: command.bucketCount}),
+  });
+  return one(change, answer(true));
+}
+
+function planAlterType(catalog: Catalog, command: Command<'alter-type'>): PlannedChange {
+  let name = catalog.requireType(command.name).name;
+  const changes: SchemaChange[] = [];
+  const answer = new Map<string, Value>();
+  for (const wish of command.changes) {
+    const change = alterType(changes.at(-1)?.catalog ?? catalog, name, wish);
+    if (wish.kind === 'name') name = wish.name;
+    changes.push(change);
+    const [key, value] = altered(change.catalog, name, wish);
+    answer.set(key, value);
+  }
+  answer.set('operation', 'ALTER TYPE');
+  answer.set('typeName', command.name);
+  answer.set('result', 'OK');
+  return {changes, row: answer, bucketIdsEmptied: []};
+}
+
+function alterType(catalog: Catalog, name: string, wish: TypeChange): SchemaChange {
+  switch (wish.kind) {
+    case 'name':
+      return renameType(catalog, name, wish.name);
+    case 'add-supertype':
+      return addSuperType(catalog, name, wish.name);
+    case 'remove-supertype':
+      return removeSuperType(catalog, name, wish.name);
+    case 'add-bucket':
+      return addTypeBucket(catalog, name, wish.name);
+    case 'remove-bucket':
+      return removeTypeBucket(catalog, name, wish.name);
+    case 'bucket-selection':
+      return setBucketSelection(
+        catalog,
+        name,
+        wish.strategy === 'partitioned'
+          ? {kind: 'partitioned', properties: wish.properties}
+          : {kind: wish.strategy},
+      );
+    case 'custom':
+      return setTypeCustom(catalog, name, wish.name, wish.value ?? null);
+    case 'aliases':
+      return setAliases(catalog, name, wish.names);
+    default:
+      return unreachable(wish);
+  }
+}
+
+/** What an ALTER TYPE row says of one change: its name and the value now in force. */
+function altered(catalog: Catalog, name: string, wish: TypeChange): readonly [string, Value] {
+  const type = catalog.requireType(name);
+  switch (wish.kind) {
+    case 'name':
+      return ['name', wish.name];
+    case 'add-supertype':
+    case 'remove-supertype':
+      return ['supertype', type.superTypes.map(superType => superType.name)];
+    case 'add-bucket':
+    case 'remove-bucket':
+      return ['bucket', type.bucketIds.map(id => catalog.bucketById(id)?.name ?? null)];
+    case 'bucket-selection':
+      return ['bucketSelectionStrategy', wish.strategy];
+    case 'custom':
+      return ['custom', `${wish.name}=${wish.value === undefined ? 'null' : String(wish.value)}`];
+    case 'aliases':
+      return ['aliases', type.definition.aliases];
+    default:
+      return unreachable(wish);
+  }
+}
+
+function planDropType(
+  catalog: Catalog,
+  command: Command<'drop-type'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const answer = (dropped: boolean): MapValue =>
+    row({operation: 'drop type', typeName: command.name, dropped});
+  if (command.ifExists && catalog.type(command.name) === undefined) return nothing(answer(false));
+  const type = catalog.requireType(command.name);
+  const hasRecords = type.bucketIds.some(id => facts.recordCount(id) > 0);
+  if (hasRecords && type.kind !== 'document' && !command.unsafe) {
+    throw new Refusal(
+      'query.execution',
+      `type '${type.name}' holds ${type.kind === 'vertex' ? 'vertices' : 'edges'}: ` +
+        'delete them first, or add UNSAFE to leave dangling edges behind',
+    );
+  }
+  return one(dropType(catalog, command.name, {hasRecords}), answer(true));
+}
+
+function planTruncateType(
+  catalog: Catalog,
+  command: Command<'truncate-type'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const type = catalog.requireType(command.name);
+  const bucketIds = command.polymorphic ? type.familyBucketIds : type.bucketIds;
+  const count = bucketIds.reduce((sum, id) => sum + facts.recordCount(id), 0);
+  if (count > 0 && type.kind !== 'document' && !command.unsafe) {
+    throw new Refusal(
+      'query.execution',
+      `type '${type.name}' holds ${count} records that edges may point at: ` +
+        'use DELETE, or add UNSAFE to leave dangling edges behind',
+    );
+  }
+  const family = command.polymorphic ? type.family : [type];
+  const answer = row({operation: 'truncate type', typeName: type.name, count});
+  return emptied(catalog, bucketIds, family, answer);
+}
+
+function planTruncateBucket(
+  catalog: Catalog,
+  command: Command<'truncate-bucket'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const bucket = catalog.requireBucket(command.name);
+  const type = catalog.typeOfBucket(bucket.id);
+  const count = facts.recordCount(bucket.id);
+  if (count > 0 && type !== undefined && type.kind !== 'document' && !command.unsafe) {
+    throw new Refusal(
+      'query.execution',
+      `bucket '${bucket.name}' holds ${count} records that edges may point at: ` +
+        'use DELETE, or add UNSAFE to leave dangling edges behind',
+    );
+  }
+  const answer = row({operation: 'truncate bucket', bucketName: bucket.name, count});
+  return emptied(catalog, [bucket.id], type === undefined ? [] : [type], answer);
+}
+
+/** Records go bucket by bucket, without a look at their keys: their indexes are rebuilt. */
+function emptied(
+  catalog: Catalog,
+  bucketIds: readonly number[],
+  types: readonly {readonly indexes: readonly IndexDefinition[]}[],
+  answer: MapValue,
+): PlannedChange {
+  const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
+  const changes: SchemaChange[] = [];
+  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  return {changes, row: answer, bucketIdsEmptied: bucketIds};
+}
+
+function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
+  const {mandatory, notNull, readOnly, hidden, min, max, regexp} = attributes;
+  return {
+    ...(mandatory === undefined ? {} : {mandatory}),
+    ...(notNull === undefined ? {} : {notNull}),
+    ...(readOnly === undefined ? {} : {readonly: readOnly}),
+    ...(hidden === undefined ? {} : {hidden}),
+    ...(min === undefined ? {} : {min}),
+    ...(max === undefined ? {} : {max}),
+    ...(regexp === undefined ? {} : {regexp}),
+    ...(attributes.default === undefined ? {} : {defaultText: attributes.default}),
+  };
+}
+
+/** Attributes as a row shows them: those that were given. */
+function shownAttributes(attributes: PropertyAttributes): Record<string, Value | undefined> {
+  return {
+    mandatory: attributes.mandatory,
+    notnull: attributes.notNull,
+    readonly: attributes.readOnly,
+    hidden: attributes.hidden,
+    min: attributes.min,
+    max: attributes.max,
+    regexp: attributes.regexp,
+    default: attributes.default,
+  };
+}
+
+function planCreateProperty(
+  catalog: Catalog,
+  command: Command<'create-property'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const answer = (created: boolean): MapValue =>
+    row({
+      operation: 'create property',
+      typeName: command.type,
+      propertyName: command.name,
+      of: command.ofType,
+      created,
+      ...shownAttributes(command.attributes),
+    });
+  const type = catalog.requireType(command.type);
+  if (command.ifNotExists && type.properties.has(command.name)) return nothing(answer(false));
+  const change = createProperty(catalog, {
+    typeName: type.name,
+    name: command.name,
+    nameId: facts.names.idOf(command.name).id,
+    type: command.dataType,
+    ofType: command.ofType,
+    attributes: {...catalogAttributes(command.attributes), custom: command.custom},
+  });
+  return one(change, answer(true));
+}
+
+function planAlterProperty(
+  catalog: Catalog,
+  command: Command<'alter-property'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const {type, attributes} = command;
+  let {name} = command;
+  const changes: SchemaChange[] = [];
+  const current = (): Catalog => changes.at(-1)?.catalog ?? catalog;
+  if (command.dataType !== undefined) {
+    changes.push(setPropertyType(current(), type, name, command.dataType, command.ofType));
+  }
+  if (Object.keys(attributes).length > 0) {
+    changes.push(alterProperty(current(), type, name, catalogAttributes(attributes)));
+  }
+  for (const [key, value] of command.custom) {
+    changes.push(setPropertyCustom(current(), type, name, {key, value: value ?? null}));
+  }
+  if (command.newName !== undefined) {
+    const renamed = {name: command.newName, nameId: facts.names.idOf(command.newName).id};
+    changes.push(renameProperty(current(), type, name, renamed));
+    name = command.newName;
+  }
+  const answer = row({
+    operation: 'alter property',
+    typeName: type,
+    propertyName: name,
+    ...shownAttributes(attributes),
+    result: 'OK',
+  });
+  return {changes, row: answer, bucketIdsEmptied: []};
+}
+
+function planDropProperty(catalog: Catalog, command: Command<'drop-property'>): PlannedChange {
+  const answer = (dropped: boolean): MapValue =>
+    row({
+      operation: 'drop property',
+      typeName: command.type,
+      propertyName: command.name,
+      dropped,
+    });
+  const type = catalog.requireType(command.type);
+  if (command.ifExists && !type.properties.has(command.name)) return nothing(answer(false));
+  return one(dropProperty(catalog, type.name, command.name, {force: command.force}), answer(true));
+}
+
+function indexProperty(part: IndexPart): IndexProperty {
+  return {
+    name: part.name,
+    ignoreCase: part.collate === 'ci',
+    ...(part.by === undefined ? {} : {by: part.by}),
+  };
+}
+
+function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): PlannedChange {
+  const type = catalog.requireType(command.type);
+  const properties = command.parts.map(indexProperty);
+  if (command.ifNotExists) {
+    const named = command.name === undefined ? undefined : catalog.index(command.name);
+    const twin = named ?? sameIndex(catalog, type, {properties});
+    if (twin !== undefined) return nothing(createdIndexRow(twin, false));
+  }
+  const change = createIndex(catalog, {
+    name: command.name,
+    typeName: type.name,
+    properties,
+    kind: command.indexKind,
+    unique: command.unique,
+    nullStrategy: command.nullStrategy,
+  });
+  const [made] = change.indexesToBuild;
+  return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
+}
+
+function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
+  return row({
+    operation: 'create index',
+    name: index.name,
+    type: index.kind === 'hash' ? 'HASH' : 'LSM_TREE',
+    created,
+    totalIndexed: 0,
+  });
+}
+
+function planDropIndex(catalog: Catalog, command: Command<'drop-index'>): PlannedChange {
+  const answer = (dropped: boolean): MapValue =>
+    row({operation: 'drop index', indexName: command.name, dropped});
+  if (command.name === '*') {
+    const changes: SchemaChange[] = [];
+    for (const index of catalog.indexes) {
+      changes.push(dropIndex(changes.at(-1)?.catalog ?? catalog, index.name));
+    }
+    return {changes, row: answer(changes.length > 0), bucketIdsEmptied: []};
+  }
+  if (command.ifExists && catalog.index(command.name) === undefined) return nothing(answer(false));
+  return one(dropIndex(catalog, command.name), answer(true));
+}
+
+function planRebuildIndex(catalog: Catalog, command: Command<'rebuild-index'>): PlannedChange {
+  const names =
+    command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
+  const changes: SchemaChange[] = [];
+  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  const answer = row({operation: 'rebuild index', indexes: names, totalIndexed: 0});
+  return {changes, row: answer, bucketIdsEmptied: []};
+}
+
+function planCreateBucket(catalog: Catalog, command: Command<'create-bucket'>): PlannedChange {
+  const answer = (created: boolean, id: number): MapValue =>
+    row({operation: 'create bucket', bucketName: command.name, bucketId: id, created});
+  const known = catalog.bucket(command.name);
+  if (command.ifNotExists && known !== undefined) return nothing(answer(false, known.id));
+  const change = createBucket(catalog, command.name);
+  return one(change, answer(true, change.catalog.requireBucket(command.name).id));
+}
+
+function planAlterBucket(catalog: Catalog, command: Command<'alter-bucket'>): PlannedChange {
+  let {name} = command;
+  const changes: SchemaChange[] = [];
+  const current = (): Catalog => changes.at(-1)?.catalog ?? catalog;
+  for (const [key, value] of command.custom ?? []) {
+    changes.push(setBucketCustom(current(), name, key, value ?? null));
+  }
+  if (command.newName !== undefined) {
+    changes.push(renameBucket(current(), name, command.newName));
+    name = command.newName;
+  }
+  const answer = row({operation: 'alter bucket', bucketName: name, result: 'OK'});
+  return {changes, row: answer, bucketIdsEmptied: []};
+}
+
+function planDropBucket(catalog: Catalog, command: Command<'drop-bucket'>): PlannedChange {
+  const answer = (dropped: boolean): MapValue =>
+    row({operation: 'drop bucket', bucketName: command.name, dropped});
+  if (command.ifExists && catalog.bucket(command.name) === undefined) {
+    return nothing(answer(false));
+  }
+  return one(dropBucket(catalog, command.name), answer(true));
+}

@@ -1,0 +1,218 @@
+/**
+ * Carries out schema commands against a database, one after another.
+ *
+ * A command becomes one entry of the log: the next catalog with the ranges it empties. Statements
+ * that were bound against the old catalog are refused at their commit and run again. An index is
+ * built in three steps: the entry that creates it (`building`: from there on every write keeps
+ * its keys), the keys of older records in bounded transactions, the entry that makes it `ready`.
+ * A build cut off by a stop is found at the next open and done again from the start. Records of
+ * dropped edge types are deleted before the drop, also in bounded transactions: a drop cut off
+ * there leaves a type with fewer edges, never an edge without its record.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {markIndexReady} from '#server/catalog/change-index.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {MapValue} from '#server/model/value.ts';
+import type {SchemaCommand} from '#server/plan/statement.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {Database} from '#server/transactions/database.ts';
+import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import {buildIndexChunk, type IndexBuild, startIndexBuild} from '#server/transactions/index-build.ts';
+import {deleteRecordsChunk} from '#server/transactions/record-removal.ts';
+import {emptyBucket, writeCatalog, writeDrops} from '#server/transactions/schema-writer.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {refusalOf} from './outcome.ts';
+import {type PlannedChange, planSchemaCommand} from './schema-command.ts';
+
+const attemptsMax = 50;
+const chunkAttemptsMax = 1_000;
+
+export interface SchemaExecutorOptions {
+  readonly database: Database;
+  readonly schema: DatabaseSchema;
+  readonly timers: Timers;
+}
+
+export class SchemaExecutor {
+  readonly #database: Database;
+  readonly #schema: DatabaseSchema;
+  readonly #timers: Timers;
+  /** Tail of the queue: commands of one database run one after another. */
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SchemaExecutorOptions) {
+    this.#database = options.database;
+    this.#schema = options.schema;
+    this.#timers = options.timers;
+  }
+
+  /** Runs the command after those before it; the row that says what was done. */
+  run(command: SchemaCommand, signal: AbortSignal | undefined): Promise<MapValue> {
+    const result = this.#tail.then(() => this.#execute(command, signal));
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Finishes builds that a stop has cut off. */
+  resume(): Promise<unknown> {
+    const building = this.#schema.catalog.indexes.filter(index => index.state === 'building');
+    if (building.length === 0) return this.#tail;
+    this.#tail = this.#tail.then(() => this.#build(building, undefined)).catch(() => undefined);
+    return this.#tail;
+  }
+
+  async #execute(command: SchemaCommand, signal: AbortSignal | undefined): Promise<MapValue> {
+    for (let attempt = 1; ; attempt += 1) {
+      const transaction = this.#database.begin('REPEATABLE_READ');
+      try {
+        const planned = this.#plan(command, transaction);
+        if (planned.changes.length === 0 && planned.bucketIdsEmptied.length === 0) {
+          transaction.rollback();
+          return planned.row;
+        }
+        if (await this.#removedEdges(planned, signal)) {
+          transaction.rollback();
+          continue;
+        }
+        this.#write(transaction, planned);
+        const outcome = await transaction.commit();
+        if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
+        committed(outcome);
+        return await this.#built(planned, signal);
+      } catch (error) {
+        transaction.rollback();
+        throw error;
+      }
+    }
+  }
+
+  #plan(command: SchemaCommand, transaction: Transaction): PlannedChange {
+    return planSchemaCommand(this.#schema.catalog, command, {
+      names: this.#schema.names,
+      recordCount: bucketId => transaction.recordCount(bucketId),
+    });
+  }
+
+  #write(transaction: Transaction, planned: PlannedChange): void {
+    for (const bucketId of planned.bucketIdsEmptied) emptyBucket(transaction, bucketId);
+    for (const change of planned.changes) writeDrops(transaction, change);
+    const last = planned.changes.at(-1);
+    if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema.names);
+  }
+
+  /** Deletes edges one by one where a whole bucket of them is to go; true when there were any. */
+  async #removedEdges(planned: PlannedChange, signal: AbortSignal | undefined): Promise<boolean> {
+    const {catalog} = this.#schema;
+    const bucketIds = [
+      ...planned.bucketIdsEmptied,
+      ...planned.changes.flatMap(change => change.bucketIdsDropped),
+    ].filter(id => catalog.typeOfBucket(id)?.kind === 'edge');
+    let removed = false;
+    for (const bucketId of bucketIds) {
+      while (await this.#removeEdgesChunk(bucketId, signal)) removed = true;
+    }
+    return removed;
+  }
+
+  async #removeEdgesChunk(bucketId: number, signal: AbortSignal | undefined): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#pause(signal);
+      const transaction = this.#database.begin('READ_COMMITTED');
+      try {
+        const count = deleteRecordsChunk(transaction, this.#schema, bucketId);
+        const outcome = await transaction.commit();
+        if (outcome.kind === 'conflict' && attempt < chunkAttemptsMax) continue;
+        committed(outcome);
+        return count > 0;
+      } catch (error) {
+        transaction.rollback();
+        throw error;
+      }
+    }
+  }
+
+  /** Builds the indexes that the change asks for and says in the row how many keys there are. */
+  async #built(planned: PlannedChange, signal: AbortSignal | undefined): Promise<MapValue> {
+    const current = this.#schema.catalog;
+    const building = planned.changes
+      .flatMap(change => change.indexesToBuild)
+      .filter(index => current.indexById(index.id)?.state === 'building');
+    if (building.length === 0) return planned.row;
+    const indexed = await this.#build(building, signal);
+    const row = new Map(planned.row);
+    if (row.has('totalIndexed')) row.set('totalIndexed', indexed);
+    return row;
+  }
+
+  async #build(
+    indexes: readonly IndexDefinition[],
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    let indexed = 0;
+    for (const index of indexes) {
+      try {
+        indexed += await this.#buildOne(index, signal);
+        await this.#changeCatalog(catalog => markIndexReady(catalog, index.id).catalog);
+      } catch (error) {
+        await this.#withdraw(index);
+        throw error;
+      }
+    }
+    return indexed;
+  }
+
+  async #buildOne(index: IndexDefinition, signal: AbortSignal | undefined): Promise<number> {
+    let build: IndexBuild | undefined = startIndexBuild(this.#schema.catalog, index);
+    let indexed = 0;
+    let attempt = 0;
+    while (build !== undefined) {
+      await this.#pause(signal);
+      const transaction = this.#database.begin('READ_COMMITTED');
+      try {
+        const chunk = buildIndexChunk(transaction, this.#schema, build);
+        const outcome = await transaction.commit();
+        attempt += 1;
+        if (outcome.kind === 'conflict' && attempt < chunkAttemptsMax) continue;
+        committed(outcome);
+        attempt = 0;
+        indexed += chunk.keys;
+        build = chunk.next;
+      } catch (error) {
+        transaction.rollback();
+        throw error;
+      }
+    }
+    return indexed;
+  }
+
+  /** Takes back an index whose build failed: what it holds so far is not an index. */
+  async #withdraw(index: IndexDefinition): Promise<void> {
+    if (this.#schema.catalog.indexById(index.id)?.state !== 'building') return;
+    await this.#execute({kind: 'drop-index', name: index.name, ifExists: true}, undefined);
+  }
+
+  async #changeCatalog(change: (catalog: Catalog) => Catalog): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const transaction = this.#database.begin('READ_COMMITTED');
+      writeCatalog(transaction, change(this.#schema.catalog), this.#schema.names);
+      const outcome = await transaction.commit();
+      if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
+      committed(outcome);
+      return;
+    }
+  }
+
+  async #pause(signal: AbortSignal | undefined): Promise<void> {
+    await this.#timers.yield();
+    if (signal?.aborted === true) {
+      throw new Refusal('query.terminated', 'the schema change was terminated');
+    }
+  }
+}
+
+function committed(outcome: CommitOutcome): void {
+  const refusal = refusalOf(outcome);
+  if (refusal !== undefined) throw refusal;
+}

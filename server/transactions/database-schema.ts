@@ -1,0 +1,49 @@
+/**
+ * The schema of one open database as sessions use it: the newest applied catalog and the
+ * dictionary of names.
+ *
+ * Read once when the database is first used; afterwards every schema entry swaps the catalog in
+ * log order, before the commit that made it resolves. A statement takes `catalog` once and keeps
+ * to it: a commit made under an older version is refused as a conflict and runs again.
+ */
+import {Catalog} from '#server/catalog/catalog.ts';
+import {decodeCatalog} from '#server/catalog/encode.ts';
+import {NameDictionary} from '#server/catalog/names.ts';
+import {idOfNameKey, namesRange} from '#server/layout/name-key.ts';
+import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
+import type {Database} from './database.ts';
+
+const pageBytes = 64 << 10;
+
+export class DatabaseSchema {
+  readonly names = new NameDictionary();
+  #catalog: Catalog;
+
+  constructor(database: Database) {
+    const bytes = database.catalogBytes();
+    this.#catalog = bytes === undefined ? new Catalog() : decodeCatalog(bytes);
+    this.#readNames(database);
+    database.onCatalogChange(changed => {
+      if (changed !== undefined) this.#catalog = decodeCatalog(changed);
+    });
+  }
+
+  get catalog(): Catalog {
+    return this.#catalog;
+  }
+
+  #readNames(database: Database): void {
+    const scanner = database.store.scan([namesRange()]);
+    const rows = createPackedRows(pageBytes);
+    try {
+      do {
+        scanner.next(rows);
+        for (const {key, value} of eachRow(rows)) {
+          if (value !== undefined) this.names.learn(idOfNameKey(key, 0), value.toString('utf8'));
+        }
+      } while (!rows.done);
+    } finally {
+      scanner.close();
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Writes a change of the schema into a transaction: the catalog, new names, and what goes with
+ * dropped buckets and indexes.
+ *
+ * One transaction, so one entry of the log: the new catalog and the emptied ranges are there
+ * together or not at all. Everything is a range operation but the records of edges, whose
+ * adjacency keys lie with their ends: those are deleted record by record before (their caller's
+ * task), so a bucket of edges is empty when it gets here.
+ */
+import {utf8Bytes} from '#server/base/utf8.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {SchemaChange} from '#server/catalog/change.ts';
+import {encodeCatalog} from '#server/catalog/encode.ts';
+import type {NameAllocator} from '#server/catalog/names.ts';
+import {adjacencyBucketRange} from '#server/layout/adjacency-key.ts';
+import {indexRange} from '#server/layout/index-key.ts';
+import {nameKey} from '#server/layout/name-key.ts';
+import {bucketRange} from '#server/layout/record-key.ts';
+import {catalogKey} from './system-keys.ts';
+import type {Transaction} from './transaction-contract.ts';
+
+/** Puts `catalog` in force when the transaction commits. */
+export function writeCatalog(
+  transaction: Transaction,
+  catalog: Catalog,
+  names: NameAllocator,
+): void {
+  for (const type of catalog.types) {
+    for (const property of type.definition.properties) {
+      if (names.idOf(property.name).isNew) {
+        transaction.put(nameKey(property.id), utf8Bytes(property.name));
+      }
+    }
+  }
+  transaction.put(catalogKey, encodeCatalog(catalog));
+  transaction.newSchemaVersion = catalog.version;
+}
+
+/** Does the physical work of the change, but the building of indexes. */
+export function writeDrops(transaction: Transaction, change: SchemaChange): void {
+  for (const indexId of change.indexIdsDropped) {
+    const {start, end} = indexRange(indexId);
+    transaction.deleteRange(start, end);
+  }
+  for (const bucketId of change.bucketIdsDropped) emptyBucket(transaction, bucketId);
+}
+
+/** Removes every record of a bucket, and the adjacency keys of its vertices. */
+export function emptyBucket(transaction: Transaction, bucketId: number): void {
+  for (const {start, end} of [bucketRange(bucketId), adjacencyBucketRange(bucketId)]) {
+    transaction.require({kind: 'range-untouched', start, end});
+    transaction.deleteRange(start, end);
+  }
+  const count = transaction.recordCount(bucketId);
+  if (count > 0) transaction.count(bucketId, -count);
+}
