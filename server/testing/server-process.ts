@@ -25,6 +25,8 @@ export interface ServerOptions {
   readonly readyMillisMax?: number;
   /** Processors it may run on, as `taskset` writes them. Default: all. */
   readonly processors?: string;
+  /** Password of root. Default `rootPassword`. */
+  readonly password?: string;
 }
 
 /** The password of root in every server that this file starts. */
@@ -120,7 +122,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   const [program = '', ...rest] = [...pin, join(repository, 'bin/svc'), 'start', ...words];
   const child = spawn(program, rest, {
     cwd: repository,
-    env: {...process.env, SVC_SERVER_ROOTPASSWORD: rootPassword},
+    env: {...process.env, SVC_SERVER_ROOTPASSWORD: options.password ?? rootPassword},
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log = {text: ''};

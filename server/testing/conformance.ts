@@ -1,0 +1,115 @@
+/**
+ * `make conformance SUITE=http`: runs an outside suite against a fresh server and holds the result
+ * against a committed baseline.
+ *
+ * The suites and their runners lie outside the repository (`SVC_SHARED`, default `../shared`).
+ * A baseline names what is skipped because it belongs to work that is not there yet, and what
+ * fails, each with a reason. A failure that the baseline does not name fails the run, and so does
+ * an entry that no longer fails: the list may only shrink knowingly.
+ * With `DIR=` the suite's files are taken from that folder and nothing is held against a baseline.
+ */
+import {readFileSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {runHttp} from './conformance-http.ts';
+import {runSqlInventory} from './conformance-sql.ts';
+import {matches, type SuiteOutcome, type SuiteSource} from './conformance-suite.ts';
+import {freePort, startServer, temporaryRoot} from './server-process.ts';
+
+/** Reasons by name; a name may end in `*`. */
+interface Baseline {
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly failing: Readonly<Record<string, string>>;
+}
+
+interface Suite {
+  readonly baseline: string;
+  readonly run: (source: SuiteSource) => Promise<SuiteOutcome>;
+}
+
+const suites: Readonly<Record<string, Suite>> = {
+  http: {baseline: 'http-baseline.json', run: runHttp},
+  'sql-inventory': {baseline: 'sql-inventory-baseline.json', run: runSqlInventory},
+};
+
+/** The password that the recorded requests carry. */
+const recordedPassword = 'playwithdata';
+
+/** The verdict on one run. */
+export interface Verdict {
+  readonly passed: readonly string[];
+  readonly failed: readonly string[];
+  readonly skipped: readonly string[];
+  readonly newFailures: readonly string[];
+  readonly staleEntries: readonly string[];
+}
+
+/** Holds an outcome against a baseline. */
+export function judge(outcome: SuiteOutcome, baseline: Baseline): Verdict {
+  const failing = new Set(outcome.differences.map(({name}) => name));
+  const skips = Object.keys(baseline.skipped);
+  const known = Object.keys(baseline.failing);
+  const isSkipped = (name: string): boolean => skips.some(pattern => matches(pattern, name));
+  const judged = outcome.cases.filter(name => !isSkipped(name));
+  const failed = judged.filter(name => failing.has(name));
+  return {
+    passed: judged.filter(name => !failing.has(name)),
+    failed,
+    skipped: outcome.cases.filter(isSkipped),
+    newFailures: failed.filter(name => !known.some(pattern => matches(pattern, name))),
+    staleEntries: [
+      ...known.filter(pattern => !failed.some(name => matches(pattern, name))),
+      ...skips.filter(pattern => !outcome.cases.some(name => matches(pattern, name))),
+    ],
+  };
+}
+
+async function main(): Promise<number> {
+  const name = process.env['SUITE'] ?? process.argv[2] ?? '';
+  const suite = suites[name];
+  if (suite === undefined) {
+    const known = Object.keys(suites).join(', ');
+    process.stderr.write(`conformance: there is no suite '${name}': choose one of ${known}\n`);
+    return 2;
+  }
+  const shared = process.env['SVC_SHARED'] ?? resolve(import.meta.dirname, '../../../shared');
+  const directory = process.env['DIR'];
+  const path = join(import.meta.dirname, 'conformance', suite.baseline);
+  const stored = JSON.parse(readFileSync(path, 'utf8')) as Baseline;
+  const baseline = directory === undefined ? stored : {skipped: stored.skipped, failing: {}};
+  const root = temporaryRoot('conformance');
+  const port = await freePort();
+  const server = await startServer({root, port, password: recordedPassword});
+  try {
+    const outcome = await suite.run({
+      url: server.url,
+      password: recordedPassword,
+      shared,
+      directory,
+      skipped: Object.keys(baseline.skipped),
+    });
+    return tell(outcome, judge(outcome, baseline), directory !== undefined);
+  } finally {
+    await server.dispose();
+  }
+}
+
+/** Prints new failures with their differences, stale entries, and the closing line. */
+function tell(outcome: SuiteOutcome, verdict: Verdict, free: boolean): number {
+  const {passed, failed, skipped, newFailures, staleEntries} = verdict;
+  const byName = new Map(outcome.differences.map(difference => [difference.name, difference]));
+  for (const name of newFailures) {
+    process.stdout.write(`${free ? 'failed' : 'new failure'}: ${name}\n`);
+    for (const line of byName.get(name)?.lines.slice(0, 6) ?? []) {
+      process.stdout.write(`    ${line}\n`);
+    }
+  }
+  for (const entry of free ? [] : staleEntries) {
+    process.stdout.write(`stale entry of the baseline: ${entry}\n`);
+  }
+  process.stdout.write(
+    `${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped\n`,
+  );
+  return newFailures.length > 0 || (!free && staleEntries.length > 0) ? 1 : 0;
+}
+
+if (import.meta.main) process.exitCode = await main();
