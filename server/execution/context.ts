@@ -5,6 +5,7 @@
  * plan serves many runs. Invariant: `graph` shows one point in time plus the transaction's own
  * writes, and is released by whoever made it, after the run has ended.
  */
+import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
@@ -13,6 +14,7 @@ import type {Graph, WritableGraph} from './graph.ts';
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {
   readonly graph: Graph;
+  readonly catalog: Catalog;
   readonly parameters: ReadonlyMap<string, Value>;
   readonly clock: Clock;
   readonly random: Random;

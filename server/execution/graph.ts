@@ -10,7 +10,10 @@ import type {Direction} from '#server/plan/node.ts';
 
 /** Gives things in portions; `close` is idempotent and must be called. */
 export interface Source<T> {
-  /** The next portion of 1 to `max` things, or undefined at the end. */
+  /**
+   * The next portion of up to `max` things, or undefined at the end. A portion may be empty:
+   * much was looked at and nothing fitted, and the caller may want to pause.
+   */
   next(max: number): readonly T[] | undefined;
   close(): void;
 }
@@ -61,6 +64,8 @@ export interface Graph {
    * other end, edge. A loop is met once each way.
    */
   hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop>;
+  /** The edges themselves; `vertices` as given to `hops`. Light edges are made up from the hop. */
+  hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[];
   /** How many edges a vertex has. */
   degree(vertex: Rid, direction: Direction, types: EdgeTypes): number;
   /** Ids under one full key, in id order. */
@@ -99,5 +104,5 @@ export interface WritableGraph {
     options: {readonly applyDefaults: boolean},
   ): RecordValue | undefined;
   /** Removes the record, a vertex with its edges; false when it is gone already. */
-  delete(rid: Rid): boolean;
+  delete(record: RecordValue): boolean;
 }

@@ -71,5 +71,10 @@ export const operators: readonly FunctionSignature[] = [
   operator('item', 2, 'An item by position, key or attribute; several answer a list.', {
     argsMax: 255,
   }),
-  operator('slice', 3, 'The items from a position up to before another (null: to the end).', handled),
+  operator(
+    'slice',
+    3,
+    'The items from a position up to before another (null: to the end).',
+    handled,
+  ),
 ];

@@ -1,0 +1,151 @@
+/**
+ * Calls of operators and functions.
+ *
+ * The signature in `plan/functions.ts` says how null is treated; the implementation is looked
+ * up once, when the plan is prepared. A refusal raised by a call gets the call's place in the
+ * statement, so that the message can point at it.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {compareNumbers} from '#server/model/number.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression, Place} from '#server/plan/expression.ts';
+import {functionSignature} from '#server/plan/function-table.ts';
+import type {ScalarFunction} from '../functions/registry.ts';
+import {plainText} from './arithmetic.ts';
+import type {Closure} from './compiler.ts';
+import type {ExpressionCompiler} from './compile.ts';
+import {areEqual} from './comparison.ts';
+import {membershipTest} from './containment.ts';
+import {
+  binaryOperators,
+  testText,
+  textTests,
+  unaryOperators,
+  variadicOperators,
+} from './operators.ts';
+
+type Call = Expression & {readonly kind: 'call'};
+
+export function compileCall(call: Call, compiler: ExpressionCompiler): Closure {
+  const prepared = withConstant(call, compiler);
+  if (prepared !== undefined) return prepared;
+  const args = call.args.map(arg => compiler.expression(arg));
+  const [first, second] = args;
+  const signature = functionSignature(call.name);
+  const propagatesNull = signature?.nulls !== 'handled';
+  const unary = unaryOperators[call.name];
+  if (unary !== undefined && first !== undefined) {
+    return frame => {
+      const value = first(frame);
+      return value === null ? null : unary(value);
+    };
+  }
+  const binary = binaryOperators[call.name];
+  if (binary !== undefined && first !== undefined && second !== undefined) {
+    if (!propagatesNull) return frame => binary(first(frame), second(frame), frame.context);
+    return frame => {
+      const left = first(frame);
+      if (left === null) return null;
+      const right = second(frame);
+      return right === null ? null : binary(left, right, frame.context);
+    };
+  }
+  const implementation = variadicOperators[call.name] ?? compiler.functions.scalar(call.name);
+  if (implementation === undefined) {
+    throw new Refusal('query.unknown-function', `there is no function ${call.name}`, {
+      place: call.place,
+    });
+  }
+  return callClosure(args, placed(implementation, call.place), propagatesNull);
+}
+
+function callClosure(
+  args: readonly Closure[],
+  implementation: ScalarFunction,
+  propagatesNull: boolean,
+): Closure {
+  return frame => {
+    const values: Value[] = [];
+    for (const arg of args) {
+      const value = arg(frame);
+      if (value === null && propagatesNull) return null;
+      values.push(value);
+    }
+    frame.context.budget.spend(1);
+    return implementation(values, frame.context);
+  };
+}
+
+/** Adds the place to a refusal that has none. */
+function placed(implementation: ScalarFunction, place: Place | undefined): ScalarFunction {
+  if (place === undefined) return implementation;
+  return (args, call) => {
+    try {
+      return implementation(args, call);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.place !== undefined) throw error;
+      throw new Refusal(error.code, error.message, {detail: error.detail, place, cause: error});
+    }
+  };
+}
+
+/** Operators whose right side is a literal: patterns and lists prepared, numbers compared. */
+function withConstant(call: Call, compiler: ExpressionCompiler): Closure | undefined {
+  const [left, right] = call.args;
+  if (call.args.length !== 2 || left === undefined || right?.kind !== 'literal') return undefined;
+  const constant = right.value;
+  if (constant === null) return undefined;
+  const textTest = textTests[call.name];
+  if (textTest !== undefined) {
+    const of = compiler.expression(left);
+    const test = textTest(plainText(constant));
+    return frame => {
+      const value = of(frame);
+      return value === null ? null : testText(test, value);
+    };
+  }
+  if (call.name === 'op:in') {
+    const of = compiler.expression(left);
+    const test = membershipTest(constant);
+    return frame => {
+      const value = of(frame);
+      return value === null ? null : test(value);
+    };
+  }
+  if (call.name === 'op:equal') return equalToConstant(compiler.expression(left), constant);
+  return typeof constant === 'number'
+    ? comparedToNumber(call.name, compiler, left, constant)
+    : undefined;
+}
+
+function equalToConstant(of: Closure, constant: Value): Closure {
+  return frame => {
+    const value = of(frame);
+    if (value === null) return null;
+    return value === constant || areEqual(value, constant);
+  };
+}
+
+const signs: Readonly<Record<string, (order: number) => boolean>> = {
+  'op:less': order => order < 0,
+  'op:lessOrEqual': order => order <= 0,
+  'op:greater': order => order > 0,
+  'op:greaterOrEqual': order => order >= 0,
+};
+
+function comparedToNumber(
+  name: string,
+  compiler: ExpressionCompiler,
+  left: Expression,
+  constant: number,
+): Closure | undefined {
+  const test = signs[name];
+  const general = binaryOperators[name];
+  if (test === undefined || general === undefined) return undefined;
+  const of = compiler.expression(left);
+  return frame => {
+    const value = of(frame);
+    if (typeof value === 'number') return test(compareNumbers(value, constant));
+    return value === null ? null : general(value, constant, frame.context);
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Equality and order between two values that are not null.
+ *
+ * Values of one class compare as `model/compare.ts` says. Between classes a text meets a
+ * number, an instant, a record id or a boolean half way: it is read as one, and where it
+ * cannot be, the two are different and not comparable.
+ */
+import {classify, compareTotal} from '#server/model/compare.ts';
+import {parseDecimal} from '#server/model/decimal.ts';
+import {compareNumbers, type NumberValue} from '#server/model/number.ts';
+import {parseRid} from '#server/model/rid.ts';
+import {dateTimeFromEpoch, parseDateTime} from '#server/model/temporal.ts';
+import {type DateTimeValue, RecordValue, type Value} from '#server/model/value.ts';
+
+export function areEqual(left: Value, right: Value): boolean {
+  if (left === right) return true;
+  if (typeof left === typeof right && (typeof left === 'string' || typeof left === 'boolean')) {
+    return false;
+  }
+  return order(left, right, 'equality') === 0;
+}
+
+/** Negative, zero, positive; undefined when the two are not comparable. */
+export function orderOf(left: Value, right: Value): number | undefined {
+  if (typeof left === 'number' && typeof right === 'number') {
+    return left < right ? -1 : left > right ? 1 : compareNumbers(left, right);
+  }
+  return order(left, right, 'order');
+}
+
+function order(left: Value, right: Value, wish: 'equality' | 'order'): number | undefined {
+  const a = classify(left);
+  const b = classify(right);
+  if (a.of === b.of) {
+    if (wish === 'order' && (a.of === 'map' || a.of === 'point' || a.of === 'path')) {
+      return undefined;
+    }
+    return compareTotal(left, right);
+  }
+  if (b.of === 'text') return compareWithText(left, b.value);
+  if (a.of === 'text') {
+    const reversed = compareWithText(right, a.value);
+    return reversed === undefined ? undefined : -reversed;
+  }
+  if (a.of === 'instant' && b.of === 'number') return compareTotal(left, instant(b.value));
+  if (a.of === 'number' && b.of === 'instant') return compareTotal(instant(a.value), right);
+  // A single record is its own list of one (SQL: `$path[0] = @this`, `out() = #1:0`).
+  if (wish === 'equality' && a.of === 'list' && b.of === 'rid') return oneOf(a.value, right);
+  if (wish === 'equality' && a.of === 'rid' && b.of === 'list') return oneOf(b.value, left);
+  return undefined;
+}
+
+function oneOf(list: readonly Value[], value: Value): number | undefined {
+  return list.length === 1 && compareTotal(list[0] as Value, value) === 0 ? 0 : undefined;
+}
+
+function instant(number: NumberValue): DateTimeValue {
+  const millis = typeof number === 'bigint' ? number : BigInt(Math.trunc(Number(number)));
+  return dateTimeFromEpoch(millis, 'millisecond');
+}
+
+function compareWithText(left: Value, text: string): number | undefined {
+  const known = classify(left);
+  switch (known.of) {
+    case 'number': {
+      const number = parseDecimal(text.trim());
+      return number === undefined ? undefined : compareNumbers(known.value, number);
+    }
+    case 'instant': {
+      const moment = parseDateTime(text, 'nanosecond');
+      return moment === undefined ? undefined : compareTotal(left, moment);
+    }
+    case 'rid': {
+      const rid = parseRid(text);
+      return rid === undefined
+        ? undefined
+        : compareTotal(left instanceof RecordValue ? left.rid : left, rid);
+    }
+    case 'boolean':
+      if (text !== 'true' && text !== 'false') return undefined;
+      return Number(known.value) - Number(text === 'true');
+    default:
+      return undefined;
+  }
+}

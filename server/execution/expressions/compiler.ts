@@ -1,0 +1,41 @@
+/**
+ * What an expression becomes: a closure over a frame, made once a plan.
+ *
+ * A frame points at one row of a batch. Slots that a comprehension or reduce binds live in
+ * `locals`, because columns are shared and never written. A closure keeps no state of a run:
+ * parameters, data and time come from the frame's context.
+ */
+import type {Value} from '#server/model/value.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {Batch, Columns} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+
+export class Frame {
+  readonly context: ExecutionContext;
+  columns: Columns;
+  row = 0;
+  readonly locals: Value[] = [];
+
+  constructor(context: ExecutionContext, batch: Batch) {
+    this.context = context;
+    this.columns = batch.columns;
+  }
+
+  /** Points at another batch, row 0. */
+  enter(batch: Batch): void {
+    this.columns = batch.columns;
+    this.row = 0;
+  }
+}
+
+export type Closure = (frame: Frame) => Value;
+/** True only for true: null and false fail alike. */
+export type Test = (frame: Frame) => boolean;
+
+export interface Compiler {
+  expression(expression: Expression): Closure;
+  condition(expression: Expression): Test;
+}
+
+/** Slots bound by an enclosing comprehension or reduce. */
+export type Scope = ReadonlySet<Slot>;

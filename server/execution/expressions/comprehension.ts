@@ -1,0 +1,101 @@
+/**
+ * Expressions over the items of a list: comprehensions, quantifiers and reduce.
+ *
+ * Quantifiers are three-valued: `any` is null when no item is true and one is unknown, and so
+ * on. Work is reported per item, so a list of millions stays cancellable.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import {asItems} from './access.ts';
+import type {Closure, Frame} from './compiler.ts';
+import type {ExpressionCompiler} from './compile.ts';
+
+type Comprehension = Expression & {readonly kind: 'comprehension'};
+type Reduce = Expression & {readonly kind: 'reduce'};
+
+export function compileComprehension(
+  expression: Comprehension,
+  compiler: ExpressionCompiler,
+): Closure {
+  const list = compiler.expression(expression.list);
+  const inner = compiler.within([expression.item, expression.index]);
+  const where = expression.where && inner.expression(expression.where);
+  const yields = expression.yields && inner.expression(expression.yields);
+  const {item, index, mode} = expression;
+  const eachItem = (
+    frame: Frame,
+    of: Value,
+    visit: (value: Value, verdict: Value) => boolean,
+  ): void => {
+    const items = asItems(of);
+    for (let at = 0; at < items.length; at++) {
+      const value = items[at] as Value;
+      frame.locals[item] = value;
+      if (index !== undefined) frame.locals[index] = at;
+      frame.context.budget.spend(1);
+      if (!visit(value, where === undefined ? true : where(frame))) return;
+    }
+  };
+  const result = (frame: Frame, value: Value): Value =>
+    yields === undefined ? value : yields(frame);
+  if (mode === 'list' || mode === 'first') {
+    return frame => {
+      const of = list(frame);
+      if (of === null) return null;
+      const results: Value[] = [];
+      eachItem(frame, of, (value, verdict) => {
+        if (verdict === true) results.push(result(frame, value));
+        return mode === 'list' || results.length === 0;
+      });
+      return mode === 'list' ? results : (results[0] ?? null);
+    };
+  }
+  return frame => {
+    const of = list(frame);
+    if (of === null) return null;
+    const counts = {true: 0, false: 0, null: 0};
+    eachItem(frame, of, (_value, verdict) => {
+      counts[verdict === true ? 'true' : verdict === false ? 'false' : 'null']++;
+      return !(mode === 'any' && verdict === true) && !(mode === 'all' && verdict === false);
+    });
+    return quantify(mode, counts);
+  };
+}
+
+function quantify(
+  mode: 'any' | 'all' | 'none' | 'single',
+  counts: {readonly true: number; readonly false: number; readonly null: number},
+): Value {
+  switch (mode) {
+    case 'any':
+      return counts.true > 0 ? true : counts.null > 0 ? null : false;
+    case 'all':
+      return counts.false > 0 ? false : counts.null > 0 ? null : true;
+    case 'none':
+      return counts.true > 0 ? false : counts.null > 0 ? null : true;
+    case 'single':
+      return counts.true > 1 ? false : counts.null > 0 ? null : counts.true === 1;
+    default:
+      return unreachable(mode);
+  }
+}
+
+export function compileReduce(expression: Reduce, compiler: ExpressionCompiler): Closure {
+  const list = compiler.expression(expression.list);
+  const initial = compiler.expression(expression.initial);
+  const {item, accumulator} = expression;
+  const step = compiler.within([item, accumulator]).expression(expression.step);
+  return frame => {
+    const items = list(frame);
+    if (items === null) return null;
+    let value = initial(frame);
+    for (const next of asItems(items)) {
+      frame.locals[item] = next;
+      frame.locals[accumulator] = value;
+      frame.context.budget.spend(1);
+      value = step(frame);
+    }
+    return value;
+  };
+}

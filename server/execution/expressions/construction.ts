@@ -1,0 +1,31 @@
+/** Lists and maps built from expressions; a spread puts a whole map or record in place. */
+import type {MapEntry, Expression} from '#server/plan/expression.ts';
+import type {Value} from '#server/model/value.ts';
+import {mapOf} from './access.ts';
+import type {Closure, Compiler} from './compiler.ts';
+
+export function compileList(items: readonly Expression[], compiler: Compiler): Closure {
+  const closures = items.map(item => compiler.expression(item));
+  return frame => closures.map(closure => closure(frame));
+}
+
+export function compileMap(entries: readonly MapEntry[], compiler: Compiler): Closure {
+  const closures = entries.map(entry =>
+    'value' in entry
+      ? {key: entry.key, of: compiler.expression(entry.value)}
+      : {key: undefined, of: compiler.expression(entry.spread), except: new Set(entry.except)},
+  );
+  return frame => {
+    const map = new Map<string, Value>();
+    for (const entry of closures) {
+      const value = entry.of(frame);
+      if (entry.key !== undefined) map.set(entry.key, value);
+      else {
+        for (const [name, property] of mapOf(value, frame.context.graph) ?? []) {
+          if (!entry.except.has(name)) map.set(name, property);
+        }
+      }
+    }
+    return map;
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * `change` and `upsert`: assign to the record in a slot, and bind it anew.
+ *
+ * The record is read again right before it is changed, so two rows with the same record change
+ * it twice, the second on top of the first. A record that is gone drops its row. `upsert`
+ * creates a record when its input has no row at all.
+ */
+import type {RecordValue, Value} from '#server/model/value.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+import {propertiesOf} from '../expressions/access.ts';
+import {Frame} from '../expressions/compiler.ts';
+import {type Operator, pause, type Preparation} from '../operator.ts';
+import {type Assign, prepareAssignments} from './assignments.ts';
+import {ridOf} from './vertex-ids.ts';
+import {prepareWriteInput, writesOf} from './write-input.ts';
+
+type Change = PlanNode & {readonly kind: 'change'};
+type Upsert = PlanNode & {readonly kind: 'upsert'};
+
+export function prepareChange(node: Change, preparation: Preparation): Operator {
+  const input = prepareWriteInput(node.input, preparation);
+  const assign = prepareAssignments(node.assignments, preparation);
+  return function* change(context, argument) {
+    const builder = new BatchBuilder();
+    for (const batch of input(context, argument)) {
+      if (batch === pause) {
+        yield pause;
+        continue;
+      }
+      for (let row = 0; row < batch.rowCount; row++) {
+        changeRow({node, assign, context, batch, row, builder});
+        if (builder.rowCount >= context.batchRows) yield builder.take();
+        if (context.budget.spend(8)) yield pause;
+      }
+      if (builder.rowCount > 0) yield builder.take();
+    }
+  };
+}
+
+function changeRow(parts: {
+  readonly node: Change | Upsert;
+  readonly assign: Assign;
+  readonly context: ExecutionContext;
+  readonly batch: Batch;
+  readonly row: number;
+  readonly builder: BatchBuilder;
+}): void {
+  const {node, assign, context, batch, row, builder} = parts;
+  const rid = ridOf(batch.get(node.slot, row));
+  const old = rid && context.graph.record(rid);
+  if (old === undefined) return;
+  const frame = new Frame(context, batch.row(row).with(node.slot, [old]));
+  const properties = new Map(propertiesOf(old));
+  assign(properties, frame);
+  const applyDefaults = node.kind === 'change' && node.applyDefaults;
+  const changed = writesOf(context).replace(old.rid, properties, {applyDefaults});
+  if (changed === undefined) return;
+  builder.copy(batch, row);
+  bind(builder, node, changed, old);
+}
+
+function bind(
+  builder: BatchBuilder,
+  node: Change | Upsert,
+  changed: RecordValue,
+  old: RecordValue | null,
+): void {
+  builder.set(node.slot, changed);
+  if (node.before !== undefined) builder.set(node.before, old);
+}
+
+export function prepareUpsert(node: Upsert, preparation: Preparation): Operator {
+  const input = prepareWriteInput(node.input, preparation);
+  const assign = prepareAssignments(node.assignments, preparation);
+  const seed = node.seed.map(({name, value}) => ({name, value: preparation.expression(value)}));
+  return function* upsert(context, argument) {
+    const builder = new BatchBuilder();
+    let rows = 0;
+    for (const batch of input(context, argument)) {
+      if (batch === pause) {
+        yield pause;
+        continue;
+      }
+      rows += batch.rowCount;
+      for (let row = 0; row < batch.rowCount; row++) {
+        changeRow({node, assign, context, batch, row, builder});
+        if (context.budget.spend(8)) yield pause;
+      }
+      if (builder.rowCount > 0) yield builder.take();
+    }
+    if (rows > 0) return;
+    const frame = new Frame(context, argument.columns.length === 0 ? unitBatch : argument);
+    const properties = new Map<string, Value>();
+    for (const {name, value} of seed) properties.set(name, value(frame));
+    assign(properties, frame);
+    const wish = {what: 'any', type: node.type, bucket: undefined, properties} as const;
+    builder.copy(argument, 0);
+    bind(builder, node, writesOf(context).create(wish), null);
+    yield builder.take();
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * `create`: a record a row; an edge for each pair of its ends.
+ *
+ * Assignments see the row; the record is bound to `slot`. `ifNotExists` answers the edge that
+ * joins the two ends already instead of making a second one.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {type RecordValue, type Rid, type Value} from '#server/model/value.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+import {asItems} from '../expressions/access.ts';
+import {describe} from '../expressions/arithmetic.ts';
+import {type Closure, Frame} from '../expressions/compiler.ts';
+import {type Operator, pause, type Preparation} from '../operator.ts';
+import {type Assign, prepareAssignments} from './assignments.ts';
+import {allHops} from './follow.ts';
+import {ridKey, ridOf} from './vertex-ids.ts';
+import {prepareWriteInput, writesOf} from './write-input.ts';
+
+type Node = PlanNode & {readonly kind: 'create'};
+
+interface Ends {
+  readonly from: Closure;
+  readonly to: Closure;
+}
+
+export function prepareCreate(node: Node, preparation: Preparation): Operator {
+  const input = prepareWriteInput(node.input, preparation);
+  const assign = prepareAssignments(node.assignments, preparation);
+  const ends: Ends | undefined = node.from &&
+    node.to && {
+      from: preparation.expression(node.from),
+      to: preparation.expression(node.to),
+    };
+  return function* create(context, argument) {
+    const frame = new Frame(context, unitBatch);
+    const builder = new BatchBuilder();
+    for (const batch of input(context, argument)) {
+      if (batch === pause) {
+        yield pause;
+        continue;
+      }
+      for (let row = 0; row < batch.rowCount; row++) {
+        frame.enter(batch);
+        frame.row = row;
+        if (ends === undefined) add(builder, {node, batch, row}, createOne(node, assign, frame));
+        else {
+          for (const edge of createEdges({node, assign, frame, ends, context})) {
+            add(builder, {node, batch, row}, edge);
+          }
+        }
+        if (builder.rowCount >= context.batchRows) yield builder.take();
+        if (context.budget.spend(8)) yield pause;
+      }
+      if (builder.rowCount > 0) yield builder.take();
+    }
+  };
+}
+
+function add(
+  builder: BatchBuilder,
+  at: {readonly node: Node; readonly batch: Batch; readonly row: number},
+  record: RecordValue,
+): void {
+  builder.copy(at.batch, at.row);
+  builder.set(at.node.slot, record);
+}
+
+function createOne(
+  node: Node,
+  assign: Assign,
+  frame: Frame,
+  ends?: {readonly from: Rid; readonly to: Rid},
+): RecordValue {
+  const properties = new Map<string, Value>();
+  assign(properties, frame);
+  const {what, type, bucket} = node;
+  return writesOf(frame.context).create({what, type, bucket, properties, ...ends});
+}
+
+function* createEdges(parts: {
+  readonly node: Node;
+  readonly assign: Assign;
+  readonly frame: Frame;
+  readonly ends: Ends;
+  readonly context: ExecutionContext;
+}): Generator<RecordValue> {
+  const {node, assign, frame, ends, context} = parts;
+  const from = vertices(ends.from(frame), 'FROM', node);
+  const to = vertices(ends.to(frame), 'TO', node);
+  for (const start of from) {
+    for (const end of to) {
+      const known = node.ifNotExists ? existing(start, end, node, context) : undefined;
+      yield known ?? createOne(node, assign, frame, {from: start, to: end});
+      context.budget.spend(8);
+    }
+  }
+}
+
+function vertices(value: Value, side: string, node: Node): Rid[] {
+  return asItems(value).map(item => {
+    const rid = ridOf(item) ?? innerRid(item);
+    if (rid !== undefined) return rid;
+    throw new Refusal('query.execution', `${side} needs vertices, not ${describe(item)}`, {
+      place: node.place,
+    });
+  });
+}
+
+/** A row of a sub-query counts as its record: `{"@rid": #1:0, ...}`. */
+function innerRid(value: Value): Rid | undefined {
+  if (!(value instanceof Map)) return undefined;
+  const inner = value.get('@rid') ?? (value.size === 1 ? [...value.values()][0] : undefined);
+  return ridOf(inner);
+}
+
+function existing(
+  from: Rid,
+  to: Rid,
+  node: Node,
+  context: ExecutionContext,
+): RecordValue | undefined {
+  const wanted = ridKey(to);
+  const hops = allHops([from], {direction: 'out', types: [node.type]}, context);
+  const found = hops.filter(hop => ridKey(hop.other) === wanted).slice(0, 1);
+  return found.length === 0 ? undefined : context.graph.hopEdges(found, [from])[0];
+}

@@ -1,0 +1,30 @@
+/** `filter`: passes the rows for which the condition is true. Order: the input's. */
+import type {PlanNode} from '#server/plan/node.ts';
+import {unitBatch} from '../batch.ts';
+import {Frame} from '../expressions/compiler.ts';
+import {type Operator, pause, type Preparation} from '../operator.ts';
+
+type Node = PlanNode & {readonly kind: 'filter'};
+
+export function prepareFilter(node: Node, preparation: Preparation): Operator {
+  const input = preparation.prepare(node.input);
+  const test = preparation.condition(node.condition);
+  return function* filter(context, argument) {
+    const frame = new Frame(context, unitBatch);
+    for (const batch of input(context, argument)) {
+      if (batch === pause) {
+        yield pause;
+        continue;
+      }
+      frame.enter(batch);
+      const survivors: number[] = [];
+      for (let row = 0; row < batch.rowCount; row++) {
+        frame.row = row;
+        if (test(frame)) survivors.push(row);
+      }
+      if (survivors.length === batch.rowCount) yield batch;
+      else if (survivors.length > 0) yield batch.gather(survivors);
+      if (context.budget.spend(batch.rowCount)) yield pause;
+    }
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * `records`: records by id, in the order of the ids.
+ *
+ * Ids come as rids, records or (nested) lists of them; absent records are dropped. Other values
+ * pass as they are when `loose`, else they are dropped too.
+ */
+import {RecordValue, Rid, type Value} from '#server/model/value.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {itemsOf} from '../expressions/access.ts';
+import type {Graph} from '../graph.ts';
+import {type Operator, pause, type Preparation} from '../operator.ts';
+import {argumentFrame, sourceBatch} from './source-rows.ts';
+
+type Node = PlanNode & {readonly kind: 'records'};
+
+export function prepareRecords(node: Node, preparation: Preparation): Operator {
+  const ids = preparation.expression(node.ids);
+  return function* records(context, argument) {
+    const wanted = flatten(ids(argumentFrame(context, argument)), []);
+    for (let start = 0; start < wanted.length; start += context.batchRows) {
+      const part = wanted.slice(start, start + context.batchRows);
+      const found = load(part, context.graph, node.loose);
+      if (found.length > 0) yield sourceBatch(argument, node.slot, found);
+      if (context.budget.look()) yield pause;
+    }
+  };
+}
+
+function flatten(value: Value, into: Value[]): Value[] {
+  const items = itemsOf(value);
+  if (items === undefined) {
+    if (value !== null) into.push(value);
+  } else {
+    for (const item of items) flatten(item, into);
+  }
+  return into;
+}
+
+function load(wanted: readonly Value[], graph: Graph, loose: boolean): Value[] {
+  const rids = wanted.filter(value => value instanceof Rid);
+  const loaded = rids.length === 0 ? [] : graph.records(rids);
+  const found: Value[] = [];
+  let next = 0;
+  for (const value of wanted) {
+    if (value instanceof Rid) {
+      const record = loaded[next++];
+      if (record !== undefined) found.push(record);
+    } else if (loose || value instanceof RecordValue) found.push(value);
+  }
+  return found;
+}

@@ -1,0 +1,71 @@
+/**
+ * `scan-type` and `scan-bucket`: records in storage order.
+ *
+ * The pushed-down condition is tested record by record inside the scan, before a column or even
+ * a record of its own exists. Memory: one portion. Closes its scanner in any case.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import type {RecordValue, Value} from '#server/model/value.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type {Batch, Column} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+import {Frame, type Test} from '../expressions/compiler.ts';
+import type {RecordTest, Source} from '../graph.ts';
+import {type Operator, pause, type Preparation} from '../operator.ts';
+import {sourceBatch} from './source-rows.ts';
+
+type Node = PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'};
+
+export function prepareScan(node: Node, preparation: Preparation): Operator {
+  const where = node.where && preparation.condition(node.where);
+  return function* scan(context, argument) {
+    const test = where && recordTest(where, node.slot, context, argument);
+    const source = open(node, context, test);
+    try {
+      for (;;) {
+        const records = source.next(context.batchRows);
+        if (records === undefined) return;
+        if (records.length > 0) yield sourceBatch(argument, node.slot, records);
+        if (context.budget.look()) yield pause;
+      }
+    } finally {
+      source.close();
+    }
+  };
+}
+
+function open(
+  node: Node,
+  context: ExecutionContext,
+  test: RecordTest | undefined,
+): Source<RecordValue> {
+  const order = {descending: node.descending, test};
+  switch (node.kind) {
+    case 'scan-type':
+      return context.graph.scanType(node.type, node.polymorphic, order);
+    case 'scan-bucket':
+      return context.graph.scanBuckets(node.buckets, order);
+    default:
+      return unreachable(node);
+  }
+}
+
+/** Evaluates the condition on a row of which only `slot` changes. */
+function recordTest(
+  where: Test,
+  slot: number,
+  context: ExecutionContext,
+  argument: Batch,
+): RecordTest {
+  const cell: Value[] = [null];
+  const columns: (Column | undefined)[] = [...argument.columns];
+  while (columns.length < slot) columns.push(undefined);
+  columns[slot] = cell;
+  const frame = new Frame(context, argument);
+  frame.columns = columns;
+  return record => {
+    cell[0] = record;
+    context.budget.spend(1);
+    return where(frame);
+  };
+}

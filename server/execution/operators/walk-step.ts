@@ -1,0 +1,82 @@
+/**
+ * One step of a walk: the condition on it, and the records it needs.
+ *
+ * The condition sees `to`, `depth` and `edge` beside the slots of the start row. Records are
+ * loaded for all edges that leave a vertex (or a whole frontier) at once, and only where the
+ * condition or the plan above asks more than ids.
+ */
+import type {RecordValue, Rid} from '#server/model/value.ts';
+import {slotsOf} from '#server/plan/tree.ts';
+import {Batch, type Column} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+import {Frame, type Test} from '../expressions/compiler.ts';
+import type {Hop} from '../graph.ts';
+import type {Preparation} from '../operator.ts';
+import {loadRecords, ridKey, withRecords} from './vertex-ids.ts';
+import type {WalkNode, WalkStart} from './walk.ts';
+
+export interface Step {
+  readonly hop: Hop;
+  /** Present when the plan needs the edges' records. */
+  readonly edge: RecordValue | undefined;
+}
+
+export class WalkStep {
+  readonly #node: WalkNode;
+  readonly #condition: Test | undefined;
+  readonly #loadEdges: boolean;
+  readonly #loadEnds: boolean;
+  readonly #endsInCondition: boolean;
+
+  constructor(node: WalkNode, preparation: Preparation) {
+    this.#node = node;
+    this.#condition = node.condition && preparation.condition(node.condition);
+    const needed = (slot: number | undefined): boolean =>
+      slot !== undefined && !preparation.idSuffices(slot);
+    this.#loadEdges = needed(node.edge) || needed(node.edges);
+    this.#loadEnds = needed(node.to);
+    this.#endsInCondition =
+      this.#loadEnds && node.condition !== undefined && slotsOf(node.condition).has(node.to);
+  }
+
+  /** The hops that the condition lets pass. `vertices`: as the hops' sources count them. */
+  passing(
+    hops: readonly Hop[],
+    at: {readonly vertices: readonly Rid[]; readonly depth: number; readonly walk: WalkStart},
+  ): readonly Step[] {
+    const {graph} = at.walk.context;
+    const edges = this.#loadEdges ? graph.hopEdges(hops, at.vertices) : undefined;
+    const steps = hops.map((hop, index) => ({hop, edge: edges?.[index]}));
+    const condition = this.#condition;
+    if (condition === undefined) return steps;
+    const ends = this.#endsInCondition
+      ? loadRecords(
+          hops.map(hop => hop.other),
+          graph,
+        )
+      : undefined;
+    const {batch, row, context} = at.walk;
+    const frame = new Frame(context, batch.row(row));
+    return steps.filter(step => {
+      const to = ends === undefined ? step.hop.other : ends.get(ridKey(step.hop.other));
+      if (to === undefined) return false;
+      const columns: (Column | undefined)[] = batch.columns.map(c => c && [c[row] ?? null]);
+      const put = (slot: number | undefined, value: Rid | RecordValue | number): void => {
+        if (slot === undefined) return;
+        while (columns.length < slot) columns.push(undefined);
+        columns[slot] = [value];
+      };
+      put(this.#node.to, to);
+      put(this.#node.depth, at.depth);
+      put(this.#node.edge, step.edge ?? step.hop.edge);
+      frame.enter(new Batch(columns, 1));
+      context.budget.spend(1);
+      return condition(frame);
+    });
+  }
+
+  /** The rows with records where the plan above needs them. */
+  complete(batch: Batch, context: ExecutionContext): Batch {
+    return this.#loadEnds ? withRecords(batch, this.#node.to, context.graph) : batch;
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * From a plan to the tree of operators that runs it: one node kind, one file of `operators/`.
+ *
+ * Prepared once a plan: expressions are compiled, functions looked up, slots whose records are
+ * never read are found (they travel as ids). The result holds nothing of a run and may be kept
+ * with the plan and used by many runs.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {ExpressionCompiler} from './expressions/compile.ts';
+import type {Closure, Test} from './expressions/compiler.ts';
+import type {FunctionRegistry} from './functions/registry.ts';
+import {recordSlots} from './id-slots.ts';
+import type {Operator, Preparation} from './operator.ts';
+import {prepareAggregate} from './operators/aggregate.ts';
+import {prepareApply} from './operators/apply.ts';
+import {prepareArgument} from './operators/argument.ts';
+import {prepareBarrier} from './operators/barrier.ts';
+import {prepareCall} from './operators/call.ts';
+import {prepareChange, prepareUpsert} from './operators/change.ts';
+import {prepareConnect} from './operators/connect.ts';
+import {prepareCreate} from './operators/create.ts';
+import {prepareDelete} from './operators/delete.ts';
+import {prepareDistinct} from './operators/distinct.ts';
+import {prepareExtend} from './operators/extend.ts';
+import {prepareFilter} from './operators/filter.ts';
+import {prepareFollow} from './operators/follow.ts';
+import {prepareIndexEntries, prepareIndexPoint, prepareIndexRange} from './operators/index-rows.ts';
+import {prepareJoin} from './operators/join.ts';
+import {prepareProject} from './operators/project.ts';
+import {prepareRecords} from './operators/records.ts';
+import {prepareRepeat} from './operators/repeat.ts';
+import {prepareScan} from './operators/scan.ts';
+import {prepareShortest} from './operators/shortest.ts';
+import {prepareLimit, prepareSkip} from './operators/skip-limit.ts';
+import {prepareSort} from './operators/sort.ts';
+import {prepareTop} from './operators/top.ts';
+import {prepareUnion} from './operators/union.ts';
+import {prepareUnit} from './operators/unit.ts';
+import {prepareUnnest} from './operators/unnest.ts';
+import {prepareValues} from './operators/values.ts';
+import {prepareWalk} from './operators/walk.ts';
+
+export class PlanPreparation implements Preparation {
+  readonly functions: FunctionRegistry;
+  readonly #compiler: ExpressionCompiler;
+  readonly #recordSlots: ReadonlySet<Slot>;
+
+  /** @param plan - The whole statement's plan: what is above a slot decides what it needs. */
+  constructor(plan: PlanNode, functions: FunctionRegistry) {
+    this.functions = functions;
+    this.#compiler = new ExpressionCompiler(this);
+    this.#recordSlots = recordSlots(plan);
+  }
+
+  expression(expression: Expression): Closure {
+    return this.#compiler.expression(expression);
+  }
+
+  condition(expression: Expression): Test {
+    return this.#compiler.condition(expression);
+  }
+
+  idSuffices(slot: Slot): boolean {
+    return !this.#recordSlots.has(slot);
+  }
+
+  prepare(node: PlanNode): Operator {
+    switch (node.kind) {
+      case 'unit':
+        return prepareUnit();
+      case 'argument':
+        return prepareArgument();
+      case 'values':
+        return prepareValues(node, this);
+      case 'scan-type':
+      case 'scan-bucket':
+        return prepareScan(node, this);
+      case 'records':
+        return prepareRecords(node, this);
+      case 'index-point':
+        return prepareIndexPoint(node, this);
+      case 'index-range':
+        return prepareIndexRange(node, this);
+      case 'index-entries':
+        return prepareIndexEntries(node);
+      case 'call':
+        return prepareCall(node, this, this.functions);
+      case 'filter':
+        return prepareFilter(node, this);
+      case 'extend':
+        return prepareExtend(node, this);
+      case 'project':
+        return prepareProject(node, this);
+      case 'unnest':
+        return prepareUnnest(node, this);
+      case 'follow':
+        return prepareFollow(node, this);
+      case 'connect':
+        return prepareConnect(node, this);
+      case 'walk':
+        return prepareWalk(node, this);
+      case 'shortest':
+        return prepareShortest(node, this);
+      default:
+        return this.#prepareWhole(node);
+    }
+  }
+
+  #prepareWhole(node: Exclude<PlanNode, {kind: RowKind}>): Operator {
+    switch (node.kind) {
+      case 'join':
+        return prepareJoin(node, this);
+      case 'apply':
+        return prepareApply(node, this);
+      case 'union':
+        return prepareUnion(node, this);
+      case 'repeat':
+        return prepareRepeat(node, this);
+      case 'aggregate':
+        return prepareAggregate(node, this, this.functions);
+      case 'distinct':
+        return prepareDistinct(node, this);
+      case 'sort':
+        return prepareSort(node, this);
+      case 'top':
+        return prepareTop(node, this);
+      case 'skip':
+        return prepareSkip(node, this);
+      case 'limit':
+        return prepareLimit(node, this);
+      case 'barrier':
+        return prepareBarrier(node, this);
+      case 'create':
+        return prepareCreate(node, this);
+      case 'change':
+        return prepareChange(node, this);
+      case 'upsert':
+        return prepareUpsert(node, this);
+      case 'delete':
+        return prepareDelete(node, this);
+      default:
+        return unreachable(node);
+    }
+  }
+}
+
+type RowKind =
+  | 'unit'
+  | 'argument'
+  | 'values'
+  | 'scan-type'
+  | 'scan-bucket'
+  | 'records'
+  | 'index-point'
+  | 'index-range'
+  | 'index-entries'
+  | 'call'
+  | 'filter'
+  | 'extend'
+  | 'project'
+  | 'unnest'
+  | 'follow'
+  | 'connect'
+  | 'walk'
+  | 'shortest';

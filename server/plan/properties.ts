@@ -1,0 +1,198 @@
+/**
+ * What follows from a plan without running it: its effects, whether it may be repeated, the
+ * order it guarantees, a rough estimate of its rows.
+ *
+ * Effects are an upper bound: a plan touches no type that is not in them. `readsAny` and
+ * `writesAny` stand for types that are known only when it runs (records by id, hops over every
+ * edge type). Security, replicas and the executor's barriers rely on that.
+ */
+import type {Expression} from './expression.ts';
+import {functionSignature} from './function-table.ts';
+import type {PlanNode, SortKey} from './node.ts';
+import {expressionsOf, inputsOf, partsOf} from './tree.ts';
+
+export interface Effects {
+  /** Types by name, subtypes implied. */
+  readonly reads: ReadonlySet<string>;
+  readonly readsAny: boolean;
+  readonly creates: ReadonlySet<string>;
+  /** Changes or deletes records of types that are known only when it runs. */
+  readonly changesAny: boolean;
+  readonly deletesAny: boolean;
+}
+
+interface Draft {
+  readonly reads: Set<string>;
+  readsAny: boolean;
+  readonly creates: Set<string>;
+  changesAny: boolean;
+  deletesAny: boolean;
+}
+
+export function effectsOf(plan: PlanNode): Effects {
+  const draft: Draft = {
+    reads: new Set(),
+    readsAny: false,
+    creates: new Set(),
+    changesAny: false,
+    deletesAny: false,
+  };
+  collectPlan(plan, draft);
+  return draft;
+}
+
+/** Whether a plan changes nothing: it may run on a replica and over a read-only route. */
+export function isReadOnly(plan: PlanNode): boolean {
+  const {creates, changesAny, deletesAny} = effectsOf(plan);
+  return creates.size === 0 && !changesAny && !deletesAny;
+}
+
+function collectPlan(node: PlanNode, draft: Draft): void {
+  collectNode(node, draft);
+  for (const expression of expressionsOf(node)) collectExpression(expression, draft);
+  for (const input of inputsOf(node)) collectPlan(input, draft);
+}
+
+function collectNode(node: PlanNode, draft: Draft): void {
+  switch (node.kind) {
+    case 'scan-type':
+      draft.reads.add(node.type);
+      return;
+    case 'scan-bucket':
+    case 'records':
+    case 'index-point':
+    case 'index-range':
+    case 'index-entries':
+    case 'call':
+      draft.readsAny = true;
+      return;
+    case 'follow':
+    case 'connect':
+    case 'walk':
+    case 'shortest':
+      // The other end may be of any type, whatever the edge is.
+      for (const type of node.types) draft.reads.add(type);
+      draft.readsAny = true;
+      return;
+    case 'create':
+      draft.creates.add(node.type);
+      if (node.ifNotExists) draft.reads.add(node.type);
+      return;
+    case 'upsert':
+      draft.creates.add(node.type);
+      draft.changesAny = true;
+      return;
+    case 'change':
+      draft.changesAny = true;
+      return;
+    case 'delete':
+      draft.deletesAny = true;
+      return;
+    default:
+  }
+}
+
+function collectExpression(expression: Expression, draft: Draft): void {
+  if (expression.kind === 'subplan') collectPlan(expression.plan, draft);
+  if (expression.kind === 'call') {
+    const needs = functionSignature(expression.name)?.needs;
+    if (needs === 'graph' || needs === 'database') draft.readsAny = true;
+  }
+  for (const part of partsOf(expression)) collectExpression(part, draft);
+}
+
+/** Whether the same plan on the same data gives the same rows. */
+export function isDeterministic(plan: PlanNode): boolean {
+  return (
+    expressionsOf(plan).every(isDeterministicExpression) && inputsOf(plan).every(isDeterministic)
+  );
+}
+
+function isDeterministicExpression(expression: Expression): boolean {
+  if (expression.kind === 'call' && functionSignature(expression.name)?.deterministic === false) {
+    return false;
+  }
+  if (expression.kind === 'subplan' && !isDeterministic(expression.plan)) return false;
+  return partsOf(expression).every(isDeterministicExpression);
+}
+
+/** The keys by which the rows certainly are sorted; empty when nothing is promised. */
+export function orderOf(plan: PlanNode): readonly SortKey[] {
+  switch (plan.kind) {
+    case 'sort':
+    case 'top':
+      return plan.keys;
+    case 'filter':
+    case 'extend':
+    case 'project':
+    case 'distinct':
+    case 'skip':
+    case 'limit':
+    case 'barrier':
+      return orderOf(plan.input);
+    default:
+      return [];
+  }
+}
+
+export interface RowCounts {
+  /** Records of a type with its subtypes, as the statistics know it; undefined: unknown. */
+  countOf(type: string): number | undefined;
+}
+
+const unknownRows = 1_000;
+const filterShare = 0.25;
+const edgesPerVertex = 8;
+
+/** A rough number of rows; never less than 0. */
+export function estimateRows(plan: PlanNode, counts: RowCounts): number {
+  const input = (node: PlanNode): number => estimateRows(node, counts);
+  switch (plan.kind) {
+    case 'unit':
+    case 'argument':
+    case 'upsert':
+      return 1;
+    case 'values':
+      return plan.rows.length;
+    case 'scan-type':
+      return (counts.countOf(plan.type) ?? unknownRows) * (plan.where ? filterShare : 1);
+    case 'index-point':
+      return plan.each ? 4 : 1;
+    case 'records':
+      return 1;
+    case 'scan-bucket':
+    case 'index-range':
+    case 'index-entries':
+    case 'call':
+      return unknownRows;
+    case 'filter':
+      return input(plan.input) * filterShare;
+    case 'follow':
+      return input(plan.input) * edgesPerVertex;
+    case 'walk':
+      return input(plan.input) * edgesPerVertex ** Math.min(plan.depthMax ?? 3, 3);
+    case 'join':
+      return plan.on.length === 0
+        ? input(plan.left) * input(plan.right)
+        : Math.max(input(plan.left), input(plan.right));
+    case 'union':
+      return plan.inputs.reduce((sum, part) => sum + input(part), 0);
+    case 'apply':
+      return input(plan.input) * (plan.mode === 'inner' ? Math.max(input(plan.plan), 1) : 1);
+    case 'repeat':
+      return input(plan.input) * edgesPerVertex ** 2;
+    case 'aggregate':
+      return plan.keys.length === 0 ? 1 : Math.sqrt(input(plan.input));
+    case 'limit':
+    case 'top':
+      return Math.min(input(plan.input), literalCount(plan.count) ?? unknownRows);
+    default:
+      return 'input' in plan ? input(plan.input) : unknownRows;
+  }
+}
+
+function literalCount(expression: Expression): number | undefined {
+  return expression.kind === 'literal' && typeof expression.value === 'number'
+    ? expression.value
+    : undefined;
+}
