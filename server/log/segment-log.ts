@@ -125,6 +125,10 @@ export class SegmentLog {
     return this.#durableIndex;
   }
 
+  get directory(): string {
+    return this.#options.directory;
+  }
+
   get segmentCount(): number {
     return this.#segments.length;
   }

@@ -54,6 +54,8 @@ export class Applier {
   readonly #options: ApplierOptions;
   readonly #databases = new Map<number, Attached>();
   readonly #dirty: Attached[] = [];
+  /** Grows with every database that is fenced. */
+  fenceCount = 0;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
@@ -202,6 +204,7 @@ export class Applier {
     } catch (error) {
       if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
       database.fence = {index, reason: error.message};
+      this.fenceCount++;
     }
   }
 }

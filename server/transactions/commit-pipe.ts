@@ -22,8 +22,6 @@ export interface PipeProgress {
 export interface CommitPipe {
   /** Index of the last entry when the pipe was made; everything up to it is applied. */
   readonly startIndex: LogIndex;
-  /** Bytes of log files that `checkpoint` could give back. */
-  readonly retainedBytes: number;
   /** Why `bytes` cannot be taken now; undefined when `offer` will take them. */
   admission(bytes: number): Refused | undefined;
   /** Takes a copy of an entry; indexes count up from `startIndex + 1` in the order of calls. */

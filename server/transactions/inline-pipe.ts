@@ -44,10 +44,6 @@ export class InlinePipe implements CommitPipe {
     this.#appliedIndex = options.log.lastIndex;
   }
 
-  get retainedBytes(): number {
-    return this.#options.log.retainedBytes;
-  }
-
   listen(listener: (progress: PipeProgress) => void): void {
     this.#listener = listener;
   }

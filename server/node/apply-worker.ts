@@ -1,0 +1,138 @@
+/**
+ * The apply thread: every write to a store happens here.
+ *
+ * Takes what the log thread has made durable out of the ring, writes one batch per database and
+ * reports. It waits on a shared word, not on its event loop; only attaching a store needs the
+ * loop, so requests are awaited between batches.
+ */
+import {parentPort, receiveMessageOnPort, workerData} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import {attachStore} from '#server/storage/rocksdb/open.ts';
+import type {Store} from '#server/storage/store.ts';
+import {Applier} from '#server/transactions/apply.ts';
+import type {ApplyRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
+import {RingReader, word} from './commit-ring.ts';
+
+const batchEntriesMax = 4096;
+const batchBytesMax = 4 << 20;
+
+class ApplyThread {
+  readonly #port: NonNullable<typeof parentPort>;
+  readonly #control: Int32Array;
+  readonly #reader: RingReader;
+  readonly #outside = new Map<number, Buffer>();
+  readonly #stores = new Map<number, Store>();
+  readonly #requests: ApplyRequest[] = [];
+  #applier: Applier | undefined;
+  #appliedIndex = 0;
+  #fenceCount = 0;
+  #closed = false;
+
+  constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
+    this.#port = port;
+    this.#control = new Int32Array(start.ring.control);
+    const words = {source: word.logged, own: word.applied};
+    this.#reader = new RingReader(start.ring, words, this.#outside);
+  }
+
+  async run(): Promise<void> {
+    this.#tell({kind: 'ready'});
+    while (!this.#closed) {
+      const seen = Atomics.load(this.#control, word.applySignal);
+      const {end} = this.#reader;
+      this.#receive();
+      const request = this.#nextRequest();
+      if (request !== undefined) await this.#handle(request);
+      else if (end !== this.#reader.cursor) this.#apply(end);
+      else Atomics.wait(this.#control, word.applySignal, seen);
+    }
+  }
+
+  #apply(end: number): void {
+    const applier = this.#applier;
+    assert(applier !== undefined, 'the apply thread was started');
+    const {records, to} = this.#reader.take(end, batchEntriesMax, batchBytesMax);
+    applier.apply(
+      records.map(({payload, chain}) => ({index: ++this.#appliedIndex, chain, payload})),
+    );
+    for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
+    this.#reader.advance(to);
+    if (applier.fenceCount !== this.#fenceCount) {
+      this.#fenceCount = applier.fenceCount;
+      this.#tell({kind: 'fences', fences: applier.fences()});
+    }
+    Atomics.add(this.#control, word.appliedCount, records.length);
+    // One message is enough until the network thread has looked.
+    if (Atomics.exchange(this.#control, word.notified, 1) === 0) this.#tell({kind: 'applied'});
+  }
+
+  #receive(): void {
+    for (;;) {
+      const received = receiveMessageOnPort(this.#port) as {message: ApplyRequest} | undefined;
+      if (received === undefined) return;
+      const {message} = received;
+      // Must be there before the ring speaks of it, whatever else waits.
+      if (message.kind === 'outside') this.#outside.set(message.number, Buffer.from(message.bytes));
+      else this.#requests.push(message);
+    }
+  }
+
+  /** The next request, unless entries that were offered before it are still to be applied. */
+  #nextRequest(): ApplyRequest | undefined {
+    const [request] = this.#requests;
+    if (request === undefined) return undefined;
+    if ('after' in request && Atomics.load(this.#control, word.failed) === 0) {
+      const behind = (request.after - this.#reader.cursor) | 0;
+      if (behind > 0) return undefined;
+    }
+    return this.#requests.shift();
+  }
+
+  async #handle(request: ApplyRequest): Promise<void> {
+    switch (request.kind) {
+      case 'start': {
+        const {logId, stagedDirectory, startIndex} = request;
+        const stagedFile = (digest: string) => `${stagedDirectory}/${digest}`;
+        this.#applier = new Applier({logId, stagedFile});
+        this.#appliedIndex = startIndex;
+        return;
+      }
+      case 'attach': {
+        const store = await attachStore(request.store);
+        this.#stores.set(request.databaseId, store);
+        this.#applier?.attach(request.databaseId, store, request.position);
+        return;
+      }
+      case 'detach': {
+        const result = this.#applier?.detach(request.databaseId);
+        this.#stores.get(request.databaseId)?.close();
+        this.#stores.delete(request.databaseId);
+        this.#tell({kind: 'done', id: request.id, result});
+        return;
+      }
+      case 'make-durable': {
+        const applier = this.#applier;
+        applier?.makeDurable();
+        const floor = applier?.durableFloor(this.#appliedIndex) ?? 0;
+        const result = {floor, positions: applier?.positions() ?? new Map()};
+        this.#tell({kind: 'done', id: request.id, result});
+        return;
+      }
+      case 'close': {
+        if (Atomics.load(this.#control, word.failed) === 0) this.#applier?.makeDurable();
+        for (const store of this.#stores.values()) store.close();
+        this.#closed = true;
+        this.#tell({kind: 'done', id: request.id});
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  #tell(news: WorkerNews): void {
+    this.#port.postMessage(news);
+  }
+}
+
+if (parentPort !== null) await new ApplyThread(parentPort, workerData as WorkerStart).run();

@@ -1,0 +1,60 @@
+/**
+ * What the three threads of the commit path say to each other besides entries.
+ *
+ * Requests go from the network thread to a worker on the worker's own port, followed by a signal
+ * in the ring's control words; answers and news come back on the same port. `after` is the ring's
+ * head when a request was made: the apply thread answers once it has come that far.
+ */
+import type {Fence} from '#server/transactions/apply.ts';
+import type {DatabasePosition} from '#server/transactions/system-keys.ts';
+import type {LogState} from '#server/log/segment-log.ts';
+import type {ShareableStore} from '#server/storage/store.ts';
+import type {RingMemory} from './commit-ring.ts';
+
+export interface WorkerStart {
+  readonly ring: RingMemory;
+}
+
+export type LogRequest =
+  | {
+      readonly kind: 'start';
+      readonly directory: string;
+      readonly segmentBytes: number;
+      readonly syncCommits: boolean;
+      readonly state: LogState;
+    }
+  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer}
+  | {readonly kind: 'recycle'; readonly floor: number}
+  | {readonly kind: 'sync'; readonly id: number}
+  | {readonly kind: 'close'; readonly id: number};
+
+export type ApplyRequest =
+  | {
+      readonly kind: 'start';
+      readonly logId: string;
+      readonly stagedDirectory: string;
+      readonly startIndex: number;
+    }
+  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer}
+  | {
+      readonly kind: 'attach';
+      readonly databaseId: number;
+      readonly store: ShareableStore;
+      readonly position: DatabasePosition;
+    }
+  | {
+      readonly kind: 'detach';
+      readonly id: number;
+      readonly after: number;
+      readonly databaseId: number;
+    }
+  | {readonly kind: 'make-durable'; readonly id: number; readonly after: number}
+  | {readonly kind: 'close'; readonly id: number; readonly after: number};
+
+export type WorkerNews =
+  | {readonly kind: 'ready'}
+  | {readonly kind: 'done'; readonly id: number; readonly result?: unknown}
+  /** The control words have changed: entries were applied. */
+  | {readonly kind: 'applied'}
+  | {readonly kind: 'fences'; readonly fences: ReadonlyMap<number, Fence>}
+  | {readonly kind: 'failed'; readonly reason: string};

@@ -1,0 +1,212 @@
+/**
+ * The ring by which entries reach the log thread and, behind it, the apply thread: one writer,
+ * two readers one after another, no copies and no messages.
+ *
+ * A record is a length, a chain value (filled in by the log thread) and the entry, rounded up to
+ * 8 bytes. A record never wraps: the rest of the ring is skipped instead. Cursors count bytes
+ * modulo 2^32. An entry too large for the ring lies in shared memory of its own, sent ahead in a
+ * message; the ring then holds its number. Invariant N1: applied <= logged <= head <= applied +
+ * capacity, each advanced by its owner alone, after the bytes it speaks of are written.
+ */
+import {assert} from '#server/base/assert.ts';
+
+/** Places in the control words. */
+export const word = {
+  head: 0,
+  logged: 1,
+  applied: 2,
+  /** Entries applied, modulo 2^32. */
+  appliedCount: 3,
+  /** Changed whenever the log thread has something to look at; it waits on this word. */
+  logSignal: 4,
+  applySignal: 5,
+  /** 1 while a message to the network thread is under way. */
+  notified: 6,
+  /** 1 once the log has failed. */
+  failed: 7,
+} as const;
+
+export interface RingMemory {
+  readonly control: SharedArrayBuffer;
+  readonly bytes: SharedArrayBuffer;
+}
+
+const controlBytes = 64;
+const headerBytes = 8;
+const skipMark = 0xffff_ffff;
+/** Set in a length: the entry lies outside under the number that follows. */
+const outsideMark = 0x8000_0000;
+
+/** `capacity` is a power of two. */
+export function createRingMemory(capacity: number): RingMemory {
+  assert((capacity & (capacity - 1)) === 0, 'the capacity is a power of two');
+  return {
+    control: new SharedArrayBuffer(controlBytes),
+    bytes: new SharedArrayBuffer(capacity),
+  };
+}
+
+/** Entries above this go outside the ring. */
+export function entryBytesInside(memory: RingMemory): number {
+  return memory.bytes.byteLength / 8;
+}
+
+export class RingWriter {
+  readonly #control: Int32Array;
+  readonly #bytes: Buffer;
+  #head = 0;
+
+  constructor(memory: RingMemory) {
+    this.#control = new Int32Array(memory.control);
+    this.#bytes = Buffer.from(memory.bytes);
+  }
+
+  /** Whether an entry of `bytes` inside the ring fits now. */
+  hasRoom(bytes: number): boolean {
+    const used = (this.#head - Atomics.load(this.#control, word.applied)) >>> 0;
+    // A skip may waste as much as the record itself takes.
+    return used + 2 * recordBytes(bytes) <= this.#bytes.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === Atomics.load(this.#control, word.applied) >>> 0;
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  write(entry: Uint8Array): void {
+    const at = this.#place(recordBytes(entry.length));
+    this.#bytes.writeUInt32LE(entry.length, at);
+    this.#bytes.set(entry, at + headerBytes);
+    this.#publish(recordBytes(entry.length));
+  }
+
+  /** The entry lies in shared memory that both threads were sent under `number`. */
+  writeOutside(number: number): void {
+    const at = this.#place(recordBytes(4));
+    this.#bytes.writeUInt32LE(outsideMark, at);
+    this.#bytes.writeUInt32LE(number, at + headerBytes);
+    this.#publish(recordBytes(4));
+  }
+
+  #place(bytes: number): number {
+    const capacity = this.#bytes.length;
+    const at = this.#head % capacity;
+    if (at + bytes <= capacity) return at;
+    this.#bytes.writeUInt32LE(skipMark, at);
+    this.#head = (this.#head + capacity - at) >>> 0;
+    return 0;
+  }
+
+  #publish(bytes: number): void {
+    this.#head = (this.#head + bytes) >>> 0;
+    Atomics.store(this.#control, word.head, this.#head | 0);
+    signal(this.#control, word.logSignal);
+  }
+}
+
+export interface RingRecord {
+  /** Points into shared memory until the reader advances. */
+  readonly payload: Buffer;
+  readonly chain: number;
+  /** Where the chain value goes. */
+  readonly at: number;
+  /** Number of an entry outside the ring, or undefined. */
+  readonly outside: number | undefined;
+}
+
+export class RingReader {
+  readonly #control: Int32Array;
+  readonly #bytes: Buffer;
+  readonly #source: number;
+  readonly #own: number;
+  readonly #outside: ReadonlyMap<number, Buffer>;
+  #cursor = 0;
+
+  /** Reads up to the cursor `source`, and publishes its own as `own`. */
+  constructor(
+    memory: RingMemory,
+    words: {readonly source: number; readonly own: number},
+    outside: ReadonlyMap<number, Buffer>,
+  ) {
+    this.#control = new Int32Array(memory.control);
+    this.#bytes = Buffer.from(memory.bytes);
+    this.#source = words.source;
+    this.#own = words.own;
+    this.#outside = outside;
+  }
+
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  /** Where the records that wait now end. What they need from outside was sent before. */
+  get end(): number {
+    return Atomics.load(this.#control, this.#source) >>> 0;
+  }
+
+  /**
+   * Records up to `end`, at most `countMax` and about `bytesMax`; `advance` gives them back.
+   * Receive messages between reading `end` and taking.
+   */
+  take(
+    end: number,
+    countMax: number,
+    bytesMax: number,
+  ): {readonly records: RingRecord[]; readonly to: number} {
+    const capacity = this.#bytes.length;
+    const records: RingRecord[] = [];
+    let cursor = this.#cursor;
+    let bytes = 0;
+    while (cursor !== end && records.length < countMax && bytes < bytesMax) {
+      const at = cursor % capacity;
+      const length = this.#bytes.readUInt32LE(at);
+      if (length === skipMark) {
+        cursor = (cursor + capacity - at) >>> 0;
+        continue;
+      }
+      const record = length === outsideMark ? this.#readOutside(at) : this.#readInside(at, length);
+      records.push(record);
+      bytes += record.payload.length;
+      cursor = (cursor + recordBytes(length === outsideMark ? 4 : length)) >>> 0;
+    }
+    return {records, to: cursor};
+  }
+
+  writeChain(record: RingRecord, chain: number): void {
+    this.#bytes.writeUInt32LE(chain, record.at + 4);
+  }
+
+  advance(to: number): void {
+    this.#cursor = to;
+    Atomics.store(this.#control, this.#own, to | 0);
+  }
+
+  #readInside(at: number, length: number): RingRecord {
+    return {
+      payload: this.#bytes.subarray(at + headerBytes, at + headerBytes + length),
+      chain: this.#bytes.readUInt32LE(at + 4),
+      at,
+      outside: undefined,
+    };
+  }
+
+  #readOutside(at: number): RingRecord {
+    const outside = this.#bytes.readUInt32LE(at + headerBytes);
+    const payload = this.#outside.get(outside);
+    assert(payload !== undefined, 'an entry outside the ring was sent ahead');
+    return {payload, chain: this.#bytes.readUInt32LE(at + 4), at, outside};
+  }
+}
+
+/** Wakes the thread that waits on `place`. */
+export function signal(control: Int32Array, place: number): void {
+  Atomics.add(control, place, 1);
+  Atomics.notify(control, place);
+}
+
+function recordBytes(payloadBytes: number): number {
+  return (headerBytes + payloadBytes + 7) & ~7;
+}

@@ -1,0 +1,73 @@
+/**
+ * The threaded commit path on a real disk: what many clients commit at once is there, in order,
+ * also after a restart; entries larger than the ring pass through too.
+ */
+import assert from 'node:assert/strict';
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, test} from 'node:test';
+import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import {type Engine, openEngine} from '#server/transactions/engine.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {type CommitThreads, startCommitThreads} from './commit-threads.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-threads-'));
+after(() => rmSync(root, {recursive: true}));
+
+function open(threads: CommitThreads): Promise<Engine> {
+  const disk = createDisk();
+  return openEngine({
+    rootPath: join(root, 'data'),
+    nodeName: 'one',
+    disk,
+    clock: createClock(),
+    random: createRandom(),
+    logger: {log: () => {}},
+    stores: createDiskStoreFactory(disk, openStore),
+    settings: {...defaultEngineSettings, segmentBytes: 2 << 20},
+    process: {pid: process.pid, isAlive: () => false},
+    startPipe: threads.startPipe,
+  });
+}
+
+const key = (number: number) => Buffer.from(`k${String(number).padStart(6, '0')}`);
+
+test('many clients commit through threads; a restart finds everything', async () => {
+  const engine = await open(startCommitThreads({ringBytes: 256 << 10}));
+  const database = await engine.createDatabase('db');
+  let next = 0;
+  let refused = 0;
+  const client = async () => {
+    while (next < 4000) {
+      const number = next++;
+      const transaction = database.begin('READ_COMMITTED');
+      // Every hundredth is too large for the ring.
+      transaction.put(key(number), Buffer.alloc(number % 100 === 0 ? 100_000 : 100, number));
+      const outcome = await transaction.commit();
+      if (outcome.kind === 'refused') refused++;
+      else assert.equal(outcome.kind, 'committed');
+    }
+  };
+  await Promise.all(Array.from({length: 32}, client));
+  const other = await engine.createDatabase('other');
+  assert.equal(other.begin('READ_COMMITTED').hasWrites, false);
+  await engine.dropDatabase('other');
+  await engine.close();
+
+  const again = await open(startCommitThreads());
+  const session = again.database('db')?.read();
+  let found = 0;
+  for (let number = 0; number < 4000; number++) {
+    const value = session?.get(key(number));
+    if (value === undefined) continue;
+    found++;
+    assert.equal(value[0], number & 0xff);
+  }
+  assert.equal(found + refused, 4000);
+  session?.close();
+  await again.close();
+});

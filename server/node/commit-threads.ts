@@ -1,0 +1,246 @@
+/**
+ * The commit pipe of a real server: the log thread and the apply thread behind one ring.
+ *
+ * The network thread only copies an entry into the ring and wakes the log thread; it hears of
+ * applied entries by one message for however many there are. Start the threads early
+ * (`startCommitThreads`), they load while the data is recovered.
+ */
+import {Worker} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import type {ShareableStore, Store} from '#server/storage/store.ts';
+import type {Fence} from '#server/transactions/apply.ts';
+import type {LogIndex, Refused} from '#server/transactions/commit.ts';
+import type {CommitPipe, DurableState, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import type {PipeParts} from '#server/transactions/engine.ts';
+import type {DatabasePosition} from '#server/transactions/system-keys.ts';
+import type {ApplyRequest, LogRequest, WorkerNews} from './commit-messages.ts';
+import {
+  createRingMemory,
+  entryBytesInside,
+  type RingMemory,
+  RingWriter,
+  signal,
+  word,
+} from './commit-ring.ts';
+
+export interface CommitThreadsOptions {
+  /** Bytes of the ring; a power of two. Larger entries than an eighth of it travel outside. */
+  readonly ringBytes?: number;
+  /** Bytes of entries outside the ring that may wait. */
+  readonly outsideBytesMax?: number;
+}
+
+export interface CommitThreads {
+  /** Makes the pipe of a recovered engine; once. */
+  startPipe(parts: PipeParts): CommitPipe;
+  /** Ends the threads when no pipe was started (a refused start). */
+  abandon(): Promise<void>;
+}
+
+const ringBytesDefault = 4 << 20;
+const outsideBytesDefault = 64 << 20;
+
+/** Starts both threads; they wait for `startPipe`. */
+export function startCommitThreads(options: CommitThreadsOptions = {}): CommitThreads {
+  const ring = createRingMemory(options.ringBytes ?? ringBytesDefault);
+  const resourceLimits = {maxYoungGenerationSizeMb: 8};
+  const workerOptions = {workerData: {ring}, resourceLimits};
+  const log = new Worker(new URL('./log-worker.ts', import.meta.url), workerOptions);
+  const apply = new Worker(new URL('./apply-worker.ts', import.meta.url), workerOptions);
+  const workers = {log, apply, ring};
+  return {
+    startPipe: parts =>
+      new ThreadedPipe(workers, parts, options.outsideBytesMax ?? outsideBytesDefault),
+    async abandon() {
+      await Promise.all([log.terminate(), apply.terminate()]);
+    },
+  };
+}
+
+interface Workers {
+  readonly log: Worker;
+  readonly apply: Worker;
+  readonly ring: RingMemory;
+}
+
+class ThreadedPipe implements CommitPipe {
+  readonly startIndex: LogIndex;
+  readonly #workers: Workers;
+  readonly #control: Int32Array;
+  readonly #writer: RingWriter;
+  readonly #insideBytesMax: number;
+  readonly #outsideBytesMax: number;
+  readonly #waiting = new Map<number, (result: unknown) => void>();
+  #listener: (progress: PipeProgress) => void = () => {};
+  #fences: ReadonlyMap<number, Fence> = new Map();
+  #failure: string | undefined;
+  #appliedIndex: LogIndex;
+  #appliedCount = 0;
+  #nextRequest = 1;
+  #nextOutside = 1;
+  #outsideBytes = 0;
+  #closing = false;
+
+  constructor(workers: Workers, parts: PipeParts, outsideBytesMax: number) {
+    const {log, settings} = parts;
+    this.#workers = workers;
+    this.#control = new Int32Array(workers.ring.control);
+    this.#writer = new RingWriter(workers.ring);
+    this.#insideBytesMax = entryBytesInside(workers.ring);
+    this.#outsideBytesMax = outsideBytesMax;
+    this.startIndex = log.lastIndex;
+    this.#appliedIndex = log.lastIndex;
+    this.#listen(workers.log);
+    this.#listen(workers.apply);
+    const logId = log.logId;
+    const {directory} = log;
+    this.#askLog({
+      kind: 'start',
+      directory,
+      segmentBytes: settings.segmentBytes,
+      syncCommits: settings.walFlush === 2,
+      state: log.handOver(),
+    });
+    const stagedDirectory = `${directory.slice(0, directory.lastIndexOf('/'))}/staged`;
+    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
+  }
+
+  listen(listener: (progress: PipeProgress) => void): void {
+    this.#listener = listener;
+  }
+
+  admission(bytes: number): Refused | undefined {
+    if (this.#failure !== undefined) {
+      return {kind: 'refused', code: 'log-failed', detail: this.#failure};
+    }
+    const fits =
+      bytes <= this.#insideBytesMax
+        ? this.#writer.hasRoom(bytes)
+        : this.#writer.hasRoom(4) &&
+          (this.#outsideBytes === 0 || this.#outsideBytes + bytes <= this.#outsideBytesMax);
+    if (fits) return undefined;
+    return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
+  }
+
+  offer(entry: Uint8Array): void {
+    if (entry.length <= this.#insideBytesMax) return this.#writer.write(entry);
+    const bytes = new SharedArrayBuffer(entry.length);
+    new Uint8Array(bytes).set(entry);
+    const number = this.#nextOutside++;
+    this.#outsideBytes += entry.length;
+    this.#askLog({kind: 'outside', number, bytes});
+    this.#askApply({kind: 'outside', number, bytes});
+    this.#writer.writeOutside(number);
+  }
+
+  attach(databaseId: number, store: Store, position: DatabasePosition): void {
+    const shareable: ShareableStore | undefined = store.shareable;
+    assert(shareable !== undefined, 'threads need a store that threads can share');
+    this.#askApply({kind: 'attach', databaseId, store: shareable, position});
+  }
+
+  detach(databaseId: number): Promise<DatabasePosition | undefined> {
+    const {id, answer} = this.#request<DatabasePosition | undefined>();
+    this.#askApply({kind: 'detach', id, after: this.#writer.head, databaseId});
+    return answer;
+  }
+
+  async makeDurable(): Promise<DurableState> {
+    const synced = this.#request<void>();
+    this.#askLog({kind: 'sync', id: synced.id});
+    await synced.answer;
+    const {id, answer} = this.#request<DurableState>();
+    this.#askApply({kind: 'make-durable', id, after: this.#writer.head});
+    return await answer;
+  }
+
+  recycle(floor: LogIndex): void {
+    this.#askLog({kind: 'recycle', floor});
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    const applied = this.#request<void>();
+    this.#askApply({kind: 'close', id: applied.id, after: this.#writer.head});
+    await applied.answer;
+    const logged = this.#request<void>();
+    this.#askLog({kind: 'close', id: logged.id});
+    await logged.answer;
+    await Promise.all([this.#workers.log.terminate(), this.#workers.apply.terminate()]);
+  }
+
+  #listen(worker: Worker): void {
+    worker.on('message', (news: WorkerNews) => this.#hear(news));
+    const ended = (reason: string) => {
+      this.#fail(reason);
+      for (const resolve of this.#waiting.values()) resolve(undefined);
+      this.#waiting.clear();
+    };
+    worker.on('error', error => ended(`a thread of the commit path failed: ${error.message}`));
+    worker.on('exit', () => {
+      if (!this.#closing) ended('a thread of the commit path ended');
+    });
+  }
+
+  #hear(news: WorkerNews): void {
+    switch (news.kind) {
+      case 'ready':
+        return;
+      case 'applied':
+        return this.#advance();
+      case 'fences':
+        this.#fences = news.fences;
+        return;
+      case 'failed':
+        return this.#fail(news.reason);
+      case 'done':
+        this.#waiting.get(news.id)?.(news.result);
+        this.#waiting.delete(news.id);
+        return;
+      default:
+        news satisfies never;
+    }
+  }
+
+  #advance(): void {
+    Atomics.store(this.#control, word.notified, 0);
+    const count = Atomics.load(this.#control, word.appliedCount);
+    this.#appliedIndex += (count - this.#appliedCount) >>> 0;
+    this.#appliedCount = count;
+    if (this.#writer.isEmpty) this.#outsideBytes = 0;
+    this.#report();
+  }
+
+  #fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    Atomics.store(this.#control, word.failed, 1);
+    signal(this.#control, word.applySignal);
+    this.#report();
+  }
+
+  #report(): void {
+    this.#listener({
+      appliedIndex: this.#appliedIndex,
+      fences: this.#fences,
+      failure: this.#failure,
+    });
+  }
+
+  #request<Result>(): {readonly id: number; readonly answer: Promise<Result>} {
+    const id = this.#nextRequest++;
+    const {promise, resolve} = Promise.withResolvers<Result>();
+    this.#waiting.set(id, result => resolve(result as Result));
+    return {id, answer: promise};
+  }
+
+  #askLog(request: LogRequest): void {
+    this.#workers.log.postMessage(request);
+    signal(this.#control, word.logSignal);
+  }
+
+  #askApply(request: ApplyRequest): void {
+    this.#workers.apply.postMessage(request);
+    signal(this.#control, word.applySignal);
+  }
+}

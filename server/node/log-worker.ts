@@ -1,0 +1,138 @@
+/**
+ * The log thread: appends what waits in the ring as one batch, syncs, and passes it on.
+ *
+ * Nothing else happens here, so that no commit waits behind anything but other commits: batches
+ * are whatever queued during the last fdatasync. In idle moments it zero-fills the next segment
+ * a megabyte at a time. A failed write or sync ends appending for good (F3).
+ */
+import {receiveMessageOnPort, workerData, parentPort} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import {LogFailure, SegmentLog} from '#server/log/segment-log.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import type {LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
+import {RingReader, signal, word} from './commit-ring.ts';
+
+const batchEntriesMax = 4096;
+const batchBytesMax = 4 << 20;
+/** While commits flow, one step of preparing the next segment every so many batches. */
+const batchesPerStep = 8;
+/** With `svc.txWalFlush` below 2, what was written is synced this long after it at the latest. */
+const relaxedSyncMs = 1000;
+
+class LogThread {
+  readonly #port: NonNullable<typeof parentPort>;
+  readonly #control: Int32Array;
+  readonly #reader: RingReader;
+  readonly #outside = new Map<number, Buffer>();
+  readonly #chains = new Uint32Array(batchEntriesMax);
+  #log: SegmentLog | undefined;
+  #syncCommits = true;
+  #batches = 0;
+  #closed = false;
+
+  constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
+    this.#port = port;
+    this.#control = new Int32Array(start.ring.control);
+    const words = {source: word.head, own: word.logged};
+    this.#reader = new RingReader(start.ring, words, this.#outside);
+  }
+
+  run(): void {
+    this.#tell({kind: 'ready'});
+    while (!this.#closed) {
+      const seen = Atomics.load(this.#control, word.logSignal);
+      const {end} = this.#reader;
+      this.#receive();
+      if (this.#log?.failed === undefined && end !== this.#reader.cursor) this.#append(end);
+      else if (!this.#closed && !this.#prepare()) {
+        const timeout = this.#hasUnsynced ? relaxedSyncMs : Number.POSITIVE_INFINITY;
+        const woken = Atomics.wait(this.#control, word.logSignal, seen, timeout);
+        if (woken === 'timed-out') this.#attempt(log => log.sync());
+      }
+    }
+  }
+
+  get #hasUnsynced(): boolean {
+    const log = this.#log;
+    return log !== undefined && log.failed === undefined && log.durableIndex < log.lastIndex;
+  }
+
+  #append(end: number): void {
+    const {records, to} = this.#reader.take(end, batchEntriesMax, batchBytesMax);
+    if (records.length > 0) {
+      const entries = records.map(record => record.payload);
+      const chains = this.#chains;
+      if (!this.#attempt(log => log.append(entries, chains, this.#syncCommits))) return;
+      records.forEach((record, number) => {
+        this.#reader.writeChain(record, chains[number] ?? 0);
+        if (record.outside !== undefined) this.#outside.delete(record.outside);
+      });
+    }
+    this.#reader.advance(to);
+    signal(this.#control, word.applySignal);
+    this.#batches++;
+    if (this.#batches % batchesPerStep === 0) this.#prepare();
+  }
+
+  /** True while there is more to prepare. */
+  #prepare(): boolean {
+    const log = this.#log;
+    if (log === undefined || log.failed !== undefined || !log.shouldPrepare) return false;
+    return this.#attempt(() => log.prepareNext());
+  }
+
+  #receive(): void {
+    for (;;) {
+      const received = receiveMessageOnPort(this.#port) as {message: LogRequest} | undefined;
+      if (received === undefined) return;
+      this.#handle(received.message);
+    }
+  }
+
+  #handle(request: LogRequest): void {
+    switch (request.kind) {
+      case 'start': {
+        const {directory, segmentBytes, state} = request;
+        this.#syncCommits = request.syncCommits;
+        this.#log = SegmentLog.resume({disk: createDisk(), directory, segmentBytes}, state);
+        return;
+      }
+      case 'outside':
+        this.#outside.set(request.number, Buffer.from(request.bytes));
+        return;
+      case 'recycle':
+        this.#attempt(log => log.recycle(request.floor));
+        return;
+      case 'sync':
+        this.#attempt(log => log.sync());
+        this.#tell({kind: 'done', id: request.id});
+        return;
+      default:
+        this.#log?.close();
+        this.#closed = true;
+        this.#tell({kind: 'done', id: request.id});
+    }
+  }
+
+  #attempt(work: (log: SegmentLog) => void): boolean {
+    const log = this.#log;
+    assert(log !== undefined, 'the log thread was started');
+    if (log.failed !== undefined) return false;
+    try {
+      work(log);
+      return true;
+    } catch (error) {
+      if (!(error instanceof LogFailure)) throw error;
+      Atomics.store(this.#control, word.failed, 1);
+      signal(this.#control, word.applySignal);
+      this.#tell({kind: 'failed', reason: error.message});
+      return false;
+    }
+  }
+
+  #tell(news: WorkerNews): void {
+    this.#port.postMessage(news);
+  }
+}
+
+if (parentPort !== null) new LogThread(parentPort, workerData as WorkerStart).run();
