@@ -4,4 +4,20 @@
  */
 import type {TidyException} from './tidy.ts';
 
-export const tidyExceptions: readonly TidyException[] = [];
+export const tidyExceptions: readonly TidyException[] = [
+  {
+    rule: 'folder-size',
+    path: 'server/protocols/http',
+    reason: 'one file for each family of routes, and a protocol is a single face',
+  },
+  {
+    rule: 'folder-size',
+    path: 'server/transactions',
+    reason: 'the one commit path: a file for each of its steps',
+  },
+  {
+    rule: 'function-length',
+    path: 'server/plan/map-expressions.ts',
+    reason: 'one switch with a case of a line or two for each kind of expression',
+  },
+];

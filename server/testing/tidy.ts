@@ -65,7 +65,7 @@ const FILE_LINES_P95_MAX = 500;
 const LINE_COLUMNS_MAX = 100;
 const HEADER_LINES_MIN = 1;
 const HEADER_LINES_MAX = 24;
-const FOLDER_FILES_MAX = 24;
+const FOLDER_FILES_MAX = 20;
 const FOLDER_DEPTH_MAX = 3;
 
 /** Subfolders whose files are meant to be many: one rule, operator or function each. */
