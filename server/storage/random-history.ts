@@ -47,6 +47,12 @@ export function randomHistory(random: Random, length: number): Operation[] {
   return Array.from({length}, () => randomOperation(random));
 }
 
+/** A history without reads and views, the same in the recorded program and in its judge. */
+export function powerLossHistory(seed: number, length: number): Operation[] {
+  const silent = ['read', 'view', 'release'];
+  return randomHistory(createSeeded(seed), length).filter(({kind}) => !silent.includes(kind));
+}
+
 function randomOperation(random: Random): Operation {
   const dice = random.u32() % 100;
   if (dice < 50) return {kind: 'write', changes: randomChanges(random), sync: dice < 6};
