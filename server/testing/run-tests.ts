@@ -10,7 +10,7 @@ import {globSync} from 'node:fs';
 import {dirname, join, relative} from 'node:path';
 import {performance} from 'node:perf_hooks';
 import {type EventData, run} from 'node:test';
-import {type Gate, gatesOf} from './gates.ts';
+import {type Gate, gatesOf} from './house/gates.ts';
 
 interface Counts {
   passed: number;

@@ -11,8 +11,8 @@ import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {readFolderTable} from './folder-table.ts';
-import {blankText, importedModules} from './source-text.ts';
+import {readFolderTable} from './house/folder-table.ts';
+import {blankText, importedModules} from './house/source-text.ts';
 import {
   applyExceptions,
   findViolations,
@@ -21,8 +21,8 @@ import {
   type TidyRule,
 } from './tidy.ts';
 import {tidyExceptions} from './tidy-exceptions.ts';
-import {findLongFunctions, sourceFiles} from './tree.ts';
-import {findUnusedRows} from './unused-rows.ts';
+import {findLongFunctions, sourceFiles} from './house/tree.ts';
+import {findUnusedRows} from './house/unused-rows.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folders = readFolderTable(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8'));

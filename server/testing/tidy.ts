@@ -5,14 +5,14 @@
  * rule has been seen red. The compiler, the linter, the formatter and the search for dead code are
  * gates of their own; what they say is not repeated here.
  */
-import type {FolderRule} from './folder-table.ts';
+import type {FolderRule} from './house/folder-table.ts';
 import {
   type BlankedText,
   blankText,
   type ImportedModule,
   importedModules,
   lineAt,
-} from './source-text.ts';
+} from './house/source-text.ts';
 
 export interface SourceFile {
   /** From the project's root, with slashes. */

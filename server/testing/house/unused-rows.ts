@@ -6,7 +6,7 @@
  * from refusals to statuses name every code by duty, so they do not count.
  */
 import {blankText} from './source-text.ts';
-import type {SourceFile, Violation} from './tidy.ts';
+import type {SourceFile, Violation} from '../tidy.ts';
 
 const TABLES = ['server/base/settings.ts', 'server/base/errors.ts'];
 const STATUS_MAP = /^server\/protocols\/[a-z]+\/status\.ts$/;

@@ -5,7 +5,7 @@
 import {spawnSync} from 'node:child_process';
 import {readdirSync, readFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
-import type {SourceFile, Violation} from './tidy.ts';
+import type {SourceFile, Violation} from '../tidy.ts';
 
 const TOP_FOLDERS = ['server', 'bench', 'examples'];
 const SKIPPED = new Set(['node_modules', 'fixtures', 'testdata', '.cache']);
@@ -37,7 +37,7 @@ interface Diagnostic {
  * tests aside.
  */
 export function findLongFunctions(root: string, folder: string): Violation[] {
-  const config = join(root, 'server/testing/function-length.json');
+  const config = join(root, 'server/testing/house/function-length.json');
   const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
   const {stdout, stderr} = spawnSync(
     process.execPath,

@@ -14,8 +14,8 @@ import {dirname, join} from 'node:path';
 import {after, test} from 'node:test';
 import {gateNamed} from './gates.ts';
 
-const root = join(import.meta.dirname, '../..');
-const fixturesFolder = join(import.meta.dirname, 'fixtures/gates');
+const root = join(import.meta.dirname, '../../..');
+const fixturesFolder = join(import.meta.dirname, '../fixtures/gates');
 const CONFIGURATION = [
   '.oxlintrc.json',
   'biome.json',
