@@ -76,9 +76,9 @@ export class Report {
     const sign = worst.gate.at === 'least' ? '>=' : '<=';
     const failed = judged.filter(({margin}) => margin < 1).length;
     const verdict = holds ? 'holds' : `FAILS (${failed} of ${judged.length} gates)`;
-    this.#write(
-      `worst gate: ${worst.name} ${rounded(worst.value)} (bound ${sign} ${worst.gate.bound}): ${verdict}\n`,
-    );
+    const value = `${rounded(worst.value)} (bound ${sign} ${worst.gate.bound})`;
+    this.#write(`worst gate: ${worst.name} ${value}: ${verdict}
+`);
     return holds;
   }
 }

@@ -111,7 +111,8 @@ async function* graph(records: number): AsyncGenerator<string> {
     let chunk = '';
     for (let id = from; id < Math.min(vertices, from + linesAtOnce); id += 1) {
       mixed = (Math.imul(mixed, 1_664_525) + 1_013_904_223) >>> 0;
-      chunk += `{"@type":"e","@class":"Link","@from":"${id}","@to":"${mixed % vertices}","w":${id % 100}}\n`;
+      const ends = `"@from":"${id}","@to":"${mixed % vertices}"`;
+      chunk += `{"@type":"e","@class":"Link",${ends},"w":${id % 100}}\n`;
     }
     yield chunk;
   }

@@ -36,7 +36,7 @@ function json(response: http.ServerResponse, status: number, body: string): void
   response.end(body);
 }
 
-test('a statement goes out with its parameters and comes back with exact 64-bit integers', async () => {
+test('parameters go out and rows come back with exact 64-bit integers', async () => {
   const handler: Handler = (request, response, body) => {
     const pair = Buffer.from('root:a:b ü').toString('base64');
     assert.equal(request.headers.authorization, `Basic ${pair}`);

@@ -139,7 +139,8 @@ test('query sends parameters as JSON, or as text where they are none', async () 
     );
     assert.deepEqual(ran, {code: 0, out: '{"n":1}\n', error: '', started: []});
     assert.deepEqual(requests, [
-      'POST /api/v1/command/db {"language":"sql","command":"SELECT 1","params":{"a":[1,2],"b":"Ann","c":"7"}}',
+      'POST /api/v1/command/db {"language":"sql","command":"SELECT 1",' +
+        '"params":{"a":[1,2],"b":"Ann","c":"7"}}',
     ]);
   });
 });

@@ -1,4 +1,6 @@
-/** The help of the command line, made from the tables that also read it: it cannot be out of date. */
+/**
+ * The help of the command line, made from the tables that also read it: it cannot be out of date.
+ */
 import type {ArgumentRow, Command} from './command.ts';
 
 /** `svc --help`. */

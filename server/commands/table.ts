@@ -69,8 +69,7 @@ function plainText(value: unknown): string {
 
 function cellText(value: unknown): string {
   if (value === null) return 'null';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return plainText(value).replace(/[\u0000-\u001f\u007f-\u009f]/g, control =>
+  return plainText(value).replace(/\p{Cc}/gu, control =>
     control === '\n' ? '⏎' : `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }

@@ -1,8 +1,8 @@
 /**
  * The `demo` database of the first start: an invented music scene, as the statements that make it.
  *
- * Thirty vertices (cities, genres, artists, albums), 56 edges between them, and reviews as documents with
- * embedded values and links. Pure data: whoever starts the server runs the statements in order,
+ * Thirty vertices (cities, genres, artists, albums), 56 edges between them, and reviews as
+ * documents with embedded values. Pure data: whoever starts the server runs the statements in order,
  * once, in a database that is empty.
  */
 
@@ -153,13 +153,15 @@ export const demoQueries: readonly DemoQuery[] = [
   {
     asks: 'which artists come from Port Veliora?',
     statement:
-      "SELECT name, founded FROM Artist WHERE out('BasedIn').name CONTAINS 'Port Veliora' ORDER BY founded",
+      "SELECT name, founded FROM Artist WHERE out('BasedIn').name CONTAINS 'Port Veliora' " +
+      'ORDER BY founded',
   },
   {
     asks: 'who inspired those who inspired Clara Venn?',
     statement:
       "MATCH {type: Artist, where: (name = 'Clara Venn')}.out('InspiredBy'){as: one}" +
-      ".out('InspiredBy'){as: two} RETURN one.name AS inspiration, two.name AS earlier ORDER BY inspiration, earlier",
+      ".out('InspiredBy'){as: two} RETURN one.name AS inspiration, two.name AS earlier " +
+      'ORDER BY inspiration, earlier',
   },
   {
     asks: 'how were the albums received?',

@@ -39,7 +39,8 @@ const statuses = [
 ] as const;
 
 for (const [expected, actual, other, equal] of statuses) {
-  test(`${actual} for ${expected}, ${other ?? 'nothing'} else: ${equal ? 'equal' : 'different'}`, () => {
+  const verdict = equal ? 'equal' : 'different';
+  test(`${actual} for ${expected}, ${other ?? 'nothing'} else: ${verdict}`, () => {
     const diffs = [{path: '.status', expected, actual}];
     assert.equal(isStricter(other === undefined ? diffs : [...diffs, {path: other}]), equal);
   });

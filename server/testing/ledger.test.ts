@@ -30,7 +30,8 @@ const cases = [
 ] as const;
 
 for (const [how, stored, expected] of cases) {
-  test(`two ${how} writes, stored ${JSON.stringify(stored)}: ${expected.join(', ') || 'fine'}`, () => {
+  const verdict = expected.join(', ') || 'fine';
+  test(`two ${how} writes, stored ${JSON.stringify(stored)}: ${verdict}`, () => {
     const ledger = booked(how, write('a', 1), write('b', 1));
     const findings = ledger.audit(new Map(Object.entries(stored)));
     assert.deepEqual(
