@@ -83,7 +83,7 @@ export function checkPassword(password: string): void {
 }
 
 /**
- * Reads grants as clients and the file write them.
+ * Reads grants as clients and the file write them: an object, or a map, of lists.
  *
  * @throws {Refusal} `code` (a client's mistake is `user.invalid`, a file's is `argument`).
  */
@@ -93,7 +93,7 @@ export function parseGrants(value: unknown, code: RefusalCode): Grants {
     throw new Refusal(code, `'databases' ${shape}`);
   }
   const grants = new Map<string, readonly string[]>();
-  for (const [database, groups] of Object.entries(value)) {
+  for (const [database, groups] of value instanceof Map ? value : Object.entries(value)) {
     if (!Array.isArray(groups) || !groups.every(group => typeof group === 'string')) {
       throw new Refusal(code, `The grant on '${database}' in 'databases' ${shape}`);
     }

@@ -1,0 +1,57 @@
+/**
+ * The `Authorization` header to a principal (reference 1.3).
+ *
+ * Basic credentials end the name at the first colon only, so a password may hold colons. Failures
+ * are 401 and say which part is wrong, never whether a user exists.
+ */
+import type {Principal} from '#server/session/session.ts';
+import type {HttpContext} from './context.ts';
+import type {Exchange} from './exchange.ts';
+import {PlainFailure} from './failure.ts';
+
+/**
+ * Who asks; a promise only when a password must be hashed.
+ *
+ * @throws {PlainFailure} 401. @throws {Refusal} `security.*`, `admission.full`.
+ */
+export function authenticate(exchange: Exchange): Principal | Promise<Principal> {
+  const {context} = exchange;
+  if (exchange.header('x-svc-cluster-token') !== undefined) {
+    throw unauthenticated('Invalid cluster token');
+  }
+  const value = exchange.header('authorization');
+  if (value === undefined || value === '') {
+    throw unauthenticated('', ['WWW-Authenticate', 'Basic']);
+  }
+  const space = value.indexOf(' ');
+  const scheme = (space < 0 ? value : value.slice(0, space)).toLowerCase();
+  const rest = space < 0 ? '' : value.slice(space + 1).trim();
+  if (scheme === 'basic') return basic(context, rest);
+  if (scheme === 'bearer') return bearer(context, rest);
+  throw unauthenticated('Authentication not supported');
+}
+
+/** The token of a Bearer header; undefined for other schemes. */
+export function bearerToken(exchange: Exchange): string | undefined {
+  const match = /^bearer\s+(\S+)\s*$/i.exec(exchange.header('authorization') ?? '');
+  return match?.[1];
+}
+
+function basic(context: HttpContext, encoded: string): Principal | Promise<Principal> {
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon < 0) throw unauthenticated('Basic authentication error');
+  return context.security.authenticate(decoded.slice(0, colon), decoded.slice(colon + 1));
+}
+
+function bearer(context: HttpContext, token: string): Principal {
+  // API tokens are not offered yet, so none is valid.
+  if (token.startsWith('at-')) throw unauthenticated('Invalid or expired API token');
+  const principal = context.security.principalOfToken(token);
+  if (principal === undefined) throw unauthenticated('Invalid or expired authentication token');
+  return principal;
+}
+
+function unauthenticated(label: string, headers: readonly string[] = []): PlainFailure {
+  return new PlainFailure(401, label, {showsRequestId: true, headers});
+}

@@ -1,0 +1,90 @@
+/**
+ * What all requests of one HTTP server share: its parts, its settings, and how it makes ids.
+ */
+import type {IncomingMessage} from 'node:http';
+import type {Settings} from '#server/base/setting-values.ts';
+import {JsonParser} from '#server/model/json-parser.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Administration} from '#server/session/administration.ts';
+import type {Security} from '#server/session/security.ts';
+import type {Service} from '#server/session/session.ts';
+import {IdempotentAnswers} from './idempotency.ts';
+
+export interface HttpOptions {
+  readonly service: Service;
+  readonly security: Security;
+  readonly administration: Administration;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** Deepest nesting of a request's JSON; parameters have a bound of their own. */
+const bodyDepthMax = 64;
+
+export class HttpContext {
+  readonly options: HttpOptions;
+  readonly service: Service;
+  readonly security: Security;
+  readonly administration: Administration;
+  readonly answers: IdempotentAnswers;
+  readonly json = new JsonParser(bodyDepthMax);
+  /** Constant for one process: a client that sees another one talks to a restarted server. */
+  readonly replayProtection: string;
+  /** Set when the server closes: answers then end their connections. */
+  isStopping = false;
+  /** Commands that run without anybody waiting for their answer. */
+  backgroundCount = 0;
+  /** Bytes of large bodies and answers held now, by everybody together. */
+  heldBytes = 0;
+  readonly #requestIdPrefix: string;
+  readonly #signals = new WeakMap<object, AbortSignal>();
+  #requestIdLast = 0;
+
+  constructor(options: HttpOptions, replayProtection: string) {
+    this.options = options;
+    this.service = options.service;
+    this.security = options.security;
+    this.administration = options.administration;
+    this.replayProtection = replayProtection;
+    this.answers = new IdempotentAnswers(options);
+    const prefix = Buffer.alloc(8);
+    options.random.fill(prefix);
+    this.#requestIdPrefix = prefix.toString('hex');
+  }
+
+  get settings(): Settings {
+    return this.administration.settings();
+  }
+
+  /** In production, errors leave out their details. */
+  get hidesDetail(): boolean {
+    return this.settings.get('svc.server.mode') === 'production';
+  }
+
+  /** One signal for all requests of a connection: they come in turn and end with it. */
+  connectionSignal({socket}: IncomingMessage): AbortSignal {
+    const known = this.#signals.get(socket);
+    if (known !== undefined) return known;
+    const controller = new AbortController();
+    this.#signals.set(socket, controller.signal);
+    if (socket.destroyed) controller.abort();
+    else socket.once('close', () => controller.abort());
+    return controller.signal;
+  }
+
+  /** The id that a request sent, cleaned, or a new one. */
+  requestIdFor(request: IncomingMessage): string {
+    const sent = request.headers['x-request-id'];
+    if (typeof sent === 'string') {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+      const cleaned = sent.replaceAll(/[\u0000-\u001f\u007f]/g, '').slice(0, requestIdLengthMax);
+      if (cleaned !== '') return cleaned;
+    }
+    return `${this.#requestIdPrefix}-${(++this.#requestIdLast).toString(16)}`;
+  }
+}
+
+const requestIdLengthMax = 128;

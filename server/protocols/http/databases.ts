@@ -1,0 +1,42 @@
+/**
+ * Health, readiness, and what databases there are.
+ */
+import type {Principal} from '#server/session/session.ts';
+import type {Exchange} from './exchange.ts';
+import type {Route} from './router.ts';
+
+export const databaseRoutes: readonly Route[] = [
+  {path: '/health', operations: {GET: {access: 'open', run: health}}},
+  {path: '/ready', operations: {GET: {access: 'open', run: ready}}},
+  {path: '/databases', operations: {GET: {access: 'user', run: listDatabases}}},
+  {path: '/exists/{database}', operations: {GET: {access: 'user', run: databaseExists}}},
+  {path: '/progress/{database}', operations: {GET: {access: 'user', run: listProgress}}},
+];
+
+function health(exchange: Exchange): void {
+  exchange.answerEmpty(204);
+}
+
+function ready(exchange: Exchange): void {
+  const {service, isStopping} = exchange.context;
+  if (service.ready && !isStopping) return exchange.answerEmpty(204);
+  exchange.answer(503, isStopping ? 'Server is stopping' : 'Server is starting', 'text/plain');
+}
+
+function listDatabases(exchange: Exchange, principal: Principal): void {
+  const {service, administration} = exchange.context;
+  const result = service.databaseNames(principal);
+  const {version} = administration.identity;
+  exchange.answerJson(200, {version, user: principal.name, result});
+}
+
+function databaseExists(exchange: Exchange, principal: Principal): void {
+  const [, database = ''] = exchange.segments;
+  const result = exchange.context.service.databaseExists(principal, database);
+  exchange.answerJson(200, {result});
+}
+
+/** Long work shows here once the server has any. */
+function listProgress(exchange: Exchange): void {
+  exchange.answerJson(200, {result: []});
+}

@@ -1,0 +1,218 @@
+/**
+ * One request and its answer: what handlers read from, and the only place that writes heads.
+ *
+ * Every answer carries `X-Request-Id`, `X-Svc-Commit-Index` and `X-Svc-Replay-Protection`. A
+ * complete answer is one write with its length; a streamed one is chunked and waits for its
+ * reader. Invariant H1: exactly one head is written, and nothing after the end.
+ */
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import {AssertionFailure, assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {MapValue} from '#server/model/value.ts';
+import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
+import type {HttpContext} from './context.ts';
+import {failureAnswer, PlainFailure} from './failure.ts';
+import type {StoredAnswer} from './idempotency.ts';
+import {parseBody} from './json-body.ts';
+
+export const jsonType = 'application/json';
+export const ndjsonType = 'application/x-ndjson';
+export const sessionHeader = 'svc-session-id';
+
+const lingerMs = 2_000;
+
+export class Exchange {
+  readonly context: HttpContext;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** Decoded path below `/api/v1`, by segment. */
+  segments: readonly string[] = [];
+  /** Text behind `?`, undecoded. */
+  query = '';
+  /** Echoed as the session header when it names a session that exists. */
+  sessionId: string | undefined;
+  /** Told of a complete answer just before it is written. */
+  onAnswer: ((answer: StoredAnswer) => void) | undefined;
+  /** Set when the request carries an id under which it must happen only once. */
+  idempotencyKey: string | undefined;
+  /** The client waits for a word before it sends its body. */
+  awaitsContinue = false;
+  #body: Buffer | undefined;
+
+  constructor(context: HttpContext, request: IncomingMessage, response: ServerResponse) {
+    this.context = context;
+    this.request = request;
+    this.response = response;
+    this.requestId = context.requestIdFor(request);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** One parameter of the query string, decoded; the last of several. */
+  parameter(name: string): string | undefined {
+    if (this.query === '') return undefined;
+    return new URLSearchParams(this.query).getAll(name).at(-1);
+  }
+
+  /** Aborted when the client's connection ends. */
+  get signal(): AbortSignal {
+    return this.context.connectionSignal(this.request);
+  }
+
+  /** The whole body, read once. @throws {PlainFailure} 413, 408. */
+  async body(): Promise<Buffer> {
+    if (this.#body !== undefined) return this.#body;
+    checkDeclaredLength(this.request, this.context);
+    this.allowBody();
+    this.#body = await readBody(this.request, this.context);
+    return this.#body;
+  }
+
+  /** Tells a client that asked first to send its body. */
+  allowBody(): void {
+    if (!this.awaitsContinue) return;
+    this.awaitsContinue = false;
+    this.response.writeContinue();
+  }
+
+  /** The body as a JSON object; undefined when there is none. @throws {PlainFailure} 400. */
+  async jsonBody(): Promise<MapValue | undefined> {
+    const bytes = await this.body();
+    return bytes.length === 0 ? undefined : parseBody(this.context.json, bytes);
+  }
+
+  /** Writes a complete answer. `headers`: flat names and values. */
+  answer(
+    status: number,
+    body: string | Buffer,
+    contentType: string = jsonType,
+    headers: readonly string[] = [],
+  ): void {
+    this.onAnswer?.({status, body, contentType});
+    const head = this.#head(contentType, headers);
+    if (status !== 204) {
+      const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+      head.push('Content-Length', String(length));
+    }
+    if (this.#isUnread) {
+      void this.#answerUnread(status, head, body);
+      return;
+    }
+    this.response.writeHead(status, head);
+    this.response.end(body);
+  }
+
+  answerJson(status: number, value: unknown): void {
+    this.answer(status, JSON.stringify(value));
+  }
+
+  /** An answer without a body. */
+  answerEmpty(status: number): void {
+    this.answer(status, '');
+  }
+
+  /** Answers a failure, or breaks the connection when the answer has begun. */
+  fail(error: unknown): void {
+    if (error instanceof AssertionFailure) throw error;
+    const {hidesDetail, options} = this.context;
+    const answer = failureAnswer(error, {requestId: this.requestId, hidesDetail});
+    if (answer.unexpected) {
+      const stack = error instanceof Error ? error.stack : String(error);
+      options.logger.log('error', 'request failed', {requestId: this.requestId, error: stack});
+    }
+    if (this.response.headersSent) {
+      this.response.destroy();
+      return;
+    }
+    if (error instanceof Refusal && hasNoSession.has(error.code)) this.sessionId = undefined;
+    this.answer(answer.status, JSON.stringify(answer.body), jsonType, answer.headers);
+  }
+
+  /** Begins a chunked answer. */
+  startStream(status: number, contentType: string, headers: readonly string[] = []): void {
+    this.response.writeHead(status, this.#head(contentType, headers));
+  }
+
+  /**
+   * Writes a piece of a chunked answer and waits until the reader keeps up.
+   *
+   * @throws {PlainFailure} when the client is gone, or reads nothing for too long.
+   */
+  async write(piece: Buffer | string): Promise<void> {
+    const {response} = this;
+    if (response.destroyed) throw clientGone();
+    if (response.write(piece)) return;
+    const stallMs = this.context.settings.get('svc.network.socketTimeout') * 2;
+    await new Promise<void>((resolve, reject) => {
+      const cancel = this.context.options.timers.after(stallMs, () => response.destroy());
+      const onDrain = (): void => finish(resolve);
+      const onClose = (): void => finish(() => reject(clientGone()));
+      const finish = (then: () => void): void => {
+        cancel();
+        response.off('drain', onDrain);
+        response.off('close', onClose);
+        then();
+      };
+      response.on('drain', onDrain);
+      response.on('close', onClose);
+    });
+  }
+
+  endStream(lastPiece: Buffer | string = ''): void {
+    if (lastPiece.length > 0) this.response.end(lastPiece);
+    else this.response.end();
+  }
+
+  #head(contentType: string, headers: readonly string[]): string[] {
+    const {context} = this;
+    const head = ['X-Request-Id', this.requestId];
+    head.push('X-Svc-Commit-Index', String(context.service.appliedIndex));
+    head.push('X-Svc-Replay-Protection', context.replayProtection);
+    if (contentType !== '') head.push('Content-Type', contentType);
+    if (this.sessionId !== undefined) head.push(sessionHeader, this.sessionId);
+    if (headers.length > 0) head.push(...headers);
+    if (context.isStopping) head.push('Connection', 'close');
+    return head;
+  }
+
+  get #isUnread(): boolean {
+    return !this.request.complete && declaredLength(this.request) !== 0;
+  }
+
+  /**
+   * Answers while the client may still be sending: the whole answer goes out, then the connection
+   * stays open for a moment so that the client can read it, and takes in nothing more.
+   */
+  async #answerUnread(status: number, head: string[], body: string | Buffer): Promise<void> {
+    const {request, response, context} = this;
+    // A small body that came with its head is complete one turn later.
+    request.resume();
+    await context.options.timers.yield();
+    assert(!response.headersSent, 'an answer is written once');
+    if (request.complete) {
+      response.writeHead(status, head);
+      response.end(body);
+      return;
+    }
+    if (!context.isStopping) head.push('Connection', 'close');
+    response.writeHead(status, head);
+    if (body.length > 0) response.write(body);
+    else response.flushHeaders();
+    const cancel = context.options.timers.after(lingerMs, () => response.end());
+    request.once('end', () => {
+      cancel();
+      response.end();
+    });
+  }
+}
+
+/** Refusals after which the session named by the request is no session of the server. */
+const hasNoSession: ReadonlySet<string> = new Set(['transaction.gone', 'transaction.expired']);
+
+export function clientGone(): PlainFailure {
+  return new PlainFailure(408, 'The client is gone');
+}

@@ -1,0 +1,97 @@
+/**
+ * Errors as bodies: `{error, requestId?, exception?, exceptionArgs?, detail?}` (reference 1.4).
+ *
+ * `error` is a short label, `exception` the class that drivers branch on, `detail` the sentence
+ * for a person with its causes, on one line; production mode leaves the details out. What is no
+ * refusal is a defect of ours: it answers 500 and says nothing of the inside.
+ */
+import {Corruption, Refusal} from '#server/base/errors.ts';
+import {exceptionArguments, statusRow} from './status.ts';
+
+/** A failure before a request reaches the server's parts: a label, perhaps a detail, no class. */
+export class PlainFailure extends Error {
+  override readonly name = 'PlainFailure';
+  readonly status: number;
+  readonly label: string;
+  readonly detail: string | undefined;
+  readonly showsRequestId: boolean;
+  readonly headers: readonly string[];
+
+  constructor(
+    status: number,
+    label: string,
+    options: {
+      readonly detail?: string;
+      readonly showsRequestId?: boolean;
+      readonly headers?: readonly string[];
+    } = {},
+  ) {
+    super(label);
+    this.status = status;
+    this.label = label;
+    this.detail = options.detail;
+    this.showsRequestId = options.showsRequestId ?? false;
+    this.headers = options.headers ?? [];
+  }
+}
+
+export interface FailureBody {
+  readonly error: string;
+  readonly requestId?: string;
+  readonly exception?: string;
+  readonly exceptionArgs?: string;
+  readonly detail?: string;
+}
+
+export interface FailureAnswer {
+  readonly status: number;
+  readonly body: FailureBody;
+  /** Flat names and values. */
+  readonly headers: readonly string[];
+  /** Whether it is a defect of ours and belongs in the log. */
+  readonly unexpected: boolean;
+}
+
+/** What to answer for whatever was thrown. */
+export function failureAnswer(
+  error: unknown,
+  options: {readonly requestId: string; readonly hidesDetail: boolean},
+): FailureAnswer {
+  const {requestId, hidesDetail} = options;
+  if (error instanceof PlainFailure) {
+    const detail = hidesDetail || error.detail === undefined ? {} : {detail: error.detail};
+    const id = error.showsRequestId ? {requestId} : {};
+    const body = {error: error.label, ...id, ...detail};
+    return {status: error.status, body, headers: error.headers, unexpected: false};
+  }
+  if (error instanceof Refusal) {
+    const {status, error: label} = statusRow(error);
+    const args = exceptionArguments(error);
+    const body = {
+      error: label,
+      requestId,
+      exception: error.exception,
+      ...(args === undefined ? {} : {exceptionArgs: args}),
+      ...(hidesDetail ? {} : {detail: causeChain(error)}),
+    };
+    const headers = error.code === 'request.in-flight' ? ['Retry-After', '1'] : [];
+    return {status, body, headers, unexpected: false};
+  }
+  const damaged = error instanceof Corruption;
+  const exception = damaged ? 'DatabaseNotAvailableException' : 'InternalException';
+  const body = {error: 'Internal error', requestId, exception};
+  return {status: damaged ? 503 : 500, body, headers: [], unexpected: true};
+}
+
+const chainMax = 5;
+
+/** A message and those of its causes, joined by ` -> `, on one line. */
+function causeChain(error: Error): string {
+  const messages = [error.message];
+  let cause = error.cause;
+  while (cause instanceof Error && messages.length < chainMax) {
+    messages.push(cause.message);
+    cause = cause.cause;
+  }
+  return messages.join(' -> ').replaceAll(/\s*[\r\n]+\s*/g, ' ');
+}

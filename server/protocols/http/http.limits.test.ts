@@ -1,0 +1,236 @@
+/** Hostile and slow clients, large answers and streams: what the server bears and what it says. */
+import assert from 'node:assert/strict';
+import {once} from 'node:events';
+import {connect} from 'node:net';
+import {test} from 'node:test';
+import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/http-world.ts';
+
+const authorization = `Authorization: Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+
+async function inWorld(
+  settings: Readonly<Record<string, string | number>>,
+  body: (world: HttpWorld) => Promise<void>,
+): Promise<void> {
+  const world = await httpWorld(settings);
+  try {
+    await body(world);
+  } finally {
+    await world.server.close(0);
+  }
+}
+
+function post(path: string, headers: string, body = ''): string {
+  return `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\n${authorization}\r\n${headers}\r\n\r\n${body}`;
+}
+
+const rows = (command: string, more: object = {}) => ({body: {language: 'sql', command, ...more}});
+const ndjson = {headers: {Accept: 'application/x-ndjson'}};
+
+test('a body that says it is too large is refused before it arrives', async () => {
+  await inWorld({}, async world => {
+    const answer = await world.raw(post('/command/db', 'Content-Length: 209715200', '{"a":'));
+    assert.match(answer, /^HTTP\/1\.1 413 /);
+    assert.match(answer, /"error":"Request body too large"/);
+    assert.match(answer, /\(209715200 bytes\).*104857600 bytes/);
+    assert.equal((await world.call('/health', {as: 'none'})).status, 204);
+  });
+});
+
+test('a chunked body is refused as soon as it is too large', async () => {
+  await inWorld({'svc.server.httpBodyContentMaxSize': 1_000}, async world => {
+    const chunk = `400\r\n${'x'.repeat(0x400)}\r\n`;
+    const answer = await world.raw(post('/command/db', 'Transfer-Encoding: chunked', chunk));
+    assert.match(answer, /^HTTP\/1\.1 413 /);
+    assert.equal(world.service.requests.length, 0);
+  });
+});
+
+test('a client that asks first is told 413 instead of sending its body', async () => {
+  await inWorld({'svc.server.httpBodyContentMaxSize': 1_000}, async world => {
+    const asks = 'Expect: 100-continue\r\nConnection: close\r\nContent-Length:';
+    assert.match(await world.raw(post('/command/db', `${asks} 2000`)), /^HTTP\/1\.1 413 /);
+    const small = post('/command/db', `${asks} 2`, '{}');
+    assert.match(await world.raw(small), /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 400 /);
+  });
+});
+
+test('malformed bodies are refused with their place', async () => {
+  await inWorld({}, async world => {
+    const cases: readonly (readonly [string | Uint8Array, RegExp])[] = [
+      ['{"language":"sql",\n "command":', /line 2 column 12/],
+      ['{"language":"sql","command":"x"} x', /line 1 column 34/],
+      [Buffer.from('7b2261223a22ff227d', 'hex'), /line 1 column/],
+      [`{"params":${'['.repeat(1_000_000)}`, /nested more than 64 levels/],
+      ['{"a":"\u0001"}', /line 1 column/],
+      ['nul\u0000', /line 1 column/],
+    ];
+    for (const [body, place] of cases) {
+      const {status, text} = await world.call('/command/db', {body});
+      assert.equal(status, 400, text);
+      assert.match(text, /"error":"Invalid JSON payload"/);
+      assert.match(text, place);
+    }
+    const nested = `${'['.repeat(40)}${']'.repeat(40)}`;
+    const deep = `{"language":"sql","command":"rows","params":{"a":${nested}}}`;
+    const answer = await world.call('/command/db', {body: deep});
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /nested more than 32 levels/);
+  });
+});
+
+test('a body that stalls is broken off, headers too, and others are not held up', async () => {
+  await inWorld({'svc.network.socketTimeout': 150}, async world => {
+    const stalled = world.raw(post('/command/db', 'Content-Length: 100', '{'));
+    const headless = world.raw('POST /api/v1/command/db HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+    assert.equal((await world.call('/query/db', rows('rows'))).status, 200);
+    assert.match(await stalled, /^HTTP\/1\.1 408 .*Request body incomplete/s);
+    assert.match(await headless, /^HTTP\/1\.1 408 /);
+  });
+});
+
+test('a client that leaves cancels its statement', async () => {
+  await inWorld({}, async world => {
+    const body = JSON.stringify(rows('hang').body);
+    const socket = connect(world.port, '127.0.0.1');
+    socket.write(post('/query/db', `Content-Length: ${body.length}`, body));
+    while (world.service.running.size === 0) await new Promise(resolve => setTimeout(resolve, 1));
+    socket.destroy();
+    while (world.service.running.size > 0) await new Promise(resolve => setTimeout(resolve, 1));
+    assert.equal(world.service.aborted, 1);
+  });
+});
+
+test('an answer larger than what is buffered arrives whole, in chunks', async () => {
+  await inWorld({}, async world => {
+    const answer = await world.call('/query/db', rows('rows 2000000'));
+    const {result} = answer.json as {result: {n: number}[]};
+    assert.equal(result.length, 2_000_000);
+    assert.deepEqual(result.at(-1), {n: 1_999_999});
+    assert.equal(answer.headers.get('content-length'), null);
+    const small = await world.call('/query/db', rows('wide'));
+    assert.equal(small.headers.get('content-length'), String(small.text.length));
+  });
+});
+
+test('a failure in the middle of a large answer breaks the connection', async () => {
+  await inWorld({}, async world => {
+    await assert.rejects(world.call('/query/db', rows('late 2000000')));
+    const early = await world.call('/query/db', rows('late 1000'));
+    assert.equal(early.status, 400, 'before the answer has begun it keeps its status');
+  });
+});
+
+test('rows stream as lines with their stats at the end', async () => {
+  await inWorld({}, async world => {
+    const answer = await world.call('/query/db', {...rows('rows 2'), ...ndjson});
+    assert.equal(answer.headers.get('content-type'), 'application/x-ndjson');
+    assert.equal(answer.headers.get('cache-control'), 'no-cache');
+    const stats = '{"stats":{"limit":20000,"returned":2,"truncated":false}}';
+    assert.equal(answer.text, `{"record":{"n":0}}\n{"record":{"n":1}}\n${stats}\n`);
+    const none = await world.call('/query/db', {...rows('rows 0'), ...ndjson});
+    assert.match(none.text, /^\{"stats":\{[^\n]*\n$/);
+    const get = await world.call('/query/db/sql/rows%201', ndjson);
+    assert.equal(get.text.split('\n').length, 3);
+  });
+});
+
+test('a stream refuses writes, graphs and early failures with a status', async () => {
+  await inWorld({}, async world => {
+    const write = await world.call('/command/db', {...rows('write'), ...ndjson});
+    assert.equal(write.status, 400);
+    assert.match(write.text, /RequestRefusedBeforeExecutionException/);
+    assert.equal(world.service.writes, 0);
+    const graph = await world.call('/query/db', {
+      ...rows('rows', {serializer: 'graph'}),
+      ...ndjson,
+    });
+    assert.equal(graph.status, 400);
+    const early = await world.call('/query/db', {...rows('fail sql.syntax'), ...ndjson});
+    assert.equal(early.status, 400);
+  });
+});
+
+test('a late failure of a stream is its last line, without stats', async () => {
+  await inWorld({}, async world => {
+    const {text, status} = await world.call('/query/db', {...rows('late 3'), ...ndjson});
+    assert.equal(status, 200);
+    const last = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+    const {requestId, ...error} = last.error;
+    assert.match(requestId, /-/);
+    assert.deepEqual(error, {
+      error: 'Cannot execute command',
+      exception: 'ArithmeticErrorException',
+      detail: 'late division by zero',
+      status: 400,
+      message: 'late division by zero',
+    });
+    assert.doesNotMatch(text, /stats/);
+  });
+});
+
+test('a silent stream sends empty lines, and a reader that stops is dropped', async () => {
+  const settings = {
+    'svc.server.httpStreamingKeepAliveInterval': 20,
+    'svc.network.socketTimeout': 100,
+  };
+  await inWorld(settings, async world => {
+    const socket = connect(world.port, '127.0.0.1');
+    const body = JSON.stringify(rows('rows 100000000').body);
+    const accept = 'Accept: application/x-ndjson\r\n';
+    socket.write(post('/query/db', `${accept}Content-Length: ${body.length}`, body));
+    await once(socket, 'readable');
+    // Nothing is read from here on, so the answer backs up until the server gives up.
+    await once(socket, 'close').catch(() => {});
+    assert.equal((await world.call('/health', {as: 'none'})).status, 204);
+  });
+});
+
+test('production hides the details of every failure', async () => {
+  await inWorld({'svc.server.mode': 'production'}, async world => {
+    for (const body of ['{', JSON.stringify(rows('fail sql.syntax').body)]) {
+      const {text, status} = await world.call('/command/db', {body});
+      assert.equal(status, 400);
+      assert.doesNotMatch(text, /detail/);
+    }
+    assert.equal((await world.call('//', {as: 'none'})).status, 404);
+  });
+});
+
+test('credentials missing on a large upload end it at once', async () => {
+  await inWorld({}, async world => {
+    const head = 'POST /api/v1/command/db HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n\r\n';
+    const answer = await world.raw(`${head}${'x'.repeat(1_000)}`);
+    assert.match(answer, /^HTTP\/1\.1 401 .*WWW-Authenticate: Basic/s);
+    assert.match(answer, /Connection: close/);
+  });
+});
+
+test('closing lets running requests end and refuses new connections', async () => {
+  const world = await httpWorld();
+  const slow = world.call('/query/db', rows('slow 100'));
+  while (world.service.requests.length === 0) await new Promise(resolve => setTimeout(resolve, 1));
+  const closed = world.server.close(5_000);
+  await assert.rejects(world.call('/health', {as: 'none'}));
+  assert.equal((await slow).status, 200);
+  await closed;
+});
+
+test('closing breaks off what does not end in time', async () => {
+  const world = await httpWorld();
+  const hanging = world.call('/query/db', rows('hang'));
+  while (world.service.running.size === 0) await new Promise(resolve => setTimeout(resolve, 1));
+  await Promise.all([assert.rejects(hanging), world.server.close(20)]);
+});
+
+test('the first free port of a range is taken', async () => {
+  const first = await httpWorld();
+  const second = await httpWorld();
+  try {
+    await assert.rejects(
+      second.server.listen('127.0.0.1', {from: first.port, to: first.port}),
+      /EADDRINUSE|ERR_SERVER_ALREADY_LISTEN/,
+    );
+  } finally {
+    await Promise.all([first.server.close(0), second.server.close(0)]);
+  }
+});

@@ -1,0 +1,113 @@
+/**
+ * Answers kept for repeated requests: the same id, sent again, gets the same answer and runs
+ * nothing (reference 1.2).
+ *
+ * A client that lost the connection cannot know whether its write happened; it sends the request
+ * again under the same `X-Request-Id`. The key is a hash of user, id, method, path, the identity
+ * of the database (not its name: a database created anew starts afresh) and the body. Only
+ * answers of 2xx to requests that changed something are kept. While the first is under way a
+ * second waits for it. Bounds: entries, bytes, age; the oldest goes first.
+ */
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {Administration} from '#server/session/administration.ts';
+
+export interface StoredAnswer {
+  readonly status: number;
+  readonly body: string | Buffer;
+  readonly contentType: string;
+}
+
+interface Entry {
+  /** Undefined while the request is under way. */
+  answer: StoredAnswer | undefined;
+  storedAt: number;
+  readonly waiting: ((answer: StoredAnswer | undefined) => void)[];
+}
+
+export type Begun =
+  /** Run it, then call `settle`. */
+  | {readonly kind: 'run'}
+  | {readonly kind: 'replay'; readonly answer: StoredAnswer}
+  | {readonly kind: 'still-running'};
+
+const waitMs = 5_000;
+const bytesMax = 64 * 1024 * 1024;
+
+export class IdempotentAnswers {
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #administration: Administration;
+  /** In the order of storing: the first is the oldest. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  constructor(options: {clock: Clock; timers: Timers; administration: Administration}) {
+    this.#clock = options.clock;
+    this.#timers = options.timers;
+    this.#administration = options.administration;
+  }
+
+  /** Claims `key` for the caller, or gives the answer that it has. */
+  async begin(key: string): Promise<Begun> {
+    for (;;) {
+      const entry = this.#entries.get(key);
+      if (entry === undefined || this.#isStale(entry)) {
+        this.#remove(key);
+        this.#entries.set(key, {answer: undefined, storedAt: 0, waiting: []});
+        return {kind: 'run'};
+      }
+      if (entry.answer !== undefined) return {kind: 'replay', answer: entry.answer};
+      const outcome = await this.#wait(entry);
+      if (outcome === 'timeout') return {kind: 'still-running'};
+      if (outcome !== undefined) return {kind: 'replay', answer: outcome};
+      // The first one failed and left nothing: whoever looks first takes its place.
+    }
+  }
+
+  /** Ends a `run`: keeps the answer, or forgets the request when there is none to keep. */
+  settle(key: string, answer: StoredAnswer | undefined): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.answer !== undefined) return;
+    this.#entries.delete(key);
+    if (answer !== undefined && answer.body.length <= bytesMax) {
+      this.#entries.set(key, {answer, storedAt: this.#clock.monotonic(), waiting: []});
+      this.#bytes += answer.body.length;
+      this.#trim();
+    }
+    for (const resume of entry.waiting) resume(answer);
+  }
+
+  #wait(entry: Entry): Promise<StoredAnswer | undefined | 'timeout'> {
+    return new Promise(resolve => {
+      const cancel = this.#timers.after(waitMs, () => resolve('timeout'));
+      entry.waiting.push(answer => {
+        cancel();
+        resolve(answer);
+      });
+    });
+  }
+
+  #isStale(entry: Entry): boolean {
+    if (entry.answer === undefined) return false;
+    const lifetimeMs = this.#administration.settings().get('svc.ha.idempotencyCacheTtlMs');
+    return this.#clock.monotonic() - entry.storedAt >= lifetimeMs;
+  }
+
+  /** Drops the oldest answers until age, number and bytes are within bounds. */
+  #trim(): void {
+    const entriesMax = this.#administration.settings().get('svc.ha.idempotencyCacheMaxEntries');
+    for (const [key, entry] of this.#entries) {
+      if (entry.answer === undefined) continue;
+      const within = this.#entries.size <= entriesMax && this.#bytes <= bytesMax;
+      if (within && !this.#isStale(entry)) return;
+      this.#remove(key);
+    }
+  }
+
+  #remove(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#bytes -= entry.answer?.body.length ?? 0;
+    this.#entries.delete(key);
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * A request's body as a JSON object, and its fields by type.
+ *
+ * The model's own parser reads it, so 64-bit integers and 5.0 arrive as they were written. A
+ * failure says where: line and column of the body.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {JsonParser} from '#server/model/json-parser.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
+import {PlainFailure} from './failure.ts';
+
+/** @throws {PlainFailure} 400 for anything but one JSON object. */
+export function parseBody(parser: JsonParser, bytes: Uint8Array): MapValue {
+  let value: Value;
+  try {
+    value = parser.parse(bytes);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw invalidPayload(`${error.message}${placeIn(bytes, error.detail['position'])}`);
+  }
+  if (value instanceof Map) return value;
+  if (Array.isArray(value)) {
+    throw new PlainFailure(400, 'The request payload must be a JSON object', {
+      detail: 'This endpoint does not accept a top-level JSON array',
+    });
+  }
+  throw invalidPayload('it is a single value');
+}
+
+/** A text field; undefined when absent or null. @throws {Refusal} `request.field`. */
+export function textField(body: MapValue, name: string): string | undefined {
+  const value = body.get(name) ?? undefined;
+  if (value === undefined || typeof value === 'string') return value;
+  throw new Refusal('request.field', `Field '${name}' must be a string`);
+}
+
+/** A boolean field; undefined when absent or null. @throws {Refusal} `request.field`. */
+export function booleanField(body: MapValue, name: string): boolean | undefined {
+  const value = body.get(name) ?? undefined;
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw new Refusal('request.field', `Field '${name}' must be true or false`);
+}
+
+/** An integer field in 32 bits. @throws {Refusal} `request.field`. */
+export function integerField(body: MapValue, name: string): number | undefined {
+  const value = body.get(name) ?? undefined;
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && isInt32(value)) return value;
+  throw new Refusal('request.field', `Field '${name}' must be an integer in 32 bits`);
+}
+
+export function isInt32(value: number): boolean {
+  return Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
+}
+
+/** Refuses fields that are none of `names`. @throws {Refusal} `request.field`. */
+export function checkFields(body: MapValue, names: readonly string[]): void {
+  for (const name of body.keys()) {
+    if (names.includes(name)) continue;
+    const known = names.map(known => `'${known}'`).join(', ');
+    throw new Refusal('request.field', `Unknown field '${name.slice(0, 80)}': expected ${known}`);
+  }
+}
+
+function invalidPayload(what: string): PlainFailure {
+  return new PlainFailure(400, 'Invalid JSON payload', {
+    detail: `The request body must be a valid JSON object: ${what}`,
+  });
+}
+
+const newline = 0x0a;
+
+function placeIn(bytes: Uint8Array, position: unknown): string {
+  if (typeof position !== 'number') return '';
+  let line = 1;
+  let lineStart = 0;
+  for (let at = 0; at < position && at < bytes.length; at++) {
+    if (bytes[at] !== newline) continue;
+    line++;
+    lineStart = at + 1;
+  }
+  return ` at line ${line} column ${position - lineStart + 1}`;
+}

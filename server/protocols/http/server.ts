@@ -1,0 +1,137 @@
+/**
+ * The HTTP server: node's parser and sockets, our router, bounds on both (reference 1 and 2).
+ *
+ * Path of a request: dispatch.ts (size, route, credentials, repeated ids) → one handler of the
+ * route tables below → session → exchange.ts, which alone writes answers. Slow senders are bounded
+ * by time at every stage: headers by node, bodies by body.ts, readers of answers by exchange.ts.
+ */
+import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
+import type {AddressInfo} from 'node:net';
+import type {Ports} from '#server/base/settings.ts';
+import {uuidOf} from '#server/session/uuid.ts';
+import type {Principal} from '#server/session/session.ts';
+import {HttpContext, type HttpOptions} from './context.ts';
+import {databaseRoutes} from './databases.ts';
+import {dispatch} from './dispatch.ts';
+import {documentationRoutes} from './documentation.ts';
+import type {Exchange} from './exchange.ts';
+import {loginRoutes} from './logins.ts';
+import {type Route, Router} from './router.ts';
+import {serverRoutes} from './server-info.ts';
+import {statementRoutes} from './statements.ts';
+import {transactionRoutes} from './transactions.ts';
+import {userRoutes} from './users.ts';
+
+/**
+ * Takes the body of a batch as it arrives. It answers through the exchange, or throws a Refusal
+ * before the first byte of its answer.
+ */
+export type BatchHandler = (
+  exchange: Exchange,
+  principal: Principal,
+  database: string,
+) => Promise<void>;
+
+export interface HttpServer {
+  /**
+   * Listens on the first free port of a range and returns it; 0 lets the system choose.
+   *
+   * @throws {Error} `EADDRINUSE` and the like when no port of the range can be had.
+   */
+  listen(host: string, ports: Ports): Promise<number>;
+  /**
+   * Takes no more connections, lets running requests end for `graceMs`, then breaks them off.
+   * Resolves when every connection is gone.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Every route, in the order of the manual. */
+export function routeTable(batch: BatchHandler): readonly Route[] {
+  return [
+    ...databaseRoutes,
+    ...loginRoutes,
+    ...statementRoutes,
+    ...transactionRoutes,
+    {
+      path: '/batch/{database}',
+      streamsBody: true,
+      operations: {
+        POST: {
+          access: 'user',
+          run: (exchange, principal) => {
+            exchange.allowBody();
+            return batch(exchange, principal, exchange.segments[1] ?? '');
+          },
+        },
+      },
+    },
+    ...serverRoutes,
+    ...userRoutes,
+    ...documentationRoutes(),
+  ];
+}
+
+/** A server that does not listen yet. */
+export function createHttpServer(
+  options: HttpOptions & {readonly batch: BatchHandler},
+): HttpServer {
+  const {clock, timers, administration} = options;
+  const settings = administration.settings();
+  const context = new HttpContext(options, uuidOf(options.random));
+  const router = new Router(routeTable(options.batch));
+  const headersTimeout = settings.get('svc.network.socketTimeout');
+  const server = createServer({
+    headersTimeout,
+    connectionsCheckingInterval: Math.max(50, Math.min(headersTimeout, 5_000)),
+    keepAliveTimeout: settings.get('svc.network.keepAliveTimeout'),
+    // Bodies are bounded where they are read, since a batch may rightly take hours.
+    requestTimeout: 0,
+    noDelay: true,
+  });
+  server.maxConnections = settings.get('svc.network.connectionsMax');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    void dispatch(context, router, request, response, false);
+  });
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    void dispatch(context, router, request, response, true);
+  });
+  return {
+    listen: (host, ports) => listenOnFirstFree(server, host, ports),
+    async close(graceMs) {
+      context.isStopping = true;
+      const closed = new Promise<void>(resolve => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const deadline = clock.monotonic() + graceMs;
+      const cancel = timers.after(graceMs, () => server.closeAllConnections());
+      await closed;
+      cancel();
+      while (context.backgroundCount > 0 && clock.monotonic() < deadline) {
+        await new Promise<void>(resolve => timers.after(backgroundPollMs, resolve));
+      }
+    },
+  };
+}
+
+const backgroundPollMs = 10;
+
+async function listenOnFirstFree(server: Server, host: string, ports: Ports): Promise<number> {
+  for (let port = ports.from; ; port++) {
+    try {
+      return await listen(server, host, port);
+    } catch (error) {
+      const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!taken || port >= ports.to) throw error;
+    }
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}

@@ -1,0 +1,123 @@
+/**
+ * The routes that run a statement: `/query` (GET and POST, reads only) and `/command`.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {Exchange} from './exchange.ts';
+import {answerResult} from './result.ts';
+import type {Route} from './router.ts';
+import {streamRows} from './row-stream.ts';
+import {
+  checkReadConsistency,
+  type Statement,
+  statementOfBody,
+  statementOfPath,
+} from './statement.ts';
+
+const backgroundMax = 256;
+
+export const statementRoutes: readonly Route[] = [
+  {
+    path: '/query/{database}',
+    operations: {POST: {access: 'user', run: runQuery}},
+  },
+  {
+    path: '/query/{database}/{language}/{command...}',
+    operations: {GET: {access: 'user', run: runPathQuery}},
+  },
+  {
+    path: '/command/{database}',
+    isIdempotent: true,
+    operations: {POST: {access: 'user', run: runCommand}},
+  },
+];
+
+async function runQuery(exchange: Exchange, principal: Principal): Promise<void> {
+  const statement = statementOfBody(exchange, await exchange.jsonBody(), 'read-only');
+  await run(exchange, principal, statement, principal.name);
+}
+
+async function runPathQuery(exchange: Exchange, principal: Principal): Promise<void> {
+  await run(exchange, principal, statementOfPath(exchange), undefined);
+}
+
+async function runCommand(exchange: Exchange, principal: Principal): Promise<void> {
+  const statement = statementOfBody(exchange, await exchange.jsonBody(), 'read-write');
+  if (!statement.awaitsResponse) return runInBackground(exchange, principal, statement.request);
+  await run(exchange, principal, statement, principal.name);
+}
+
+/** @param user - Shown in the answer; the GET form shows none. */
+async function run(
+  exchange: Exchange,
+  principal: Principal,
+  {request, isStream}: Statement,
+  user: string | undefined,
+): Promise<void> {
+  checkReadConsistency(exchange);
+  exchange.sessionId = request.transactionId;
+  const {service} = exchange.context;
+  if (isStream) {
+    const cursor = await service.run(principal, request).catch(error => {
+      throw asStreamRefusal(error);
+    });
+    return streamRows(exchange, cursor);
+  }
+  const idempotencyKey = exchange.idempotencyKey;
+  const cursor = await service.run(
+    principal,
+    idempotencyKey === undefined ? request : {...request, requestId: idempotencyKey},
+  );
+  const isDocument = request.format === 'graph' || request.format === 'studio';
+  await answerResult(exchange, cursor, {user, isDocument});
+}
+
+/** A write is refused on a stream for the stream's own reason. */
+function asStreamRefusal(error: unknown): unknown {
+  if (!(error instanceof Refusal) || error.code !== 'query.not-idempotent') return error;
+  return new Refusal(
+    'request.field',
+    'Only a statement that reads can be streamed, since its rows leave before it has finished: ' +
+      `run this one with 'Accept: application/json'`,
+    {cause: error},
+  );
+}
+
+/**
+ * Answers 202 and runs the statement to its end, commit included, with nobody waiting; its
+ * failure shows in the log only. A stop of the server waits for it as for any request.
+ */
+function runInBackground(exchange: Exchange, principal: Principal, request: RunRequest): void {
+  const {context, requestId} = exchange;
+  const {service, options} = context;
+  if (!service.databaseExists(principal, request.database)) {
+    const message = `Database '${request.database}' is not available`;
+    throw new Refusal('database.not-found', message);
+  }
+  if (context.backgroundCount >= backgroundMax) {
+    throw new Refusal('admission.full', 'Too many commands run in the background; try again');
+  }
+  context.backgroundCount++;
+  drain(exchange, principal, {...request, signal: undefined})
+    .catch((error: unknown) => {
+      const text = error instanceof Error ? error.message : String(error);
+      options.logger.log('warn', 'background command failed', {requestId, error: text});
+    })
+    .finally(() => {
+      context.backgroundCount--;
+    });
+  exchange.answerJson(202, {result: 'Command accepted for asynchronous execution'});
+}
+
+async function drain(
+  {context}: Exchange,
+  principal: Principal,
+  request: RunRequest,
+): Promise<void> {
+  const cursor = await context.service.run(principal, request);
+  try {
+    while ((await cursor.next()) !== undefined);
+  } finally {
+    cursor.close();
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Every refusal's HTTP status and short label (reference 1.4, corrected by what the reference
+ * system answers). The compiler holds the table complete: a code added to base/errors.ts fails
+ * here until somebody decides.
+ *
+ * Rule: a client's mistake is 4xx, also where the reference system answers 500; a missing thing is
+ * 404; what may be sent again is 503; what happened already must not be sent again is 409.
+ */
+import type {Refusal, RefusalCode} from '#server/base/errors.ts';
+
+export interface StatusRow {
+  readonly status: number;
+  readonly error: string;
+}
+
+const command = 'Cannot execute command';
+const session = 'Remote transaction session not found or expired';
+const denied = 'Security error';
+const payload = 'Invalid JSON payload';
+
+export const statusOf = {
+  'sql.syntax': {status: 400, error: command},
+  'query.semantic': {status: 400, error: command},
+  'query.unknown-language': {status: 400, error: command},
+  'query.unknown-name': {status: 400, error: command},
+  'query.unknown-function': {status: 400, error: command},
+  'query.parameter': {status: 400, error: command},
+  'query.execution': {status: 400, error: command},
+  'query.not-idempotent': {status: 400, error: 'Query is not idempotent'},
+  'query.timeout': {status: 503, error: command},
+  'query.terminated': {status: 409, error: 'Query terminated'},
+  'query.memory': {status: 400, error: command},
+  'query.result-too-large': {
+    status: 413,
+    error: 'Result set too large for a single response (svc.server.httpQueryMaxResultRows)',
+  },
+  arithmetic: {status: 400, error: command},
+  argument: {status: 400, error: command},
+  'not-available': {status: 501, error: command},
+
+  'schema.unknown-type': {status: 404, error: command},
+  'schema.unknown-property': {status: 404, error: command},
+  'schema.unknown-index': {status: 404, error: command},
+  'schema.unknown-bucket': {status: 404, error: command},
+  'schema.exists': {status: 409, error: 'Already exists'},
+  'schema.conflict': {status: 400, error: command},
+  'value.validation': {status: 400, error: command},
+  'value.type': {status: 400, error: command},
+
+  'commit.conflict': {status: 503, error: command},
+  'commit.duplicate-key': {status: 409, error: 'Found duplicate key in index'},
+  'commit.unknown': {status: 500, error: 'Error on transaction commit'},
+  'commit.queue-full': {status: 503, error: command},
+  'transaction.gone': {status: 404, error: session},
+  'transaction.expired': {status: 404, error: session},
+  'transaction.failed': {status: 404, error: session},
+  'transaction.too-large': {status: 413, error: 'Error on transaction commit'},
+  'transaction.already-started': {status: 409, error: 'Transaction already started'},
+  'request.reused': {status: 409, error: command},
+  'request.in-flight': {status: 409, error: 'Request still in flight'},
+  'record.not-found': {status: 404, error: 'Record not found'},
+
+  'database.not-found': {status: 404, error: 'Database not found'},
+  'database.missing': {status: 404, error: 'Database not found'},
+  'database.exists': {status: 409, error: 'Database already exists'},
+  'database.name': {status: 400, error: command},
+  'database.fenced': {status: 503, error: 'Database not available'},
+  'security.unauthenticated': {status: 401, error: 'Authentication failed'},
+  'security.denied': {status: 403, error: denied},
+  'security.root-only': {status: 403, error: denied},
+  'security.locked': {status: 401, error: 'Authentication failed'},
+  'user.invalid': {status: 403, error: denied},
+  'user.exists': {status: 409, error: 'User already exists'},
+  'user.missing': {status: 400, error: command},
+
+  'admission.full': {status: 503, error: command},
+  'limit.body': {status: 413, error: 'Request body too large'},
+  'limit.statement': {status: 400, error: command},
+  'limit.record': {status: 400, error: command},
+  'limit.entry': {status: 413, error: command},
+  'limit.depth': {status: 400, error: command},
+  'json.invalid': {status: 400, error: payload},
+  'request.field': {status: 400, error: command},
+  'request.invalid': {status: 400, error: command},
+  'batch.record': {status: 400, error: command},
+  'batch.truncated': {status: 408, error: command},
+
+  'setting.unknown': {status: 400, error: command},
+  'setting.value': {status: 400, error: command},
+  'start.refused': {status: 500, error: 'Internal error'},
+  'server.stopping': {status: 503, error: command},
+  'storage.full': {status: 503, error: command},
+} as const satisfies Record<RefusalCode, StatusRow>;
+
+const existsLabels: ReadonlyMap<unknown, string> = new Map([
+  ['TYPE', 'Type already exists'],
+  ['PROPERTY', 'Property already exists'],
+  ['INDEX', 'Index already exists'],
+  ['BUCKET', 'Bucket already exists'],
+]);
+
+/** Status and label of one refusal. */
+export function statusRow(refusal: Refusal): StatusRow {
+  const row: StatusRow = statusOf[refusal.code];
+  if (refusal.code !== 'schema.exists') return row;
+  return {status: row.status, error: existsLabels.get(refusal.detail['args']) ?? row.error};
+}
+
+/** Machine data that clients of the documented protocol parse; undefined for most refusals. */
+export function exceptionArguments(refusal: Refusal): string | undefined {
+  const {detail, code} = refusal;
+  if (detail['args'] !== undefined) return String(detail['args']);
+  if (code === 'commit.duplicate-key' && detail['index'] !== undefined) {
+    return `${detail['index']}|${detail['keys'] ?? ''}|${detail['rid'] ?? ''}`;
+  }
+  if (code === 'query.result-too-large' && detail['ceiling'] !== undefined) {
+    return String(detail['ceiling']);
+  }
+  return undefined;
+}

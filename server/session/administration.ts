@@ -1,0 +1,43 @@
+/**
+ * What an administrator can ask of the server itself, in every protocol.
+ *
+ * Declared here because protocols need it, implemented in `node/`, which alone knows files and
+ * processes. Callers have checked that the principal may ask (`root`).
+ */
+import type {Settings} from '#server/base/setting-values.ts';
+
+/** Facts about this server that never change while it runs. */
+export interface ServerIdentity {
+  readonly serverName: string;
+  readonly version: string;
+  /** Constant for one installation of data, random for each start of another. */
+  readonly instanceId: string;
+  readonly languages: readonly string[];
+}
+
+export interface ServerEvent {
+  /** `2026-11-20 22:21:56.799`, UTC. */
+  readonly time: string;
+  readonly type: 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
+  readonly component: string;
+  readonly db: string | null;
+  readonly message: string;
+}
+
+export interface Administration {
+  readonly identity: ServerIdentity;
+  /** The settings in force now. */
+  settings(): Settings;
+  /** Until the next restart. @throws {Refusal} `setting.unknown`, `setting.value`. */
+  setServerSetting(key: string, value: string): void;
+  /** Saved with the database. @throws {Refusal} also `database.missing`. */
+  setDatabaseSetting(database: string, key: string, value: string): Promise<void>;
+  /** Figures by group, as `GET /server` shows them. */
+  metrics(): Readonly<Record<string, unknown>>;
+  /** Latest events of the server, oldest first. */
+  events(): readonly ServerEvent[];
+  /** Differs between a database and a later one of the same name. */
+  databaseIdentity(name: string): string;
+  /** Begins an orderly stop and returns at once. */
+  shutdown(): void;
+}
