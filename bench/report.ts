@@ -92,7 +92,7 @@ function worstOf(figure: Figure, values: readonly number[]): number {
   return figure.gate?.at === 'most' ? Math.max(...values) : Math.min(...values);
 }
 
-function lineOf(figure: Figure): Record<string, unknown> {
+function lineOf(figure: Figure) {
   const perRound = ratios(figure);
   const cpu = (values: readonly number[] | undefined): number | undefined =>
     values === undefined || values.length === 0 ? undefined : rounded(median(values));
@@ -138,11 +138,11 @@ function tableOf(figures: readonly Figure[]): string {
       figure.class,
       figure.point,
       figure.unit,
-      String(line['ours']),
+      String(line.ours),
       figure.peer,
-      String(line['theirs'] ?? ''),
-      String(line['ratio'] ?? ''),
-      String(line['worstRound']),
+      String(line.theirs ?? ''),
+      String(line.ratio ?? ''),
+      String(line.worstRound),
       gate,
     ];
   });

@@ -35,7 +35,7 @@ function wholeNumber(name: string, fallback: number): number {
   throw new Error(`${name}=${text} is no positive whole number`);
 }
 
-const name = process.env['CLASS'] ?? process.argv[2] ?? '';
+const name = process.env['CLASS'] || (process.argv[2] ?? '');
 const run = classes[name];
 if (run === undefined) {
   process.stderr.write(

@@ -11,7 +11,8 @@ import {addressed, type Target} from './target.ts';
 /** Starts it in a process of its own; its answer has the size of a point read's. */
 export async function startNullServer(): Promise<Target> {
   const words = [...placed('server'), process.execPath, '--conditions=source'];
-  const [program = '', ...rest] = [...words, new URL(import.meta.url).pathname];
+  words.push(new URL(import.meta.url).pathname);
+  const [program = '', ...rest] = words;
   const startedAt = performance.now();
   const child = spawn(program, rest, {stdio: ['pipe', 'pipe', 'inherit']});
   const port = await new Promise<number>((resolve, reject) => {

@@ -16,7 +16,7 @@ const password = 'playwithdata';
 
 /** Starts it in an empty folder; `undefined` when its tools are not there. */
 export async function startReference(): Promise<Target | undefined> {
-  const shared = process.env['SVC_SHARED'] ?? resolve(import.meta.dirname, '../../../shared');
+  const shared = process.env['SVC_SHARED'] || resolve(import.meta.dirname, '../../../shared');
   const tools = join(shared, 'tools/reference-system');
   if (!existsSync(join(tools, 'start.sh'))) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'svc-bench-reference-'));

@@ -12,7 +12,7 @@ export type Cells = readonly string[];
 
 /** The folder of the data set: under `SVC_SHARED`, or beside the repository. */
 export function dataFolder(environment: Readonly<Record<string, string | undefined>>): string {
-  const shared = environment['SVC_SHARED'] ?? resolve(import.meta.dirname, '../../../shared');
+  const shared = environment['SVC_SHARED'] || resolve(import.meta.dirname, '../../../shared');
   return join(shared, 'data/ldbc-snb-mini/vanilla');
 }
 

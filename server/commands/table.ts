@@ -4,7 +4,7 @@
  * Columns are those of all rows, in order of first appearance. In a table control characters are
  * shown escaped (a stored value must not drive the terminal) and long cells are cut with `…`.
  */
-import {type Row} from '#server/client/client.ts';
+import type {Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 
 export const formats = ['table', 'json', 'ndjson', 'csv'] as const;
@@ -64,7 +64,7 @@ function columnsOf(rows: readonly Row[]): string[] {
 
 function plainText(value: unknown): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'object' ? printJson(value) : String(value);
+  return typeof value === 'string' ? value : printJson(value);
 }
 
 function cellText(value: unknown): string {

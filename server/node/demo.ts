@@ -2,8 +2,8 @@
  * The `demo` database of the first start: an invented music scene, as the statements that make it.
  *
  * Thirty vertices (cities, genres, artists, albums), 56 edges between them, and reviews as
- * documents with embedded values. Pure data: whoever starts the server runs the statements in order,
- * once, in a database that is empty.
+ * documents with embedded values. Pure data: whoever starts the server runs the statements in
+ * order, once, in a database that is empty.
  */
 
 /** A query to show, and the question it answers. Safe inside double quotes in `sh`. */

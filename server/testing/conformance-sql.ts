@@ -42,12 +42,10 @@ export async function runSqlInventory(source: SuiteSource): Promise<SuiteOutcome
   const run = groups.filter(group => {
     return !source.skipped.some(pattern => pattern.endsWith('*') && matches(pattern, `${group}: `));
   });
+  const checked = [source.url, '--check', answers, '--statements', join(folder, 'statements.txt')];
   const findings = await runTool<Finding[]>(
     join(source.shared, 'tools/reference-system/inventory.mjs'),
-    [
-      ...[source.url, '--check', answers, '--statements', join(folder, 'statements.txt')],
-      ...['--pw', source.password, '--only', run.join(',')],
-    ],
+    checked.concat('--pw', source.password, '--only', run.join(',')),
   );
   const byNumber = new Map(statements.map(statement => [statement.n, statement]));
   const differences = findings

@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {runCrashes} from './crash.ts';
 
 test('twenty kills lose no acknowledged write and double none', {timeout: 180_000}, async t => {
-  const seed = Number(process.env['SEED'] ?? 1);
+  const seed = Number(process.env['SEED'] || 1);
   const report = await runCrashes({cycles: 20, seed});
   const {acknowledged, lost, doubled, slowestReopenMillis} = report;
   t.diagnostic(

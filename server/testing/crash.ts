@@ -339,8 +339,9 @@ function randomNumbers(seed: number): (below: number) => number {
 }
 
 if (import.meta.main) {
-  const cycles = Number(process.env['CYCLES'] ?? 20);
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+  // Make hands on empty variables for those nobody gave.
+  const cycles = Number(process.env['CYCLES'] || 20);
+  const seed = Number(process.env['SEED'] || Date.now() % 1_000_000);
   process.stdout.write(`seed ${seed}\n`);
   const report = await runCrashes({
     cycles,
