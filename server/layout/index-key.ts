@@ -133,13 +133,11 @@ function droppedBytes(parts: readonly KeyPart[]): Uint8Array {
 /** Whether decoding the key gives the original back without help. */
 function isNatural({sorted, original, declared}: KeyPart): boolean {
   if (typeof original === 'string') return sorted === original;
-  if (original === null || typeof original === 'boolean' || typeof original === 'bigint')
-    return true;
+  if (original === null || typeof original === 'boolean') return true;
   const floating = declared === 'DOUBLE' || declared === 'FLOAT';
+  if (typeof original === 'bigint') return !floating && declared !== 'DECIMAL';
   if (typeof original === 'number') {
-    return Number.isInteger(original)
-      ? !floating && declared !== 'DECIMAL'
-      : declared !== 'DECIMAL';
+    return declared !== 'DECIMAL' && !(floating && Number.isInteger(original));
   }
   if (original instanceof Double) return floating && !Object.is(original.value, -0);
   if (original instanceof Decimal) return false;

@@ -1,7 +1,9 @@
 /**
  * A stored record as a value: the bytes as they lie, decoded property by property when asked.
  *
- * Owns its bytes (they are never written again), so it may outlive the buffer of its scan.
+ * The record is bytes [offset, offset + length) of an array that nobody writes any more, so it
+ * may be kept; a record that still lies in the buffer of a scan is for looking at only (`keep`
+ * copies it).
  */
 import {copyBytes} from '#server/base/utf8.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
@@ -21,30 +23,35 @@ import type {RecordSchema} from './record-schema.ts';
 
 export class StoredRecord extends RecordValue {
   readonly rid: Rid;
-  /** The record and nothing else. */
   readonly bytes: Uint8Array;
+  readonly offset: number;
+  readonly length: number;
   readonly schema: RecordSchema;
 
-  /** @param bytes - The record's own array: pass `StoredRecord.copied` one that is reused. */
-  constructor(rid: Rid, bytes: Uint8Array, schema: RecordSchema) {
+  /** `place` defaults to all of `bytes`. */
+  constructor(
+    rid: Rid,
+    bytes: Uint8Array,
+    schema: RecordSchema,
+    place: {readonly offset: number; readonly length: number} = {offset: 0, length: bytes.length},
+  ) {
     super();
-    checkRecord(bytes, 0, bytes.length);
+    checkRecord(bytes, place.offset, place.length);
     this.rid = rid;
     this.bytes = bytes;
+    this.offset = place.offset;
+    this.length = place.length;
     this.schema = schema;
   }
 
-  /** As the constructor, for a record that lies in a buffer which will be reused. */
-  static copied(
-    rid: Rid,
-    source: {readonly bytes: Uint8Array; readonly start: number; readonly end: number},
-    schema: RecordSchema,
-  ): StoredRecord {
-    return new StoredRecord(rid, copyBytes(source.bytes, source.start, source.end), schema);
+  /** The same record over bytes of its own. */
+  keep(): StoredRecord {
+    const {bytes, offset, length} = this;
+    return new StoredRecord(this.rid, copyBytes(bytes, offset, offset + length), this.schema);
   }
 
   get typeId(): number {
-    return recordTypeId(this.bytes, 0);
+    return recordTypeId(this.bytes, this.offset);
   }
 
   get typeName(): string {
@@ -52,20 +59,20 @@ export class StoredRecord extends RecordValue {
   }
 
   get kind(): RecordKind {
-    return recordKindOf(this.bytes, 0);
+    return recordKindOf(this.bytes, this.offset);
   }
 
   /** Counts the writes of this record from 1. */
   get version(): number {
-    return recordVersionOf(this.bytes, 0);
+    return recordVersionOf(this.bytes, this.offset);
   }
 
   get from(): Rid | undefined {
-    return this.kind === 'edge' ? edgeFrom(this.bytes, 0) : undefined;
+    return this.kind === 'edge' ? edgeFrom(this.bytes, this.offset) : undefined;
   }
 
   get to(): Rid | undefined {
-    return this.kind === 'edge' ? edgeTo(this.bytes, 0) : undefined;
+    return this.kind === 'edge' ? edgeTo(this.bytes, this.offset) : undefined;
   }
 
   get(name: string): Value | undefined {
@@ -75,14 +82,14 @@ export class StoredRecord extends RecordValue {
 
   /** As `get`, for a name whose id is known. */
   getById(id: number): Value | undefined {
-    return readProperty(this.bytes, 0, this.bytes.length, id);
+    return readProperty(this.bytes, this.offset, this.length, id);
   }
 
   propertyNames(): readonly string[] {
     const names: string[] = [];
-    const count = propertyCount(this.bytes, 0);
+    const count = propertyCount(this.bytes, this.offset);
     for (let slot = 0; slot < count; slot++) {
-      names.push(this.schema.propertyName(propertyId(this.bytes, 0, slot)));
+      names.push(this.schema.propertyName(propertyId(this.bytes, this.offset, slot)));
     }
     return names;
   }
@@ -91,7 +98,7 @@ export class StoredRecord extends RecordValue {
   properties(): Map<string, Value> {
     const properties = new Map<string, Value>();
     for (const [slot, name] of this.propertyNames().entries()) {
-      properties.set(name, readSlot(this.bytes, 0, this.bytes.length, slot));
+      properties.set(name, readSlot(this.bytes, this.offset, this.length, slot));
     }
     return properties;
   }

@@ -1,0 +1,140 @@
+/**
+ * Walks the adjacency keys of vertices (layout/adjacency-key.ts).
+ *
+ * A range a vertex, direction and, while few types are asked, edge type; with many types the
+ * whole direction is walked and filtered. Rows know from which vertex of the list they come.
+ */
+import {
+  directionOf,
+  directionRange,
+  edgeOf,
+  edgeTypeIdOf,
+  edgeTypeRange,
+  incoming,
+  lightEdgeFlag,
+  otherEndOf,
+  outgoing,
+  type DirectionByte,
+} from '#server/layout/adjacency-key.ts';
+import type {Rid} from '#server/model/value.ts';
+import type {Reader, ScanRange} from '#server/storage/store.ts';
+import {RowWalker} from './row-walker.ts';
+
+export type EdgeDirection = 'out' | 'in' | 'both';
+
+/** One edge as seen from one of its ends. */
+export interface AdjacencyRow {
+  /** Place of the vertex in the list that was asked for. */
+  readonly source: number;
+  readonly edge: Rid;
+  readonly other: Rid;
+  readonly typeId: number;
+  /** False when the edge was followed against its direction. */
+  readonly outgoing: boolean;
+  readonly light: boolean;
+}
+
+/** Above this many types the whole direction is walked instead of a range each. */
+const typeRangesMax = 4;
+const bufferBytes = 16 << 10;
+
+interface EdgeRange extends ScanRange {
+  readonly source: number;
+}
+
+export function edgeRanges(
+  vertices: readonly Rid[],
+  direction: EdgeDirection,
+  edgeTypeIds: ReadonlySet<number> | undefined,
+): readonly EdgeRange[] {
+  const directions: readonly DirectionByte[] =
+    direction === 'both' ? [outgoing, incoming] : [direction === 'out' ? outgoing : incoming];
+  const narrow = edgeTypeIds !== undefined && edgeTypeIds.size <= typeRangesMax;
+  const typeIds = narrow ? [...edgeTypeIds].sort((a, b) => a - b) : [];
+  const ranges: EdgeRange[] = [];
+  for (const [source, vertex] of vertices.entries()) {
+    for (const way of directions) {
+      if (!narrow) ranges.push({source, ...directionRange(vertex, way)});
+      for (const typeId of typeIds) ranges.push({source, ...edgeTypeRange(vertex, way, typeId)});
+    }
+  }
+  return ranges;
+}
+
+export class EdgeCursor {
+  private readonly walker: RowWalker;
+  private readonly ranges: readonly EdgeRange[];
+  private readonly edgeTypeIds: ReadonlySet<number> | undefined;
+  /** Range of the row before; rows come range by range. */
+  private rangeAt = 0;
+
+  constructor(
+    reader: Reader,
+    ranges: readonly EdgeRange[],
+    edgeTypeIds: ReadonlySet<number> | undefined,
+    options: {readonly keysOnly?: boolean} = {},
+  ) {
+    this.ranges = ranges;
+    this.edgeTypeIds = edgeTypeIds;
+    this.walker = new RowWalker(reader, ranges, {...options, bufferBytes});
+  }
+
+  /** The next 1 to `max` edges, or undefined at the end. */
+  next(max: number): readonly AdjacencyRow[] | undefined {
+    const {walker} = this;
+    const rows: AdjacencyRow[] = [];
+    while (rows.length < max && this.step()) {
+      const {bytes, keyStart, keyEnd, end} = walker;
+      const light = end > keyEnd && bytes[keyEnd] === lightEdgeFlag;
+      rows.push({
+        source: this.sourceOf(bytes, keyStart),
+        edge: edgeOf(bytes, keyStart, light),
+        other: otherEndOf(bytes, keyStart),
+        typeId: edgeTypeIdOf(bytes, keyStart),
+        outgoing: directionOf(bytes, keyStart) === outgoing,
+        light,
+      });
+    }
+    return rows.length === 0 ? undefined : rows;
+  }
+
+  /** Counts what is left and closes. */
+  count(): number {
+    let count = 0;
+    while (this.step()) count++;
+    return count;
+  }
+
+  close(): void {
+    this.walker.close();
+  }
+
+  private step(): boolean {
+    const {walker, edgeTypeIds} = this;
+    while (walker.next()) {
+      if (
+        edgeTypeIds === undefined ||
+        edgeTypeIds.has(edgeTypeIdOf(walker.bytes, walker.keyStart))
+      ) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private sourceOf(bytes: Uint8Array, keyStart: number): number {
+    let range = this.ranges[this.rangeAt] as EdgeRange;
+    while (!startsWith(bytes, keyStart, range.start)) {
+      range = this.ranges[++this.rangeAt] as EdgeRange;
+    }
+    return range.source;
+  }
+}
+
+function startsWith(bytes: Uint8Array, offset: number, prefix: Uint8Array): boolean {
+  // Prefixes of one scan differ most in their last bytes.
+  for (let at = prefix.length - 1; at >= 0; at--) {
+    if (bytes[offset + at] !== prefix[at]) return false;
+  }
+  return true;
+}

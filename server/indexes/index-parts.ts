@@ -1,0 +1,168 @@
+/**
+ * The keys that a record has in an index: which values, in which form.
+ *
+ * BY ITEM, BY KEY and BY VALUE give one key for each distinct element; several such parts give
+ * every combination. COLLATE CI sorts by the lower-case text and keeps the original beside it.
+ * Nulls: a key whose parts are all null is skipped, refused or indexed as the index says; a key
+ * with some null is indexed but never a duplicate, so that prefixes find every record.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
+import {type IndexEntryBytes, indexEntry, type KeyPart} from '#server/layout/index-key.ts';
+import {groupKey, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
+import {convertValue, type DataType, parseDataType} from '#server/model/data-type.ts';
+import {jsonText} from '#server/model/json.ts';
+import {parseRid} from '#server/model/rid.ts';
+import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
+
+/** A product of several multi-valued parts may not exceed this. */
+const keysMax = 10_000;
+
+/** What of a record is looked at. */
+export interface IndexedRecord {
+  readonly from: Rid | undefined;
+  readonly to: Rid | undefined;
+  get(name: string): Value | undefined;
+}
+
+/** An entry to write, and whether another record may not have its key. */
+export interface IndexKey extends IndexEntryBytes {
+  readonly unique: boolean;
+  /** The values as the refusal of a duplicate shows them: `[ann,30]`. */
+  readonly text: string;
+}
+
+/** Data type of each part, as far as the schema declares it: decides what keys must keep. */
+export function declaredParts(
+  index: IndexDefinition,
+  type: CatalogType,
+): readonly (DataType | undefined)[] {
+  return index.properties.map(({name, by}) => {
+    if (name === '@in' || name === '@out') return 'LINK';
+    const property = type.properties.get(name);
+    if (by === undefined) return property?.type;
+    if (by === 'key') return 'STRING';
+    return property?.ofType === undefined ? undefined : parseDataType(property.ofType);
+  });
+}
+
+/**
+ * The entries of `record` under `index`. `declared` is `declaredParts` of the index's type.
+ *
+ * @throws {Refusal} `value.validation` for a null key where the index says ERROR.
+ */
+export function keysOfRecord(
+  index: IndexDefinition,
+  declared: readonly (DataType | undefined)[],
+  rid: Rid,
+  record: IndexedRecord,
+): readonly IndexKey[] {
+  const lists = index.properties.map(property => valuesOfPart(property, record));
+  const keys: IndexKey[] = [];
+  for (const values of combinations(lists, index.name)) {
+    const nulls = values.filter(value => value === null).length;
+    if (nulls > 0 && index.nullStrategy === 'ERROR') throw nullRefusal(index);
+    if (nulls === values.length && index.nullStrategy === 'SKIP') continue;
+    const parts = values.map((original, at): KeyPart => {
+      const property = index.properties[at] as IndexProperty;
+      return {original, sorted: sortedForm(property, original), declared: declared[at]};
+    });
+    const unique = index.unique && (nulls === 0 || index.nullStrategy === 'INDEX');
+    keys.push({...entryOf(index, unique, parts, rid), unique, text: keyText(values)});
+  }
+  return keys;
+}
+
+/** A key of a unique index that may repeat ends with the record id, like one of the others. */
+function entryOf(
+  index: IndexDefinition,
+  unique: boolean,
+  parts: readonly KeyPart[],
+  rid: Rid,
+): IndexEntryBytes {
+  const entry = indexEntry(index, parts, rid);
+  if (unique || !index.unique) return entry;
+  return {key: indexEntry({id: index.id, unique: false}, parts, rid).key, value: entry.value};
+}
+
+function nullRefusal(index: IndexDefinition): Refusal {
+  const names = index.properties.map(property => property.name).join(', ');
+  return new Refusal('value.validation', `index '${index.name}' takes no null in ${names}`, {
+    detail: {index: index.name},
+  });
+}
+
+/** `[a,b]` for people, cut when it is long. */
+export function keyText(values: readonly Value[]): string {
+  const texts = values.map(value => (typeof value === 'string' ? value : jsonText(value)));
+  const text = `[${texts.join(',')}]`;
+  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
+}
+
+function sortedForm(property: IndexProperty, value: Value): Value {
+  return property.ignoreCase && typeof value === 'string' ? value.toLowerCase() : value;
+}
+
+function valuesOfPart(property: IndexProperty, record: IndexedRecord): readonly Value[] {
+  if (property.name === '@in') return [record.to ?? null];
+  if (property.name === '@out') return [record.from ?? null];
+  const value = record.get(property.name) ?? null;
+  if (property.by === undefined || value === null) return [value];
+  if (property.by === 'item') {
+    if (!isListValue(value)) return [value];
+    return distinct(property, isNumberArray(value) ? listOfArray(value) : value);
+  }
+  const map = value instanceof EmbeddedValue ? value.properties : value;
+  if (!(map instanceof Map)) return [];
+  const entries = map as MapValue;
+  return distinct(property, property.by === 'key' ? [...entries.keys()] : [...entries.values()]);
+}
+
+function distinct(property: IndexProperty, values: readonly Value[]): readonly Value[] {
+  const seen = new Map<string | number, Value>();
+  for (const value of values) {
+    const key = groupKey(sortedForm(property, value));
+    if (!seen.has(key)) seen.set(key, value);
+  }
+  return [...seen.values()];
+}
+
+function combinations(
+  lists: readonly (readonly Value[])[],
+  name: string,
+): readonly (readonly Value[])[] {
+  let rows: (readonly Value[])[] = [[]];
+  for (const list of lists) {
+    if (rows.length * list.length > keysMax) {
+      throw new Refusal('value.validation', `a record has over ${keysMax} keys in index '${name}'`);
+    }
+    const next: (readonly Value[])[] = [];
+    for (const row of rows) for (const value of list) next.push([...row, value]);
+    rows = next;
+  }
+  return rows;
+}
+
+/**
+ * A searched value in the form of the index's keys: folded under COLLATE CI, a text read as the
+ * date or record id that the property holds.
+ */
+export function searchForm(
+  property: IndexProperty,
+  declared: DataType | undefined,
+  value: Value,
+): Value {
+  if (typeof value !== 'string') return value;
+  if (declared === 'LINK') return parseRid(value) ?? value;
+  if (declared === 'DATE' || declared?.startsWith('DATETIME') === true) {
+    try {
+      return convertValue(value, {type: declared}, property.name);
+    } catch (error) {
+      // A text that is no date is equal to no date: it stays a text and is found nowhere.
+      if (error instanceof Refusal) return value;
+      throw error;
+    }
+  }
+  return sortedForm(property, value);
+}

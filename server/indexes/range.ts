@@ -1,0 +1,173 @@
+/**
+ * Search in ordered (and, for whole keys, hash) indexes: by key, by prefix, by range, forward
+ * and backward, over any reader (a view, or a transaction with its own writes on top).
+ *
+ * A range is a number of equal first parts and bounds on the part behind them. Comparisons
+ * hold inside one class of values only: below 5 are numbers and neither null nor texts, so an
+ * open side ends where the other bound's class ends; without any bound the prefix is the range.
+ * Order: the index's (or its reverse); entries of one key by record id.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
+import {indexKeyPrefix, ridOfEntry, valuesOfEntry} from '#server/layout/index-key.ts';
+import {keyAfterPrefix} from '#server/layout/namespace.ts';
+import {classify, valueClass} from '#server/model/compare.ts';
+import type {DataType} from '#server/model/data-type.ts';
+import type {Rid, Value} from '#server/model/value.ts';
+import type {Reader, ScanRange} from '#server/storage/store.ts';
+import {declaredParts, searchForm} from './index-parts.ts';
+import {RowWalker} from './row-walker.ts';
+
+/** Values of the first parts; the last of them is the bound, those before are equal. */
+export interface SearchBound {
+  readonly values: readonly Value[];
+  readonly inclusive: boolean;
+}
+
+export interface SearchRange {
+  readonly from: SearchBound | undefined;
+  readonly to: SearchBound | undefined;
+}
+
+export interface FoundEntry {
+  readonly key: readonly Value[];
+  readonly rid: Rid;
+}
+
+const pointBufferBytes = 4 << 10;
+
+export class IndexSearch {
+  readonly index: IndexDefinition;
+  readonly declared: readonly (DataType | undefined)[];
+  private readonly reader: Reader;
+
+  /** `type` is the one that the index is declared on. */
+  constructor(reader: Reader, index: IndexDefinition, type: CatalogType) {
+    this.reader = reader;
+    this.index = index;
+    this.declared = declaredParts(index, type);
+  }
+
+  /** Records under one whole key, in order of their ids. */
+  point(key: readonly Value[]): readonly Rid[] {
+    assert(key.length === this.index.properties.length, 'a point names every part of the key');
+    const prefix = this.prefix(key);
+    const rids: Rid[] = [];
+    if (this.index.unique && !key.includes(null)) {
+      const value = this.reader.get(prefix);
+      if (value !== undefined) rids.push(ridOfEntry(true, value, 0));
+      return rids;
+    }
+    const options = {bufferBytes: pointBufferBytes};
+    const walker = new RowWalker(
+      this.reader,
+      [{start: prefix, end: keyAfterPrefix(prefix)}],
+      options,
+    );
+    try {
+      while (walker.next()) rids.push(ridOfEntry(this.index.unique, walker.bytes, walker.keyEnd));
+    } finally {
+      walker.close();
+    }
+    return rids;
+  }
+
+  /** Entries in a range. A hash index has no order, so only equal whole keys are in its ranges. */
+  range(range: SearchRange, options: {readonly descending?: boolean} = {}): EntryCursor {
+    if (this.index.kind === 'hash') {
+      throw new Refusal(
+        'query.execution',
+        `index '${this.index.name}' is a hash index: it knows no order, only equal keys`,
+        {detail: {index: this.index.name}},
+      );
+    }
+    const reverse = options.descending ?? false;
+    const walker = new RowWalker(this.reader, [this.bytesOf(range)], {reverse});
+    return new EntryCursor(walker, this);
+  }
+
+  /** Every entry, in order. */
+  all(options: {readonly descending?: boolean} = {}): EntryCursor {
+    return this.range({from: undefined, to: undefined}, options);
+  }
+
+  /** The keys of a range: start inclusive, end exclusive. */
+  bytesOf({from, to}: SearchRange): ScanRange {
+    const start = from === undefined ? undefined : this.prefix(from.values);
+    const end = to === undefined ? undefined : this.prefix(to.values);
+    return {
+      start:
+        start === undefined
+          ? this.openSide(to?.values, 'low')
+          : from?.inclusive === true
+            ? start
+            : keyAfterPrefix(start),
+      end:
+        end === undefined
+          ? this.openSide(from?.values, 'high')
+          : to?.inclusive === true
+            ? keyAfterPrefix(end)
+            : end,
+    };
+  }
+
+  /** Where the class of the other side's bound begins or ends, behind the equal parts. */
+  private openSide(other: readonly Value[] | undefined, side: 'low' | 'high'): Uint8Array {
+    const last = other?.at(-1);
+    const prefix = this.prefix(other?.slice(0, -1) ?? []);
+    if (last === undefined) return side === 'low' ? prefix : keyAfterPrefix(prefix);
+    const property = this.index.properties[(other?.length ?? 1) - 1] as IndexProperty;
+    const searched = searchForm(property, this.declared[(other?.length ?? 1) - 1], last);
+    const classByte = valueClass[classify(searched).of];
+    return Uint8Array.from([...prefix, side === 'low' ? classByte : classByte + 1]);
+  }
+
+  private prefix(values: readonly Value[]): Uint8Array {
+    assert(values.length <= this.index.properties.length, "a bound has at most the index's parts");
+    const searched = values.map((value, at) =>
+      searchForm(this.index.properties[at] as IndexProperty, this.declared[at], value),
+    );
+    return indexKeyPrefix(this.index.id, searched);
+  }
+}
+
+/** Steps through entries; close it when it is left before its end. */
+export class EntryCursor {
+  private readonly walker: RowWalker;
+  private readonly search: IndexSearch;
+
+  constructor(walker: RowWalker, search: IndexSearch) {
+    this.walker = walker;
+    this.search = search;
+  }
+
+  /** The next 1 to `max` record ids, or undefined at the end. */
+  nextRids(max: number): readonly Rid[] | undefined {
+    const {walker} = this;
+    const {unique} = this.search.index;
+    const rids: Rid[] = [];
+    while (rids.length < max && walker.next()) {
+      rids.push(ridOfEntry(unique, walker.bytes, walker.keyEnd));
+    }
+    return rids.length === 0 ? undefined : rids;
+  }
+
+  /** As `nextRids`, with the indexed values, which need no look at the records. */
+  nextEntries(max: number): readonly FoundEntry[] | undefined {
+    const {walker} = this;
+    const {index, declared} = this.search;
+    const entries: FoundEntry[] = [];
+    while (entries.length < max && walker.next()) {
+      const {bytes, keyStart, keyEnd, end} = walker;
+      const key = valuesOfEntry({unique: index.unique, declared}, {bytes, keyStart, keyEnd, end});
+      entries.push({key, rid: ridOfEntry(index.unique, bytes, keyEnd)});
+    }
+    return entries.length === 0 ? undefined : entries;
+  }
+
+  close(): void {
+    this.walker.close();
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Steps through a scan row by row without an object a row.
+ *
+ * After `next()` the row's key is bytes [keyStart, keyEnd) of `bytes` and its value
+ * [keyEnd, end); both are overwritten by a later `next()`. The buffer grows to the largest row.
+ */
+import {createPackedRows} from '#server/storage/packed-rows.ts';
+import {
+  ABSENT,
+  type PackedRows,
+  type Reader,
+  RowTooLarge,
+  type ScanOptions,
+  type Scanner,
+  type ScanRange,
+} from '#server/storage/store.ts';
+
+const rowHeaderBytes = 8;
+const bufferBytesDefault = 64 << 10;
+
+export class RowWalker {
+  keyStart = 0;
+  keyEnd = 0;
+  end = 0;
+  private rows: PackedRows;
+  private readonly scanner: Scanner;
+  private rowsLeft = 0;
+  private closed = false;
+
+  constructor(
+    reader: Reader,
+    ranges: readonly ScanRange[],
+    options: ScanOptions & {readonly bufferBytes?: number} = {},
+  ) {
+    this.scanner = reader.scan(ranges, options);
+    this.rows = createPackedRows(options.bufferBytes ?? bufferBytesDefault);
+  }
+
+  get bytes(): Buffer {
+    return this.rows.buffer;
+  }
+
+  /** Steps to the next row; false when there is none (the scan is closed then). */
+  next(): boolean {
+    while (this.rowsLeft === 0) {
+      if (this.closed || (this.rows.done && this.end > 0)) {
+        this.close();
+        return false;
+      }
+      this.fill();
+      if (this.rowsLeft === 0 && this.rows.done) {
+        this.close();
+        return false;
+      }
+    }
+    this.rowsLeft--;
+    const header = this.end;
+    const {buffer} = this.rows;
+    const keyLength = buffer.readUInt32LE(header);
+    const valueLength = buffer.readUInt32LE(header + 4);
+    this.keyStart = header + rowHeaderBytes;
+    this.keyEnd = this.keyStart + keyLength;
+    this.end = this.keyEnd + (valueLength === ABSENT ? 0 : valueLength);
+    return true;
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.scanner.close();
+  }
+
+  private fill(): void {
+    try {
+      this.scanner.next(this.rows);
+    } catch (error) {
+      if (!(error instanceof RowTooLarge)) throw error;
+      this.rows = createPackedRows(error.bytesNeeded);
+      this.scanner.next(this.rows);
+    }
+    this.rowsLeft = this.rows.rowCount;
+    this.end = 0;
+  }
+}

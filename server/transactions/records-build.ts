@@ -1,0 +1,104 @@
+/**
+ * Fills a new index from the records that were there before it, chunk by chunk.
+ *
+ * Each chunk is a transaction of its own: it puts the keys of some records on the condition
+ * that these have not changed, so a chunk that met a concurrent write is simply made again
+ * (`fill` without `advance`). Writes since the index was declared keep their own keys, hence a
+ * key put twice is the same key. A duplicate in a unique index ends the build.
+ */
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {bucketRange, recordKey, recordKeyBytes, ridOfRecordKey} from '#server/layout/record-key.ts';
+import {StoredRecord} from '#server/layout/stored-record.ts';
+import {copyBytes} from '#server/base/utf8.ts';
+import type {RecordContext} from './records-context.ts';
+import {IndexMaintenance, putKey} from './records-indexes.ts';
+import type {Transaction} from './transaction-contract.ts';
+
+export interface BuildLimits {
+  readonly recordsMax: number;
+  /** The chunk ends behind the record that exceeds it. */
+  readonly writeBytesMax: number;
+}
+
+export class IndexBuild {
+  /** Records whose keys are in committed chunks. */
+  recordsDone = 0;
+  private readonly context: RecordContext;
+  private readonly index: IndexDefinition;
+  private readonly indexes: IndexMaintenance;
+  private readonly buckets: readonly number[];
+  private readonly typeIds: ReadonlySet<number>;
+  private bucketAt = 0;
+  /** Key behind the last record of the committed chunks; undefined: start of the bucket. */
+  private start: Uint8Array | undefined;
+  private pending: {bucketAt: number; start: Uint8Array | undefined; records: number} | undefined;
+
+  constructor(context: RecordContext, index: IndexDefinition) {
+    this.context = context;
+    this.index = index;
+    this.indexes = new IndexMaintenance(context.catalog);
+    const type = context.catalog.typeById(index.typeId);
+    this.buckets = type?.familyBucketIds ?? [];
+    this.typeIds = type?.familyIds ?? new Set();
+  }
+
+  /** Whether every record was looked at in a committed chunk. */
+  get done(): boolean {
+    return this.bucketAt >= this.buckets.length;
+  }
+
+  /**
+   * Puts the keys of the next records into `transaction`.
+   *
+   * @throws {Refusal} `commit.duplicate-key` when two records have one unique key.
+   */
+  fill(transaction: Transaction, limits: BuildLimits): void {
+    let {bucketAt, start} = this;
+    let records = 0;
+    const bucketId = this.buckets[bucketAt];
+    if (bucketId === undefined) return;
+    const range = bucketRange(bucketId);
+    const walker = new RowWalker(transaction, [{start: start ?? range.start, end: range.end}]);
+    let more = walker.next();
+    while (more && records < limits.recordsMax && transaction.writeBytes < limits.writeBytesMax) {
+      this.putKeys(transaction, walker);
+      start = keyBehind(walker.bytes, walker.keyStart);
+      records++;
+      more = walker.next();
+    }
+    walker.close();
+    if (!more) {
+      bucketAt++;
+      start = undefined;
+    }
+    this.pending = {bucketAt, start, records};
+  }
+
+  /** The last filled chunk is committed: the next one goes on behind it. */
+  advance(): void {
+    if (this.pending === undefined) return;
+    this.bucketAt = this.pending.bucketAt;
+    this.start = this.pending.start;
+    this.recordsDone += this.pending.records;
+    this.pending = undefined;
+  }
+
+  private putKeys(transaction: Transaction, walker: RowWalker): void {
+    const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
+    const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
+    const record = new StoredRecord(rid, walker.bytes, this.context.schema, place);
+    if (!this.typeIds.has(record.typeId)) return;
+    const keys = this.indexes.keysOf(this.index, rid, record);
+    if (keys.length === 0) return;
+    transaction.require({kind: 'unchanged', key: recordKey(rid)});
+    for (const key of keys) putKey(transaction, this.index, key, rid);
+  }
+}
+
+/** The least key behind a record's key. */
+function keyBehind(bytes: Uint8Array, keyStart: number): Uint8Array {
+  const key = new Uint8Array(recordKeyBytes + 1);
+  key.set(copyBytes(bytes, keyStart, keyStart + recordKeyBytes));
+  return key;
+}

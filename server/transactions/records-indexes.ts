@@ -1,0 +1,122 @@
+/**
+ * Keeps the index entries of records in step with the records, inside a transaction.
+ *
+ * A unique key is looked up under the transaction's view and own writes: a visible duplicate is
+ * refused at once, and a precondition guards the key against commits that the view misses.
+ * Entries of indexes that are still being built are kept as well.
+ * Invariant X1: a record and its entries are written by the same transaction.
+ */
+import {compareBytes} from '#server/base/utf8.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {
+  declaredParts,
+  type IndexedRecord,
+  type IndexKey,
+  keysOfRecord,
+} from '#server/indexes/index-parts.ts';
+import {ridOfEntry} from '#server/layout/index-key.ts';
+import type {DataType} from '#server/model/data-type.ts';
+import {ridsEqual, ridText} from '#server/model/rid.ts';
+import type {Rid} from '#server/model/value.ts';
+import {keyText} from './conflict-window.ts';
+import type {Transaction} from './transaction-contract.ts';
+
+export class IndexMaintenance {
+  private readonly catalog: Catalog;
+  private readonly declared = new Map<number, readonly (DataType | undefined)[]>();
+
+  constructor(catalog: Catalog) {
+    this.catalog = catalog;
+  }
+
+  /** The entries of a record under one index. */
+  keysOf(index: IndexDefinition, rid: Rid, record: IndexedRecord): readonly IndexKey[] {
+    return keysOfRecord(index, this.declaredOf(index), rid, record);
+  }
+
+  /** Adds the entries of a new record. */
+  insert(transaction: Transaction, type: CatalogType, rid: Rid, record: IndexedRecord): void {
+    for (const index of type.indexes) {
+      for (const key of this.keysOf(index, rid, record)) putKey(transaction, index, key, rid);
+    }
+  }
+
+  /** Changes only the entries that differ between the record before and after. */
+  update(
+    transaction: Transaction,
+    type: CatalogType,
+    rid: Rid,
+    {before, after}: {readonly before: IndexedRecord; readonly after: IndexedRecord},
+  ): void {
+    for (const index of type.indexes) {
+      const old = new Map<string, IndexKey>();
+      for (const key of this.keysOf(index, rid, before)) old.set(keyText(key.key), key);
+      const added: IndexKey[] = [];
+      for (const key of this.keysOf(index, rid, after)) {
+        const text = keyText(key.key);
+        const known = old.get(text);
+        old.delete(text);
+        // The same key may hold another representation (5 and 5.0): then its value is rewritten.
+        if (known === undefined) added.push(key);
+        else if (compareBytes(known.value, key.value) !== 0) transaction.put(key.key, key.value);
+      }
+      for (const key of old.values()) transaction.delete(key.key);
+      for (const key of added) putKey(transaction, index, key, rid);
+    }
+  }
+
+  /** Removes the entries of a record. */
+  remove(transaction: Transaction, type: CatalogType, rid: Rid, record: IndexedRecord): void {
+    for (const index of type.indexes) {
+      for (const {key} of this.keysOf(index, rid, record)) transaction.delete(key);
+    }
+  }
+
+  private declaredOf(index: IndexDefinition): readonly (DataType | undefined)[] {
+    let declared = this.declared.get(index.id);
+    if (declared === undefined) {
+      const type = this.catalog.typeById(index.typeId);
+      declared = type === undefined ? [] : declaredParts(index, type);
+      this.declared.set(index.id, declared);
+    }
+    return declared;
+  }
+}
+
+/**
+ * Puts one entry. A unique key that another record has is refused.
+ *
+ * @throws {Refusal} `commit.duplicate-key` with the index, the key and the other record.
+ */
+export function putKey(
+  transaction: Transaction,
+  index: IndexDefinition,
+  key: IndexKey,
+  rid: Rid,
+): void {
+  if (key.unique) {
+    const holder = transaction.get(key.key);
+    if (holder !== undefined) {
+      const other = ridOfEntry(true, holder, 0);
+      if (!ridsEqual(other, rid)) throw duplicateRefusal(index.name, key.text, other);
+    }
+    transaction.require({
+      kind: 'unchanged',
+      key: key.key,
+      unique: {index: index.name, text: key.text},
+    });
+  }
+  transaction.put(key.key, key.value);
+}
+
+export function duplicateRefusal(index: string, keys: string, holder: Rid): Refusal {
+  const rid = ridText(holder);
+  return new Refusal(
+    'commit.duplicate-key',
+    `Duplicated key ${keys} found on index '${index}' already assigned to record ${rid}`,
+    {detail: {args: `${index}|${keys}|${rid}`, index, keys, rid}},
+  );
+}

@@ -1,0 +1,186 @@
+/**
+ * Records, buckets and edges as of a view (with own writes where the reader is a transaction).
+ *
+ * Records come as StoredRecord over bytes that are theirs; a scan looks at each record in place
+ * first and copies those that pass. Edges come as rows of adjacency keys.
+ */
+import {
+  type AdjacencyRow,
+  EdgeCursor,
+  type EdgeDirection,
+  edgeRanges,
+} from '#server/indexes/edge-cursor.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {bucketRange, recordKey, ridOfRecordKey} from '#server/layout/record-key.ts';
+import type {RecordSchema} from '#server/layout/record-schema.ts';
+import {StoredRecord} from '#server/layout/stored-record.ts';
+import type {Rid} from '#server/model/value.ts';
+import {createPackedRows, packKeys} from '#server/storage/packed-rows.ts';
+import {ABSENT, type PackedRows, type Reader, RowTooLarge} from '#server/storage/store.ts';
+
+export type {AdjacencyRow, EdgeDirection};
+
+const rowHeaderBytes = 8;
+const manyBufferBytes = 64 << 10;
+const arenaBytes = 16 << 10;
+
+/** The record, or undefined when there is none (a light edge has none). */
+export function loadRecord(
+  reader: Reader,
+  schema: RecordSchema,
+  rid: Rid,
+): StoredRecord | undefined {
+  if (rid.position < 0) return undefined;
+  const bytes = reader.get(recordKey(rid));
+  return bytes === undefined ? undefined : new StoredRecord(rid, bytes, schema);
+}
+
+/** The records in the order of `rids`; undefined for what does not exist. */
+export function loadMany(
+  reader: Reader,
+  schema: RecordSchema,
+  rids: readonly Rid[],
+): readonly (StoredRecord | undefined)[] {
+  if (rids.length === 0) return [];
+  if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid)];
+  const records: (StoredRecord | undefined)[] = [];
+  const arena = new Arena();
+  let rows = createPackedRows(manyBufferBytes);
+  while (records.length < rids.length) {
+    // A light edge's id is packed as a key that no record has, so that the order stays.
+    const keys = packKeys(rids.slice(records.length).map(rid => recordKey(rid)));
+    rows = getManyGrowing(reader, keys, rids.length - records.length, rows);
+    let at = 0;
+    for (let row = 0; row < rows.rowCount; row++) {
+      const rid = rids[records.length] as Rid;
+      const valueLength = rows.buffer.readUInt32LE(at + 4);
+      const start = at + rowHeaderBytes + rows.buffer.readUInt32LE(at);
+      const absent = valueLength === ABSENT;
+      records.push(
+        absent || rid.position < 0
+          ? undefined
+          : arena.keep(
+              new StoredRecord(rid, rows.buffer, schema, {offset: start, length: valueLength}),
+            ),
+      );
+      at = start + (absent ? 0 : valueLength);
+    }
+  }
+  return records;
+}
+
+function getManyGrowing(reader: Reader, keys: Buffer, count: number, rows: PackedRows): PackedRows {
+  try {
+    reader.getMany(keys, count, rows);
+    return rows;
+  } catch (error) {
+    if (!(error instanceof RowTooLarge)) throw error;
+    const larger = createPackedRows(error.bytesNeeded);
+    reader.getMany(keys, count, larger);
+    return larger;
+  }
+}
+
+/** Packs kept records into shared chunks: one allocation for many of them. */
+class Arena {
+  private chunk = new Uint8Array(0);
+  private used = 0;
+
+  keep(record: StoredRecord): StoredRecord {
+    const {bytes, offset, length} = record;
+    if (length > arenaBytes / 4) return record.keep();
+    if (this.used + length > this.chunk.length) {
+      this.chunk = new Uint8Array(arenaBytes);
+      this.used = 0;
+    }
+    this.chunk.set(bytes.subarray(offset, offset + length), this.used);
+    const place = {offset: this.used, length};
+    this.used += length;
+    return new StoredRecord(record.rid, this.chunk, record.schema, place);
+  }
+}
+
+export interface BucketScanOptions {
+  readonly descending?: boolean;
+  /** Looks at a record in place; it must not be kept. Undefined: all pass. */
+  readonly test?: ((record: StoredRecord) => boolean) | undefined;
+  /** Only records of these types (a bucket may hold others); undefined: all. */
+  readonly typeIds?: ReadonlySet<number> | undefined;
+}
+
+/** Records of buckets, one bucket behind the other, each in order of creation (or its reverse). */
+export class BucketScan {
+  private readonly walker: RowWalker;
+  private readonly schema: RecordSchema;
+  private readonly options: BucketScanOptions;
+  private readonly arena = new Arena();
+
+  constructor(
+    reader: Reader,
+    schema: RecordSchema,
+    bucketIds: readonly number[],
+    options: BucketScanOptions = {},
+  ) {
+    const ordered = options.descending === true ? [...bucketIds].reverse() : bucketIds;
+    this.walker = new RowWalker(reader, ordered.map(bucketRange), {
+      reverse: options.descending ?? false,
+    });
+    this.schema = schema;
+    this.options = options;
+  }
+
+  /**
+   * The next 1 to `max` records that pass, or undefined at the end.
+   *
+   * @param rowsMax - Looks at most at that many rows: an empty portion means "go on", so that a
+   * scan that passes nothing can be interrupted.
+   */
+  next(max: number, rowsMax = Number.MAX_SAFE_INTEGER): readonly StoredRecord[] | undefined {
+    const {walker, schema} = this;
+    const {test, typeIds} = this.options;
+    const records: StoredRecord[] = [];
+    for (let looked = 0; records.length < max; looked++) {
+      if (looked === rowsMax) return records;
+      if (!walker.next()) return records.length === 0 ? undefined : records;
+      const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
+      const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
+      const record = new StoredRecord(rid, walker.bytes, schema, place);
+      if (typeIds !== undefined && !typeIds.has(record.typeId)) continue;
+      if (test !== undefined && !test(record)) continue;
+      records.push(this.arena.keep(record));
+    }
+    return records;
+  }
+
+  close(): void {
+    this.walker.close();
+  }
+}
+
+/**
+ * Edges of vertices, vertex by vertex in the order given; of one vertex outgoing before
+ * incoming, then by edge type, other end, edge.
+ *
+ * @param edgeTypeIds - Types wanted, subtypes included; undefined: every type.
+ */
+export function edgesOf(
+  reader: Reader,
+  vertices: readonly Rid[],
+  direction: EdgeDirection,
+  edgeTypeIds: ReadonlySet<number> | undefined,
+): EdgeCursor {
+  return new EdgeCursor(reader, edgeRanges(vertices, direction, edgeTypeIds), edgeTypeIds);
+}
+
+/** How many edges a vertex has. Cost: one key a edge. */
+export function degreeOf(
+  reader: Reader,
+  vertex: Rid,
+  direction: EdgeDirection,
+  edgeTypeIds: ReadonlySet<number> | undefined,
+): number {
+  const cursor = new EdgeCursor(reader, edgeRanges([vertex], direction, edgeTypeIds), edgeTypeIds, {
+    keysOnly: true,
+  });
+  return cursor.count();
+}

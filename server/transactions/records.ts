@@ -1,0 +1,304 @@
+/**
+ * Creates, changes and deletes documents, vertices and edges inside a transaction.
+ *
+ * Each call reads under the transaction's view and own writes, checks what the schema demands,
+ * and leaves behind puts, deletes and the preconditions under which they hold: a changed or
+ * deleted record unchanged since it was read, the ends of a new edge present, a deleted vertex
+ * without new edges. A refusal in the middle may leave part of the writes behind, so the caller
+ * rolls back to its savepoint.
+ * Invariants: L1 (adjacency-key.ts) and X1 (records-indexes.ts).
+ */
+import {assert} from '#server/base/assert.ts';
+import {ByteWriter} from '#server/base/byte-writer.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {utf8Bytes} from '#server/base/utf8.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {nameKey} from '#server/layout/name-key.ts';
+import {encodeRecord, type RecordField, type RecordHeader} from '#server/layout/record.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
+import {ridText} from '#server/model/rid.ts';
+import type {MapValue, Rid, Value} from '#server/model/value.ts';
+import {keyText} from './conflict-window.ts';
+import {selectBucket} from './records-buckets.ts';
+import type {RecordContext} from './records-context.ts';
+import {EdgeKeys} from './records-edges.ts';
+import {IndexMaintenance} from './records-indexes.ts';
+import {loadRecord} from './records-read.ts';
+import {applyDefaults, checkRules, convertProperties} from './records-rules.ts';
+import type {Transaction} from './transaction-contract.ts';
+
+export interface NewRecordWish {
+  readonly typeName: string;
+  /** Default: chosen by the type's bucket selection. */
+  readonly bucketName?: string | undefined;
+  readonly properties: MapValue;
+}
+
+export interface NewEdgeWish extends NewRecordWish {
+  readonly from: Rid;
+  readonly to: Rid;
+  /** Nothing is written at the end; true for every edge of a unidirectional type. */
+  readonly unidirectional?: boolean;
+}
+
+/** One per transaction and catalog. */
+export class RecordWriter {
+  private readonly transaction: Transaction;
+  private readonly context: RecordContext;
+  private readonly indexes: IndexMaintenance;
+  private readonly edges: EdgeKeys;
+  private readonly scratch = new ByteWriter(1024);
+  /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
+  private readonly created = new Set<string>();
+
+  constructor(transaction: Transaction, context: RecordContext) {
+    this.transaction = transaction;
+    this.context = context;
+    this.indexes = new IndexMaintenance(context.catalog);
+    this.edges = new EdgeKeys(transaction, this.created);
+  }
+
+  /** A record of a document or vertex type. */
+  createRecord(wish: NewRecordWish): StoredRecord {
+    const type = this.context.catalog.requireType(wish.typeName);
+    if (type.kind === 'edge') {
+      throw new Refusal(
+        'query.semantic',
+        `'${type.name}' is an edge type: its records need two ends (CREATE EDGE)`,
+      );
+    }
+    const properties = this.prepare(type, wish.properties);
+    const rid = this.newRid(type, wish.bucketName, properties);
+    return this.insert(type, rid, properties, {kind: type.kind});
+  }
+
+  createDocument(wish: NewRecordWish): StoredRecord {
+    this.requireKind(wish.typeName, 'document');
+    return this.createRecord(wish);
+  }
+
+  createVertex(wish: NewRecordWish): StoredRecord {
+    this.requireKind(wish.typeName, 'vertex');
+    return this.createRecord(wish);
+  }
+
+  /** An edge between two vertices; light when its type is. */
+  createEdge(wish: NewEdgeWish): StoredRecord | LightEdge {
+    const type = this.requireKind(wish.typeName, 'edge');
+    this.requireVertex(wish.from);
+    this.requireVertex(wish.to);
+    if (type.edge.lightweight) return this.createLightEdge(type, wish);
+    const properties = this.prepare(type, wish.properties);
+    const rid = this.newRid(type, wish.bucketName, properties);
+    const {from, to} = wish;
+    this.edges.checkUnique(type, from, to);
+    this.edges.pinEnds(from, to);
+    const record = this.insert(type, rid, properties, {kind: 'edge', from, to});
+    this.edges.put({
+      edge: rid,
+      typeId: type.id,
+      from,
+      to,
+      light: false,
+      oneWay: type.edge.unidirectional || wish.unidirectional === true,
+    });
+    return record;
+  }
+
+  /**
+   * Puts `properties` in the place of the record's own and answers the record as it is then;
+   * undefined when there is none.
+   */
+  replace(
+    rid: Rid,
+    properties: MapValue,
+    options: {readonly applyDefaults?: boolean} = {},
+  ): StoredRecord | undefined {
+    const old = loadRecord(this.transaction, this.context.schema, rid);
+    if (old === undefined) return undefined;
+    const type = this.typeOf(old);
+    const next = convertProperties(this.context.catalog, type, properties);
+    if (options.applyDefaults === true) {
+      applyDefaults(this.context.catalog, type, next, this.context.defaults);
+    }
+    const before = old.properties();
+    checkRules(type, next, before);
+    this.requireUnchanged(rid);
+    const {kind, from, to} = old;
+    const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
+    this.indexes.update(this.transaction, type, rid, {
+      before: {from, to, get: name => before.get(name)},
+      after: {from, to, get: name => next.get(name)},
+    });
+    return record;
+  }
+
+  /** Sets and removes single properties, which keep their places; new ones come last. */
+  change(
+    rid: Rid,
+    delta: {readonly set: MapValue; readonly remove: readonly string[]},
+  ): StoredRecord | undefined {
+    const old = loadRecord(this.transaction, this.context.schema, rid);
+    if (old === undefined) return undefined;
+    const properties = old.properties();
+    for (const name of delta.remove) properties.delete(name);
+    for (const [name, value] of delta.set) properties.set(name, value);
+    return this.replace(rid, properties);
+  }
+
+  /** Deletes a record, a vertex with its edges; false when it is gone already. */
+  delete(rid: Rid): boolean {
+    const record = loadRecord(this.transaction, this.context.schema, rid);
+    if (record === undefined) return false;
+    if (record.kind === 'vertex') this.deleteEdgesOf(rid);
+    if (record.kind === 'edge') this.edges.removeOf(record);
+    this.removeRecord(record);
+    return true;
+  }
+
+  /** Deletes an edge, with or without a record; false when it is gone already. */
+  deleteEdge(edge: StoredRecord | LightEdge): boolean {
+    if (!(edge instanceof LightEdge)) return this.delete(edge.rid);
+    const removed = this.edges.removeLight(edge);
+    if (removed) this.transaction.count(edge.rid.bucket, -1);
+    return removed;
+  }
+
+  private createLightEdge(type: CatalogType, wish: NewEdgeWish): LightEdge {
+    for (const name of wish.properties.keys()) {
+      if (name.startsWith('@')) continue;
+      throw new Refusal(
+        'schema.conflict',
+        `'${type.name}' is a light edge type: its edges have no properties ('${name}')`,
+      );
+    }
+    const {from, to} = wish;
+    const bucket = type.bucketIds[0];
+    assert(bucket !== undefined, 'every type has a bucket');
+    const {unique} = type.edge;
+    // A unique light edge always has serial 0, so that two makers of it write the same key.
+    const rid = this.edges.lightRid(bucket, unique ? 0 : this.transaction.nextPosition(bucket));
+    this.edges.checkUnique(type, from, to);
+    this.edges.pinEnds(from, to);
+    const oneWay = type.edge.unidirectional || wish.unidirectional === true;
+    this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
+    this.transaction.count(bucket, 1);
+    return new LightEdge({rid, typeId: type.id, from, to}, this.context.schema);
+  }
+
+  /** Converts, fills in defaults and checks the properties of a new record. */
+  private prepare(type: CatalogType, wished: MapValue): Map<string, Value> {
+    const {catalog, defaults} = this.context;
+    const properties = convertProperties(catalog, type, wished);
+    applyDefaults(catalog, type, properties, defaults);
+    checkRules(type, properties);
+    return properties;
+  }
+
+  private newRid(type: CatalogType, bucketName: string | undefined, properties: MapValue): Rid {
+    const bucket = selectBucket(this.context, type, bucketName, properties);
+    return this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
+  }
+
+  private insert(
+    type: CatalogType,
+    rid: Rid,
+    properties: MapValue,
+    header: Pick<RecordHeader, 'kind' | 'from' | 'to'>,
+  ): StoredRecord {
+    const record = this.store(type, rid, properties, header, 1);
+    this.created.add(ridText(rid));
+    this.transaction.count(rid.bucket, 1);
+    const {from, to} = header;
+    this.indexes.insert(this.transaction, type, rid, {from, to, get: name => properties.get(name)});
+    return record;
+  }
+
+  private store(
+    type: CatalogType,
+    rid: Rid,
+    properties: MapValue,
+    header: Pick<RecordHeader, 'kind' | 'from' | 'to'>,
+    recordVersion: number,
+  ): StoredRecord {
+    const {catalog, recordBytesMax: bytesMax, schema} = this.context;
+    const fields: RecordField[] = [];
+    for (const [name, value] of properties) {
+      fields.push({id: this.nameId(name), value, declared: type.properties.get(name)?.type});
+    }
+    const bytes = encodeRecord(
+      {...header, typeId: type.id, schemaVersion: catalog.version, recordVersion},
+      fields,
+      {bytesMax, scratch: this.scratch},
+    );
+    this.transaction.put(recordKey(rid), bytes);
+    return new StoredRecord(rid, bytes, schema);
+  }
+
+  /** A name that no commit has stored yet travels in every transaction that uses it. */
+  private nameId(name: string): number {
+    const {id, isNew} = this.context.names.idOf(name);
+    if (isNew) this.transaction.put(nameKey(id), utf8Bytes(name));
+    return id;
+  }
+
+  private removeRecord(record: StoredRecord): void {
+    const {rid, from, to} = record;
+    const type = this.context.catalog.typeById(record.typeId);
+    this.requireUnchanged(rid);
+    this.transaction.delete(recordKey(rid));
+    this.transaction.count(rid.bucket, -1);
+    if (type === undefined) return;
+    this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
+  }
+
+  private deleteEdgesOf(vertex: Rid): void {
+    if (!this.created.has(ridText(vertex))) {
+      this.transaction.require({kind: 'unpinned', key: recordKey(vertex)});
+    }
+    for (const row of this.edges.ofVertex(vertex)) {
+      if (row.light) {
+        const [from, to] = row.outgoing ? [vertex, row.other] : [row.other, vertex];
+        const edge = {rid: row.edge, typeId: row.typeId, from, to};
+        // A loop is met twice; the second time it is gone.
+        if (this.edges.removeLight(edge)) this.transaction.count(row.edge.bucket, -1);
+        continue;
+      }
+      this.delete(row.edge);
+    }
+  }
+
+  /** Optimistic locking: the commit fails when somebody wrote the record meanwhile. */
+  private requireUnchanged(rid: Rid): void {
+    if (this.created.has(ridText(rid))) return;
+    this.transaction.require({kind: 'unchanged', key: recordKey(rid)});
+  }
+
+  private requireKind(typeName: string, kind: 'document' | 'vertex' | 'edge'): CatalogType {
+    const type = this.context.catalog.requireType(typeName);
+    if (type.kind === kind) return type;
+    throw new Refusal(
+      'query.semantic',
+      `type '${type.name}' is no ${kind} type but a ${type.kind} type`,
+    );
+  }
+
+  private requireVertex(rid: Rid): void {
+    const record = loadRecord(this.transaction, this.context.schema, rid);
+    if (record === undefined) {
+      throw new Refusal('record.not-found', `Record ${ridText(rid)} not found`, {
+        detail: {rid: ridText(rid), args: ridText(rid)},
+      });
+    }
+    if (record.kind !== 'vertex') {
+      throw new Refusal('query.semantic', `${ridText(rid)} is no vertex, so no edge can end there`);
+    }
+  }
+
+  private typeOf(record: StoredRecord): CatalogType {
+    const type = this.context.catalog.typeById(record.typeId);
+    if (type !== undefined) return type;
+    throw new Refusal('schema.unknown-type', `the type of ${ridText(record.rid)} was dropped`);
+  }
+}
