@@ -451,8 +451,7 @@ function planDropIndex(catalog: Catalog, command: Command<'drop-index'>): Planne
 }
 
 function planRebuildIndex(catalog: Catalog, command: Command<'rebuild-index'>): PlannedChange {
-  const names =
-    command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
+  const names = command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
   const changes: SchemaChange[] = [];
   for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
   const answer = row({operation: 'rebuild index', indexes: names, totalIndexed: 0});

@@ -19,8 +19,8 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import {buildIndexChunk, type IndexBuild, startIndexBuild} from '#server/transactions/index-build.ts';
-import {deleteRecordsChunk} from '#server/transactions/record-removal.ts';
+import {type BuildLimits, IndexBuild} from '#server/transactions/records-build.ts';
+import {deleteSomeRecords} from '#server/transactions/records-removal.ts';
 import {emptyBucket, writeCatalog, writeDrops} from '#server/transactions/schema-writer.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
@@ -28,6 +28,8 @@ import {type PlannedChange, planSchemaCommand} from './schema-command.ts';
 
 const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;
+/** One chunk of a build or a removal: small enough to be one entry and one slice of time. */
+const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
 
 export interface SchemaExecutorOptions {
   readonly database: Database;
@@ -121,7 +123,7 @@ export class SchemaExecutor {
       await this.#pause(signal);
       const transaction = this.#database.begin('READ_COMMITTED');
       try {
-        const count = deleteRecordsChunk(transaction, this.#schema, bucketId);
+        const count = deleteSomeRecords(transaction, this.#schema.context, bucketId, chunkLimits);
         const outcome = await transaction.commit();
         if (outcome.kind === 'conflict' && attempt < chunkAttemptsMax) continue;
         committed(outcome);
@@ -164,27 +166,25 @@ export class SchemaExecutor {
   }
 
   async #buildOne(index: IndexDefinition, signal: AbortSignal | undefined): Promise<number> {
-    let build: IndexBuild | undefined = startIndexBuild(this.#schema.catalog, index);
-    let indexed = 0;
+    const build = new IndexBuild(this.#schema.context, index);
     let attempt = 0;
-    while (build !== undefined) {
+    while (!build.done) {
       await this.#pause(signal);
       const transaction = this.#database.begin('READ_COMMITTED');
       try {
-        const chunk = buildIndexChunk(transaction, this.#schema, build);
+        build.fill(transaction, chunkLimits);
         const outcome = await transaction.commit();
         attempt += 1;
         if (outcome.kind === 'conflict' && attempt < chunkAttemptsMax) continue;
         committed(outcome);
         attempt = 0;
-        indexed += chunk.keys;
-        build = chunk.next;
+        build.advance();
       } catch (error) {
         transaction.rollback();
         throw error;
       }
     }
-    return indexed;
+    return build.recordsDone;
   }
 
   /** Takes back an index whose build failed: what it holds so far is not an index. */

@@ -12,24 +12,51 @@ import {NameDictionary} from '#server/catalog/names.ts';
 import {idOfNameKey, namesRange} from '#server/layout/name-key.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import type {Database} from './database.ts';
+import {CatalogSchema, type DefaultEvaluator, type RecordContext} from './records-context.ts';
 
 const pageBytes = 64 << 10;
 
+export interface DatabaseSchemaOptions {
+  /** `svc.recordSizeMax`. */
+  readonly recordBytesMax: number;
+  /** Evaluates texts of defaults under one catalog. */
+  readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
+}
+
 export class DatabaseSchema {
   readonly names = new NameDictionary();
-  #catalog: Catalog;
+  readonly #options: DatabaseSchemaOptions;
+  readonly #bucketTurns = new Map<number, number>();
+  #context: RecordContext;
 
-  constructor(database: Database) {
+  constructor(database: Database, options: DatabaseSchemaOptions) {
+    this.#options = options;
     const bytes = database.catalogBytes();
-    this.#catalog = bytes === undefined ? new Catalog() : decodeCatalog(bytes);
+    this.#context = this.#contextOf(bytes === undefined ? new Catalog() : decodeCatalog(bytes));
     this.#readNames(database);
     database.onCatalogChange(changed => {
-      if (changed !== undefined) this.#catalog = decodeCatalog(changed);
+      if (changed !== undefined) this.#context = this.#contextOf(decodeCatalog(changed));
     });
   }
 
   get catalog(): Catalog {
-    return this.#catalog;
+    return this.#context.catalog;
+  }
+
+  /** What reads and writes of records need, under the newest catalog. */
+  get context(): RecordContext {
+    return this.#context;
+  }
+
+  #contextOf(catalog: Catalog): RecordContext {
+    return {
+      catalog,
+      names: this.names,
+      schema: new CatalogSchema(catalog, this.names),
+      defaults: this.#options.defaultsOf(catalog),
+      recordBytesMax: this.#options.recordBytesMax,
+      bucketTurns: this.#bucketTurns,
+    };
   }
 
   #readNames(database: Database): void {

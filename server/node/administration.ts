@@ -1,0 +1,129 @@
+/**
+ * What an administrator can ask of this process: settings, figures, events, an orderly stop.
+ */
+import {statfsSync} from 'node:fs';
+import {resolve} from 'node:path';
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {isSettingKey, settingRows} from '#server/base/settings.ts';
+import type {Random} from '#server/platform/clock.ts';
+import type {Administration, ServerEvent, ServerIdentity} from '#server/session/administration.ts';
+import type {SessionService} from '#server/session/service.ts';
+import {uuidOf} from '#server/session/uuid.ts';
+import type {Engine} from '#server/transactions/engine.ts';
+import type {EventLog} from './event-log.ts';
+import {version} from './version.ts';
+
+export interface ServerAdministrationOptions {
+  readonly engine: Engine;
+  readonly events: EventLog;
+  readonly random: Random;
+  /** As resolved at start. */
+  readonly settings: Settings;
+  readonly shutdown: () => void;
+}
+
+export class ServerAdministration implements Administration {
+  readonly identity: ServerIdentity;
+  readonly #options: ServerAdministrationOptions;
+  #settings: Settings;
+  #service: SessionService | undefined;
+
+  constructor(options: ServerAdministrationOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    this.identity = {
+      serverName: options.settings.get('svc.server.name'),
+      version,
+      instanceId: uuidOf(options.random),
+      languages: ['sql', 'sqlscript'],
+    };
+  }
+
+  /** The service is made after its administration. */
+  use(service: SessionService): void {
+    this.#service = service;
+  }
+
+  settings(): Settings {
+    return this.#settings;
+  }
+
+  setServerSetting(key: string, value: string): void {
+    const changed = this.#settings.with(key, value, 'server command');
+    if (isSettingKey(key) && !settingRows[key].dynamic) {
+      throw new Refusal(
+        'setting.value',
+        `setting '${key}' takes effect at a start only: change the configuration and restart`,
+        {detail: {key}},
+      );
+    }
+    this.#settings = changed;
+    this.#options.events.record('settings', `${key} was changed`);
+  }
+
+  async setDatabaseSetting(database: string, key: string, value: string): Promise<void> {
+    if (this.#service === undefined) throw new Refusal('server.stopping', 'the server is starting');
+    await this.#service.setDatabaseSetting(database, key, value);
+  }
+
+  metrics(): Readonly<Record<string, unknown>> {
+    const memory = process.memoryUsage();
+    const {engine} = this.#options;
+    const count = (value: number): {readonly count: number} => ({count: value});
+    const space = (value: number): {readonly space: number} => ({space: value});
+    return {
+      profiler: {
+        ...this.#disk(),
+        ramHeapUsed: space(memory.heapUsed),
+        ramHeapMax: space(memory.heapTotal),
+        ramOsUsed: space(memory.rss),
+        commitIndex: count(engine.appliedIndex),
+        databases: count(engine.databases().length),
+        queriesRunning: count(this.#service?.runningCount ?? 0),
+        transactionsOpen: count(this.#service?.transactionCount ?? 0),
+      },
+      meters: {},
+      events: this.#eventCounts(),
+    };
+  }
+
+  events(): readonly ServerEvent[] {
+    return this.#options.events.list();
+  }
+
+  databaseIdentity(name: string): string {
+    const database = this.#options.engine.database(name);
+    return database === undefined ? '' : `${this.#options.engine.logId}-${database.id}`;
+  }
+
+  shutdown(): void {
+    this.#options.shutdown();
+  }
+
+  #disk(): Readonly<Record<string, unknown>> {
+    const directory = resolve(this.#settings.get('svc.server.databaseDirectory'));
+    try {
+      const {bavail, blocks, bsize} = statfsSync(directory);
+      return {
+        diskFreeSpace: {space: bavail * bsize},
+        diskTotalSpace: {space: blocks * bsize},
+        diskFreeSpacePerc: {perc: Math.round((bavail / Math.max(1, blocks)) * 10_000) / 100},
+        diskDirectory: {value: directory},
+      };
+    } catch {
+      // A directory that is gone shows in the databases; figures of it are only left out.
+      return {};
+    }
+  }
+
+  #eventCounts(): Readonly<Record<string, number>> {
+    const counts = {errors: 0, warnings: 0, info: 0, hints: 0};
+    for (const {type} of this.events()) {
+      if (type === 'ERROR' || type === 'CRITICAL') counts.errors += 1;
+      else if (type === 'WARNING') counts.warnings += 1;
+      else counts.info += 1;
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Databases that a start creates where they are missing: the sample one and those named in
+ * `svc.server.defaultDatabases` (`name[user:password,...];...`).
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Security} from '#server/session/security.ts';
+import type {SessionService} from '#server/session/service.ts';
+import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {Engine} from '#server/transactions/engine.ts';
+import {demoStatements} from './demo.ts';
+
+interface Parts {
+  readonly engine: Engine;
+  readonly service: SessionService;
+  readonly security: Security;
+}
+
+export async function createDefaultDatabases(settings: Settings, parts: Parts): Promise<void> {
+  const root = parts.security.principalOf('root');
+  if (root === undefined) throw new Refusal('start.refused', 'there is no user root');
+  for (const wish of parseDefaultDatabases(settings.get('svc.server.defaultDatabases'))) {
+    await createMissing(parts, root, wish);
+  }
+  const sample = settings.get('svc.server.sampleDatabase');
+  if (sample !== '' && parts.engine.status(sample) === undefined) {
+    await createSample(parts, root, sample);
+  }
+}
+
+interface DefaultDatabase {
+  readonly name: string;
+  readonly users: readonly {readonly name: string; readonly password: string}[];
+}
+
+/** @throws {Refusal} `start.refused` for a text of another form. */
+export function parseDefaultDatabases(text: string): readonly DefaultDatabase[] {
+  return text
+    .split(';')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+    .map(part => {
+      const [, name, users] = /^([^[\]]+)(?:\[([^\]]*)\])?$/.exec(part) ?? [];
+      if (name === undefined) throw badDefault(text);
+      const entries = (users ?? '').split(',').filter(entry => entry.trim() !== '');
+      return {
+        name: name.trim(),
+        users: entries.map(entry => {
+          const at = entry.indexOf(':');
+          if (at < 1) throw badDefault(text);
+          return {name: entry.slice(0, at).trim(), password: entry.slice(at + 1)};
+        }),
+      };
+    });
+}
+
+function badDefault(text: string): Refusal {
+  const shown = text.replaceAll(/:[^,\]]*/g, ':*****');
+  return new Refusal(
+    'start.refused',
+    `svc.server.defaultDatabases is '${shown}': expected name[user:password,...];...`,
+  );
+}
+
+async function createMissing(
+  {engine, service, security}: Parts,
+  root: Principal,
+  {name, users}: DefaultDatabase,
+): Promise<void> {
+  if (engine.status(name) === undefined) await service.createDatabase(root, name);
+  for (const user of users) {
+    if (security.principalOf(user.name) !== undefined) continue;
+    await security.createUser({...user, databases: {[name]: ['admin']}});
+  }
+}
+
+async function createSample({service}: Parts, root: Principal, database: string): Promise<void> {
+  await service.createDatabase(root, database);
+  for (const text of demoStatements) {
+    const cursor = await service.run(root, requestOf(database, text));
+    try {
+      while ((await cursor.next()) !== undefined);
+    } finally {
+      cursor.close();
+    }
+  }
+}
+
+function requestOf(database: string, text: string): RunRequest {
+  return {
+    database,
+    language: 'sql',
+    text,
+    parameters: new Map(),
+    readOnly: false,
+    limit: undefined,
+    format: 'record',
+    typeHints: false,
+    profile: undefined,
+    transactionId: undefined,
+    retries: undefined,
+    requestId: undefined,
+    tag: undefined,
+    signal: undefined,
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * The latest events of the server, kept for `get server events`: everything logged as a warning
+ * or worse, and what an administrator did.
+ */
+import type {Logger} from '#server/platform/logger.ts';
+import type {ServerEvent} from '#server/session/administration.ts';
+
+const eventsMax = 1_000;
+
+const eventTypes = {debug: 'INFO', info: 'INFO', warn: 'WARNING', error: 'ERROR'} as const;
+
+export class EventLog {
+  readonly #events: ServerEvent[] = [];
+
+  /** A logger that also keeps what it is given. */
+  tee(logger: Logger): Logger {
+    return {
+      log: (level, event, fields) => {
+        if (level !== 'debug') this.#add(eventTypes[level], event, fields ?? {});
+        logger.log(level, event, fields);
+      },
+    };
+  }
+
+  /** Something that an administrator did. */
+  record(component: string, message: string): void {
+    this.#add('INFO', component, {reason: message});
+  }
+
+  list(): readonly ServerEvent[] {
+    return this.#events;
+  }
+
+  #add(type: ServerEvent['type'], event: string, fields: Readonly<Record<string, unknown>>): void {
+    const [component] = event.split('.');
+    const {database, reason} = fields;
+    this.#events.push({
+      time: new Date().toISOString().replace('T', ' ').replace('Z', ''),
+      type,
+      component: component ?? 'server',
+      db: typeof database === 'string' ? database : null,
+      message: typeof reason === 'string' ? `${event}: ${reason}` : event,
+    });
+    if (this.#events.length > eventsMax) this.#events.shift();
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The entry point of `svc`: ties the process to the command line.
+ *
+ * The server itself is imported when `svc start` asks for it, so that the other commands answer
+ * at once.
+ */
+import {readConfiguration} from './configuration.ts';
+import {version} from './version.ts';
+import {runCommandLine} from '#server/commands/command-line.ts';
+import type {StartOptions} from '#server/commands/command.ts';
+
+async function start(options: StartOptions): Promise<number> {
+  const {runServer} = await import('./run-server.ts');
+  return runServer(readConfiguration(options, process.env), {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+  });
+}
+
+process.exitCode = await runCommandLine({
+  argv: process.argv.slice(2),
+  environment: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  about: {
+    version,
+    runtime: `Node.js ${process.version}`,
+    formats: {database: {reads: '1', writes: '1'}, log: {reads: '1', writes: '1'}},
+  },
+  start,
+  settings: options => {
+    const {settings, refused} = readConfiguration(options, process.env);
+    const [first] = refused;
+    if (first !== undefined) throw first;
+    return settings.report();
+  },
+});

@@ -1,0 +1,84 @@
+/**
+ * `svc start`: one server in the foreground, from its settings to a clean stop.
+ *
+ * Order: settings, password of the first start, engine, services, listener, then one line that
+ * says where it is. SIGINT and SIGTERM stop it in the reverse order: no new requests, running
+ * ones end within their time, everything applied becomes durable, exit 0. A second signal ends
+ * the process at once; nothing acknowledged is lost by that either.
+ */
+import type {Input, Output} from '#server/commands/command.ts';
+import {print} from '#server/commands/command.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
+import type {Configuration} from './configuration.ts';
+import {demoDatabase, demoQueries} from './demo.ts';
+import {askHidden} from './prompt.ts';
+import {type RunningServer, startServer} from './start-server.ts';
+
+export interface Streams {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
+
+/** Runs until it is told to stop; answers the exit code. */
+export async function runServer(configuration: Configuration, streams: Streams): Promise<number> {
+  const {settings, refused} = configuration;
+  if (refused.length > 0) {
+    for (const refusal of refused) await print(streams.stderr, `svc: ${refusal.message}\n`);
+    return 1;
+  }
+  const stop = stopSignal();
+  let server: RunningServer;
+  try {
+    server = await startServer(settings, {
+      isTerminal: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
+      ask: question => askHidden(streams, question),
+      tell: line => void streams.stderr.write(`${line}\n`),
+    });
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof Corruption)) throw error;
+    await print(streams.stderr, `svc: ${error.message}\n`);
+    return 1;
+  }
+  await print(streams.stdout, greeting(server));
+  const reason = await Promise.race([stop, server.ended]);
+  await print(streams.stderr, `svc: stopping (${reason})\n`);
+  await server.close();
+  return server.failure === undefined ? 0 : 1;
+}
+
+/** Resolves at the first SIGINT or SIGTERM; the second one ends the process. */
+function stopSignal(): Promise<string> {
+  return new Promise(resolve => {
+    let asked = false;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(1);
+        asked = true;
+        resolve(signal);
+      });
+    }
+  });
+}
+
+function greeting(server: RunningServer): string {
+  const lines = [`Svc ${server.version} is ready at ${server.url}`];
+  const password = server.rootPasswordPath;
+  if (password !== '') lines.push(`The password of root lies in ${password}`);
+  if (server.hasDemo) {
+    const options = [
+      server.isDefaultPort ? '' : ` --url ${server.url}`,
+      password === '' ? '' : ` --password-file ${password}`,
+    ].join('');
+    lines.push('Try:');
+    for (const {statement} of demoQueries) {
+      lines.push(`  bin/svc query ${demoDatabase} ${shellQuoted(statement)}${options}`);
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** As one word of a POSIX shell. */
+function shellQuoted(text: string): string {
+  return text.includes("'") ? `"${text.replaceAll(/(["\\$`])/g, '\\$1')}"` : `'${text}'`;
+}

@@ -1,0 +1,258 @@
+/**
+ * Ties the parts of one server together, in the order they depend on each other.
+ *
+ * This is the only file that knows all of them: platform, stores, engine, session service,
+ * security, HTTP. A start that is refused half way closes what was opened.
+ */
+import {existsSync, mkdirSync, readFileSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {createLogger} from '#server/platform/real/logger.ts';
+import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
+import {createBatchHandler} from '#server/protocols/http/batch.ts';
+import {Security, type SecurityDocument} from '#server/session/security.ts';
+import {SessionService} from '#server/session/service.ts';
+import {chooseEngine, openStore} from '#server/storage/rocksdb/open.ts';
+import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
+import {type Engine, type EngineSettings, openEngine} from '#server/transactions/engine.ts';
+import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {ServerAdministration} from './administration.ts';
+import {startCommitThreads} from './commit-threads.ts';
+import {createDefaultDatabases} from './default-databases.ts';
+import {EventLog} from './event-log.ts';
+import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
+import {version} from './version.ts';
+
+export interface RunningServer {
+  readonly version: string;
+  readonly url: string;
+  readonly port: number;
+  readonly isDefaultPort: boolean;
+  readonly hasDemo: boolean;
+  /** Where the password of root was read from; empty when not from a file. */
+  readonly rootPasswordPath: string;
+  /** Resolves with the reason when the server must stop by itself. */
+  readonly ended: Promise<string>;
+  /** Why it had to, if so. */
+  readonly failure: string | undefined;
+  close(): Promise<void>;
+}
+
+const defaultPort = 2480;
+
+/** @throws {Refusal} `start.refused` and whatever else stands in the way of a start. */
+export async function startServer(
+  settings: Settings,
+  prompt: PasswordPrompt,
+): Promise<RunningServer> {
+  refuseWhatIsMissing(settings);
+  const events = new EventLog();
+  const logger = events.tee(
+    createLogger({
+      level: settings.get('svc.log.level'),
+      fields: {node: settings.get('svc.server.name')},
+    }),
+  );
+  const rootPath = resolve(settings.get('svc.server.rootPath'));
+  mkdirSync(rootPath, {recursive: true});
+  const threads = startCommitThreads();
+  let engine: Engine;
+  try {
+    engine = await openServerEngine(settings, rootPath, {threads, logger});
+  } catch (error) {
+    await threads.abandon();
+    throw error;
+  }
+  try {
+    return await serve(settings, {engine, logger, events, prompt});
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+function refuseWhatIsMissing(settings: Settings): void {
+  if (settings.get('svc.ha.enabled')) {
+    throw new Refusal('start.refused', 'clusters are not available yet: unset svc.ha.enabled');
+  }
+}
+
+type Logger = ReturnType<typeof createLogger>;
+
+function engineSettings(settings: Settings): EngineSettings {
+  const raftStorage = settings.get('svc.ha.raftStorageDirectory');
+  return {
+    segmentBytes: settings.get('svc.ha.logSegmentSize'),
+    walFlush: walFlush(settings.get('svc.txWalFlush')),
+    commit: {...defaultCommitLimits, entryBytesMax: settings.get('svc.ha.appendBufferSize')},
+    transaction: {
+      writeBytesMax: settings.get('svc.txSizeMax'),
+      durationMsMax: settings.get('svc.txTimeout'),
+    },
+    ...(raftStorage === '' ? {} : {raftStorageParent: resolve(raftStorage)}),
+  };
+}
+
+function walFlush(value: number): 0 | 1 | 2 {
+  assert(value === 0 || value === 1 || value === 2, 'svc.txWalFlush is 0, 1 or 2');
+  return value;
+}
+
+function openServerEngine(
+  settings: Settings,
+  rootPath: string,
+  {
+    threads,
+    logger,
+  }: {readonly threads: ReturnType<typeof startCommitThreads>; readonly logger: Logger},
+): Promise<Engine> {
+  const storeEngine = chooseEngine({
+    setting: storageEngine(settings.get('svc.storage.engine')),
+    dataRoot: rootPath,
+    logger,
+  });
+  const disk = createDisk();
+  return openEngine({
+    rootPath,
+    nodeName: settings.get('svc.server.name'),
+    disk,
+    clock: createClock(),
+    random: createRandom(),
+    logger,
+    stores: createDiskStoreFactory(disk, (path, options) =>
+      openStore(path, {
+        ...options,
+        engine: storeEngine,
+        memtableBytes: settings.get('svc.storage.writeBufferSize'),
+        blockCacheBytes: settings.get('svc.storage.blockCacheSize'),
+      }),
+    ),
+    settings: engineSettings(settings),
+    process: {pid: process.pid, isAlive},
+    startPipe: parts => threads.startPipe(parts),
+  });
+}
+
+function storageEngine(word: string): 'auto' | 'native' | 'fallback' {
+  return word === 'native' || word === 'fallback' ? word : 'auto';
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly logger: Logger;
+  readonly events: EventLog;
+  readonly prompt: PasswordPrompt;
+}
+
+async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
+  const {engine, logger, events} = parts;
+  const clock = createClock();
+  const random = createRandom();
+  const timers = createTimers();
+  const stop = Promise.withResolvers<string>();
+  const administration = new ServerAdministration({
+    engine,
+    events,
+    random,
+    settings: given,
+    shutdown: () => timers.after(shutdownDelayMs, () => stop.resolve('shutdown command')),
+  });
+  const settings = (): Settings => administration.settings();
+  // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
+  const security: Security = new Security({
+    store: {
+      read: name => readDocument(engine, given, name),
+      write: async (name, bytes) => {
+        await engine.putServerDocument(name, bytes);
+      },
+    },
+    clock,
+    random,
+    settings,
+    endSessionsOf: user => service.endSessionsOf(user),
+  });
+  const service: SessionService = new SessionService({
+    engine,
+    security,
+    clock,
+    random,
+    timers,
+    logger,
+    settings,
+  });
+  administration.use(service);
+  if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, parts.prompt));
+  await createDefaultDatabases(given, {engine, service, security});
+  const http: HttpServer = createHttpServer({
+    service,
+    security,
+    administration,
+    clock,
+    random,
+    timers,
+    logger,
+    batch: createBatchHandler({service, settings, clock, timers}),
+  });
+  const host = given.get('svc.server.httpIncomingHost');
+  const port = await listen(http, host, given);
+  engine.onFailure(reason => stop.resolve(reason));
+  if (engine.failure !== undefined) stop.resolve(engine.failure);
+  logger.log('info', 'server.ready', {host, port, version});
+  return {
+    version,
+    url: `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`,
+    port,
+    isDefaultPort: port === defaultPort,
+    hasDemo: given.get('svc.server.sampleDatabase') !== '',
+    rootPasswordPath: given.get('svc.server.rootPasswordPath'),
+    ended: stop.promise,
+    get failure() {
+      return engine.failure;
+    },
+    async close() {
+      await http.close(given.get('svc.server.shutdownTimeout'));
+      await service.close();
+      await engine.close();
+    },
+  };
+}
+
+const shutdownDelayMs = 200;
+
+async function listen(http: HttpServer, host: string, settings: Settings): Promise<number> {
+  const ports = settings.get('svc.server.httpIncomingPort');
+  try {
+    return await http.listen(host, ports);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refusal(
+      'start.refused',
+      `cannot listen on ${host}:${ports.from}: ${reason} (svc.server.httpIncomingPort)`,
+    );
+  }
+}
+
+/** The document in force: what the log says, else the file that an administrator put there. */
+function readDocument(
+  engine: Engine,
+  settings: Settings,
+  name: SecurityDocument,
+): Uint8Array | undefined {
+  const document = engine.serverDocument(name);
+  if (document !== undefined) return document.bytes;
+  const path = join(resolve(settings.get('svc.server.configDirectory')), name);
+  return existsSync(path) ? readFileSync(path) : undefined;
+}
