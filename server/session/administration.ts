@@ -38,6 +38,6 @@ export interface Administration {
   events(): readonly ServerEvent[];
   /** Differs between a database and a later one of the same name. */
   databaseIdentity(name: string): string;
-  /** Begins an orderly stop and returns at once. */
+  /** Begins an orderly stop a moment later, so that the answer leaves first. */
   shutdown(): void;
 }

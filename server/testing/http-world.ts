@@ -2,7 +2,7 @@
  * The real HTTP server over a socket, in front of a small database of words.
  *
  * `WordService` stands for the session layer at its interface: statements are words with one
- * meaning each (`rows 3`, `fail commit.conflict`, `write`, `hang`), so a test says what the
+ * meaning each (`rows 3`, `fail commit.conflict`, `write`, `hang`, `stall`), so a test says what the
  * database does and looks at what the client sees.
  */
 import {connect} from 'node:net';
@@ -25,6 +25,8 @@ import type {
   Service,
 } from '#server/session/session.ts';
 
+const rowsPerPiece = 1_000;
+
 export const rootPassword = 'root:pass:word';
 
 /** The session layer of a world of words. */
@@ -34,6 +36,8 @@ export class WordService implements Service {
   writes = 0;
   /** Statements cut short because their client went away. */
   aborted = 0;
+  /** Results that nobody has closed yet. */
+  openCursors = 0;
   readonly requests: RunRequest[] = [];
   readonly databases = new Set(['db']);
   readonly open = new Map<string, {user: string; tag: string | undefined}>();
@@ -60,20 +64,22 @@ export class WordService implements Service {
 
   #cursor(request: RunRequest, word: string, count: number): ResultCursor {
     const id = `q${++this.#next}`;
+    this.openCursors++;
+    let isClosed = false;
     let at = 0;
     let stopped = false;
     const stop = (): void => {
       stopped = true;
     };
     const rows = word === 'rows' || word === 'late' ? count : 1;
-    if (word === 'hang') {
+    if (word === 'hang' || word === 'stall') {
       const {database, language, text, tag} = request;
       const listed = {id, database, language, text, tag, user: 'x', startedAt: 0, elapsedMs: 0};
       this.running.set(id, {...listed, stop});
     }
     const next = async (): Promise<Buffer | undefined> => {
       if (word === 'late' && at === rows) throw new Refusal('arithmetic', 'late division by zero');
-      while (word === 'hang') {
+      while (word === 'hang' || (word === 'stall' && at > 0)) {
         if (request.signal?.aborted) this.aborted++;
         if (stopped || request.signal?.aborted) {
           throw new Refusal('query.terminated', 'The query was terminated');
@@ -81,11 +87,19 @@ export class WordService implements Service {
         await new Promise(resolve => setTimeout(resolve, 2));
       }
       if (at >= rows) return undefined;
-      return this.#row(request, word, at++);
+      const last = Math.min(at + rowsPerPiece, rows);
+      const piece: string[] = [];
+      while (at < last) piece.push(this.#row(request, word, at++));
+      return Buffer.from(piece.join(request.format === 'ndjson' ? '' : ','));
+    };
+    const close = (): void => {
+      this.running.delete(id);
+      if (!isClosed) this.openCursors--;
+      isClosed = true;
     };
     return {
       next,
-      close: () => this.running.delete(id),
+      close,
       summary: {
         returned: rows,
         truncated: false,
@@ -99,11 +113,11 @@ export class WordService implements Service {
     };
   }
 
-  #row(request: RunRequest, word: string, at: number): Buffer {
-    if (request.format === 'graph') return Buffer.from('{"vertices":[],"edges":[]}');
+  #row(request: RunRequest, word: string, at: number): string {
+    if (request.format === 'graph') return '{"vertices":[],"edges":[]}';
     const value = word === 'wide' ? `"${'x'.repeat(100_000)}"` : String(at);
     const row = word === 'write' ? `{"write":${this.writes}}` : `{"n":${value}}`;
-    return Buffer.from(request.format === 'ndjson' ? `{"record":${row}}\n` : row);
+    return request.format === 'ndjson' ? `{"record":${row}}\n` : row;
   }
 
   #check(principal: Principal, database: string): void {

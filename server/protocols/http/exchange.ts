@@ -19,7 +19,7 @@ export const jsonType = 'application/json';
 export const ndjsonType = 'application/x-ndjson';
 export const sessionHeader = 'svc-session-id';
 
-const lingerMs = 2_000;
+const lingerMs = 500;
 
 export class Exchange {
   readonly context: HttpContext;

@@ -102,10 +102,10 @@ test('a client that leaves cancels its statement', async () => {
 
 test('an answer larger than what is buffered arrives whole, in chunks', async () => {
   await inWorld({}, async world => {
-    const answer = await world.call('/query/db', rows('rows 2000000'));
+    const answer = await world.call('/query/db', rows('rows 1300000'));
     const {result} = answer.json as {result: {n: number}[]};
-    assert.equal(result.length, 2_000_000);
-    assert.deepEqual(result.at(-1), {n: 1_999_999});
+    assert.equal(result.length, 1_300_000);
+    assert.deepEqual(result.at(-1), {n: 1_299_999});
     assert.equal(answer.headers.get('content-length'), null);
     const small = await world.call('/query/db', rows('wide'));
     assert.equal(small.headers.get('content-length'), String(small.text.length));
@@ -114,7 +114,7 @@ test('an answer larger than what is buffered arrives whole, in chunks', async ()
 
 test('a failure in the middle of a large answer breaks the connection', async () => {
   await inWorld({}, async world => {
-    await assert.rejects(world.call('/query/db', rows('late 2000000')));
+    await assert.rejects(world.call('/query/db', rows('late 1300000')));
     const early = await world.call('/query/db', rows('late 1000'));
     assert.equal(early.status, 400, 'before the answer has begun it keeps its status');
   });
@@ -168,19 +168,26 @@ test('a late failure of a stream is its last line, without stats', async () => {
   });
 });
 
-test('a silent stream sends empty lines, and a reader that stops is dropped', async () => {
-  const settings = {
-    'svc.server.httpStreamingKeepAliveInterval': 20,
-    'svc.network.socketTimeout': 100,
-  };
-  await inWorld(settings, async world => {
+test('a silent stream sends empty lines', async () => {
+  await inWorld({'svc.server.httpStreamingKeepAliveInterval': 20}, async world => {
+    const stalled = world.call('/query/db', {...rows('stall'), ...ndjson});
+    await new Promise(resolve => setTimeout(resolve, 60));
+    assert.equal((await world.command('terminate query q1')).status, 200);
+    assert.match((await stalled).text, /^\{"record":\{"n":0\}\}\n\n+\{"error":.*\}\n$/);
+  });
+});
+
+test('a reader that stops reading is dropped', async () => {
+  await inWorld({'svc.network.socketTimeout': 100}, async world => {
     const socket = connect(world.port, '127.0.0.1');
     const body = JSON.stringify(rows('rows 100000000').body);
     const accept = 'Accept: application/x-ndjson\r\n';
     socket.write(post('/query/db', `${accept}Content-Length: ${body.length}`, body));
+    // The first bytes are read and no more, so the answer backs up until the server gives up.
     await once(socket, 'readable');
-    // Nothing is read from here on, so the answer backs up until the server gives up.
-    await once(socket, 'close').catch(() => {});
+    assert.equal(world.service.openCursors, 1);
+    while (world.service.openCursors > 0) await new Promise(resolve => setTimeout(resolve, 5));
+    socket.destroy();
     assert.equal((await world.call('/health', {as: 'none'})).status, 204);
   });
 });

@@ -12,6 +12,7 @@ import {type Exchange, jsonType} from './exchange.ts';
 const bufferedMax = 16 * 1024 * 1024;
 const heldBytesMax = 256 * 1024 * 1024;
 const tailReserve = 256;
+const chunkBytes = 64 * 1024;
 
 /**
  * Answers 200 with the rows of `cursor` and closes it.
@@ -40,7 +41,7 @@ export async function answerResult(
         streams = true;
         exchange.startStream(200, jsonType);
       }
-      if (streams) await exchange.write(output.take());
+      if (streams && output.length >= chunkBytes) await exchange.write(output.take());
     }
     if (isDocument && pieces === 0) output.text('null');
     output.text(`${isDocument ? '' : ']'}${summaryText(cursor.summary)}}`);
@@ -72,6 +73,10 @@ class Output {
 
   constructor(context: HttpContext) {
     this.#context = context;
+  }
+
+  get length(): number {
+    return this.#length;
   }
 
   get mayGrow(): boolean {

@@ -157,15 +157,12 @@ function alignDatabase(call: CommandCall): void {
 }
 
 function shutDown({exchange, rest}: CommandCall): void {
-  const {administration, options} = exchange.context;
+  const {administration} = exchange.context;
   if (rest !== '' && rest !== administration.identity.serverName) {
     throw new Refusal('not-available', `No server '${rest}' is known: there is no cluster`);
   }
-  // The answer leaves first.
-  options.timers.after(shutdownDelayMs, () => administration.shutdown());
+  administration.shutdown();
 }
-
-const shutdownDelayMs = 1_000;
 
 function notAvailable(keywords: string): never {
   throw new Refusal('not-available', `The server command '${keywords}' is not available yet`);
