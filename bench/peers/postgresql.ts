@@ -150,6 +150,8 @@ async function pgbench(run: {
   const words = [...placed('client'), programPath('pgbench'), ...reach];
   const cpuBefore = cpuMicrosOf(pid);
   const out = await runProgram([...words, ...shape, ...variables, ...time, 'postgres']);
+  // The sessions end a moment after pgbench; their time counts once the parent has seen them off.
+  await new Promise(resolve => setTimeout(resolve, 50));
   const cpu = cpuMicrosOf(pid) - cpuBefore;
   const perSecond = Number(/tps = ([\d.]+)/.exec(out)?.[1] ?? Number.NaN);
   const operations = Number(/actually processed: (\d+)/.exec(out)?.[1] ?? Number.NaN);

@@ -68,16 +68,16 @@ function given(name: string): string | undefined {
   return process.env[name] === '' ? undefined : process.env[name];
 }
 
-async function main(): Promise<number> {
-  const name = given('SUITE') ?? process.argv[2] ?? '';
+/** Runs one suite against a fresh server and holds it against its baseline. */
+export async function runSuite(
+  name: string,
+  directory: string | undefined,
+): Promise<{readonly outcome: SuiteOutcome; readonly verdict: Verdict}> {
   const suite = suites[name];
   if (suite === undefined) {
     const known = Object.keys(suites).join(', ');
-    process.stderr.write(`conformance: there is no suite '${name}': choose one of ${known}\n`);
-    return 2;
+    throw new UnknownSuite(`there is no suite '${name}': choose one of ${known}`);
   }
-  const shared = given('SVC_SHARED') ?? resolve(import.meta.dirname, '../../../shared');
-  const directory = given('DIR');
   const path = join(import.meta.dirname, 'conformance', suite.baseline);
   const stored = JSON.parse(readFileSync(path, 'utf8')) as Baseline;
   const baseline = directory === undefined ? stored : {skipped: stored.skipped, failing: {}};
@@ -88,13 +88,32 @@ async function main(): Promise<number> {
     const outcome = await suite.run({
       url: server.url,
       password: recordedPassword,
-      shared,
+      shared: sharedFolder(),
       directory,
       skipped: Object.keys(baseline.skipped),
     });
-    return tell(outcome, judge(outcome, baseline), directory !== undefined);
+    return {outcome, verdict: judge(outcome, baseline)};
   } finally {
     await server.dispose();
+  }
+}
+
+class UnknownSuite extends Error {}
+
+/** Where the suites and their tools lie. */
+export function sharedFolder(): string {
+  return given('SVC_SHARED') ?? resolve(import.meta.dirname, '../../../shared');
+}
+
+async function main(): Promise<number> {
+  const directory = given('DIR');
+  try {
+    const {outcome, verdict} = await runSuite(given('SUITE') ?? process.argv[2] ?? '', directory);
+    return tell(outcome, verdict, directory !== undefined);
+  } catch (error) {
+    if (!(error instanceof UnknownSuite)) throw error;
+    process.stderr.write(`conformance: ${error.message}\n`);
+    return 2;
   }
 }
 

@@ -1,0 +1,124 @@
+/**
+ * The commands as a shell runs them: `bin/svc` in a process of its own, against a real server.
+ */
+import assert from 'node:assert/strict';
+import {spawn} from 'node:child_process';
+import {rmSync, writeFileSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {after, before, test} from 'node:test';
+import {
+  freePort,
+  rootPassword,
+  type ServerProcess,
+  startServer,
+  temporaryRoot,
+} from '#server/testing/server-process.ts';
+
+const program = resolve(import.meta.dirname, '../../bin/svc');
+let server: ServerProcess;
+let folder: string;
+
+before(async () => {
+  folder = temporaryRoot('commands');
+  server = await startServer({root: temporaryRoot('commands-server'), port: await freePort()});
+});
+
+after(async () => {
+  await server.dispose();
+  rmSync(folder, {recursive: true});
+});
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs `bin/svc` with the words against the server, and with `input` on its standard input. */
+function svc(words: readonly string[], input = ''): Promise<Ran> {
+  const {promise, resolve: settle, reject} = Promise.withResolvers<Ran>();
+  const env = {...process.env, SVC_URL: server.url, SVC_PASSWORD: rootPassword};
+  const child = spawn(program, words, {env, stdio: ['pipe', 'pipe', 'pipe']});
+  let out = '';
+  let error = '';
+  child.stdout.on('data', chunk => (out += String(chunk)));
+  child.stderr.on('data', chunk => (error += String(chunk)));
+  child.on('error', reject);
+  child.on('close', code => settle({code, out, error}));
+  child.stdin.end(input);
+  return promise;
+}
+
+async function accepted(words: readonly string[], input = ''): Promise<string> {
+  const ran = await svc(words, input);
+  assert.equal(ran.code, 0, `svc ${words.join(' ')}: ${ran.error}${ran.out}`);
+  return ran.out;
+}
+
+test('a database is created, filled from files and from standard input, and asked', async () => {
+  assert.equal(await accepted(['database', 'create', 'shop']), 'created database shop\n');
+  for (const statement of [
+    'CREATE VERTEX TYPE Item',
+    'CREATE PROPERTY Item.id LONG',
+    'CREATE INDEX ON Item (id) UNIQUE',
+    'CREATE EDGE TYPE Fits',
+  ]) {
+    await accepted(['query', 'shop', statement]);
+  }
+  const file = join(folder, 'items.ndjson');
+  writeFileSync(
+    file,
+    '{"@type":"v","@class":"Item","@id":"a","id":1,"name":"bolt, long"}\n' +
+      '{"@type":"v","@class":"Item","@id":"b","id":9007199254740993,"name":"nut"}\n' +
+      '{"@type":"e","@class":"Fits","@from":"a","@to":"b"}\n',
+  );
+  const loaded = await accepted(['load', 'shop', file]);
+  assert.match(loaded, /^loaded 2 vertices and 1 edges from 3 lines in [\d.]+ s\n$/);
+  const csv = '@type,@class,id,name\nvertex,Item,3,washer\n';
+  assert.match(await accepted(['load', 'shop', '-', '--format', 'csv'], csv), /^loaded 1 vertices/);
+
+  const select = 'SELECT id, name FROM Item WHERE id <> :id ORDER BY id';
+  const asked = ['query', 'shop', select, '--param', 'id=3'];
+  assert.equal(
+    await accepted([...asked, '--format', 'csv']),
+    'id,name\r\n1,"bolt, long"\r\n9007199254740993,nut\r\n',
+  );
+  assert.equal(
+    await accepted(asked),
+    '{"id":1,"name":"bolt, long"}\n{"id":9007199254740993,"name":"nut"}\n',
+  );
+  const hop = "SELECT out('Fits').name AS fits FROM Item WHERE id = 1";
+  assert.equal(await accepted(['query', 'shop', '-'], hop), '{"fits":["nut"]}\n');
+});
+
+test('databases are listed, closed, opened and dropped', async () => {
+  await accepted(['database', 'create', 'brief']);
+  assert.match(await accepted(['database', 'list']), /^brief$/m);
+  assert.equal(await accepted(['database', 'close', 'brief']), 'closed database brief\n');
+  assert.equal(await accepted(['database', 'open', 'brief']), 'opened database brief\n');
+  assert.equal(await accepted(['database', 'drop', 'brief']), 'dropped database brief\n');
+  assert.doesNotMatch(await accepted(['database', 'list']), /^brief$/m);
+});
+
+test('what the server refuses is one sentence and exit code 1', async () => {
+  const missing = await svc(['query', 'nowhere', 'SELECT 1']);
+  assert.equal(missing.code, 1);
+  assert.match(missing.error, /^svc query: .*nowhere.*\(status 404\)/);
+  const wrong = await svc(['query', 'nowhere', 'SELECT 1', '--json']);
+  assert.equal((JSON.parse(wrong.error) as {status: number}).status, 404);
+});
+
+test('version and settings need no server', async () => {
+  assert.match(await accepted(['version']), /^svc \d+\.\d+\.\d+\nruntime /);
+  const settings = JSON.parse(
+    await accepted(['settings', '--json', '--set', 'svc.server.httpIncomingPort=2490']),
+  ) as {key: string; value: unknown}[];
+  const port = settings.find(({key}) => key === 'svc.server.httpIncomingPort');
+  assert.match(String(port?.value), /2490/);
+});
+
+test('a setting that does not exist is refused with the nearest one', async () => {
+  const ran = await svc(['start', '--set', 'svc.server.httpIncomingPrt=1']);
+  assert.equal(ran.code, 1);
+  assert.match(ran.error, /svc\.server\.httpIncomingPrt.*svc\.server\.httpIncomingPort/s);
+});

@@ -1,0 +1,20 @@
+/** The recorded suites at their recorded level: nothing new fails, and no entry is stale. */
+import assert from 'node:assert/strict';
+import {existsSync} from 'node:fs';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import {runSuite, sharedFolder} from './conformance.ts';
+
+const absent = existsSync(join(sharedFolder(), 'conformance'))
+  ? false
+  : 'the suites are not here: set SVC_SHARED';
+
+for (const suite of ['http', 'sql-inventory']) {
+  test(`suite ${suite} holds its baseline`, {skip: absent, timeout: 300_000}, async t => {
+    const {verdict} = await runSuite(suite, undefined);
+    const {passed, failed, skipped} = verdict;
+    t.diagnostic(`${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`);
+    assert.deepEqual(verdict.newFailures, [], `look closer with: make conformance SUITE=${suite}`);
+    assert.deepEqual(verdict.staleEntries, []);
+  });
+}
