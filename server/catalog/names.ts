@@ -16,6 +16,8 @@ export interface NameAllocator {
   nameOf(id: number): string | undefined;
   /** The id of a name that has one; reading statements never make names. */
   knownId(name: string): number | undefined;
+  /** The entry is stored: its name is not new any more. */
+  learn(id: number, name: string): void;
 }
 
 export class NameDictionary implements NameAllocator {

@@ -51,6 +51,8 @@ export class RecordWriter {
   private readonly scratch = new ByteWriter(1024);
   /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
   private readonly created = new Set<string>();
+  /** Names that travel in this transaction because no commit has stored them yet. */
+  private readonly newNames = new Map<number, string>();
 
   constructor(transaction: Transaction, context: RecordContext) {
     this.transaction = transaction;
@@ -165,6 +167,12 @@ export class RecordWriter {
     return removed;
   }
 
+  /** Call when the transaction is committed: its names need not travel again. */
+  committed(): void {
+    for (const [id, name] of this.newNames) this.context.names.learn(id, name);
+    this.newNames.clear();
+  }
+
   private createLightEdge(type: CatalogType, wish: NewEdgeWish): LightEdge {
     for (const name of wish.properties.keys()) {
       if (name.startsWith('@')) continue;
@@ -239,7 +247,10 @@ export class RecordWriter {
   /** A name that no commit has stored yet travels in every transaction that uses it. */
   private nameId(name: string): number {
     const {id, isNew} = this.context.names.idOf(name);
-    if (isNew) this.transaction.put(nameKey(id), utf8Bytes(name));
+    if (isNew) {
+      this.transaction.put(nameKey(id), utf8Bytes(name));
+      this.newNames.set(id, name);
+    }
     return id;
   }
 
