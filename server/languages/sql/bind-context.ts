@@ -1,0 +1,184 @@
+/**
+ * What binding a statement needs everywhere: the catalog, fresh slots, places, and scopes.
+ *
+ * A scope says what names mean at one point of a statement: the current record, names that stand
+ * before its properties (columns of a sub-query, nodes of a MATCH, aliases, loop variables), the
+ * variables that `$x` reads, and the scope around it. Scopes are values; a clause that adds names
+ * makes a new one. Binding is pure: it never looks at data.
+ */
+
+import type {Place} from '#server/base/errors.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {OutputColumn, PlanNode} from '#server/plan/node.ts';
+import type * as Ast from './ast.ts';
+import type {Statement} from './ast-statement.ts';
+
+/** What a bound query answers. */
+export type Shape =
+  /** The record (or any value) in `slot`. */
+  | {readonly kind: 'element'; readonly slot: Slot}
+  | {readonly kind: 'columns'; readonly columns: readonly OutputColumn[]};
+
+/** A query as rows: a plan without its final `project`, and what to make of its slots. */
+export interface BoundQuery {
+  readonly plan: PlanNode;
+  readonly shape: Shape;
+  /** Context variables that a query around may read of its rows: `$depth` of a TRAVERSE. */
+  readonly variables: ReadonlyMap<string, Expression>;
+}
+
+export interface Scope {
+  /** The current record: base of bare names, `@this`; undefined where there is none. */
+  readonly record: Expression | undefined;
+  /** Names (and `@attributes`) that stand before the record's properties. */
+  readonly names: ReadonlyMap<string, Expression>;
+  /** `names` is all there is: any other name is null. */
+  readonly closed: boolean;
+  /** `$x` by name, without the dollar. */
+  readonly variables: ReadonlyMap<string, Expression>;
+  /** The scope of the statement around this one: `$parent`. */
+  readonly parent: Scope | undefined;
+  /** Asked first about every expression; grouping answers for keys and aggregates. */
+  readonly intercept: ((ast: Ast.Expression) => Expression | undefined) | undefined;
+}
+
+const none: ReadonlyMap<string, Expression> = new Map();
+
+/** A scope without names; `record` is the current record, if there is one. */
+export function makeScope(
+  record: Expression | undefined,
+  parent: Scope | undefined,
+  more: Partial<Pick<Scope, 'names' | 'closed' | 'variables'>> = {},
+): Scope {
+  return {
+    record,
+    parent,
+    names: more.names ?? none,
+    closed: more.closed ?? false,
+    variables: more.variables ?? none,
+    intercept: undefined,
+  };
+}
+
+/** `scope` with more names before those it has. */
+export function withNames(scope: Scope, names: Iterable<readonly [string, Expression]>): Scope {
+  return {...scope, names: new Map([...scope.names, ...names])};
+}
+
+/** `scope` with the variable `$name`. */
+export function withVariable(scope: Scope, name: string, value: Expression): Scope {
+  return {...scope, variables: new Map([...scope.variables, [name, value]])};
+}
+
+export type QueryBinder = (
+  context: BindContext,
+  statement: Statement,
+  parent: Scope | undefined,
+  at: number,
+) => BoundQuery;
+
+/** One statement being bound. Owned by one call of `bindStatement`. */
+export class BindContext {
+  readonly text: string;
+  readonly catalog: Catalog;
+  readonly #bindQuery: QueryBinder;
+  #slots = 0;
+  #lineStarts: readonly number[] | undefined;
+
+  /** @param bindQuery - Binds the queries that stand inside expressions and targets. */
+  constructor(text: string, catalog: Catalog, bindQuery: QueryBinder) {
+    this.text = text;
+    this.catalog = catalog;
+    this.#bindQuery = bindQuery;
+  }
+
+  /** A slot that nothing else of the statement uses. */
+  newSlot(): Slot {
+    return this.#slots++;
+  }
+
+  /** How many slots a row of the statement has so far. */
+  get slotCount(): number {
+    return this.#slots;
+  }
+
+  bindQuery(statement: Statement, parent: Scope | undefined, at: number): BoundQuery {
+    return this.#bindQuery(this, statement, parent, at);
+  }
+
+  /** Line and column of an offset. */
+  place(at: number): Place {
+    this.#lineStarts ??= lineStartsOf(this.text);
+    let low = 0;
+    let high = this.#lineStarts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#lineStarts[middle] ?? 0) <= at) low = middle;
+      else high = middle - 1;
+    }
+    return {line: low + 1, column: at - (this.#lineStarts[low] ?? 0) + 1};
+  }
+
+  /** Refuses what is well formed but means nothing. */
+  refuse(at: number, message: string): never {
+    throw new Refusal('query.semantic', message, this.#placed(at));
+  }
+
+  /** Refuses what is documented but not here yet, by its name. */
+  notAvailable(at: number, name: string): never {
+    throw new Refusal('not-available', `${name} is not available yet`, {
+      ...this.#placed(at),
+      detail: {name},
+    });
+  }
+
+  /** Runs `look`, adding the place to a refusal that has none (look-ups in the catalog). */
+  located<T>(at: number, look: () => T): T {
+    try {
+      return look();
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.place !== undefined) throw error;
+      throw new Refusal(error.code, error.message, {
+        detail: error.detail,
+        place: this.place(at),
+        cause: error,
+      });
+    }
+  }
+
+  #placed(at: number): {readonly place: Place} {
+    return {place: this.place(at)};
+  }
+}
+
+function lineStartsOf(text: string): readonly number[] {
+  const starts = [0];
+  for (let i = text.indexOf('\n'); i !== -1; i = text.indexOf('\n', i + 1)) starts.push(i + 1);
+  return starts;
+}
+
+// Short names for the expressions that binding makes all the time.
+
+export function literal(value: Value): Expression {
+  return {kind: 'literal', value};
+}
+
+export function slotOf(slot: Slot): Expression {
+  return {kind: 'slot', slot};
+}
+
+export function not(of: Expression): Expression {
+  return {kind: 'not', of};
+}
+
+export function operator(name: string, ...args: readonly Expression[]): Expression {
+  return {kind: 'call', name: `op:${name}`, args};
+}
+
+/** A property of a record; over a list, of each item. */
+export function property(of: Expression, name: string): Expression {
+  return {kind: 'property', of, name, each: true};
+}

@@ -1,0 +1,154 @@
+/**
+ * Calls of functions and methods, resolved by the one table of signatures.
+ *
+ * A name that is only a method (`out`, `asString`) may be called as a function: it is then asked
+ * of the current record. A few functions are constructs of the algebra and never called: `if`,
+ * `coalesce`, `ifnull`, `eval` of a literal.
+ */
+
+import {Refusal} from '#server/base/errors.ts';
+import {nearestNameHint} from '#server/catalog/nearest-name.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import {functionRows, functionSignature} from '#server/plan/function-table.ts';
+import type {FunctionSignature} from '#server/plan/functions.ts';
+import type * as Ast from './ast.ts';
+import type {BindContext, Scope} from './bind-context.ts';
+import {literal, operator} from './bind-context.ts';
+
+/**
+ * Functions over the rows of a group, and with how many arguments they are. With more, the same
+ * name works on its arguments: `max(price)` is the greatest of a group, `max(a, b)` of two values.
+ */
+const aggregateArguments: ReadonlyMap<string, number> = new Map([
+  ['count', 1], ['sum', 1], ['avg', 1], ['min', 1], ['max', 1], ['median', 1], ['mode', 1],
+  ['percentile', 255], ['stddev', 1], ['stddevp', 1], ['variance', 1], ['variancep', 1],
+  ['first', 1], ['last', 1], ['list', 1], ['set', 1], ['map', 2], ['distinct', 1],
+  ['bool_and', 1], ['bool_or', 1], ['unionall', 1], ['intersect', 1], ['difference', 1],
+  ['symmetricdifference', 1], ['concat', 2],
+]);
+
+/** Whether the call is computed over rows rather than for one. */
+export function isAggregate(call: Ast.Call): boolean {
+  const count = call.arguments.length;
+  const known = aggregateArguments.get(call.name.toLowerCase());
+  if (known !== undefined) return count <= known;
+  return functionSignature(call.name)?.kind === 'aggregate';
+}
+
+const graphMethods: ReadonlySet<string> = new Set([
+  'out', 'in', 'both', 'oute', 'ine', 'bothe', 'outv', 'inv', 'bothv',
+]);
+
+/** The call of a function by name, its arguments bound. */
+export function callFunction(
+  context: BindContext,
+  scope: Scope,
+  call: {readonly name: string; readonly at: number; readonly args: readonly Expression[]},
+): Expression {
+  const {name, at, args} = call;
+  const construct = bindConstruct(context, name.toLowerCase(), args, at);
+  if (construct !== undefined) return construct;
+  const signature = functionSignature(name);
+  if (signature !== undefined && signature.kind !== 'operator' && !isGraphMethod(name)) {
+    check(context, {name, at, signature, count: args.length});
+    return {kind: 'call', name: signature.name, args, place: context.place(at)};
+  }
+  if (isGraphMethod(name) || functionSignature(`.${name}`) !== undefined) {
+    return callMethod(context, {name, at, args, receiver: scope.record ?? literal(null)});
+  }
+  return unknownFunction(context, name, at, false);
+}
+
+function isGraphMethod(name: string): boolean {
+  return graphMethods.has(name.toLowerCase());
+}
+
+/** `receiver.name(args)`. */
+export function callMethod(
+  context: BindContext,
+  call: {
+    readonly name: string;
+    readonly at: number;
+    readonly args: readonly Expression[];
+    readonly receiver: Expression;
+  },
+): Expression {
+  const {name, at, args, receiver} = call;
+  const signature = functionSignature(`.${name}`);
+  if (signature !== undefined) check(context, {name, at, signature, count: args.length});
+  else if (!isGraphMethod(name)) unknownFunction(context, name, at, true);
+  const place = context.place(at);
+  return {kind: 'call', name: signature?.name ?? `.${name}`, args: [receiver, ...args], place};
+}
+
+function bindConstruct(
+  context: BindContext,
+  name: string,
+  args: readonly Expression[],
+  at: number,
+): Expression | undefined {
+  const [first, second, third] = args;
+  switch (name) {
+    case 'if':
+      if (first === undefined || second === undefined || args.length > 3) {
+        return context.refuse(at, `Function 'if' expects 2-3 arguments but got ${args.length}`);
+      }
+      return {kind: 'case', branches: [{when: first, then: second}], otherwise: third};
+    case 'coalesce':
+      return operator('coalesce', ...args);
+    case 'ifnull':
+      return args.length === 2 ? operator('coalesce', ...args) : undefined;
+    case 'expand':
+      return context.refuse(at, "'expand' must be the only item of a projection");
+    default:
+      return undefined;
+  }
+}
+
+function check(
+  context: BindContext,
+  call: {
+    readonly name: string;
+    readonly at: number;
+    readonly signature: FunctionSignature;
+    readonly count: number;
+  },
+): void {
+  const {name, at, signature, count} = call;
+  if (signature.later !== undefined) context.notAvailable(at, `The function '${name}'`);
+  const {argsMin, argsMax} = signature;
+  if (count >= argsMin && (argsMax === undefined || count <= argsMax)) return;
+  const wanted =
+    argsMax === undefined
+      ? `at least ${argsMin}`
+      : argsMin === argsMax
+        ? String(argsMin)
+        : `${argsMin}-${argsMax}`;
+  const kind = signature.kind === 'method' ? 'Method' : 'Function';
+  context.refuse(at, `${kind} '${name}' expects ${wanted} arguments but got ${count}`);
+}
+
+function unknownFunction(
+  context: BindContext,
+  name: string,
+  at: number,
+  method: boolean,
+): never {
+  const candidates = functionRows
+    .filter(row => row.kind !== 'operator' && row.name.startsWith('.') === method)
+    .flatMap(row => [row.name, ...(row.aliases ?? [])])
+    .map(each => (method ? each.slice(1) : each));
+  const hint = nearestNameHint(name, candidates);
+  const place = context.place(at);
+  throw new Refusal(
+    'query.unknown-function',
+    `Unknown ${method ? 'method' : 'function'} name '${name}'${hint}`,
+    {place, detail: {name}},
+  );
+}
+
+/** Whether `name` is a function with a dot in its name, such as `text.camelCase`. */
+export function isDottedFunction(name: string): boolean {
+  const signature = functionSignature(name);
+  return signature !== undefined && signature.kind !== 'operator' && signature.kind !== 'method';
+}

@@ -1,0 +1,242 @@
+/**
+ * Paths: fields, methods, selectors and nested projections, taken of a base from left to right.
+ *
+ * `text.camelCase('x')` is a function of that name before it is a method of a property `text`.
+ * Selectors with conditions become comprehensions; a nested projection makes a map of a record and
+ * a list of maps of a list.
+ */
+
+import {unreachable} from '#server/base/assert.ts';
+import type {Expression, MapEntry} from '#server/plan/expression.ts';
+import type * as Ast from './ast.ts';
+import type {BindContext, Scope} from './bind-context.ts';
+import {literal, operator, property, slotOf} from './bind-context.ts';
+import {
+  attributeOf, bindExpression, bindSubquery, compareNames, itemScope, relationNames,
+} from './bind-expression.ts';
+import {callFunction, callMethod, isDottedFunction} from './bind-function.ts';
+import {printExpression} from './printer-statement.ts';
+
+export function bindPath(context: BindContext, scope: Scope, ast: Ast.Path): Expression {
+  const parent = bindParent(context, scope, ast);
+  if (parent !== undefined) return parent;
+  const dotted = bindDotted(context, scope, ast);
+  if (dotted !== undefined) return dotted;
+  const base =
+    ast.base.kind === 'subquery'
+      ? bindSubquery(context, scope, ast.base)
+      : bindExpression(context, scope, ast.base);
+  return bindSteps(context, scope, base, ast.steps);
+}
+
+/** `$x`: a variable of this statement or of one around it; else one that the caller gives. */
+export function bindVariable(scope: Scope, name: string): Expression {
+  if (name === 'current') return scope.record ?? literal(null);
+  if (name === 'parent') return scope.parent?.record ?? literal(null);
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) {
+    const known = at.variables.get(name);
+    if (known !== undefined) return known;
+  }
+  return {kind: 'parameter', name: `$${name}`};
+}
+
+/** `$parent.$current.x`, `$parent.$parent.$y`: variables of the statements around. */
+function bindParent(
+  context: BindContext,
+  scope: Scope,
+  ast: Ast.Path,
+): Expression | undefined {
+  if (ast.base.kind !== 'variable' || ast.base.name !== 'parent') return undefined;
+  let at = scope.parent;
+  const steps = [...ast.steps];
+  while (steps[0]?.kind === 'step-variable' && steps[0].name === 'parent') {
+    at = at?.parent;
+    steps.shift();
+  }
+  if (at === undefined) return literal(null);
+  const first = steps[0];
+  if (first?.kind !== 'step-variable') {
+    return bindSteps(context, scope, at.record ?? literal(null), steps);
+  }
+  // The names of the statement around are no properties of its record: columns of a sub-query.
+  const second = steps[1];
+  if (first.name === 'current' && second?.kind === 'field') {
+    const known = at.names.get(second.name);
+    if (known !== undefined) return bindSteps(context, scope, known, steps.slice(2));
+  }
+  return bindSteps(context, scope, bindVariable(at, first.name), steps.slice(1));
+}
+
+/** The function that the first names of the path spell, if there is one. */
+function bindDotted(context: BindContext, scope: Scope, ast: Ast.Path): Expression | undefined {
+  if (ast.base.kind !== 'name' || scope.names.has(ast.base.name)) return undefined;
+  let name = ast.base.name;
+  for (const [i, step] of ast.steps.entries()) {
+    if (step.kind !== 'field' && step.kind !== 'method') return undefined;
+    name += `.${step.name}`;
+    if (step.kind === 'field') continue;
+    if (!isDottedFunction(name)) return undefined;
+    const args = step.arguments.map(part => bindExpression(context, scope, part));
+    const call = callFunction(context, scope, {name, at: ast.at, args});
+    return bindSteps(context, scope, call, ast.steps.slice(i + 1));
+  }
+  return undefined;
+}
+
+function bindSteps(
+  context: BindContext,
+  scope: Scope,
+  base: Expression,
+  steps: readonly Ast.PathStep[],
+): Expression {
+  let current = base;
+  for (const step of steps) current = bindStep(context, scope, current, step);
+  return current;
+}
+
+function bindStep(
+  context: BindContext,
+  scope: Scope,
+  of: Expression,
+  step: Ast.PathStep,
+): Expression {
+  switch (step.kind) {
+    case 'field':
+      return property(of, step.name);
+    case 'step-attribute':
+      return attributeOf(of, step.name);
+    case 'step-variable':
+      return context.refuse(step.at, `'$${step.name}' is no property; only $parent has variables`);
+    case 'method': {
+      const args = step.arguments.map(part => bindExpression(context, scope, part));
+      return callMethod(context, {name: step.name, at: step.at, args, receiver: of});
+    }
+    case 'select':
+      return bindSelectors(context, scope, of, step);
+    case 'where': {
+      const item = context.newSlot();
+      const where = bindExpression(context, itemScope(scope, item), step.condition);
+      return {kind: 'comprehension', mode: 'list', list: of, item, where};
+    }
+    case 'compare-elements':
+      return bindElementComparison(context, scope, of, step);
+    case 'nested':
+      return bindNested(context, scope, of, step.items);
+    default:
+      return unreachable(step);
+  }
+}
+
+function bindSelectors(
+  context: BindContext,
+  scope: Scope,
+  of: Expression,
+  step: Extract<Ast.PathStep, {kind: 'select'}>,
+): Expression {
+  const [only, ...more] = step.selectors;
+  if (only?.kind === 'range' && more.length === 0) return bindRange(context, scope, of, only);
+  const keys = step.selectors.map(selector =>
+    selector.kind === 'range'
+      ? context.notAvailable(selector.at, 'A range among several selectors')
+      : bindExpression(context, scope, selector.value),
+  );
+  return operator('item', of, ...keys);
+}
+
+function bindRange(
+  context: BindContext,
+  scope: Scope,
+  of: Expression,
+  range: Extract<Ast.Selector, {kind: 'range'}>,
+): Expression {
+  const bind = (end: Ast.Expression | undefined): Expression =>
+    end === undefined ? literal(null) : bindExpression(context, scope, end);
+  const inclusive = range.form !== '..' && range.to !== undefined;
+  const to = bind(range.to);
+  return operator('slice', of, bind(range.from), inclusive ? operator('add', to, literal(1)) : to);
+}
+
+function bindElementComparison(
+  context: BindContext,
+  scope: Scope,
+  of: Expression,
+  step: Extract<Ast.PathStep, {kind: 'compare-elements'}>,
+): Expression {
+  const item = context.newSlot();
+  const name =
+    compareNames[step.operator as Ast.CompareOperator] ??
+    relationNames[step.operator as Ast.RelationOperator];
+  if (name === undefined) return context.notAvailable(step.at, `The operator ${step.operator}`);
+  const where = operator(name, slotOf(item), bindExpression(context, scope, step.value));
+  return {kind: 'comprehension', mode: 'list', list: of, item, where};
+}
+
+/** What a column or entry is called that has no alias: its text. */
+export function labelOf(expression: Ast.Expression): string {
+  return expression.kind === 'name' ? expression.name : printExpression(expression).replaceAll('`', '');
+}
+
+/** `of:{items}`: null stays null, a list becomes the list of its items' projections. */
+function bindNested(
+  context: BindContext,
+  scope: Scope,
+  of: Expression,
+  items: readonly Ast.ProjectionItem[],
+): Expression {
+  // The value is bound to a slot first, so that it is computed once and asked twice.
+  const whole = context.newSlot();
+  const item = context.newSlot();
+  const isList = operator('isList', slotOf(whole));
+  const yields: Expression = {
+    kind: 'case',
+    branches: [
+      {when: {kind: 'is-null', of: slotOf(whole)}, then: literal(null)},
+      {
+        when: isList,
+        then: {
+          kind: 'comprehension', mode: 'list', list: slotOf(whole), item,
+          yields: nestedMap(context, itemScope(scope, item), slotOf(item), items),
+        },
+      },
+    ],
+    otherwise: nestedMap(context, itemScope(scope, whole), slotOf(whole), items),
+  };
+  return {
+    kind: 'comprehension', mode: 'first', list: {kind: 'list', items: [of]}, item: whole, yields,
+  };
+}
+
+function nestedMap(
+  context: BindContext,
+  scope: Scope,
+  record: Expression,
+  items: readonly Ast.ProjectionItem[],
+): Expression {
+  const except = items.flatMap(item => (item.kind === 'exclude' ? [item.name] : []));
+  const entries: MapEntry[] = [];
+  const spreads = items.some(item => item.kind === 'all') || !items.some(isKept);
+  if (spreads) entries.push({spread: record, ...(except.length > 0 && {except})});
+  for (const item of items) {
+    if (item.kind === 'prefix' || (item.kind === 'exclude' && item.prefix)) {
+      return context.notAvailable(item.at, "A prefix such as 'd*' in a nested projection");
+    }
+    if (item.kind !== 'item') continue;
+    const key = item.alias?.text ?? nestedLabel(item.expression);
+    entries.push({key, value: bindExpression(context, scope, item.expression)});
+  }
+  return {kind: 'map', entries};
+}
+
+function isKept(item: Ast.ProjectionItem): boolean {
+  return item.kind === 'item' || item.kind === 'prefix';
+}
+
+/** `c:{d}` nested is called `c`. */
+function nestedLabel(expression: Ast.Expression): string {
+  if (expression.kind !== 'path') return labelOf(expression);
+  const steps = expression.steps.filter(step => step.kind !== 'nested');
+  const [first, ...rest] = steps;
+  if (steps.length === expression.steps.length) return labelOf(expression);
+  return labelOf(first === undefined ? expression.base : {...expression, steps: [first, ...rest]});
+}
+
