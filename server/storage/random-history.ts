@@ -47,10 +47,34 @@ export function randomHistory(random: Random, length: number): Operation[] {
   return Array.from({length}, () => randomOperation(random));
 }
 
-/** A history without reads and views, the same in the recorded program and in its judge. */
-export function powerLossHistory(seed: number, length: number): Operation[] {
+/**
+ * A history without reads and views, the same in the recorded program and in its judge. Every
+ * other seed writes much and makes nothing durable, so that memtables fill and logs are changed
+ * while nothing is promised.
+ */
+export function powerLossHistory(
+  seed: number,
+  options: {readonly length: number; readonly bulkBytes: number},
+): Operation[] {
+  const {length, bulkBytes} = options;
+  const random = createSeeded(seed);
+  if (seed % 2 === 0) {
+    return Array.from({length}, () => {
+      const rows = randomSortedRows(random);
+      const changes = rows.map(
+        ([key]): Change => ({kind: 'put', key, value: bulkOf(random, bulkBytes)}),
+      );
+      return {kind: 'write', changes, sync: false};
+    });
+  }
   const silent = ['read', 'view', 'release'];
-  return randomHistory(createSeeded(seed), length).filter(({kind}) => !silent.includes(kind));
+  return randomHistory(random, length).filter(({kind}) => !silent.includes(kind));
+}
+
+function bulkOf(random: Random, bytes: number): string {
+  const value = Buffer.alloc(bytes);
+  value.writeUInt32LE(random.u32());
+  return value.toString('hex');
 }
 
 function randomOperation(random: Random): Operation {

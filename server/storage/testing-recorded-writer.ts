@@ -1,7 +1,7 @@
 /**
  * A program for power-loss.slow.test.ts: runs a random history on a RocksDB store below
  * SVC_RECORD_ROOT and marks the begin and the end of every operation. Reads STORE_ENGINE,
- * STORE_SEED and STORE_OPERATIONS.
+ * STORE_SEED, STORE_OPERATIONS and STORE_BULK_BYTES.
  */
 import {join} from 'node:path';
 import {createMarker} from '#server/testing/power-loss.ts';
@@ -12,10 +12,10 @@ import type {Store} from './store.ts';
 async function main(): Promise<void> {
   const root = process.env['SVC_RECORD_ROOT'] ?? '';
   const engine = process.env['STORE_ENGINE'] === 'fallback' ? 'fallback' : 'native';
-  const history = powerLossHistory(
-    Number(process.env['STORE_SEED']),
-    Number(process.env['STORE_OPERATIONS']),
-  );
+  const history = powerLossHistory(Number(process.env['STORE_SEED']), {
+    length: Number(process.env['STORE_OPERATIONS']),
+    bulkBytes: Number(process.env['STORE_BULK_BYTES']),
+  });
   const mark = createMarker(root);
   const path = join(root, 'store');
   const open = (): Promise<Store> => openStore(path, {engine, memtableBytes: 64 << 10});

@@ -94,10 +94,14 @@ class FallbackStore implements Store {
   readonly #parts: FallbackParts;
   /** Views and scanners whose iterators are open. */
   readonly #users = new Set<{close(): void}>();
+  /** At most what the memtable has taken since its log file was the newest. */
+  #memtableBytes = 0;
+  #log: string | undefined;
   #open = true;
 
   constructor(parts: FallbackParts) {
     this.#parts = parts;
+    this.#log = newestLog(parts.path);
     this.shareable = {engine: 'fallback', handle: parts.handle, path: parts.path};
   }
 
@@ -148,9 +152,8 @@ class FallbackStore implements Store {
     this.#check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     const {binding, context} = this.#parts;
-    guarded(() => {
-      binding.batch_write(context, this.#translated(batch), {sync: options.sync === true});
-    });
+    const sync = options.sync === true || this.#logMayChange(batch);
+    guarded(() => binding.batch_write(context, this.#translated(batch), {sync}));
   }
 
   view(): View {
@@ -259,6 +262,20 @@ class FallbackStore implements Store {
     assert(this.#open, 'the store is closed');
   }
 
+  /**
+   * Whether RocksDB may go on in a new log file at this write or the next. Then every write is
+   * synced: with the old log's end unsynced and the new log kept, a power loss would take writes
+   * out of the middle. The native store changes its log itself (native/writes.cc).
+   */
+  #logMayChange(batch: PackedBatch): boolean {
+    this.#memtableBytes += batch.byteLength + rowOverheadBytes * batch.operationCount;
+    if (this.#memtableBytes < memtableBytesQuiet) return false;
+    const log = newestLog(this.#parts.path);
+    if (log !== this.#log) this.#memtableBytes = batch.byteLength;
+    this.#log = log;
+    return true;
+  }
+
   /** The batch in the package's form; a range delete becomes the deletes of what is there. */
   #translated(batch: PackedBatch): FallbackBatch {
     const {binding} = this.#parts;
@@ -345,6 +362,9 @@ class FallbackView implements View {
 }
 
 const attemptsMax = 100;
+/** Well below the 64 MiB at which the package's memtable is full, counted generously. */
+const memtableBytesQuiet = 24 << 20;
+const rowOverheadBytes = 64;
 const noOptions = {};
 const lookupOptions = {valueEncoding: 'buffer'};
 
@@ -355,6 +375,11 @@ function closePair(pair: IteratorPair): void {
 
 function isEmpty(range: ScanRange): boolean {
   return range.end !== undefined && Buffer.compare(range.start, range.end) >= 0;
+}
+
+function newestLog(path: string): string | undefined {
+  const logs = readdirSync(path).filter(name => name.endsWith('.log'));
+  return logs.sort().at(-1);
 }
 
 function unpackKeys(packed: Buffer, count: number): Buffer[] {

@@ -37,6 +37,9 @@ struct Database {
   std::string path;
   rocksdb::Options options;
   std::unique_ptr<rocksdb::DB> db;
+  // Memory that the active memtable may take, and has taken since the last switch at most.
+  size_t memtable_bytes_max = 0;
+  size_t memtable_bytes = 0;
   std::mutex mutex;
   int clients = 0;
   uint64_t next_snapshot = 1;

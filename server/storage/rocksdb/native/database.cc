@@ -53,12 +53,14 @@ std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
 // extractor, no compression that it could not read.
 rocksdb::Options OptionsOf(size_t memtable_bytes, size_t cache_bytes) {
   rocksdb::Options options;
-  options.write_buffer_size = memtable_bytes;
+  // Beyond what the memtable reaches: writes.cc changes it, and its log, in time.
+  options.write_buffer_size = memtable_bytes * 2;
   options.max_write_buffer_number = 4;
   options.compression = rocksdb::kNoCompression;
   options.wal_compression = rocksdb::kNoCompression;
   options.max_background_jobs = 2;
   options.bytes_per_sync = 1 << 20;
+  options.wal_bytes_per_sync = 1 << 20;
   options.avoid_unnecessary_blocking_io = true;
   options.skip_stats_update_on_db_open = true;
   options.stats_dump_period_sec = 0;
@@ -95,6 +97,7 @@ napi_value Open(napi_env env, napi_callback_info info) {
   if (!call.ok) return nullptr;
   auto database = std::make_shared<Database>();
   database->path = path;
+  database->memtable_bytes_max = memtable_bytes;
   database->options = OptionsOf(memtable_bytes, cache_bytes);
   database->options.create_if_missing = create;
   rocksdb::DB* db = nullptr;
