@@ -66,7 +66,6 @@ export function checkUserName(name: string): void {
   if (name.length > nameLengthMax) {
     throw invalid(`User name too long (>${nameLengthMax} characters)`);
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (/[:\u0000-\u001f\u007f]/.test(name)) {
     throw invalid(`User name holds a colon or a control character`);
   }

@@ -2,8 +2,8 @@
  * The real HTTP server over a socket, in front of a small database of words.
  *
  * `WordService` stands for the session layer at its interface: statements are words with one
- * meaning each (`rows 3`, `fail commit.conflict`, `write`, `hang`, `stall`), so a test says what the
- * database does and looks at what the client sees.
+ * meaning each (`rows 3`, `fail commit.conflict`, `write`, `hang`, `stall`), so a test says what
+ * the database does and looks at what the client sees.
  */
 import {connect} from 'node:net';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';

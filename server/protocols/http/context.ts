@@ -79,7 +79,6 @@ export class HttpContext {
   requestIdFor(request: IncomingMessage): string {
     const sent = request.headers['x-request-id'];
     if (typeof sent === 'string') {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
       const cleaned = sent.replaceAll(/[\u0000-\u001f\u007f]/g, '').slice(0, requestIdLengthMax);
       if (cleaned !== '') return cleaned;
     }

@@ -5,7 +5,8 @@ import {connect} from 'node:net';
 import {test} from 'node:test';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/http-world.ts';
 
-const authorization = `Authorization: Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+const credentials = Buffer.from(`root:${rootPassword}`).toString('base64');
+const authorization = `Authorization: Basic ${credentials}`;
 
 async function inWorld(
   settings: Readonly<Record<string, string | number>>,

@@ -40,6 +40,7 @@ export class IdempotentAnswers {
   /** In the order of storing: the first is the oldest. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
+  #sweepIsDue = false;
 
   constructor(options: {clock: Clock; timers: Timers; administration: Administration}) {
     this.#clock = options.clock;
@@ -73,6 +74,7 @@ export class IdempotentAnswers {
       this.#entries.set(key, {answer, storedAt: this.#clock.monotonic(), waiting: []});
       this.#bytes += answer.body.length;
       this.#trim();
+      this.#sweepLater();
     }
     for (const resume of entry.waiting) resume(answer);
   }
@@ -91,6 +93,18 @@ export class IdempotentAnswers {
     if (entry.answer === undefined) return false;
     const lifetimeMs = this.#administration.settings().get('svc.ha.idempotencyCacheTtlMs');
     return this.#clock.monotonic() - entry.storedAt >= lifetimeMs;
+  }
+
+  /** Frees what is too old also when no further answer comes. */
+  #sweepLater(): void {
+    if (this.#sweepIsDue) return;
+    this.#sweepIsDue = true;
+    const lifetimeMs = this.#administration.settings().get('svc.ha.idempotencyCacheTtlMs');
+    this.#timers.after(lifetimeMs, () => {
+      this.#sweepIsDue = false;
+      this.#trim();
+      if (this.#bytes > 0) this.#sweepLater();
+    });
   }
 
   /** Drops the oldest answers until age, number and bytes are within bounds. */
