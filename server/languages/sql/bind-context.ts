@@ -135,6 +135,20 @@ export class BindContext {
     });
   }
 
+  /** Refuses a word that the grammar would have refused, had it known the list. */
+  syntax(at: number, message: string): never {
+    throw new Refusal('sql.syntax', message, this.#placed(at));
+  }
+
+  /** Refuses an attribute of a definition that does not exist. */
+  unknownAttribute(at: number, name: string, known: readonly string[]): never {
+    throw new Refusal(
+      'query.execution',
+      `There is no attribute '${name}': expected one of ${known.join(', ')}`,
+      this.#placed(at),
+    );
+  }
+
   /** Runs `look`, adding the place to a refusal that has none (look-ups in the catalog). */
   located<T>(at: number, look: () => T): T {
     try {

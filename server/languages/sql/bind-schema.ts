@@ -1,0 +1,380 @@
+/**
+ * Statements that shape the schema: syntax tree to commands (plan/statement.ts).
+ *
+ * Option values are literals (or parameters are refused: a schema says what it says). What is
+ * documented but belongs to a model that is not here yet is refused by its name.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {parseIndexKind, parseNullStrategy} from '#server/catalog/change-index.ts';
+import {type DataType, parseDataType} from '#server/model/data-type.ts';
+import {makeDouble} from '#server/model/number.ts';
+import type {Value} from '#server/model/value.ts';
+import type {
+  IndexPart,
+  PropertyAttributes,
+  SchemaCommand,
+  TypeChange,
+} from '#server/plan/statement.ts';
+import type * as Ast from './ast.ts';
+import type * as Sql from './ast-statement.ts';
+import type {BindContext} from './bind-context.ts';
+import {printExpression} from './printer-statement.ts';
+
+export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): SchemaCommand {
+  switch (ast.kind) {
+    case 'create-type':
+      return bindCreateType(context, ast);
+    case 'alter-type':
+      return bindAlterType(context, ast);
+    case 'create-property':
+      return bindCreateProperty(context, ast);
+    case 'alter-property':
+      return bindAlterProperty(context, ast);
+    case 'create-index':
+      return bindCreateIndex(context, ast);
+    case 'create-bucket':
+      return {kind: 'create-bucket', name: ast.name.text, ifNotExists: ast.ifNotExists};
+    case 'alter-bucket':
+      return bindAlterBucket(context, ast);
+    case 'drop':
+      return bindDrop(context, ast);
+    case 'truncate':
+      return bindTruncate(context, ast);
+    case 'rebuild':
+      return bindRebuild(context, ast);
+    case 'create-trigger':
+      return context.notAvailable(ast.at, 'CREATE TRIGGER');
+    case 'create-view':
+      return context.notAvailable(ast.at, `CREATE ${words(ast.what)}`);
+    case 'create-timeseries':
+    case 'alter-timeseries':
+      return context.notAvailable(ast.at, 'TIMESERIES TYPE');
+    case 'create-graph-view':
+    case 'alter-view':
+    case 'refresh-view':
+      return context.notAvailable(ast.at, 'A view');
+    case 'define-function':
+    case 'drop-function':
+      return context.notAvailable(ast.at, 'DEFINE FUNCTION');
+    default:
+      return unreachable(ast);
+  }
+}
+
+function words(kind: string): string {
+  return kind.replaceAll('-', ' ').toUpperCase();
+}
+
+/** A literal's value; a bare name or keyword is its text. */
+export function constantOf(context: BindContext, ast: Ast.Expression): Value {
+  switch (ast.kind) {
+    case 'literal':
+    case 'integer':
+      return ast.value;
+    case 'real':
+      return makeDouble(ast.value);
+    case 'name':
+      return ast.name;
+    case 'unary':
+      if (ast.operator === '-' && ast.operand.kind === 'integer') {
+        return typeof ast.operand.value === 'bigint' ? -ast.operand.value : -ast.operand.value;
+      }
+      if (ast.operator === '-' && ast.operand.kind === 'real') {
+        return makeDouble(-ast.operand.value);
+      }
+      break;
+    case 'list':
+      return ast.items.map(item => constantOf(context, item));
+    case 'map':
+      return new Map(ast.entries.map(({key, value}) => [key, constantOf(context, value)]));
+    default:
+  }
+  return context.refuse(ast.at, 'A literal value is expected here');
+}
+
+function customOf(context: BindContext, items: readonly Sql.Option[]): ReadonlyMap<string, Value> {
+  return new Map(items.map(({name, value}) => [name, constantOf(context, value)]));
+}
+
+/** As `customOf`; null removes an entry. */
+function changedCustom(
+  context: BindContext,
+  items: readonly Sql.Option[],
+): ReadonlyMap<string, Value | undefined> {
+  return new Map(items.map(({name, value}) => [name, constantOf(context, value) ?? undefined]));
+}
+
+function bucketName(context: BindContext, reference: Ast.BucketReference): string {
+  if (!('kind' in reference)) return reference.text;
+  if (reference.kind === 'parameter') {
+    return context.refuse(reference.at, 'A schema statement names its buckets, not parameters');
+  }
+  const bucket = context.catalog.bucketById(Number(reference.value));
+  return bucket?.name ?? String(reference.value);
+}
+
+function countOf(context: BindContext, ast: Ast.Expression | undefined): number | undefined {
+  if (ast === undefined) return undefined;
+  const value = constantOf(context, ast);
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  return context.refuse(ast.at, 'A whole number is expected here');
+}
+
+function bindCreateType(context: BindContext, ast: Sql.CreateType): SchemaCommand {
+  return {
+    kind: 'create-type',
+    recordKind: ast.recordClass,
+    name: ast.name.text,
+    ifNotExists: ast.ifNotExists,
+    supertypes: ast.parents.map(parent => parent.text),
+    buckets:
+      ast.bucketNames.length === 0
+        ? undefined
+        : ast.bucketNames.map(reference => bucketName(context, reference)),
+    bucketCount: countOf(context, ast.bucketCount),
+    custom: customOf(context, ast.custom),
+    unidirectional: ast.unidirectional,
+    lightweight: ast.lightweight,
+    unique: ast.unique,
+  };
+}
+
+function bindAlterType(context: BindContext, ast: Sql.AlterType): SchemaCommand {
+  const [setting] = ast.settings;
+  if (setting !== undefined) context.notAvailable(setting.at, `ALTER TYPE WITH ${setting.name}`);
+  return {kind: 'alter-type', name: ast.name.text, changes: typeChanges(context, ast.change)};
+}
+
+function typeChanges(context: BindContext, change: Sql.TypeChange): TypeChange[] {
+  switch (change.kind) {
+    case 'name':
+      return [{kind: 'name', name: change.name.text}];
+    case 'supertype':
+      return change.changes.map(({sign, item}) => ({
+        kind: sign === '+' ? 'add-supertype' : 'remove-supertype',
+        name: item.text,
+      }));
+    case 'bucket':
+      return change.changes.map(({sign, item}) => ({
+        kind: sign === '+' ? 'add-bucket' : 'remove-bucket',
+        name: bucketName(context, item),
+      }));
+    case 'bucket-selection':
+      return [bucketSelection(context, change.strategy)];
+    case 'custom':
+      return change.items.map(({name, value}) => ({
+        kind: 'custom',
+        name,
+        value: constantOf(context, value) ?? undefined,
+      }));
+    case 'aliases':
+      return [{kind: 'aliases', names: change.names.map(name => name.text)}];
+    default:
+      return unreachable(change);
+  }
+}
+
+/** `round-robin`, `thread`, or `partitioned('p1','p2')`, as a name, a text or a call. */
+function bucketSelection(context: BindContext, ast: Ast.Expression): TypeChange {
+  const text = printExpression(ast).replaceAll(/[`'"\s]/g, '');
+  const [, word = '', list = ''] = /^([\w-]+)(?:\((.*)\))?$/.exec(text) ?? [];
+  const strategy = word.toLowerCase();
+  if (strategy === 'round-robin' || strategy === 'thread' || strategy === 'partitioned') {
+    const properties = list.split(',').filter(name => name !== '');
+    return {kind: 'bucket-selection', strategy, properties};
+  }
+  return context.syntax(
+    ast.at,
+    `There is no bucket selection strategy '${text}': expected round-robin, thread or ` +
+      "partitioned('property')",
+  );
+}
+
+const attributeNames: Readonly<Record<string, keyof PropertyAttributes>> = {
+  mandatory: 'mandatory',
+  notnull: 'notNull',
+  readonly: 'readOnly',
+  hidden: 'hidden',
+  min: 'min',
+  max: 'max',
+  regexp: 'regexp',
+  default: 'default',
+};
+const laterAttributes = new Set(['external', 'compression']);
+
+function propertyAttributes(
+  context: BindContext,
+  options: readonly Sql.Option[],
+): PropertyAttributes {
+  const attributes: Record<string, Value> = {};
+  for (const option of options) {
+    const name = option.name.toLowerCase();
+    if (laterAttributes.has(name)) {
+      context.notAvailable(option.at, `The property attribute '${name}'`);
+    }
+    const key = attributeNames[name];
+    if (key === undefined) {
+      return context.unknownAttribute(option.at, option.name, Object.keys(attributeNames));
+    }
+    attributes[key] = attributeValue(context, key, option);
+  }
+  return attributes as PropertyAttributes;
+}
+
+function attributeValue(
+  context: BindContext,
+  key: keyof PropertyAttributes,
+  option: Sql.Option,
+): Value {
+  if (key === 'default') {
+    const isNull = option.value.kind === 'literal' && option.value.value === null;
+    return isNull ? null : printExpression(option.value);
+  }
+  const value = constantOf(context, option.value);
+  if (key === 'min' || key === 'max') return value;
+  if (key === 'regexp') return value === null ? null : String(value);
+  if (typeof value !== 'boolean') {
+    return context.refuse(option.at, `The property attribute '${option.name}' is true or false`);
+  }
+  return value;
+}
+
+function dataTypeOf(context: BindContext, name: Ast.Name): DataType {
+  const known = parseDataType(name.text);
+  if (known !== undefined) return known;
+  return context.located(name.at, () => {
+    throw new Refusal('argument', `There is no data type '${name.text}'`);
+  });
+}
+
+function bindCreateProperty(context: BindContext, ast: Sql.CreateProperty): SchemaCommand {
+  return {
+    kind: 'create-property',
+    type: ast.type.text,
+    name: ast.property.text,
+    ifNotExists: ast.ifNotExists,
+    dataType: dataTypeOf(context, ast.dataType),
+    ofType: ast.ofType?.text,
+    attributes: propertyAttributes(context, ast.attributes),
+    custom: customOf(context, ast.custom),
+  };
+}
+
+function bindAlterProperty(context: BindContext, ast: Sql.AlterProperty): SchemaCommand {
+  const {change} = ast;
+  const command = {
+    kind: 'alter-property',
+    type: ast.type.text,
+    name: ast.property.text,
+    attributes: {},
+    custom: new Map<string, Value | undefined>(),
+  } as const;
+  switch (change.kind) {
+    case 'name':
+      return {...command, newName: change.name.text};
+    case 'type':
+      return {
+        ...command,
+        dataType: dataTypeOf(context, change.dataType),
+        ...(change.ofType && {ofType: change.ofType.text}),
+      };
+    case 'custom':
+      return {...command, custom: changedCustom(context, change.items)};
+    case 'attribute':
+      return {...command, attributes: propertyAttributes(context, [change.attribute])};
+    default:
+      return unreachable(change);
+  }
+}
+
+function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaCommand {
+  if (ast.on === undefined) return context.notAvailable(ast.at, 'A manual index');
+  const {kind, unique} = context.located(ast.indexKind.at, () =>
+    parseIndexKind(ast.indexKind.text),
+  );
+  const strategy = ast.nullStrategy;
+  return {
+    kind: 'create-index',
+    name: ast.name?.text,
+    ifNotExists: ast.ifNotExists,
+    type: ast.on.type.text,
+    parts: ast.on.properties.map(part => indexPart(context, part)),
+    indexKind: kind,
+    unique,
+    nullStrategy:
+      strategy === undefined
+        ? 'SKIP'
+        : context.located(strategy.at, () => parseNullStrategy(strategy.text)),
+  };
+}
+
+function indexPart(context: BindContext, part: Sql.IndexedProperty): IndexPart {
+  const {name, by, collation} = part;
+  if (collation !== undefined && collation.text.toLowerCase() !== 'ci') {
+    context.refuse(collation.at, `Unknown collation '${collation.text}'; there is CI`);
+  }
+  return {name, ...(by && {by}), ...(collation && {collate: 'ci' as const})};
+}
+
+function bindAlterBucket(context: BindContext, ast: Sql.AlterBucket): SchemaCommand {
+  const renames = ast.options.filter(option => option.name.toLowerCase() === 'name');
+  const custom = ast.options.filter(option => !renames.includes(option));
+  const [rename] = renames;
+  return {
+    kind: 'alter-bucket',
+    name: ast.name.text,
+    ...(rename && {newName: String(constantOf(context, rename.value))}),
+    ...(custom.length > 0 && {custom: changedCustom(context, custom)}),
+  };
+}
+
+function bindDrop(context: BindContext, ast: Sql.Drop): SchemaCommand {
+  const name = ast.name?.text ?? '*';
+  const {ifExists} = ast;
+  switch (ast.what) {
+    case 'type':
+      return {kind: 'drop-type', name, ifExists, unsafe: ast.unsafe};
+    case 'property':
+      return {
+        kind: 'drop-property',
+        type: name,
+        name: ast.property?.text ?? '',
+        ifExists,
+        force: ast.force,
+      };
+    case 'index':
+      return {kind: 'drop-index', name, ifExists};
+    case 'bucket':
+      return {kind: 'drop-bucket', name, ifExists};
+    case 'trigger':
+    case 'materialized-view':
+    case 'continuous-aggregate':
+    case 'graph-analytical-view':
+    case 'timeseries-type':
+      return context.notAvailable(ast.at, `DROP ${words(ast.what)}`);
+    default:
+      return unreachable(ast.what);
+  }
+}
+
+function bindTruncate(context: BindContext, ast: Sql.Truncate): SchemaCommand {
+  const name = ast.name?.text ?? '';
+  switch (ast.what) {
+    case 'type':
+      return {kind: 'truncate-type', name, polymorphic: ast.polymorphic, unsafe: ast.unsafe};
+    case 'bucket':
+      return {kind: 'truncate-bucket', name, unsafe: ast.unsafe};
+    case 'record':
+      return context.notAvailable(ast.at, 'TRUNCATE RECORD');
+    default:
+      return unreachable(ast.what);
+  }
+}
+
+function bindRebuild(context: BindContext, ast: Sql.Rebuild): SchemaCommand {
+  if (ast.what !== 'rebuild-index') return context.notAvailable(ast.at, words(ast.what));
+  const [setting] = ast.settings;
+  if (setting !== undefined) context.notAvailable(setting.at, `REBUILD INDEX WITH ${setting.name}`);
+  return {kind: 'rebuild-index', name: ast.name?.text ?? '*'};
+}

@@ -1,0 +1,105 @@
+/**
+ * A graph that shows and changes only what its user may: authorization for every language, plan
+ * and function at once.
+ *
+ * Operators and functions reach data through `Graph` and `WritableGraph` alone, so a check here
+ * cannot be walked around. Reading a record of a forbidden type is refused, not hidden: an answer
+ * that silently lacks rows is a wrong answer. The right is asked once a type and statement.
+ * `root`, and users whose groups allow everything, never pay for it (service.ts).
+ */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import type {RecordRight} from '#server/access/rights.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
+import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+
+/** Asks for rights on types and remembers what is allowed. */
+export class TypeGuard {
+  readonly #access: DatabaseAccess;
+  readonly #user: string;
+  readonly #allowed = new Set<string>();
+
+  constructor(access: DatabaseAccess, user: string) {
+    this.#access = access;
+    this.#user = user;
+  }
+
+  /** @throws {Refusal} `security.denied`. */
+  require(right: RecordRight, type: string): void {
+    const key = `${right} ${type}`;
+    if (this.#allowed.has(key)) return;
+    if (!this.#access.allowsOnType(right, type)) {
+      throw new Refusal(
+        'security.denied',
+        `User '${this.#user}' is not allowed to ${words[right]} records of type '${type}'`,
+        {detail: {right, type}},
+      );
+    }
+    this.#allowed.add(key);
+  }
+}
+
+const words: Readonly<Record<RecordRight, string>> = {
+  createRecord: 'create',
+  readRecord: 'read',
+  updateRecord: 'update',
+  deleteRecord: 'delete',
+};
+
+export function guardGraph(graph: Graph, guard: TypeGuard): Graph {
+  const readable = <R extends RecordValue | undefined>(record: R): R => {
+    if (record !== undefined) guard.require('readRecord', record.typeName);
+    return record;
+  };
+  const guarded = (order: ScanOrder): ScanOrder => {
+    const {test} = order;
+    return {
+      ...order,
+      test: record => {
+        guard.require('readRecord', record.typeName);
+        return test === undefined || test(record);
+      },
+    };
+  };
+  return {
+    scanType(type, polymorphic, order): Source<RecordValue> {
+      guard.require('readRecord', type);
+      return graph.scanType(type, polymorphic, guarded(order));
+    },
+    scanBuckets: (buckets, order) => graph.scanBuckets(buckets, guarded(order)),
+    record: rid => readable(graph.record(rid)),
+    records: rids => graph.records(rids).map(readable),
+    edgeTypes: names => graph.edgeTypes(names),
+    hops: (vertices, direction, types) => graph.hops(vertices, direction, types),
+    hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
+    degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
+    indexPoint: (index, key) => graph.indexPoint(index, key),
+    indexRange: (index, range, descending) => graph.indexRange(index, range, descending),
+    indexEntries: (index, descending) => graph.indexEntries(index, descending),
+    countType(type, polymorphic) {
+      guard.require('readRecord', type);
+      return graph.countType(type, polymorphic);
+    },
+    isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
+    typeExists: type => graph.typeExists(type),
+  };
+}
+
+/** `graph` is the unguarded one: it tells the type of what is about to be changed. */
+export function guardWrites(writes: WritableGraph, graph: Graph, guard: TypeGuard): WritableGraph {
+  return {
+    create(record: NewRecord): RecordValue {
+      guard.require('createRecord', record.type);
+      return writes.create(record);
+    },
+    replace(rid: Rid, properties: ReadonlyMap<string, Value>, options): RecordValue | undefined {
+      const record = graph.record(rid);
+      if (record !== undefined) guard.require('updateRecord', record.typeName);
+      return writes.replace(rid, properties, options);
+    },
+    delete(record: RecordValue): boolean {
+      guard.require('deleteRecord', record.typeName);
+      return writes.delete(record);
+    },
+  };
+}
