@@ -6,7 +6,7 @@
 import {unreachable} from '#server/base/assert.ts';
 import type {Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
-import {itemOf, itemsOf, sliceOf} from './access.ts';
+import {itemOf, itemsOf, sliceOf, isList} from './access.ts';
 import {
   add,
   bitAnd,
@@ -42,6 +42,7 @@ export type Binary = (left: Value, right: Value, call: CallContext) => Value;
 export type Variadic = (args: readonly Value[], call: CallContext) => Value;
 
 export const unaryOperators: Readonly<Record<string, Unary>> = {
+  'op:isList': isList,
   'op:negate': negate,
 };
 
