@@ -91,6 +91,7 @@ export interface NewRecord {
   /** Ends of an edge. */
   readonly from?: Rid;
   readonly to?: Rid;
+  readonly unidirectional?: boolean;
 }
 
 /** Writes into the transaction; what is written is visible to `Graph` at once. */

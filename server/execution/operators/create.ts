@@ -75,8 +75,9 @@ function createOne(
 ): RecordValue {
   const properties = new Map<string, Value>();
   assign(properties, frame);
-  const {what, type, bucket} = node;
-  return writesOf(frame.context).create({what, type, bucket, properties, ...ends});
+  const {what, type, bucket, unidirectional} = node;
+  const wish = {what, type, bucket, unidirectional, properties, ...ends};
+  return writesOf(frame.context).create(wish);
 }
 
 function* createEdges(parts: {

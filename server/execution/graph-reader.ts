@@ -1,0 +1,189 @@
+/**
+ * `Graph` over a view or a transaction: layout's keys and records, packed reads, no caches.
+ *
+ * Scans look at records where they lie: the test of a scan gets one cursor that moves from
+ * record to record over the packed rows, and only what passes is copied.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {lightEdgeFlag, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
+import {namespace} from '#server/layout/namespace.ts';
+import {recordTypeId} from '#server/layout/record.ts';
+import {bucketRange} from '#server/layout/record-key.ts';
+import type {RecordSchema} from '#server/layout/record-schema.ts';
+import {LightEdge} from '#server/layout/stored-record.ts';
+import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {Direction} from '#server/plan/node.ts';
+import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
+import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import type {EdgeTypes, Graph, Hop, IndexEntry, IndexLimit, ScanOrder, Source} from './graph.ts';
+import {HopSource} from './hop-source.ts';
+import {ScannedRecord} from './scanned-record.ts';
+
+/** Records fetched one by one rather than packed. */
+const singleGetsMax = 3;
+const scanBufferBytes = 128 << 10;
+/** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
+const rowsPerPortion = 4_096;
+
+export class GraphReader implements Graph {
+  readonly #reader: ReadContext;
+  readonly #catalog: Catalog;
+  readonly #schema: RecordSchema;
+  readonly #searches = new Map<string, IndexSearch>();
+
+  constructor(reader: ReadContext, catalog: Catalog, schema: RecordSchema) {
+    this.#reader = reader;
+    this.#catalog = catalog;
+    this.#schema = schema;
+  }
+
+  scanType(name: string, polymorphic: boolean, order: ScanOrder): Source<RecordValue> {
+    const type = this.#catalog.requireType(name);
+    if (type.edge.lightweight) return this.#lightEdges(type, polymorphic, order);
+    const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
+    return this.#scan(polymorphic ? type.familyBucketIds : type.bucketIds, order, typeIds);
+  }
+
+  scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue> {
+    return this.#scan(buckets, order, undefined);
+  }
+
+  /** The type is the header's, not the bucket's, so rows of other types are passed over. */
+  #scan(
+    buckets: readonly number[],
+    order: ScanOrder,
+    typeIds: ReadonlySet<number> | undefined,
+  ): Source<RecordValue> {
+    const {test, descending} = order;
+    const ranges = buckets.map(bucketRange);
+    if (descending) ranges.reverse();
+    const options = {reverse: descending, bufferBytes: scanBufferBytes};
+    const walker = new RowWalker(this.#reader, ranges, options);
+    const cursor = new ScannedRecord(this.#schema);
+    return {
+      next: max => {
+        const records: RecordValue[] = [];
+        for (let rows = 0; rows < rowsPerPortion && records.length < max; rows++) {
+          if (!walker.next()) return rows === 0 ? undefined : records;
+          const {bytes, keyStart, keyEnd, end} = walker;
+          if (typeIds !== undefined && !typeIds.has(recordTypeId(bytes, keyEnd))) continue;
+          cursor.move(bytes, keyStart, keyEnd, end);
+          if (test === undefined || test(cursor)) records.push(cursor.copy());
+        }
+        return records;
+      },
+      close: () => walker.close(),
+    };
+  }
+
+  /** Light edges live in the adjacency keys alone: all of them are looked at. */
+  #lightEdges(type: CatalogType, polymorphic: boolean, order: ScanOrder): Source<RecordValue> {
+    const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
+    const range = {
+      start: Uint8Array.of(namespace.adjacency),
+      end: Uint8Array.of(namespace.adjacency + 1),
+    };
+    const walker = new RowWalker(this.#reader, [range], {reverse: order.descending});
+    return {
+      next: max => {
+        const edges: RecordValue[] = [];
+        for (let rows = 0; rows < rowsPerPortion && edges.length < max; rows++) {
+          if (!walker.next()) return rows === 0 ? undefined : edges;
+          const {bytes, keyStart, keyEnd} = walker;
+          const light = bytes[keyEnd] === lightEdgeFlag;
+          const parts = readAdjacencyKey(bytes, keyStart, light);
+          if (!light || parts.direction !== 0 || !typeIds.has(parts.edgeTypeId)) continue;
+          const {edge: rid, edgeTypeId: typeId, vertex: from, other: to} = parts;
+          const edge = new LightEdge({rid, typeId, from, to}, this.#schema);
+          if (order.test?.(edge) ?? true) edges.push(edge);
+        }
+        return edges;
+      },
+      close: () => walker.close(),
+    };
+  }
+
+  record(rid: Rid): RecordValue | undefined {
+    return loadRecord(this.#reader, this.#schema, rid);
+  }
+
+  records(rids: readonly Rid[]): readonly (RecordValue | undefined)[] {
+    if (rids.length > singleGetsMax) return loadMany(this.#reader, this.#schema, rids);
+    return rids.map(rid => this.record(rid));
+  }
+
+  edgeTypes(names: readonly string[]): EdgeTypes {
+    if (names.length === 0) return undefined;
+    return new Set(names.flatMap(name => [...this.#catalog.requireType(name).familyIds]));
+  }
+
+  hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop> {
+    return new HopSource(this.#reader, {vertices, direction, types});
+  }
+
+  hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[] {
+    const stored = this.records(hops.filter(hop => hop.edge.position >= 0).map(hop => hop.edge));
+    let next = 0;
+    return hops.map(hop => {
+      if (hop.edge.position >= 0) return stored[next++];
+      const here = vertices[hop.source] as Rid;
+      const [from, to] = hop.outgoing ? [here, hop.other] : [hop.other, here];
+      return new LightEdge({rid: hop.edge, typeId: hop.typeId, from, to}, this.#schema);
+    });
+  }
+
+  degree(vertex: Rid, direction: Direction, types: EdgeTypes): number {
+    return degreeOf(this.#reader, vertex, direction, types);
+  }
+
+  indexPoint(index: string, key: readonly Value[]): readonly Rid[] {
+    return this.#search(index).point(key);
+  }
+
+  indexRange(
+    index: string,
+    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
+    descending: boolean,
+  ): Source<Rid> {
+    const search: SearchRange = range;
+    const cursor = this.#search(index).range(search, {descending});
+    return {next: max => cursor.nextRids(max), close: () => cursor.close()};
+  }
+
+  indexEntries(index: string, descending: boolean): Source<IndexEntry> {
+    const cursor = this.#search(index).all({descending});
+    return {next: max => cursor.nextEntries(max), close: () => cursor.close()};
+  }
+
+  #search(name: string): IndexSearch {
+    const known = this.#searches.get(name);
+    if (known !== undefined) return known;
+    const index = this.#catalog.requireIndex(name);
+    const type = this.#catalog.typeById(index.typeId);
+    const search = new IndexSearch(this.#reader, index, type ?? this.#catalog.requireType(name));
+    this.#searches.set(name, search);
+    return search;
+  }
+
+  countType(name: string, polymorphic: boolean): number {
+    const type = this.#catalog.requireType(name);
+    let count = 0;
+    for (const bucket of polymorphic ? type.familyBucketIds : type.bucketIds) {
+      count += this.#reader.recordCount(bucket);
+    }
+    return count;
+  }
+
+  isSubtype(type: string, ancestor: string): boolean {
+    if (type === ancestor) return true;
+    const below = this.#catalog.type(type);
+    return below !== undefined && this.#catalog.type(ancestor)?.familyIds.has(below.id) === true;
+  }
+
+  typeExists(type: string): boolean {
+    return this.#catalog.type(type) !== undefined;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * `WritableGraph` over the records of a transaction.
+ *
+ * What kind of record is made follows from the type; a statement that names a kind (CREATE
+ * VERTEX) is held to it.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {LightEdge} from '#server/layout/stored-record.ts';
+import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {RecordWriter} from '#server/transactions/records.ts';
+import type {NewRecord, WritableGraph} from './graph.ts';
+
+export class GraphWriter implements WritableGraph {
+  readonly #writer: RecordWriter;
+  readonly #catalog: Catalog;
+
+  constructor(writer: RecordWriter, catalog: Catalog) {
+    this.#writer = writer;
+    this.#catalog = catalog;
+  }
+
+  create(record: NewRecord): RecordValue {
+    const {kind} = this.#catalog.requireType(record.type);
+    const {properties, from, to} = record;
+    const wish = {typeName: record.type, bucketName: record.bucket, properties};
+    const what = record.what === 'any' ? kind : record.what;
+    if (what === 'edge') {
+      if (from === undefined || to === undefined) {
+        throw new Refusal('query.semantic', `an edge of type '${record.type}' needs FROM and TO`);
+      }
+      const unidirectional = record.unidirectional ?? false;
+      return this.#writer.createEdge({...wish, from, to, unidirectional});
+    }
+    return what === 'vertex' ? this.#writer.createVertex(wish) : this.#writer.createDocument(wish);
+  }
+
+  replace(
+    rid: Rid,
+    properties: ReadonlyMap<string, Value>,
+    options: {readonly applyDefaults: boolean},
+  ): RecordValue | undefined {
+    return this.#writer.replace(rid, properties, options);
+  }
+
+  delete(record: RecordValue): boolean {
+    if (record instanceof LightEdge) return this.#writer.deleteEdge(record);
+    return this.#writer.delete(record.rid);
+  }
+}

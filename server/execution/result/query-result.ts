@@ -1,0 +1,192 @@
+/**
+ * The answer of a statement as pieces of bytes in the format asked for.
+ *
+ * `record` and `counts`: JSON rows with commas between them, none at the ends; `ndjson`: whole
+ * lines `{"record":...}`; `graph` and `studio`: one piece, the whole document. Pieces are about
+ * 64 KB; the first line of `ndjson` leaves at once, later ones every 8 KB or 50 ms.
+ * One row beyond the cap is looked at, so `truncated` is true only when something was left out.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {RecordJson} from '#server/layout/record-json.ts';
+import {type Batch, unitBatch} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+import {pause} from '../operator.ts';
+import type {PlanRun} from '../run.ts';
+import {GraphDocument} from './graph-document.ts';
+import {type PreparedOutput, rowValue} from './output.ts';
+import {RowWriter} from './record-rows.ts';
+
+export type RowFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
+
+export interface ResultOptions {
+  readonly format: RowFormat;
+  readonly typeHints: boolean;
+  /** Rows of the answer at most; what is beyond is left out. Undefined: no cap. */
+  readonly rowsMax: number | undefined;
+  /** Rows that no answer exceeds, whatever was asked. */
+  readonly ceilingRows: number;
+  /** Beyond the ceiling: refuse (the client asked for more than it) or leave out. */
+  readonly beyondCeiling: 'refuse' | 'truncate';
+}
+
+const pieceBytes = 64 << 10;
+const linePieceBytes = 8 << 10;
+const linePieceMs = 50;
+const lineStart = '{"record":';
+
+export class QueryResult {
+  /** Rows written so far; final when `next` has answered undefined. */
+  returned = 0;
+  truncated = false;
+  readonly #run: PlanRun;
+  readonly #context: ExecutionContext;
+  readonly #options: ResultOptions;
+  readonly #output: PreparedOutput;
+  readonly #writer: RowWriter;
+  readonly #document: GraphDocument | undefined;
+  readonly #rowsMax: number;
+  #batch: Batch | undefined;
+  #row = 0;
+  #ended = false;
+  #lastPieceAt: number;
+
+  constructor(parts: {
+    readonly run: PlanRun;
+    readonly context: ExecutionContext;
+    readonly output: PreparedOutput;
+    readonly json: RecordJson;
+    readonly options: ResultOptions;
+  }) {
+    const {run, context, output, json, options} = parts;
+    const {format} = options;
+    const edgeCounts = format === 'counts' || format === 'studio';
+    this.#run = run;
+    this.#context = context;
+    this.#options = options;
+    this.#output = output;
+    const rowOptions = {edgeCounts, typeHints: options.typeHints};
+    this.#writer = new RowWriter({output, options: rowOptions, json, context, batch: unitBatch});
+    const whole = format === 'graph' || format === 'studio';
+    this.#document = whole ? new GraphDocument(context, json.format) : undefined;
+    this.#rowsMax = Math.min(options.rowsMax ?? Number.POSITIVE_INFINITY, options.ceilingRows);
+    this.#lastPieceAt = context.clock.monotonic();
+  }
+
+  /**
+   * The next piece, or undefined at the end. The bytes are the caller's until its next call.
+   *
+   * @throws {Refusal} what the plan refuses, `query.result-too-large` beyond the ceiling.
+   */
+  async next(): Promise<Buffer | undefined> {
+    const {out} = this.#writer;
+    if (this.#document === undefined) out.clear();
+    try {
+      while (!this.#ended) {
+        const step = this.#step();
+        if (step === 'piece') return this.#piece();
+        if (step === 'pause') await this.#run.rest();
+      }
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    if (this.#document !== undefined) return this.#finishDocument();
+    return out.length > 0 ? this.#piece() : undefined;
+  }
+
+  #documentDone = false;
+
+  #finishDocument(): Buffer | undefined {
+    if (this.#documentDone || this.#document === undefined) return undefined;
+    this.#documentDone = true;
+    if (this.#options.format === 'graph') return bufferOf(this.#document.finish(undefined));
+    this.#document.connect();
+    return bufferOf(this.#document.finish(this.#writer.out));
+  }
+
+  #piece(): Buffer {
+    this.#lastPieceAt = this.#context.clock.monotonic();
+    return bufferOf(this.#writer.out);
+  }
+
+  /** Writes rows of the current batch, or gets the next one. */
+  #step(): 'piece' | 'pause' | 'more' {
+    const batch = this.#batch;
+    if (batch === undefined) {
+      const pulled = this.#run.pull();
+      if (pulled === pause) return this.#waitingLines() ? 'piece' : 'pause';
+      if (pulled === undefined) this.#ended = true;
+      this.#batch = pulled;
+      this.#row = 0;
+      return 'more';
+    }
+    while (this.#row < batch.rowCount) {
+      if (this.returned >= this.#rowsMax) return this.#reachCap();
+      this.#write(batch, this.#row++);
+      this.returned++;
+      if (this.#isPiece()) return 'piece';
+      if (this.#context.budget.spend(2)) return 'pause';
+    }
+    this.#batch = undefined;
+    return 'more';
+  }
+
+  #reachCap(): 'more' {
+    const options = this.#options;
+    if (this.#rowsMax === options.ceilingRows && options.beyondCeiling === 'refuse') {
+      throw new Refusal(
+        'query.result-too-large',
+        `the result has more than ${options.ceilingRows} rows, which no answer may carry`,
+        {detail: {limit: options.ceilingRows, args: String(options.ceilingRows)}},
+      );
+    }
+    this.truncated = true;
+    this.#ended = true;
+    this.#run.close();
+    return 'more';
+  }
+
+  #write(batch: Batch, row: number): void {
+    const {out} = this.#writer;
+    if (this.#document !== undefined) {
+      this.#document.add(rowValue(this.#output, batch, row, this.#context));
+      if (this.#options.format === 'graph') return;
+      const before = out.length;
+      if (this.returned > 0) out.byte(0x2c);
+      this.#writer.append(batch, row);
+      this.#context.budget.keep(out.length - before);
+      return;
+    }
+    if (this.#options.format === 'ndjson') {
+      out.ascii(lineStart);
+      this.#writer.append(batch, row);
+      out.ascii('}\n');
+      return;
+    }
+    if (this.returned > 0) out.byte(0x2c);
+    this.#writer.append(batch, row);
+  }
+
+  #isPiece(): boolean {
+    if (this.#document !== undefined) return false;
+    const {length} = this.#writer.out;
+    if (this.#options.format !== 'ndjson') return length >= pieceBytes;
+    return length >= linePieceBytes || this.returned === 1;
+  }
+
+  /** Whether lines that are written have waited long enough. */
+  #waitingLines(): boolean {
+    if (this.#options.format !== 'ndjson' || this.#writer.out.length === 0) return false;
+    return this.#context.clock.monotonic() - this.#lastPieceAt >= linePieceMs;
+  }
+
+  /** Ends the run; idempotent. */
+  close(): void {
+    this.#ended = true;
+    this.#run.close();
+  }
+}
+
+function bufferOf(out: {readonly bytes: Uint8Array; readonly length: number}): Buffer {
+  return Buffer.from(out.bytes.buffer, out.bytes.byteOffset, out.length);
+}

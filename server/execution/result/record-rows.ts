@@ -1,0 +1,169 @@
+/**
+ * Rows as JSON objects: the shape of the `record` serializer, straight from slots to bytes.
+ *
+ * A whole record begins with `@rid, @type, @cat` (edges then `@in, @out`) and is stitched from
+ * its stored bytes; a record inside a row has `@cat` last (model/json.ts). A value that is no
+ * record and no map becomes `{"value": ...}`. With edge counts, vertices have `@out` and `@in`
+ * as numbers behind `@cat`. Source: reference http 2.2, oracle 3.2.
+ */
+import {ByteWriter} from '#server/base/byte-writer.ts';
+import {appendRid, type RecordJson} from '#server/layout/record-json.ts';
+import {StoredRecord} from '#server/layout/stored-record.ts';
+import {
+  categoryOf,
+  entriesText,
+  type JsonFormat,
+  jsonString,
+  jsonText,
+} from '#server/model/json.ts';
+import {ridText} from '#server/model/rid.ts';
+import {EmbeddedValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
+import type {Batch} from '../batch.ts';
+import type {ExecutionContext} from '../context.ts';
+import {Frame} from '../expressions/compiler.ts';
+import {mergedRow, type PreparedColumn, type PreparedOutput} from './output.ts';
+import {typeHints} from './type-hints.ts';
+
+export interface RowOptions {
+  /** Vertices get the numbers of their edges. */
+  readonly edgeCounts: boolean;
+  /** Rows that are no records say what JSON loses: `"@props":"l:9"`. */
+  readonly typeHints: boolean;
+}
+
+export class RowWriter {
+  readonly out: ByteWriter = new ByteWriter(4096);
+  readonly #output: PreparedOutput;
+  readonly #options: RowOptions;
+  readonly #json: RecordJson;
+  readonly #format: JsonFormat;
+  readonly #context: ExecutionContext;
+  readonly #frame: Frame;
+
+  constructor(parts: {
+    readonly output: PreparedOutput;
+    readonly options: RowOptions;
+    readonly json: RecordJson;
+    readonly context: ExecutionContext;
+    readonly batch: Batch;
+  }) {
+    this.#output = parts.output;
+    this.#options = parts.options;
+    this.#json = parts.json;
+    this.#format = parts.json.format;
+    this.#context = parts.context;
+    this.#frame = new Frame(parts.context, parts.batch);
+  }
+
+  /** Appends one row as one JSON object. */
+  append(batch: Batch, row: number): void {
+    const output = this.#output;
+    if (output.kind === 'element') {
+      this.element(batch.get(output.slot, row));
+      return;
+    }
+    this.#frame.columns = batch.columns;
+    this.#frame.row = row;
+    this.#columns(output.columns);
+  }
+
+  /** A record, map or other value as a row of its own. */
+  element(value: Value): void {
+    const known = value instanceof Rid ? (this.#context.graph.record(value) ?? value) : value;
+    if (known instanceof RecordValue) {
+      this.#record(known);
+      return;
+    }
+    if (known instanceof Map) {
+      const {out} = this;
+      out.byte(0x7b);
+      out.text(entriesText(known, this.#format));
+      this.#hints(known, known.size);
+      out.byte(0x7d);
+      return;
+    }
+    if (known instanceof EmbeddedValue) {
+      this.out.text(jsonText(known, this.#format));
+      return;
+    }
+    this.out.ascii('{"value":');
+    this.out.text(jsonText(known, this.#format));
+    this.out.byte(0x7d);
+  }
+
+  #record(record: RecordValue): void {
+    const {out} = this;
+    const counts = this.#options.edgeCounts && record.kind === 'vertex';
+    if (record instanceof StoredRecord && !counts) {
+      this.#json.append(out, record.bytes, record.offset, record.length, record.rid);
+      return;
+    }
+    out.byte(0x7b);
+    this.#header(record, counts);
+    this.#properties(record);
+    out.byte(0x7d);
+  }
+
+  /** `"@rid":"#1:0","@type":"Person","@cat":"v"` and an edge's ends or a vertex's counts. */
+  #header(record: RecordValue, counts: boolean): void {
+    const {out} = this;
+    out.ascii('"@rid":"');
+    appendRid(out, record.rid);
+    out.text(`","@type":${jsonString(record.typeName)},"@cat":"${categoryOf[record.kind]}"`);
+    if (record.from !== undefined && record.to !== undefined) {
+      out.ascii(`,"@in":"${ridText(record.to)}","@out":"${ridText(record.from)}"`);
+    }
+    if (!counts) return;
+    const {graph} = this.#context;
+    out.ascii(`,"@out":${graph.degree(record.rid, 'out', undefined)}`);
+    out.ascii(`,"@in":${graph.degree(record.rid, 'in', undefined)}`);
+  }
+
+  /** `,"name":value` for each property. */
+  #properties(record: RecordValue): void {
+    if (record instanceof StoredRecord) {
+      this.#json.appendProperties(this.out, record.bytes, record.offset, record.length);
+      return;
+    }
+    for (const name of record.propertyNames()) {
+      this.out.text(`,${jsonString(name)}:${jsonText(record.get(name), this.#format)}`);
+    }
+  }
+
+  #columns(columns: readonly PreparedColumn[]): void {
+    const {out} = this;
+    const [first] = columns;
+    // A single column that spreads a whole record is that record as a row.
+    if (columns.length === 1 && first !== undefined && 'spread' in first && first.attributes) {
+      const value = first.spread(this.#frame);
+      if (first.except.size === 0 && value instanceof RecordValue) {
+        this.#record(value);
+        return;
+      }
+    }
+    if (columns.some(column => 'spread' in column) || this.#options.typeHints) {
+      this.element(mergedRow(columns, this.#frame));
+      return;
+    }
+    out.byte(0x7b);
+    columns.forEach((column, at) => {
+      if ('spread' in column) return;
+      if (at > 0) out.byte(0x2c);
+      out.raw(column.key);
+      this.#value(column.value(this.#frame));
+    });
+    out.byte(0x7d);
+  }
+
+  #value(value: Value): void {
+    const {out} = this;
+    if (typeof value === 'number' && Number.isFinite(value)) out.ascii(String(value));
+    else out.text(jsonText(value, this.#format));
+  }
+
+  #hints(row: ReadonlyMap<string, Value>, size: number): void {
+    if (!this.#options.typeHints || row.has('@rid')) return;
+    const hints = typeHints(row);
+    if (hints !== '') this.out.text(`${size > 0 ? ',' : ''}"@props":${jsonString(hints)}`);
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * A record where it lies in a packed row: one cursor that moves from row to row.
+ *
+ * For the test of a scan only, which may read properties but keep nothing: the next `move`
+ * turns it into another record. `copy` makes a record of its own out of it.
+ */
+import {copyBytes} from '#server/base/utf8.ts';
+import {
+  edgeFrom,
+  edgeTo,
+  propertyCount,
+  propertyId,
+  readProperty,
+  recordKindOf,
+  recordTypeId,
+} from '#server/layout/record.ts';
+import {ridOfRecordKey} from '#server/layout/record-key.ts';
+import type {RecordSchema} from '#server/layout/record-schema.ts';
+import {StoredRecord} from '#server/layout/stored-record.ts';
+import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
+
+const noBytes = new Uint8Array(0);
+
+export class ScannedRecord extends RecordValue {
+  readonly schema: RecordSchema;
+  bytes: Uint8Array = noBytes;
+  /** The record is bytes [start, end). */
+  start = 0;
+  end = 0;
+  #keyStart = 0;
+  #rid: Rid | undefined;
+
+  constructor(schema: RecordSchema) {
+    super();
+    this.schema = schema;
+  }
+
+  move(bytes: Uint8Array, keyStart: number, start: number, end: number): void {
+    this.bytes = bytes;
+    this.#keyStart = keyStart;
+    this.start = start;
+    this.end = end;
+    this.#rid = undefined;
+  }
+
+  copy(): StoredRecord {
+    const {bytes, start, end} = this;
+    return new StoredRecord(this.rid, copyBytes(bytes, start, end), this.schema);
+  }
+
+  get rid(): Rid {
+    this.#rid ??= ridOfRecordKey(this.bytes, this.#keyStart);
+    return this.#rid;
+  }
+
+  get typeName(): string {
+    return this.schema.typeName(recordTypeId(this.bytes, this.start));
+  }
+
+  get kind(): RecordKind {
+    return recordKindOf(this.bytes, this.start);
+  }
+
+  get from(): Rid | undefined {
+    return this.kind === 'edge' ? edgeFrom(this.bytes, this.start) : undefined;
+  }
+
+  get to(): Rid | undefined {
+    return this.kind === 'edge' ? edgeTo(this.bytes, this.start) : undefined;
+  }
+
+  get(name: string): Value | undefined {
+    const id = this.schema.propertyId(name);
+    if (id === undefined) return undefined;
+    return readProperty(this.bytes, this.start, this.end - this.start, id);
+  }
+
+  propertyNames(): readonly string[] {
+    const names: string[] = [];
+    const count = propertyCount(this.bytes, this.start);
+    for (let slot = 0; slot < count; slot++) {
+      names.push(this.schema.propertyName(propertyId(this.bytes, this.start, slot)));
+    }
+    return names;
+  }
+}

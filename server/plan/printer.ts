@@ -1,0 +1,347 @@
+/**
+ * Plans as text: what tests compare and EXPLAIN shows.
+ *
+ * One node a line, its inputs below it, the last one under `└─`. Slots print as `$3`. The text
+ * is stable: it depends on the plan alone. A sub-plan inside an expression prints on one line,
+ * sources first, nodes joined by ` | `.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import type {Slot} from './expression.ts';
+import {expressionText} from './expression-text.ts';
+import type {
+  Assignment,
+  IndexBound,
+  Output,
+  OutputColumn,
+  PlanNode,
+  SortKey,
+  WriteNode,
+} from './node.ts';
+import {inputsOf} from './tree.ts';
+
+/** A step of a plan as tools read it. */
+export interface PlanStep {
+  /** The node's kind in camel case with a capital: `ScanType`. */
+  readonly name: string;
+  /** The node's line of `planText`. */
+  readonly description: string;
+  readonly subSteps: readonly PlanStep[];
+}
+
+export function planText(plan: PlanNode): string {
+  return lines(plan).join('\n');
+}
+
+function lines(plan: PlanNode): string[] {
+  const inputs = inputsOf(plan);
+  return [
+    nodeText(plan),
+    ...inputs.flatMap((input, at) => {
+      const last = at === inputs.length - 1;
+      return lines(input).map((line, index) => {
+        if (index === 0) return `${last ? '└─' : '├─'} ${line}`;
+        return `${last ? '  ' : '│ '} ${line}`;
+      });
+    }),
+  ];
+}
+
+export function planSteps(plan: PlanNode): PlanStep {
+  const words = plan.kind.split('-');
+  return {
+    name: words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join(''),
+    description: nodeText(plan),
+    subSteps: inputsOf(plan).map(planSteps),
+  };
+}
+
+/** A plan on one line, sources first. */
+export function planLine(plan: PlanNode): string {
+  const inputs = inputsOf(plan);
+  const [first] = inputs;
+  if (first === undefined) return nodeText(plan);
+  if (inputs.length === 1) return `${planLine(first)} | ${nodeText(plan)}`;
+  return `(${inputs.map(planLine).join('; ')}) | ${nodeText(plan)}`;
+}
+
+/** One node without its inputs. */
+export function nodeText(node: PlanNode): string {
+  switch (node.kind) {
+    case 'unit':
+    case 'argument':
+    case 'union':
+    case 'barrier':
+      return node.kind;
+    case 'values':
+      return `values ${slots(node.slots)}: ${node.rows.length} rows`;
+    case 'scan-type': {
+      const only = node.polymorphic ? '' : ' only';
+      return `scan ${node.type}${only}${reversed(node)} as ${slotText(node.slot)}${where(node)}`;
+    }
+    case 'scan-bucket':
+      return `scan buckets ${node.buckets.join(', ')}${reversed(node)} as ${slotText(node.slot)}${where(node)}`;
+    case 'records': {
+      const loose = node.loose ? ' loosely' : '';
+      return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
+    }
+    case 'index-point': {
+      const sign = node.each ? 'in' : '=';
+      const keys = node.keys.map(expressionText).join(', ');
+      return `index ${node.index} ${sign} ${keys} as ${slotText(node.slot)}`;
+    }
+    case 'index-range': {
+      const range = `${bound(node.from, 'from')}${bound(node.to, 'to')}`;
+      return `index ${node.index}${range}${reversed(node)} as ${slotText(node.slot)}`;
+    }
+    case 'index-entries':
+      return `index entries ${node.index}${reversed(node)} as ${slots([node.key, node.rid])}`;
+    case 'call': {
+      const args = node.args.map(expressionText).join(', ');
+      const outputs = node.outputs.map(o => `${o.name} as ${slotText(o.slot)}`).join(', ');
+      return `call ${node.procedure}(${args}) ${outputs}`;
+    }
+    default:
+      return rowNodeText(node);
+  }
+}
+
+type Source =
+  | 'unit'
+  | 'argument'
+  | 'union'
+  | 'barrier'
+  | 'values'
+  | 'scan-type'
+  | 'scan-bucket'
+  | 'records'
+  | 'index-point'
+  | 'index-range'
+  | 'index-entries'
+  | 'call';
+
+function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
+  switch (node.kind) {
+    case 'filter':
+      return `filter ${expressionText(node.condition)}`;
+    case 'extend':
+      return `extend ${node.bind.map(b => `${slotText(b.slot)} = ${expressionText(b.value)}`).join(', ')}`;
+    case 'project':
+      return `project ${outputText(node.output)}`;
+    case 'unnest': {
+      const keep = node.keepEmpty ? ' keeping empty' : '';
+      return `unnest ${expressionText(node.list)} as ${slotText(node.slot)}${keep}`;
+    }
+    case 'follow': {
+      const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
+      return `follow ${arrow(node.from, node, node.to)}${edge}`;
+    }
+    case 'connect': {
+      const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
+      return `connect ${arrow(node.from, node, node.to)}${edge}`;
+    }
+    case 'walk':
+      return walkText(node);
+    case 'shortest': {
+      const ends = `${expressionText(node.from)} to ${expressionText(node.to)}`;
+      const all = node.all ? 'all shortest' : 'shortest';
+      const depth = node.depthMax === undefined ? '' : ` depth ..${node.depthMax}`;
+      return `${all} ${ends} ${node.direction}${types(node.types)}${depth} as ${slotText(node.path)}`;
+    }
+    case 'join': {
+      const on = node.on.map(p => `${expressionText(p.left)} = ${expressionText(p.right)}`);
+      return `join ${node.mode}${on.length === 0 ? '' : ` on ${on.join(', ')}`}`;
+    }
+    case 'apply': {
+      const {collect} = node;
+      const binds = collect
+        ? ` ${slotText(collect.from)} as ${slotText(collect.to)}`
+        : node.slots.length === 0
+          ? ''
+          : ` binding ${slots(node.slots)}`;
+      return `apply ${node.mode}${binds}`;
+    }
+    case 'repeat':
+      return repeatText(node);
+    default:
+      return wholeNodeText(node);
+  }
+}
+
+type Row =
+  | 'filter'
+  | 'extend'
+  | 'project'
+  | 'unnest'
+  | 'follow'
+  | 'connect'
+  | 'walk'
+  | 'shortest'
+  | 'join'
+  | 'apply'
+  | 'repeat';
+
+function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {
+  switch (node.kind) {
+    case 'aggregate': {
+      const keys = node.keys.map(k => `${slotText(k.slot)} = ${expressionText(k.value)}`);
+      const aggregates = node.aggregates.map(a => {
+        const args = a.args.map(expressionText).join(', ');
+        return `${slotText(a.slot)} = ${a.name}(${a.distinct ? 'distinct ' : ''}${args})`;
+      });
+      const by = keys.length === 0 ? '' : ` by ${keys.join(', ')}`;
+      return `aggregate ${aggregates.join(', ')}${by}`;
+    }
+    case 'distinct':
+      return `distinct ${node.by.map(expressionText).join(', ')}`;
+    case 'sort':
+      return `sort ${sortText(node.keys)}`;
+    case 'top': {
+      const skip = node.skip === undefined ? '' : ` skip ${expressionText(node.skip)}`;
+      return `top ${expressionText(node.count)}${skip} by ${sortText(node.keys)}`;
+    }
+    case 'skip':
+    case 'limit':
+      return `${node.kind} ${expressionText(node.count)}`;
+    default:
+      return writeText(node);
+  }
+}
+
+function writeText(node: WriteNode): string {
+  switch (node.kind) {
+    case 'create': {
+      const from = node.from === undefined ? '' : ` from ${expressionText(node.from)}`;
+      const to = node.to === undefined ? '' : ` to ${expressionText(node.to)}`;
+      const unless = node.ifNotExists ? ' unless there' : '';
+      const what = node.what === 'any' ? 'record' : node.what;
+      return `create ${what} ${node.type}${from}${to}${unless} as ${slotText(node.slot)}${assignmentsText(node.assignments)}`;
+    }
+    case 'change': {
+      const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;
+      return `change ${slotText(node.slot)}${before}${assignmentsText(node.assignments)}`;
+    }
+    case 'upsert': {
+      const seed = node.seed.map(c => `${c.name} = ${expressionText(c.value)}`).join(', ');
+      return `upsert ${node.type} as ${slotText(node.slot)} seed ${seed}${assignmentsText(node.assignments)}`;
+    }
+    case 'delete':
+      return `delete ${node.only === undefined ? '' : `${node.only} `}${slotText(node.slot)}`;
+    default:
+      return unreachable(node);
+  }
+}
+
+function slotText(slot: Slot): string {
+  return `$${slot}`;
+}
+
+function slots(list: readonly Slot[]): string {
+  return list.map(slotText).join(', ');
+}
+
+function reversed(node: {readonly descending: boolean}): string {
+  return node.descending ? ' descending' : '';
+}
+
+function where(node: PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'}): string {
+  return node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+}
+
+function bound(limit: IndexBound | undefined, word: string): string {
+  if (limit === undefined) return '';
+  const values = limit.values.map(expressionText).join(', ');
+  return ` ${word} ${values}${limit.inclusive ? '' : ' exclusive'}`;
+}
+
+function types(names: readonly string[]): string {
+  return names.length === 0 ? '' : `:${names.join('|')}`;
+}
+
+function arrow(
+  from: Slot,
+  node: {readonly direction: 'out' | 'in' | 'both'; readonly types: readonly string[]},
+  to: Slot | undefined,
+): string {
+  const tail = node.direction === 'in' ? '<-' : '-';
+  const head = node.direction === 'out' ? '->' : '-';
+  const end = to === undefined ? '()' : slotText(to);
+  return `${slotText(from)} ${tail}[${types(node.types)}]${head} ${end}`;
+}
+
+function walkText(node: PlanNode & {readonly kind: 'walk'}): string {
+  const bounds = `${node.depthMin}..${node.depthMax ?? ''}`;
+  const extra = [
+    ['edges', node.edges],
+    ['path', node.path],
+    ['depth', node.depth],
+    ['edge', node.edge],
+  ] as const;
+  const binds = extra
+    .filter(([, slot]) => slot !== undefined)
+    .map(([word, slot]) => ` ${word} ${slotText(slot ?? 0)}`)
+    .join('');
+  const condition = node.condition === undefined ? '' : ` while ${expressionText(node.condition)}`;
+  return `walk ${node.mode} ${bounds} ${arrow(node.from, node, node.to)}${binds}${condition}`;
+}
+
+function repeatText(node: PlanNode & {readonly kind: 'repeat'}): string {
+  const bounds = `${node.depthMin}..${node.depthMax ?? ''}`;
+  const path = node.path === undefined ? '' : ` path ${slotText(node.path)}`;
+  const condition =
+    node.whileCondition === undefined
+      ? ''
+      : ` while ${expressionText(node.whileCondition)}${node.emitOnFail ? ' emitting' : ''}`;
+  const unique = node.unique === 'none' ? '' : ` unique ${node.unique}`;
+  return `repeat ${node.order} ${bounds} ${slotText(node.loop)} = ${slotText(node.next)} depth ${slotText(node.depth)}${path}${unique}${condition}`;
+}
+
+function sortText(keys: readonly SortKey[]): string {
+  return keys
+    .map(key => `${expressionText(key.by)}${key.descending ? ' desc' : ''} nulls ${key.nulls}`)
+    .join(', ');
+}
+
+function outputText(output: Output): string {
+  if (output.kind === 'element') return slotText(output.slot);
+  return output.columns.map(columnText).join(', ');
+}
+
+function columnText(column: OutputColumn): string {
+  if ('value' in column) return `${expressionText(column.value)} as ${column.name}`;
+  const except = column.except === undefined ? '' : ` except ${column.except.join(', ')}`;
+  return `...${expressionText(column.spread)}${except}`;
+}
+
+function assignmentsText(assignments: readonly Assignment[]): string {
+  return assignments.map(assignment => ` ${assignmentText(assignment)}`).join(',');
+}
+
+function assignmentText(assignment: Assignment): string {
+  switch (assignment.kind) {
+    case 'set':
+      return `set ${assignment.name} = ${expressionText(assignment.value)}`;
+    case 'set-inside':
+      return `set ${pathText(assignment.path)} = ${expressionText(assignment.value)}`;
+    case 'content': {
+      const word = assignment.replace ? 'content' : 'merge';
+      return `${word} ${expressionText(assignment.value)}`;
+    }
+    case 'remove':
+      return `remove ${assignment.name}`;
+    case 'remove-inside': {
+      const value = assignment.value === undefined ? '' : ` = ${expressionText(assignment.value)}`;
+      return `remove ${pathText(assignment.path)}${value}`;
+    }
+    default:
+      return unreachable(assignment);
+  }
+}
+
+function pathText(path: readonly (string | Parameters<typeof expressionText>[0])[]): string {
+  return path
+    .map((part, at) => {
+      if (typeof part === 'string') return at === 0 ? part : `.${part}`;
+      return `[${expressionText(part)}]`;
+    })
+    .join('');
+}
