@@ -22,7 +22,7 @@ import {Database} from './database.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
 import {LocalCommitLog} from './local-commit-log.ts';
-import {recover} from './recovery.ts';
+import {prepareRoot, recover} from './recovery.ts';
 import {lockRoot, type ProcessIdentity} from './root-lock.ts';
 import type {StoreFactory} from './store-factory.ts';
 import type {TransactionLimits} from './transaction.ts';
@@ -69,7 +69,7 @@ const noBytes = new Uint8Array(0);
 
 /** Recovers the root and opens it for use. Refuses the start where recovery.ts does. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  if (!options.disk.exists(options.rootPath)) options.disk.makeDirectory(options.rootPath);
+  prepareRoot(options.disk, options.rootPath);
   const unlock = lockRoot(options.disk, options.rootPath, options.process);
   try {
     const {log, databases, applier} = await recover({

@@ -14,7 +14,8 @@ import {Refusal} from '#server/base/errors.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {nameKey} from '#server/layout/name-key.ts';
-import {encodeRecord, type RecordField, type RecordHeader} from '#server/layout/record.ts';
+import type {RecordHeader} from '#server/layout/record.ts';
+import {appendRecord, type RecordField} from '#server/layout/record-encoding.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
@@ -235,11 +236,16 @@ export class RecordWriter {
     for (const [name, value] of properties) {
       fields.push({id: this.nameId(name), value, declared: type.properties.get(name)?.type});
     }
-    const bytes = encodeRecord(
+    const {scratch} = this;
+    scratch.clear();
+    appendRecord(
+      scratch,
       {...header, typeId: type.id, schemaVersion: catalog.version, recordVersion},
       fields,
-      {bytesMax, scratch: this.scratch},
+      bytesMax,
     );
+    // Small Buffers are cut from a shared slab, which costs less than arrays of their own.
+    const bytes = Buffer.from(scratch.bytes.subarray(0, scratch.length));
     this.transaction.put(recordKey(rid), bytes);
     return new StoredRecord(rid, bytes, schema);
   }

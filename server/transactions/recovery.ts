@@ -42,15 +42,20 @@ export interface Recovered {
 
 const replayBatchEntries = 512;
 
+/** Makes the root where there is none; durable on return. */
+export function prepareRoot(disk: Disk, rootPath: string): void {
+  makeDirectory(disk, rootPath);
+}
+
 /** Brings the server's data up to the end of its log. */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const {disk, rootPath} = options;
   const storage = `${options.raftStorageParent}/raft-storage-${options.nodeName}`;
-  for (const path of [rootPath, `${rootPath}/databases`, `${rootPath}/config`, storage]) {
+  const directories = [`${rootPath}/databases`, `${rootPath}/config`, storage];
+  for (const path of [...directories, `${storage}/log`, `${storage}/server`]) {
     makeDirectory(disk, path);
   }
-  makeDirectory(disk, `${storage}/log`);
-  makeDirectory(disk, `${storage}/server`);
+  for (const path of directories) disk.syncDirectory(path);
   await refuseOtherNodes(options);
 
   const stateFile = new ServerStateFile(disk, `${storage}/server`);
@@ -327,11 +332,15 @@ async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
   }
 }
 
-/** Makes a directory and its name durable; parents exist or are made the same way. */
+/**
+ * Makes a directory where there is none, and its name durable in any case: a process that was
+ * killed between the two leaves a name that a power loss may still take.
+ */
 function makeDirectory(disk: Disk, path: string): void {
-  if (disk.exists(path)) return;
-  const parent = path.slice(0, path.lastIndexOf('/'));
-  if (parent !== '') makeDirectory(disk, parent);
-  disk.makeDirectory(path);
-  disk.syncDirectory(parent === '' ? '/' : parent);
+  const parent = path.slice(0, path.lastIndexOf('/')) || '/';
+  if (!disk.exists(path)) {
+    if (!disk.exists(parent)) makeDirectory(disk, parent);
+    disk.makeDirectory(path);
+  }
+  disk.syncDirectory(parent);
 }

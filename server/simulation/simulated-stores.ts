@@ -1,0 +1,66 @@
+/** The memory twin behind the store factory; its calls are operations of the machine. */
+import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
+import {MemoryShelf} from '#server/storage/memory/shelf.ts';
+import type {StoreFactory} from '#server/transactions/store-factory.ts';
+import type {Machine} from './machine.ts';
+import type {SeededRandom} from './seeded-random.ts';
+
+export class SimulatedStores implements StoreFactory {
+  readonly #machine: Machine;
+  readonly #shelf = new MemoryShelf();
+  readonly #paths = new Set<string>();
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  async open(path: string, options: {readonly mustExist?: boolean} = {}) {
+    this.#machine.operate('store-open', path);
+    const store = createMemoryStore({
+      shelf: this.#shelf,
+      path,
+      mustExist: options.mustExist === true,
+      onPoint: point => this.#machine.operate(`store-${point}`, path),
+    });
+    this.#paths.add(path);
+    return store;
+  }
+
+  exists(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  list(directory: string): string[] {
+    const prefix = `${directory}/`;
+    return [...this.#paths]
+      .filter(path => path.startsWith(prefix))
+      .map(path => path.slice(prefix.length))
+      .sort();
+  }
+
+  rename(from: string, to: string): void {
+    this.#machine.operate('rename', `${from} ${to}`);
+    this.#shelf.rename(from, to);
+    this.#paths.delete(from);
+    this.#paths.add(to);
+  }
+
+  remove(path: string): void {
+    this.#machine.operate('remove-tree', path);
+    this.#shelf.remove(path);
+    this.#paths.delete(path);
+  }
+
+  crash(random: SeededRandom): void {
+    this.#shelf.crash(random);
+  }
+
+  /** Ends the stores of a killed process; every write is there for the next one. */
+  kill(): void {
+    for (const path of this.#paths) this.#shelf.image(path)?.end?.();
+    for (const path of this.#paths) {
+      const image = this.#shelf.image(path);
+      if (image !== undefined) image.end = undefined;
+    }
+  }
+}

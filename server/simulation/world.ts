@@ -1,0 +1,282 @@
+/**
+ * One simulated server through several lives: it starts, serves clients, and ends by power loss,
+ * kill, a failed sync or a clean stop; then it starts again and everything is checked.
+ *
+ * All chance comes from the seed and all order from the scheduler, so one seed is one history.
+ */
+import type {Logger} from '#server/platform/logger.ts';
+import {type Engine, openEngine} from '#server/transactions/engine.ts';
+import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import {Ledger, Violation} from './ledger.ts';
+import {Machine, SimulatedCrash} from './machine.ts';
+import {Scheduler} from './scheduler.ts';
+import {createSeededRandom, type SeededRandom} from './seeded-random.ts';
+import {SimulatedDisk} from './simulated-disk.ts';
+import {SimulatedStores} from './simulated-stores.ts';
+import {runClient} from './workload.ts';
+
+export type Ending = 'power-loss' | 'kill' | 'clean-stop';
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly lives: number;
+  readonly clients: number;
+  readonly operationsPerClient: number;
+  readonly endings: readonly Ending[];
+  /** Percent of lives in which one sync fails. */
+  readonly syncFailurePercent: number;
+  /** Operation of the first life in which the power goes; instead of a chosen ending. */
+  readonly crashAt?: number;
+  /** Chance for the power loss itself; part of the seed unless given. */
+  readonly crashSeed?: number;
+}
+
+export interface WorldReport {
+  readonly traceHash: string;
+  readonly operations: number;
+  readonly operationsByKind: ReadonlyMap<string, number>;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly outcomes: Readonly<Ledger['tallies']>;
+  readonly simulatedMs: number;
+}
+
+const segmentBytes = 16 << 10;
+const silent: Logger = {log: () => {}};
+
+export class World {
+  readonly #options: WorldOptions;
+  readonly #random: SeededRandom;
+  readonly #machine = new Machine();
+  readonly #disk = new SimulatedDisk(this.#machine);
+  readonly #stores = new SimulatedStores(this.#machine);
+  readonly #scheduler: Scheduler;
+  readonly #ledger = new Ledger();
+  readonly #faults = new Map<string, number>();
+  readonly #documents = {acknowledged: 0, attempted: 0};
+  #numbers = 0;
+  #created = false;
+  #failure: unknown;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.#random = createSeededRandom(options.seed);
+    this.#scheduler = new Scheduler(this.#random, this.#machine);
+  }
+
+  get report(): WorldReport {
+    return {
+      traceHash: this.#machine.traceHash,
+      operations: this.#machine.operationCount,
+      operationsByKind: this.#machine.counts,
+      faults: this.#faults,
+      outcomes: this.#ledger.tallies,
+      simulatedMs: Math.round(this.#scheduler.nowMs),
+    };
+  }
+
+  /** Lives one life after another and a last one without faults; throws Violation. */
+  async run(): Promise<WorldReport> {
+    for (let life = 0; life < this.#options.lives; life++) await this.#live(life);
+    this.#machine.boot();
+    const engine = await this.#start();
+    if (engine === undefined) throw new Violation('a start without faults did not succeed');
+    await this.#finish(engine.close());
+    return this.report;
+  }
+
+  async #live(life: number): Promise<void> {
+    const machine = this.#machine;
+    machine.boot();
+    const ending = this.#plan(life);
+    const engine = await this.#start();
+    if (engine !== undefined) await this.#serve(engine);
+    if (engine !== undefined && !machine.dead && ending === 'clean-stop') {
+      await this.#finish(engine.close());
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#count(machine.dead ? 'crash in an operation' : ending);
+    machine.dead = true;
+    this.#scheduler.clear();
+    this.#ledger.endOfLife();
+    this.#end(machine.dead && ending === 'clean-stop' ? 'power-loss' : ending);
+  }
+
+  /** Chooses how and when this life ends. */
+  #plan(life: number): Ending {
+    const {crashAt, endings, syncFailurePercent} = this.#options;
+    const random = this.#random;
+    const machine = this.#machine;
+    if (crashAt !== undefined) {
+      if (life === 0) machine.crashAt = crashAt;
+      return 'power-loss';
+    }
+    if (random.chance(syncFailurePercent)) {
+      machine.failSyncAt = (machine.counts.get('sync') ?? 0) + 1 + random.below(60);
+      this.#count('failed sync planned');
+    }
+    const ending = random.pick(endings);
+    // Most ends come in the middle of something, during recovery too.
+    if (ending !== 'clean-stop' && random.chance(85)) {
+      machine.crashAt = machine.operationCount + 1 + random.below(random.chance(30) ? 60 : 800);
+    }
+    return ending;
+  }
+
+  #end(ending: Ending): void {
+    if (ending === 'kill') {
+      this.#disk.kill();
+      this.#stores.kill();
+      return;
+    }
+    const {crashSeed} = this.#options;
+    const random = crashSeed === undefined ? this.#random : createSeededRandom(crashSeed);
+    this.#disk.crash(random);
+    this.#stores.crash(random);
+  }
+
+  async #start(): Promise<Engine | undefined> {
+    try {
+      const engine = await openEngine({
+        rootPath: '/data',
+        nodeName: 'one',
+        disk: this.#disk,
+        clock: this.#scheduler.clock,
+        random: this.#random,
+        logger: silent,
+        stores: this.#stores,
+        settings: {...defaultEngineSettings, segmentBytes},
+        process: {pid: 1, isAlive: () => false},
+        startPipe: ({log, applier}) =>
+          new InlinePipe({
+            log,
+            applier,
+            schedule: task => this.#schedule(task),
+            syncCommits: true,
+            queueBytesMax: 64 << 10,
+          }),
+      });
+      this.#check(engine);
+      return engine;
+    } catch (error) {
+      if (error instanceof SimulatedCrash || this.#machine.dead) return undefined;
+      if (isDiskFault(error)) {
+        this.#count('start refused by a failed sync');
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  #check(engine: Engine): void {
+    const exists = engine.databases().includes('main');
+    if (this.#created && !exists) throw new Violation('an acknowledged database is lost');
+    const document = engine.serverDocument('server-users.jsonl');
+    const version = document?.version ?? 0;
+    const {acknowledged, attempted} = this.#documents;
+    if (version < acknowledged || version > attempted) {
+      throw new Violation(`document ${version}, acknowledged ${acknowledged} of ${attempted}`);
+    }
+    if (document !== undefined && document.bytes.toString() !== `version ${version}`) {
+      throw new Violation(`document ${version} holds ${document.bytes.toString()}`);
+    }
+    this.#documents.attempted = version;
+    const database = exists ? engine.database('main') : undefined;
+    if (database === undefined) return;
+    this.#created = true;
+    const session = database.read();
+    this.#ledger.check(session, bucketId => session.recordCount(bucketId));
+    session.close();
+  }
+
+  /** Lets clients work until all are done or the process ends. */
+  async #serve(engine: Engine): Promise<void> {
+    let running = 0;
+    const start = (work: () => Promise<void>) => {
+      running++;
+      work()
+        .catch((error: unknown) => this.#caught(error))
+        .finally(() => {
+          running--;
+        });
+    };
+    start(async () => {
+      const database = engine.database('main') ?? (await engine.createDatabase('main'));
+      this.#created = true;
+      const {clients, operationsPerClient} = this.#options;
+      for (let client = 0; client < clients; client++) {
+        const options = {
+          database,
+          ledger: this.#ledger,
+          random: this.#random,
+          scheduler: this.#scheduler,
+          nextNumber: () => ++this.#numbers,
+        };
+        start(() => runClient(options, operationsPerClient));
+      }
+      start(() => this.#administer(engine));
+    });
+    await this.#scheduler.run(
+      () => this.#machine.dead || this.#failure !== undefined || running === 0,
+    );
+  }
+
+  /** Documents and a second database that comes and goes beside the clients' work. */
+  async #administer(engine: Engine): Promise<void> {
+    for (let round = 0; round < 3; round++) {
+      await this.#scheduler.sleep(this.#random.below(40));
+      const version = ++this.#documents.attempted;
+      const stored = await engine.putServerDocument(
+        'server-users.jsonl',
+        Buffer.from(`version ${version}`),
+      );
+      this.#documents.acknowledged = stored.version;
+      if (engine.status('second') === undefined) await engine.createDatabase('second');
+      else await engine.dropDatabase('second');
+    }
+  }
+
+  async #finish(closing: Promise<void>): Promise<void> {
+    let closed = false;
+    const done = () => {
+      closed = true;
+    };
+    closing.then(done, (error: unknown) => {
+      done();
+      this.#caught(error);
+    });
+    await this.#scheduler.run(() => closed || this.#machine.dead);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Errors of clients: those of the ended process and refusals are part of life. */
+  #caught(error: unknown): void {
+    if (this.#machine.dead || error instanceof SimulatedCrash || isDiskFault(error)) return;
+    if (error instanceof Error && error.name === 'Refusal') {
+      this.#count('refused');
+      return;
+    }
+    this.#failure ??= error;
+  }
+
+  #schedule(task: () => void): void {
+    this.#scheduler.after(this.#random.below(3), 'pipe', () => {
+      try {
+        task();
+      } catch (error) {
+        this.#caught(error);
+      }
+    });
+  }
+
+  #count(fault: string): void {
+    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
+  }
+}
+
+function isDiskFault(error: unknown): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && (cause.code === 'EIO' || cause.code === 'ENOSPC')) return true;
+  }
+  return false;
+}
