@@ -7,7 +7,11 @@
 import {utf8Length, writeUtf8} from './utf8.ts';
 
 const capacityDefault = 256;
-const shortCopyMax = 24;
+const shortCopyMax = 32;
+const shortTextMax = 96;
+/** Up to here digits are made by 32-bit divisions. */
+const smallIntegerMax = 0x7fffffff;
+const needsEscape = /["\\\u0000-\u001f]/;
 
 export class ByteWriter {
   bytes: Uint8Array;
@@ -63,7 +67,10 @@ export class ByteWriter {
   /** Text whose units are all below 0x80: digits, words of JSON. */
   ascii(text: string): void {
     this.reserve(text.length);
-    for (let at = 0; at < text.length; at++) this.bytes[this.length++] = text.charCodeAt(at);
+    const {bytes} = this;
+    let to = this.length;
+    for (let at = 0; at < text.length; at++) bytes[to++] = text.charCodeAt(at);
+    this.length = to;
   }
 
   /** Any text as UTF-8; returns how many bytes it took. */
@@ -75,6 +82,55 @@ export class ByteWriter {
     return this.length - from;
   }
 
+  /**
+   * As `text`, and tells whether JSON takes the bytes as they are: no quote, no backslash, no
+   * control character among them. One pass for short texts of ASCII.
+   */
+  textIsPlain(text: string): boolean {
+    const count = text.length;
+    if (count > shortTextMax) {
+      this.text(text);
+      return !needsEscape.test(text);
+    }
+    this.reserve(count);
+    const {bytes} = this;
+    let plain = true;
+    let to = this.length;
+    for (let at = 0; at < count; at++) {
+      const unit = text.charCodeAt(at);
+      if (unit >= 0x80) {
+        this.text(text);
+        return !needsEscape.test(text);
+      }
+      if (unit < 0x20 || unit === 0x22 || unit === 0x5c) plain = false;
+      bytes[to++] = unit;
+    }
+    this.length = to;
+    return plain;
+  }
+
+  /** A safe integer in decimal digits. */
+  digits(integer: number): void {
+    let left = integer;
+    if (left < 0) {
+      this.byte(0x2d);
+      left = -left;
+    }
+    if (left > smallIntegerMax) {
+      this.ascii(String(left));
+      return;
+    }
+    let count = 1;
+    for (let limit = 10; limit <= left; limit *= 10) count++;
+    this.reserve(count);
+    this.length += count;
+    for (let at = this.length - 1; count > 0; at--, count--) {
+      const rest = (left / 10) | 0;
+      this.bytes[at] = 0x30 + left - rest * 10;
+      left = rest;
+    }
+  }
+
   /** Copies bytes [start, end) of `source`. */
   raw(source: Uint8Array, start = 0, end = source.length): void {
     const count = end - start;
@@ -84,7 +140,10 @@ export class ByteWriter {
       this.length += count;
       return;
     }
-    for (let at = start; at < end; at++) this.bytes[this.length++] = source[at] as number;
+    const {bytes} = this;
+    let to = this.length;
+    for (let at = start; at < end; at++) bytes[to++] = source[at] as number;
+    this.length = to;
   }
 
   clear(): void {

@@ -157,7 +157,8 @@ function checkIndexProperty(type: CatalogType, wish: IndexProperty): void {
   const wanted = wish.by === undefined ? undefined : wish.by === 'item' ? 'LIST' : 'MAP';
   if (wanted !== undefined && property.type !== wanted) {
     throw conflictRefusal(
-      `BY ${(wish.by ?? '').toUpperCase()} needs a ${wanted}, and '${wish.name}' is a ${property.type}`,
+      `BY ${(wish.by ?? '').toUpperCase()} needs a ${wanted}, ` +
+        `and '${wish.name}' is a ${property.type}`,
     );
   }
 }

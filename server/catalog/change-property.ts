@@ -163,7 +163,7 @@ function replaceProperty(
   return change(catalog, {types: withType(catalog, type.id, {properties})});
 }
 
-/** @throws {Refusal} `schema.unknown-property`; an inherited one is altered where it is declared. */
+/** @throws {Refusal} `schema.unknown-property`; inherited ones are altered where declared. */
 export function requireOwnProperty(type: CatalogType, name: string): PropertyDefinition {
   const own = type.definition.properties.find(property => property.name === name);
   if (own !== undefined) return own;

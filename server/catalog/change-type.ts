@@ -265,7 +265,8 @@ function checkSuperTypes(type: TypeDefinition, superTypes: readonly CatalogType[
   for (const superType of lineage) {
     if (superType.kind !== type.kind && superType.kind !== 'document') {
       throw conflictRefusal(
-        `${type.kind} type '${type.name}' cannot extend the ${superType.kind} type '${superType.name}'`,
+        `${type.kind} type '${type.name}' cannot extend ` +
+          `the ${superType.kind} type '${superType.name}'`,
       );
     }
     if (type.edge.lightweight && superType.definition.properties.length > 0) {

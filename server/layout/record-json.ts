@@ -13,11 +13,9 @@ import {ridAt} from './namespace.ts';
 import {
   edgeFrom,
   edgeTo,
-  propertyCount,
-  propertyEnd,
-  propertyId,
-  propertyStart,
-  propertyTag,
+  bodyOffsetAt,
+  nameIdAt,
+  recordLayout,
   recordKindOf,
   recordTypeId,
 } from './record.ts';
@@ -64,12 +62,14 @@ export class RecordJson {
 
   /** Appends `,"name":value` for every property. */
   appendProperties(out: ByteWriter, bytes: Uint8Array, offset: number, length: number): void {
-    const count = propertyCount(bytes, offset);
-    let start = count === 0 ? 0 : propertyStart(bytes, offset, 0);
-    for (let slot = 0; slot < count; slot++) {
-      const end = propertyEnd(bytes, offset, length, slot);
-      out.raw(this.keyPart(propertyId(bytes, offset, slot)));
-      appendValueJson(out, propertyTag(bytes, offset, slot), {bytes, start, end}, this.format);
+    const {table, entryBytes, tableEnd} = recordLayout(bytes, offset);
+    const recordEnd = offset + length;
+    let start = tableEnd;
+    for (let at = table; at < tableEnd; at += entryBytes) {
+      const next = at + entryBytes;
+      const end = next < tableEnd ? tableEnd + bodyOffsetAt(bytes, next, entryBytes) : recordEnd;
+      out.raw(this.keyPart(nameIdAt(bytes, at)));
+      appendValueJson(out, bytes[at + 3] as number, bytes, start, end, this.format);
       start = end;
     }
   }
@@ -96,17 +96,21 @@ export class RecordJson {
 
 /** `#bucket:position` without quotes; -1 for a light edge. */
 export function appendRid(out: ByteWriter, rid: Rid): void {
-  out.ascii(`#${rid.bucket}:${rid.position < 0 ? -1 : rid.position}`);
+  out.byte(0x23);
+  out.digits(rid.bucket);
+  out.byte(0x3a);
+  out.digits(rid.position < 0 ? -1 : rid.position);
 }
 
 /** Appends one stored value as JSON. */
 export function appendValueJson(
   out: ByteWriter,
   tag: number,
-  body: {readonly bytes: Uint8Array; readonly start: number; readonly end: number},
+  bytes: Uint8Array,
+  start: number,
+  end: number,
   format: JsonFormat,
 ): void {
-  const {bytes, start, end} = body;
   switch (tag) {
     case valueTag.text:
       out.byte(0x22);
@@ -168,8 +172,7 @@ function appendListJson(
   for (let element = 0; element < count; element++) {
     if (element > 0) out.byte(0x2c);
     const length = readInt32(bytes, at + 1);
-    const body = {bytes, start: at + 5, end: at + 5 + length};
-    appendValueJson(out, bytes[at] as number, body, format);
+    appendValueJson(out, bytes[at] as number, bytes, at + 5, at + 5 + length, format);
     at += 5 + length;
   }
   out.byte(0x5d);

@@ -36,7 +36,6 @@ import {type ValueTag, valueTag} from './value-tag.ts';
 /** Bias that makes the seconds of every storable instant a positive 48-bit integer. */
 export const secondsBias = 2 ** 47;
 const depthMax = 1_000;
-const needsEscape = /["\\\u0000-\u001f]/;
 
 export const precisions: readonly TimePrecision[] = [
   'second',
@@ -53,12 +52,15 @@ export function writeValue(
   depth = 0,
 ): ValueTag {
   if (typeof value === 'string') {
-    out.text(value);
-    return needsEscape.test(value) ? valueTag.textToEscape : valueTag.text;
+    return out.textIsPlain(value) ? valueTag.text : valueTag.textToEscape;
   }
   if (typeof value === 'number') {
+    if (Number.isInteger(value)) {
+      out.digits(value);
+      return integerTag(value, declared);
+    }
     out.ascii(String(value));
-    return Number.isInteger(value) ? integerTag(value, declared) : doubleTag(declared);
+    return doubleTag(declared);
   }
   if (value === null) return valueTag.null;
   if (value === true) return valueTag.true;
@@ -170,7 +172,7 @@ export function patchUint32LE(bytes: Uint8Array, offset: number, value: number):
 function writeJson(out: ByteWriter, value: Value, depth: number): boolean {
   if (depth > depthMax) return false;
   if (typeof value === 'string') {
-    out.text(jsonString(value));
+    writeQuoted(out, value);
     return true;
   }
   if (typeof value === 'number') {
@@ -187,9 +189,9 @@ function writeJson(out: ByteWriter, value: Value, depth: number): boolean {
   }
   if (Array.isArray(value)) {
     out.byte(0x5b);
-    for (const [at, element] of value.entries()) {
+    for (let at = 0; at < value.length; at++) {
       if (at > 0) out.byte(0x2c);
-      if (!writeJson(out, element, depth + 1)) return false;
+      if (!writeJson(out, value[at] as Value, depth + 1)) return false;
     }
     out.byte(0x5d);
     return true;
@@ -200,12 +202,23 @@ function writeJson(out: ByteWriter, value: Value, depth: number): boolean {
   for (const [key, entry] of value as MapValue) {
     if (!first) out.byte(0x2c);
     first = false;
-    out.text(jsonString(key));
+    writeQuoted(out, key);
     out.byte(0x3a);
     if (!writeJson(out, entry, depth + 1)) return false;
   }
   out.byte(0x7d);
   return true;
+}
+
+function writeQuoted(out: ByteWriter, text: string): void {
+  const from = out.length;
+  out.byte(0x22);
+  if (out.textIsPlain(text)) {
+    out.byte(0x22);
+    return;
+  }
+  out.length = from;
+  out.text(jsonString(text));
 }
 
 function writeRare(out: ByteWriter, value: Value): ValueTag {

@@ -22,8 +22,10 @@ const nanosPerUnit = {
   nanosecond: 1,
 } as const satisfies Record<TimePrecision, number>;
 
-const dateTimePattern =
-  /^([+-]?\d{4,6})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
+const datePart = String.raw`([+-]?\d{4,6})-(\d\d)-(\d\d)`;
+const timePart = String.raw`(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?`;
+const offsetPart = String.raw`(Z|[+-]\d\d(?::?\d\d)?)`;
+const dateTimePattern = new RegExp(`^${datePart}(?:[T ]${timePart} ?${offsetPart}?)?$`, 'i');
 
 /** Reads a day; a date-time text gives its day in UTC. */
 export function parseDate(text: string): DateValue | undefined {
