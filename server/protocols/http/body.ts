@@ -74,10 +74,10 @@ class BodyReader {
     this.#request.on('data', this.#onData);
     this.#request.on('end', this.#onEnd);
     this.#request.on('close', this.#onClose);
-    this.#request.on('error', this.#onClose);
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    if (this.#ended) return;
     this.#chunks.push(chunk);
     this.#size += chunk.length;
     if (this.#size > this.#sizeMax) return this.#finish(tooLarge(this.#size, this.#sizeMax));
@@ -94,6 +94,7 @@ class BodyReader {
   };
 
   readonly #onClose = (): void => {
+    if (this.#ended) return;
     this.#finish(new PlainFailure(408, 'Request body incomplete'));
   };
 
@@ -120,10 +121,6 @@ class BodyReader {
     this.#cancelPause?.();
     this.#cancelWhole?.();
     this.#context.heldBytes -= this.#held;
-    this.#request.off('data', this.#onData);
-    this.#request.off('end', this.#onEnd);
-    this.#request.off('close', this.#onClose);
-    this.#request.off('error', this.#onClose);
     this.#done(outcome);
   }
 }
