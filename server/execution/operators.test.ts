@@ -11,7 +11,9 @@ import {
   scan,
   slot,
   World,
+  worldCatalog,
 } from '#server/testing/hand-built-plan.ts';
+import {NaiveGraph} from '#server/testing/naive-graph.ts';
 
 const people = scan('Person', 0);
 const unit: PlanNode = {kind: 'unit'};
@@ -224,14 +226,16 @@ test('distinct, skip, limit, union, values', () => {
 });
 
 test('a limit closes the scan below it', () => {
-  const world = new World();
+  const graph = new NaiveGraph(worldCatalog());
+  const world = new World({graph, writes: graph});
   const plan: PlanNode = {kind: 'limit', input: scan('Thing', 0), count: literal(1)};
   assert.equal(world.run(plan, [0], {batchRows: 1}).length, 1);
-  assert.equal(world.graph.openSources, 0);
+  assert.equal(graph.openSources, 0);
 });
 
 test('an error in the middle closes every scan', () => {
-  const world = new World();
+  const graph = new NaiveGraph(worldCatalog());
+  const world = new World({graph, writes: graph});
   const bad = call('op:multiply', property(1, 'name'), literal(2));
   const plan: PlanNode = {
     kind: 'filter',
@@ -247,7 +251,7 @@ test('an error in the middle closes every scan', () => {
     condition: equal(bad, literal(1)),
   };
   assert.throws(() => world.run(plan, [0]), Refusal);
-  assert.equal(world.graph.openSources, 0);
+  assert.equal(graph.openSources, 0);
 });
 
 test('create makes records and edges; a write does not meet its own rows', () => {

@@ -12,6 +12,7 @@ import {createType} from '#server/catalog/change-type.ts';
 import type {Batch} from '#server/execution/batch.ts';
 import {Budget, type BudgetLimits, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
+import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {
   aggregate,
   type FunctionFamily,
@@ -89,16 +90,34 @@ const testFunctions: FunctionFamily = {
   },
 };
 
+/** Where a world's data lies: the naive maps, or a store. */
+export interface WorldData {
+  readonly graph: Graph;
+  readonly writes: WritableGraph;
+}
+
 export class World {
   readonly catalog: Catalog;
-  readonly graph: NaiveGraph;
+  readonly graph: Graph;
+  readonly writes: WritableGraph;
   readonly functions: FunctionRegistry = new FunctionRegistry([testFunctions]);
   /** Records by their `name`. */
   readonly named = new Map<string, RecordValue>();
 
-  constructor() {
-    this.catalog = schema();
-    this.graph = new NaiveGraph(this.catalog);
+  constructor(data: WorldData = naiveData(), known?: ReadonlyMap<string, RecordValue>) {
+    this.catalog = worldCatalog();
+    this.graph = data.graph;
+    this.writes = data.writes;
+    if (known === undefined) this.#fill();
+    else for (const [name, record] of known) this.named.set(name, record);
+  }
+
+  /** The same world seen through other data access. */
+  over(data: WorldData): World {
+    return new World(data, this.named);
+  }
+
+  #fill(): void {
     for (const [name, age] of [
       ['ann', 30],
       ['bob', 25],
@@ -123,14 +142,14 @@ export class World {
 
   add(type: string, properties: Readonly<Record<string, Value>>): RecordValue {
     const map = new Map(Object.entries(properties));
-    const record = this.graph.create({what: 'any', type, bucket: undefined, properties: map});
+    const record = this.writes.create({what: 'any', type, bucket: undefined, properties: map});
     const name = map.get('name');
     if (typeof name === 'string') this.named.set(name, record);
     return record;
   }
 
   link(type: string, from: string, to: string, properties: Readonly<Record<string, Value>>): void {
-    this.graph.create({
+    this.writes.create({
       what: 'edge',
       type,
       bucket: undefined,
@@ -150,7 +169,7 @@ export class World {
     const clock = {now: () => 0, monotonic};
     return {
       graph: this.graph,
-      writes: this.graph,
+      writes: this.writes,
       catalog: this.catalog,
       parameters: new Map(Object.entries(parameters)),
       clock,
@@ -202,7 +221,13 @@ export interface RunOptions {
   readonly monotonic?: () => number;
 }
 
-function schema(): Catalog {
+function naiveData(): WorldData {
+  const graph = new NaiveGraph(worldCatalog());
+  return {graph, writes: graph};
+}
+
+/** The schema of every world. */
+export function worldCatalog(): Catalog {
   const types: readonly (readonly [string, RecordKind, string?])[] = [
     ['Thing', 'vertex'],
     ['Person', 'vertex', 'Thing'],

@@ -1,0 +1,102 @@
+/**
+ * A world of hand-built-plan.ts whose data lies in a database of a real engine on disk.
+ *
+ * Every run of a plan sees one transaction; `commit` ends it and begins the next, so tests
+ * choose what is stored and what only written.
+ */
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {assert} from '#server/base/assert.ts';
+import {NameDictionary} from '#server/catalog/names.ts';
+import {GraphReader} from '#server/execution/graph-reader.ts';
+import {GraphWriter} from '#server/execution/graph-writer.ts';
+import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import type {Database} from '#server/transactions/database.ts';
+import {openEngine} from '#server/transactions/engine.ts';
+import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {RecordWriter} from '#server/transactions/records.ts';
+import {CatalogSchema} from '#server/transactions/records-context.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {World, worldCatalog, type WorldData} from './hand-built-plan.ts';
+
+export interface StoredWorld {
+  readonly schema: CatalogSchema;
+  /** A new world in the database, with its data committed when asked. */
+  open(data: 'committed' | 'uncommitted'): Promise<World>;
+  close(): Promise<void>;
+}
+
+export async function openStoredWorld(): Promise<StoredWorld> {
+  const rootPath = mkdtempSync(join(tmpdir(), 'svc-world-'));
+  const disk = createDisk();
+  const engine = await openEngine({
+    rootPath,
+    nodeName: 'one',
+    disk,
+    clock: createClock(),
+    random: createRandom(),
+    logger: {log: () => {}},
+    stores: createDiskStoreFactory(disk, openStore),
+    settings: {...defaultEngineSettings, segmentBytes: 1 << 20},
+    process: {pid: process.pid, isAlive: () => false},
+    startPipe: ({log, applier}) =>
+      new InlinePipe({
+        log,
+        applier,
+        schedule: task => setImmediate(task),
+        syncCommits: false,
+        queueBytesMax: 64 << 20,
+      }),
+  });
+  const names = new NameDictionary();
+  const catalog = worldCatalog();
+  for (const type of catalog.types) {
+    for (const {id, name} of type.definition.properties) names.learn(id, name);
+  }
+  const schema = new CatalogSchema(catalog, names);
+  let databases = 0;
+
+  const dataOf = (transaction: Transaction): WorldData => {
+    const context = {
+      catalog,
+      names,
+      schema,
+      defaults: () => null,
+      recordBytesMax: 16 << 20,
+      bucketTurns: new Map<number, number>(),
+    };
+    const writer = new RecordWriter(transaction, context);
+    return {
+      graph: new GraphReader(transaction, catalog, schema),
+      writes: new GraphWriter(writer, catalog),
+    };
+  };
+
+  const begin = (database: Database): Transaction => {
+    const transaction = database.begin('READ_COMMITTED');
+    transaction.schemaVersion = 0;
+    return transaction;
+  };
+
+  return {
+    schema,
+    async open(data) {
+      const database = await engine.createDatabase(`world${++databases}`);
+      const transaction = begin(database);
+      const world = new World(dataOf(transaction));
+      if (data === 'uncommitted') return world;
+      const outcome = await transaction.commit();
+      assert(outcome.kind === 'committed', 'the data of a world commits');
+      return world.over(dataOf(begin(database)));
+    },
+    async close() {
+      await engine.close();
+      rmSync(rootPath, {recursive: true});
+    },
+  };
+}
