@@ -99,8 +99,8 @@ const SUPPRESSION =
   /(?:oxlint|eslint)-disabl[e]|biome-ignor[e]|@ts-(?:ignor[e]|expect-erro[r]|nochec[k])/;
 const REASONED = /(?:oxlint-disabl[e]-(?:next-)?line|@ts-expect-erro[r])\s.*-- \w+ \w+/;
 
-/** Tests, and contracts that several tests run against an implementation each. */
-const TEST = /\.(?:test|contract)\.ts$/;
+/** Tests, contracts that several tests share, and programs that tests start. */
+const TEST = /(?:\.(?:test|contract)|\/testing-[a-z-]+)\.ts$/;
 
 interface Examined extends SourceFile {
   readonly blanked: BlankedText;

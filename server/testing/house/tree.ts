@@ -47,7 +47,7 @@ export function findLongFunctions(root: string, folder: string): Violation[] {
   if (!stdout.startsWith('{')) throw new Error(`oxlint failed: ${stdout}${stderr}`);
   const {diagnostics} = JSON.parse(stdout) as {diagnostics: readonly Diagnostic[]};
   return diagnostics
-    .filter(({filename}) => !/\.(?:test|contract)\.ts$/.test(filename))
+    .filter(({filename}) => !/(?:\.(?:test|contract)|\/testing-[a-z-]+)\.ts$/.test(filename))
     .map(({message, filename, labels}) => ({
       rule: 'function-length',
       path: relative(root, join(folder, filename)),

@@ -13,7 +13,10 @@ const STATUS_MAP = /^server\/protocols\/[a-z]+\/status\.ts$/;
 
 export function findUnusedRows(files: readonly SourceFile[]): Violation[] {
   const users = files
-    .filter(({path}) => path.startsWith('server/') && !/\.(?:test|contract)\.ts$/.test(path))
+    .filter(
+      ({path}) =>
+        path.startsWith('server/') && !/(?:\.(?:test|contract)|\/testing-[a-z-]+)\.ts$/.test(path),
+    )
     .filter(({path}) => !TABLES.includes(path) && !STATUS_MAP.test(path))
     .map(({text}) => blankText(text).withoutComments)
     .join('\n');
