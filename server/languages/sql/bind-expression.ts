@@ -73,8 +73,17 @@ type OperatorNode = Extract<
   Ast.Expression,
   {
     kind:
-      | 'unary' | 'binary' | 'compare' | 'and' | 'or' | 'not' | 'is' | 'between' | 'relation'
-      | 'contains-where' | 'collate';
+      | 'unary'
+      | 'binary'
+      | 'compare'
+      | 'and'
+      | 'or'
+      | 'not'
+      | 'is'
+      | 'between'
+      | 'relation'
+      | 'contains-where'
+      | 'collate';
   }
 >;
 
@@ -112,26 +121,56 @@ function bindOperator(context: BindContext, scope: Scope, ast: OperatorNode): Ex
 }
 
 const binaryNames: Readonly<Record<Ast.BinaryOperator, string>> = {
-  '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide', '%': 'modulo', '<<': 'shiftLeft',
-  '>>': 'shiftRight', '>>>': 'shiftRightUnsigned', '&': 'bitAnd', '|': 'bitOr', '^': 'bitXor',
-  '||': 'concatenate', '??': 'coalesce',
+  '+': 'add',
+  '-': 'subtract',
+  '*': 'multiply',
+  '/': 'divide',
+  '%': 'modulo',
+  '<<': 'shiftLeft',
+  '>>': 'shiftRight',
+  '>>>': 'shiftRightUnsigned',
+  '&': 'bitAnd',
+  '|': 'bitOr',
+  '^': 'bitXor',
+  '||': 'concatenate',
+  '??': 'coalesce',
 };
 
 export const compareNames: Readonly<Record<Ast.CompareOperator, string>> = {
-  '=': 'equal', '!=': 'notEqual', '<': 'less', '<=': 'lessOrEqual', '>': 'greater',
-  '>=': 'greaterOrEqual', '<=>': 'nullSafeEqual',
+  '=': 'equal',
+  '!=': 'notEqual',
+  '<': 'less',
+  '<=': 'lessOrEqual',
+  '>': 'greater',
+  '>=': 'greaterOrEqual',
+  '<=>': 'nullSafeEqual',
 };
 
 /** The operator of a relation; undefined for those of other models. */
 export const relationNames: Readonly<Partial<Record<Ast.RelationOperator, string>>> = {
-  IN: 'in', LIKE: 'like', ILIKE: 'ilike', MATCHES: 'matches', CONTAINS: 'contains',
-  CONTAINSALL: 'containsAll', CONTAINSANY: 'containsAny', CONTAINSKEY: 'containsKey',
-  CONTAINSVALUE: 'containsValue', CONTAINSTEXT: 'containsText', INSTANCEOF: 'instanceOf',
+  IN: 'in',
+  LIKE: 'like',
+  ILIKE: 'ilike',
+  MATCHES: 'matches',
+  CONTAINS: 'contains',
+  CONTAINSALL: 'containsAll',
+  CONTAINSANY: 'containsAny',
+  CONTAINSKEY: 'containsKey',
+  CONTAINSVALUE: 'containsValue',
+  CONTAINSTEXT: 'containsText',
+  INSTANCEOF: 'instanceOf',
 };
 
 const attributes: Readonly<Record<Ast.AttributeName, Attribute>> = {
-  rid: 'rid', rid_id: 'rid-bucket', rid_pos: 'rid-position', type: 'type', cat: 'category',
-  this: 'this', props: 'properties', out: 'out', in: 'in',
+  rid: 'rid',
+  rid_id: 'rid-bucket',
+  rid_pos: 'rid-position',
+  type: 'type',
+  cat: 'category',
+  this: 'this',
+  props: 'properties',
+  out: 'out',
+  in: 'in',
 };
 
 /** `@name` of a record. */
@@ -169,11 +208,7 @@ function bindCase(ast: Ast.Case, bind: (ast: Ast.Expression) => Expression): Exp
   return {kind: 'case', branches, otherwise: ast.otherwise && bind(ast.otherwise)};
 }
 
-function bindComprehension(
-  context: BindContext,
-  scope: Scope,
-  ast: Ast.Comprehension,
-): Expression {
+function bindComprehension(context: BindContext, scope: Scope, ast: Ast.Comprehension): Expression {
   const item = context.newSlot();
   const list = bindExpression(context, scope, ast.source);
   const named = withNames(scope, [[ast.variable.text, slotOf(item)]]);
@@ -255,7 +290,9 @@ function bindRelation(context: BindContext, scope: Scope, ast: Ast.Relation): Ex
 }
 
 function relationName(context: BindContext, ast: Ast.Relation): string {
-  return relationNames[ast.operator] ?? context.notAvailable(ast.at, `The operator ${ast.operator}`);
+  return (
+    relationNames[ast.operator] ?? context.notAvailable(ast.at, `The operator ${ast.operator}`)
+  );
 }
 
 function bindRight(context: BindContext, scope: Scope, ast: Ast.Relation): Expression {
@@ -267,11 +304,7 @@ function bindRight(context: BindContext, scope: Scope, ast: Ast.Relation): Expre
   return bindExpression(context, scope, right);
 }
 
-function bindContainsWhere(
-  context: BindContext,
-  scope: Scope,
-  ast: Ast.ContainsWhere,
-): Expression {
+function bindContainsWhere(context: BindContext, scope: Scope, ast: Ast.ContainsWhere): Expression {
   const mode = ast.operator === 'CONTAINSALL' ? 'all' : 'any';
   const list = bindExpression(context, scope, ast.left);
   const item = context.newSlot();

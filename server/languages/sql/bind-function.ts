@@ -20,11 +20,31 @@ import {literal, operator} from './bind-context.ts';
  * name works on its arguments: `max(price)` is the greatest of a group, `max(a, b)` of two values.
  */
 const aggregateArguments: ReadonlyMap<string, number> = new Map([
-  ['count', 1], ['sum', 1], ['avg', 1], ['min', 1], ['max', 1], ['median', 1], ['mode', 1],
-  ['percentile', 255], ['stddev', 1], ['stddevp', 1], ['variance', 1], ['variancep', 1],
-  ['first', 1], ['last', 1], ['list', 1], ['set', 1], ['map', 2], ['distinct', 1],
-  ['bool_and', 1], ['bool_or', 1], ['unionall', 1], ['intersect', 1], ['difference', 1],
-  ['symmetricdifference', 1], ['concat', 2],
+  ['count', 1],
+  ['sum', 1],
+  ['avg', 1],
+  ['min', 1],
+  ['max', 1],
+  ['median', 1],
+  ['mode', 1],
+  ['percentile', 255],
+  ['stddev', 1],
+  ['stddevp', 1],
+  ['variance', 1],
+  ['variancep', 1],
+  ['first', 1],
+  ['last', 1],
+  ['list', 1],
+  ['set', 1],
+  ['map', 2],
+  ['distinct', 1],
+  ['bool_and', 1],
+  ['bool_or', 1],
+  ['unionall', 1],
+  ['intersect', 1],
+  ['difference', 1],
+  ['symmetricdifference', 1],
+  ['concat', 2],
 ]);
 
 /** Whether the call is computed over rows rather than for one. */
@@ -36,7 +56,15 @@ export function isAggregate(call: Ast.Call): boolean {
 }
 
 const graphMethods: ReadonlySet<string> = new Set([
-  'out', 'in', 'both', 'oute', 'ine', 'bothe', 'outv', 'inv', 'bothv',
+  'out',
+  'in',
+  'both',
+  'oute',
+  'ine',
+  'bothe',
+  'outv',
+  'inv',
+  'bothv',
 ]);
 
 /** The call of a function by name, its arguments bound. */
@@ -128,12 +156,7 @@ function check(
   context.refuse(at, `${kind} '${name}' expects ${wanted} arguments but got ${count}`);
 }
 
-function unknownFunction(
-  context: BindContext,
-  name: string,
-  at: number,
-  method: boolean,
-): never {
+function unknownFunction(context: BindContext, name: string, at: number, method: boolean): never {
   const candidates = functionRows
     .filter(row => row.kind !== 'operator' && row.name.startsWith('.') === method)
     .flatMap(row => [row.name, ...(row.aliases ?? [])])

@@ -12,7 +12,12 @@ import type * as Ast from './ast.ts';
 import type {BindContext, Scope} from './bind-context.ts';
 import {literal, operator, property, slotOf} from './bind-context.ts';
 import {
-  attributeOf, bindExpression, bindSubquery, compareNames, itemScope, relationNames,
+  attributeOf,
+  bindExpression,
+  bindSubquery,
+  compareNames,
+  itemScope,
+  relationNames,
 } from './bind-expression.ts';
 import {callFunction, callMethod, isDottedFunction} from './bind-function.ts';
 import {printExpression} from './printer-statement.ts';
@@ -41,11 +46,7 @@ export function bindVariable(scope: Scope, name: string): Expression {
 }
 
 /** `$parent.$current.x`, `$parent.$parent.$y`: variables of the statements around. */
-function bindParent(
-  context: BindContext,
-  scope: Scope,
-  ast: Ast.Path,
-): Expression | undefined {
+function bindParent(context: BindContext, scope: Scope, ast: Ast.Path): Expression | undefined {
   if (ast.base.kind !== 'variable' || ast.base.name !== 'parent') return undefined;
   let at = scope.parent;
   const steps = [...ast.steps];
@@ -102,7 +103,7 @@ function bindStep(
 ): Expression {
   switch (step.kind) {
     case 'field':
-      return property(of, step.name);
+      return fieldOf(of, step.name);
     case 'step-attribute':
       return attributeOf(of, step.name);
     case 'step-variable':
@@ -125,6 +126,13 @@ function bindStep(
     default:
       return unreachable(step);
   }
+}
+
+/** A field of a map that is being made is the value put there: `$matched.a`. */
+function fieldOf(of: Expression, name: string): Expression {
+  if (of.kind !== 'map') return property(of, name);
+  const entry = of.entries.findLast(each => 'spread' in each || each.key === name);
+  return entry !== undefined && 'value' in entry ? entry.value : property(of, name);
 }
 
 function bindSelectors(
@@ -173,7 +181,9 @@ function bindElementComparison(
 
 /** What a column or entry is called that has no alias: its text. */
 export function labelOf(expression: Ast.Expression): string {
-  return expression.kind === 'name' ? expression.name : printExpression(expression).replaceAll('`', '');
+  return expression.kind === 'name'
+    ? expression.name
+    : printExpression(expression).replaceAll('`', '');
 }
 
 /** `of:{items}`: null stays null, a list becomes the list of its items' projections. */
@@ -194,7 +204,10 @@ function bindNested(
       {
         when: isList,
         then: {
-          kind: 'comprehension', mode: 'list', list: slotOf(whole), item,
+          kind: 'comprehension',
+          mode: 'list',
+          list: slotOf(whole),
+          item,
           yields: nestedMap(context, itemScope(scope, item), slotOf(item), items),
         },
       },
@@ -202,7 +215,11 @@ function bindNested(
     otherwise: nestedMap(context, itemScope(scope, whole), slotOf(whole), items),
   };
   return {
-    kind: 'comprehension', mode: 'first', list: {kind: 'list', items: [of]}, item: whole, yields,
+    kind: 'comprehension',
+    mode: 'first',
+    list: {kind: 'list', items: [of]},
+    item: whole,
+    yields,
   };
 }
 
@@ -239,4 +256,3 @@ function nestedLabel(expression: Ast.Expression): string {
   if (steps.length === expression.steps.length) return labelOf(expression);
   return labelOf(first === undefined ? expression.base : {...expression, steps: [first, ...rest]});
 }
-

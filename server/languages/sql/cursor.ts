@@ -29,9 +29,10 @@ export interface ParseLimits {
 export const defaultLimits: ParseLimits = {depthMax: 400, textLengthMax: 262_144};
 
 /** Ends the first run; never leaves parser.ts. */
-export class ParseStop {
+export class ParseStop extends Error {
   readonly index: number;
   constructor(index: number) {
+    super();
     this.index = index;
   }
 }

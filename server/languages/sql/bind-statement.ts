@@ -1,0 +1,88 @@
+/**
+ * SQL statements to statements of the plan: the one entry to the binder.
+ *
+ * Dispatches to the binder of each kind; what has none yet is refused with `not-available` and
+ * its name. Pure: the same text and catalog give the same plan, so plans can be kept by both.
+ */
+
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type {Statement as PlanStatement} from '#server/plan/statement.ts';
+import type * as Ast from './ast.ts';
+import type {Statement} from './ast-statement.ts';
+import type {BoundQuery, Scope} from './bind-context.ts';
+import {BindContext} from './bind-context.ts';
+import {bindMatch} from './bind-match.ts';
+import {bindConstant} from './bind-projection.ts';
+import {bindSelect, bindTraverse} from './bind-select.ts';
+import type {ParseLimits} from './cursor.ts';
+import {parseStatement} from './parser.ts';
+
+/**
+ * Parses and binds one statement.
+ *
+ * @throws {Refusal} `sql.syntax`, `query.*`, `schema.*`, `not-available`; with the place.
+ */
+export function bindSql(text: string, catalog: Catalog, limits?: ParseLimits): PlanStatement {
+  return bindStatement(text, parseStatement(text, limits), catalog);
+}
+
+/** Binds a parsed statement; `text` is what it was parsed from, for the places of errors. */
+export function bindStatement(text: string, ast: Statement, catalog: Catalog): PlanStatement {
+  const context = new BindContext(text, catalog, bindQuery);
+  return bindAny(context, ast);
+}
+
+function bindAny(context: BindContext, ast: Statement): PlanStatement {
+  switch (ast.kind) {
+    case 'select':
+    case 'match':
+    case 'traverse':
+      return queryOf(context, bindQuery(context, ast, undefined, ast.at), ast);
+    case 'explain':
+      return {kind: 'explain', execute: ast.profile, statement: bindAny(context, ast.statement)};
+    default:
+      return context.notAvailable(ast.at, nameOf(ast.kind));
+  }
+}
+
+/** The statement that answers the rows of `query`. */
+export function queryOf(
+  context: BindContext,
+  query: BoundQuery,
+  ast: {
+    readonly limit: Ast.Expression | undefined;
+    readonly timeout: Ast.Timeout | undefined;
+  },
+): PlanStatement {
+  const plan: PlanNode = {kind: 'project', input: query.plan, output: query.shape};
+  const limit: Expression | undefined = bindConstant(context, ast.limit);
+  const timeoutMs = bindConstant(context, ast.timeout?.milliseconds);
+  const onTimeout = ast.timeout?.strategy === 'return' ? 'partial' : 'error';
+  return {kind: 'query', plan, slotCount: context.slotCount, limit, timeoutMs, onTimeout};
+}
+
+/** A query inside another statement, or the outermost one (no `parent`). */
+export function bindQuery(
+  context: BindContext,
+  ast: Statement,
+  parent: Scope | undefined,
+  at: number,
+): BoundQuery {
+  switch (ast.kind) {
+    case 'select':
+      return bindSelect(context, ast, parent);
+    case 'traverse':
+      return bindTraverse(context, ast, parent);
+    case 'match':
+      return bindMatch(context, ast, parent);
+    default:
+      return context.notAvailable(at, `${nameOf(ast.kind)} inside another statement`);
+  }
+}
+
+/** `create-type` reads CREATE TYPE to the user. */
+function nameOf(kind: Statement['kind']): string {
+  return `The statement ${kind.replaceAll('-', ' ').toUpperCase()}`;
+}

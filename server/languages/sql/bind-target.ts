@@ -1,0 +1,258 @@
+/**
+ * What a statement reads: the source of its rows and the scope they are seen in.
+ */
+
+import {Refusal} from '#server/base/errors.ts';
+import {nearestNameHint} from '#server/catalog/nearest-name.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type * as Ast from './ast.ts';
+import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
+import {literal, makeScope, slotOf} from './bind-context.ts';
+import {bindExpression, elementOf, mapOfColumns} from './bind-expression.ts';
+
+export interface Source {
+  readonly plan: PlanNode;
+  readonly scope: Scope;
+  /** What `SELECT FROM` answers of it. */
+  readonly shape: Shape;
+}
+
+/** @param parent - Scope of the statement around; undefined for the outermost. */
+export function bindTarget(
+  context: BindContext,
+  target: Ast.Target | undefined,
+  parent: Scope | undefined,
+): Source {
+  if (target === undefined) return bindNoTarget(parent);
+  switch (target.kind) {
+    case 'type-target': {
+      const {name} = context.located(target.at, () => context.catalog.requireType(target.name));
+      return bindElement(context, parent, slot => ({
+        kind: 'scan-type',
+        type: name,
+        polymorphic: true,
+        slot,
+        descending: false,
+      }));
+    }
+    case 'bucket-target': {
+      const buckets = target.buckets.map(each => bucketId(context, each));
+      return bindElement(context, parent, slot => ({
+        kind: 'scan-bucket',
+        buckets,
+        slot,
+        descending: false,
+      }));
+    }
+    case 'index-target':
+      return bindIndex(context, target, parent);
+    case 'schema-target':
+      return bindSchema(context, target, parent);
+    default:
+      return bindExpressionTarget(context, target.expression, parent);
+  }
+}
+
+/** One row that is nothing: `SELECT 1`. Inside another statement it is that statement's row. */
+function bindNoTarget(parent: Scope | undefined): Source {
+  const plan: PlanNode = parent === undefined ? {kind: 'unit'} : {kind: 'argument'};
+  return {plan, scope: makeScope(undefined, parent), shape: {kind: 'columns', columns: []}};
+}
+
+function bindElement(
+  context: BindContext,
+  parent: Scope | undefined,
+  makePlan: (slot: number) => PlanNode,
+): Source {
+  const slot = context.newSlot();
+  return {
+    plan: makePlan(slot),
+    scope: makeScope(slotOf(slot), parent),
+    shape: {kind: 'element', slot},
+  };
+}
+
+/** Number of the bucket that is named or numbered. */
+export function bucketId(context: BindContext, bucket: Ast.BucketReference): number {
+  if (!('kind' in bucket)) {
+    return context.located(bucket.at, () => context.catalog.requireBucket(bucket.text)).id;
+  }
+  if (bucket.kind === 'parameter') {
+    return context.notAvailable(bucket.at, 'A bucket given by a parameter');
+  }
+  const id = Number(bucket.value);
+  if (context.catalog.bucketById(id) === undefined) {
+    throw new Refusal('schema.unknown-bucket', `Bucket with id ${id} was not found`, {
+      place: context.place(bucket.at),
+      detail: {bucket: id},
+    });
+  }
+  return id;
+}
+
+/** `index:` answers entries {key, rid}; `indexvalues:` the records in the index's order. */
+function bindIndex(
+  context: BindContext,
+  target: Extract<Ast.Target, {kind: 'index-target'}>,
+  parent: Scope | undefined,
+): Source {
+  const {name} = context.located(target.at, () => context.catalog.requireIndex(target.name));
+  const descending = target.form === 'indexvaluesdesc';
+  if (target.form !== 'index') {
+    return bindElement(context, parent, slot => ({
+      kind: 'index-range',
+      index: name,
+      from: undefined,
+      to: undefined,
+      descending,
+      slot,
+    }));
+  }
+  const key = context.newSlot();
+  const rid = context.newSlot();
+  const plan: PlanNode = {kind: 'index-entries', index: name, key, rid, descending};
+  return ofColumns(plan, parent, [
+    {name: 'key', value: slotOf(key)},
+    {name: 'rid', value: slotOf(rid)},
+  ]);
+}
+
+function ofColumns(
+  plan: PlanNode,
+  parent: Scope | undefined,
+  columns: readonly {readonly name: string; readonly value: Expression}[],
+): Source {
+  return {
+    plan,
+    scope: columnScope(columns, parent),
+    shape: {kind: 'columns', columns},
+  };
+}
+
+function columnScope(
+  columns: readonly {readonly name: string; readonly value: Expression}[],
+  parent: Scope | undefined,
+): Scope {
+  const names = new Map(columns.map(column => [column.name, column.value]));
+  return makeScope(mapOfColumns(columns), parent, {names, closed: true});
+}
+
+const schemaSubjects = [
+  'types',
+  'indexes',
+  'index',
+  'buckets',
+  'bucket',
+  'database',
+  'dictionary',
+  'stats',
+  'materializedViews',
+  'continuousAggregates',
+  'graphAnalyticalViews',
+  'triggers',
+  'functions',
+] as const;
+
+/** The table function `schema:<subject>`: one output `row`, a map; its argument is the name. */
+function bindSchema(
+  context: BindContext,
+  target: Extract<Ast.Target, {kind: 'schema-target'}>,
+  parent: Scope | undefined,
+): Source {
+  const wanted = target.subject.toLowerCase();
+  const subject = schemaSubjects.find(each => each.toLowerCase() === wanted);
+  if (subject === undefined) {
+    throw new Refusal(
+      'query.execution',
+      `Invalid metadata: ${target.subject}${nearestNameHint(target.subject, schemaSubjects)}`,
+      {place: context.place(target.at), detail: {name: target.subject}},
+    );
+  }
+  const args = target.name === undefined ? [] : [literal(target.name.text)];
+  const place = context.place(target.at);
+  return bindElement(context, parent, slot => ({
+    kind: 'call',
+    procedure: `schema:${subject}`,
+    args,
+    outputs: [{name: 'row', slot}],
+    place,
+  }));
+}
+
+function bindExpressionTarget(
+  context: BindContext,
+  ast: Ast.Expression,
+  parent: Scope | undefined,
+): Source {
+  if (ast.kind === 'subquery') {
+    return sourceOfQuery(context, context.bindQuery(ast.statement, parent, ast.at), parent);
+  }
+  const ids = bindExpression(context, makeScope(undefined, parent), ast);
+  return bindElement(context, parent, slot => ({
+    kind: 'records',
+    ids,
+    slot,
+    loose: !isRids(ids),
+  }));
+}
+
+function isRids(ids: Expression): boolean {
+  if (ids.kind === 'list') return ids.items.every(isRids);
+  return ids.kind === 'literal' && isRid(ids.value);
+}
+
+function isRid(value: Value): boolean {
+  return typeof value === 'object' && value !== null && 'bucket' in value;
+}
+
+/** The rows of a query as the source of another. */
+export function sourceOfQuery(
+  context: BindContext,
+  query: BoundQuery,
+  parent: Scope | undefined,
+): Source {
+  const {variables} = query;
+  if (query.shape.kind === 'element') {
+    const scope = makeScope(slotOf(query.shape.slot), parent, {variables});
+    return {plan: query.plan, scope, shape: query.shape};
+  }
+  const {columns} = query.shape;
+  if (!columns.every(column => 'value' in column)) {
+    const {plan, slot} = elementOf(context, query);
+    const scope = makeScope(slotOf(slot), parent, {variables});
+    return {plan, scope, shape: {kind: 'element', slot}};
+  }
+  const {plan, bound} = computeOnce(context, query.plan, columns);
+  return {
+    plan,
+    scope: {...columnScope(bound, parent), variables},
+    shape: {kind: 'columns', columns: bound},
+  };
+}
+
+/** Columns that cost something are computed into slots, since they may be read several times. */
+function computeOnce(
+  context: BindContext,
+  input: PlanNode,
+  columns: readonly {readonly name: string; readonly value: Expression}[],
+): {
+  readonly plan: PlanNode;
+  readonly bound: readonly {readonly name: string; readonly value: Expression}[];
+} {
+  const bind: {slot: number; value: Expression}[] = [];
+  const bound = columns.map(column => {
+    if (isCheap(column.value)) return column;
+    const slot = context.newSlot();
+    bind.push({slot, value: column.value});
+    return {name: column.name, value: slotOf(slot)};
+  });
+  const plan: PlanNode = bind.length === 0 ? input : {kind: 'extend', input, bind};
+  return {plan, bound};
+}
+
+function isCheap(value: Expression): boolean {
+  if (value.kind === 'slot' || value.kind === 'literal' || value.kind === 'parameter') return true;
+  return (value.kind === 'property' || value.kind === 'attribute') && value.of.kind === 'slot';
+}
