@@ -1,6 +1,7 @@
 /**
  * What all requests of one HTTP server share: its parts, its settings, and how it makes ids.
  */
+import {setMaxListeners} from 'node:events';
 import type {IncomingMessage} from 'node:http';
 import type {Settings} from '#server/base/setting-values.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
@@ -69,6 +70,8 @@ export class HttpContext {
     const known = this.#signals.get(socket);
     if (known !== undefined) return known;
     const controller = new AbortController();
+    // Pipelined requests listen at the same time.
+    setMaxListeners(0, controller.signal);
     this.#signals.set(socket, controller.signal);
     if (socket.destroyed) controller.abort();
     else socket.once('close', () => controller.abort());
