@@ -5,6 +5,7 @@
  * whole direction is walked and filtered. Rows know from which vertex of the list they come.
  */
 import {
+  adjacencyKeyBytes,
   directionOf,
   directionRange,
   edgeOf,
@@ -65,8 +66,11 @@ export class EdgeCursor {
   private readonly walker: RowWalker;
   private readonly ranges: readonly EdgeRange[];
   private readonly edgeTypeIds: ReadonlySet<number> | undefined;
-  /** Range of the row before; rows come range by range. */
+  /** Range of the row before; rows come range by range, ascending in each. */
   private rangeAt = 0;
+  /** Key of the row before; empty before the first. */
+  private before = new Uint8Array(adjacencyKeyBytes);
+  private started = false;
 
   constructor(
     reader: Reader,
@@ -123,11 +127,25 @@ export class EdgeCursor {
   }
 
   private sourceOf(bytes: Uint8Array, keyStart: number): number {
+    // A vertex may be asked for twice: its first row again is the row of another range.
+    if (this.started && !this.ascends(bytes, keyStart)) this.rangeAt++;
+    this.started = true;
+    for (let at = 0; at < adjacencyKeyBytes; at++) {
+      this.before[at] = bytes[keyStart + at] as number;
+    }
     let range = this.ranges[this.rangeAt] as EdgeRange;
     while (!startsWith(bytes, keyStart, range.start)) {
       range = this.ranges[++this.rangeAt] as EdgeRange;
     }
     return range.source;
+  }
+
+  private ascends(bytes: Uint8Array, keyStart: number): boolean {
+    for (let at = 0; at < adjacencyKeyBytes; at++) {
+      const difference = (bytes[keyStart + at] as number) - (this.before[at] as number);
+      if (difference !== 0) return difference > 0;
+    }
+    return false;
   }
 }
 

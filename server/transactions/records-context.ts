@@ -17,6 +17,8 @@ export interface RecordContext {
   readonly defaults: DefaultEvaluator;
   /** `svc.recordSizeMax`. */
   readonly recordBytesMax: number;
+  /** `svc.txStaleReadCheck`, default true: a record that changed meanwhile is not rewritten. */
+  readonly staleReadCheck?: boolean;
   /** Next bucket by type id (round robin); shared by the transactions of a database. */
   readonly bucketTurns: Map<number, number>;
 }

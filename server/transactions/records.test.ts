@@ -4,13 +4,8 @@
  * transactions that contradict each other do not both commit.
  */
 import assert from 'node:assert/strict';
-import {mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
-import {Catalog} from '#server/catalog/catalog.ts';
-import type {SchemaChange} from '#server/catalog/change.ts';
 import {createIndex} from '#server/catalog/change-index.ts';
 import {createProperty, type PropertyAttributes} from '#server/catalog/change-property.ts';
 import {createType, type NewType} from '#server/catalog/change-type.ts';
@@ -21,87 +16,16 @@ import type {DataType} from '#server/model/data-type.ts';
 import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
-import {createDisk} from '#server/platform/real/disk.ts';
-import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {openEngine} from './engine.ts';
-import {InlinePipe} from './inline-pipe.ts';
+import {RecordDatabase, RecordWorld, type SchemaStep} from '#server/testing/record-world.ts';
 import {IndexBuild} from './records-build.ts';
-import {CatalogSchema, type RecordContext} from './records-context.ts';
 import {BucketScan, degreeOf, edgesOf, loadMany, loadRecord} from './records-read.ts';
 import {RecordWriter} from './records.ts';
-import {defaultEngineSettings} from './settings.ts';
-import {createDiskStoreFactory} from './store-factory.ts';
-import type {Transaction} from './transaction-contract.ts';
 
-const base = mkdtempSync(join(tmpdir(), 'svc-records-'));
-const disk = createDisk();
-const engine = await openEngine({
-  rootPath: join(base, 'root'),
-  nodeName: 'one',
-  disk,
-  clock: createClock(),
-  random: createRandom(),
-  logger: {log: () => {}},
-  stores: createDiskStoreFactory(disk, openStore),
-  settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
-  process: {pid: process.pid, isAlive: () => false},
-  startPipe: ({log, applier}) =>
-    new InlinePipe({
-      log,
-      applier,
-      schedule: task => setImmediate(task),
-      syncCommits: false,
-      queueBytesMax: 64 << 20,
-    }),
-});
-after(async () => {
-  await engine.close();
-  rmSync(base, {recursive: true});
-});
-let databases = 0;
+const engine = await RecordWorld.open();
+after(() => engine.close());
 
-type Step = (catalog: Catalog) => SchemaChange;
-
-class World {
-  readonly context: RecordContext;
-  readonly name: string;
-
-  constructor(name: string, catalog: Catalog, names: NameDictionary) {
-    this.name = name;
-    this.context = {
-      catalog,
-      names,
-      schema: new CatalogSchema(catalog, names),
-      defaults: text => Number(text),
-      recordBytesMax: 1 << 20,
-      bucketTurns: new Map(),
-    };
-  }
-
-  begin(): {readonly transaction: Transaction; readonly writer: RecordWriter} {
-    const transaction = engine.database(this.name)?.begin('READ_COMMITTED') ?? assert.fail();
-    return {transaction, writer: new RecordWriter(transaction, this.context)};
-  }
-
-  async write<T>(work: (writer: RecordWriter, transaction: Transaction) => T): Promise<T> {
-    const {transaction, writer} = this.begin();
-    const result = work(writer, transaction);
-    assert.equal((await transaction.commit()).kind, 'committed');
-    writer.committed();
-    return result;
-  }
-
-  read<T>(work: (reader: Reader) => T): T {
-    const session = engine.database(this.name)?.read() ?? assert.fail();
-    try {
-      return work(session);
-    } finally {
-      session.close();
-    }
-  }
-
+class World extends RecordDatabase {
   search(reader: Reader, name: string): IndexSearch {
     const {catalog} = this.context;
     const index = catalog.requireIndex(name);
@@ -115,9 +39,8 @@ class World {
   }
 }
 
-const names = new NameDictionary();
 const type =
-  (wish: NewType): Step =>
+  (wish: NewType): SchemaStep =>
   catalog =>
     createType(catalog, wish);
 const property =
@@ -127,8 +50,8 @@ const property =
     dataType: DataType,
     attributes: PropertyAttributes = {},
     ofType?: string,
-  ): Step =>
-  catalog =>
+  ): SchemaStep =>
+  (catalog, names) =>
     createProperty(catalog, {
       typeName,
       name,
@@ -142,7 +65,7 @@ const index =
     typeName: string,
     properties: readonly (Partial<IndexProperty> & {name: string})[],
     options: {unique?: boolean; nullStrategy?: 'SKIP' | 'ERROR' | 'INDEX'} = {},
-  ): Step =>
+  ): SchemaStep =>
   catalog =>
     createIndex(catalog, {
       typeName,
@@ -152,11 +75,9 @@ const index =
       nullStrategy: options.nullStrategy,
     });
 
-async function world(...steps: readonly Step[]): Promise<World> {
-  const name = `db${++databases}`;
-  await engine.createDatabase(name);
-  const catalog = steps.reduce((before, step) => step(before).catalog, new Catalog());
-  return new World(name, catalog, names);
+async function world(...steps: readonly SchemaStep[]): Promise<World> {
+  const {database, context} = await engine.database(steps);
+  return new World(database, context);
 }
 
 const of = (entries: Record<string, Value>) => new Map(Object.entries(entries));
@@ -223,7 +144,7 @@ test('a change moves the index entries that differ, a delete removes them', asyn
     }
   });
   assert.equal(await w.write(writer => writer.delete(rid)), false);
-  assert.equal(engine.database(w.name)?.recordCount(rid.bucket), 0);
+  assert.equal(w.database.recordCount(rid.bucket), 0);
 });
 
 test('ranges: bounds, order, classes, equal first parts, covered keys', async () => {
@@ -357,7 +278,7 @@ test('edges are found from both ends; deleting a vertex deletes them', async () 
     [4, 0],
     [6, 0],
   ] as const) {
-    assert.equal(engine.database(w.name)?.recordCount(bucket), count);
+    assert.equal(w.database.recordCount(bucket), count);
   }
 });
 
@@ -525,7 +446,7 @@ test('an index is built in chunks, and a chunk that met a write is made again', 
       (_, n) => writer.createDocument({typeName: 'T', properties: of({n})}).rid,
     ),
   );
-  const declared = index('T', [{name: 'n'}], {unique: true})(w.context.catalog).catalog;
+  const declared = index('T', [{name: 'n'}], {unique: true})(w.context.catalog, new NameDictionary()).catalog;
   const context = {...w.context, catalog: declared};
   const build = new IndexBuild(context, declared.requireIndex('T[n]'));
   let disturbed = 0;
@@ -533,7 +454,7 @@ test('an index is built in chunks, and a chunk that met a write is made again', 
     const {transaction} = w.begin();
     build.fill(transaction, {recordsMax: 20, writeBytesMax: 1 << 20});
     if (disturbed++ === 1) {
-      const other = engine.database(w.name)?.begin('READ_COMMITTED') ?? assert.fail();
+      const other = w.database.begin('READ_COMMITTED');
       new RecordWriter(other, context).change(rids[25] as Rid, {set: of({n: 1_000}), remove: []});
       assert.equal((await other.commit()).kind, 'committed');
     }

@@ -127,7 +127,7 @@ export class RecordWriter {
     }
     const before = old.properties();
     checkRules(type, next, before);
-    this.requireUnchanged(rid);
+    if (this.context.staleReadCheck !== false) this.requireUnchanged(rid);
     const {kind, from, to} = old;
     const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
     this.indexes.update(this.transaction, type, rid, {
