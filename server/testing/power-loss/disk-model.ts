@@ -207,52 +207,57 @@ export class DiskModel {
 
 /** The promised bytes of a file and some of what came after. */
 function survivingBytes(file: FileNode, random: Random): Buffer {
-  let bytes: Buffer = Buffer.alloc(0);
+  const bytes = new Bytes();
   const fate = random.u32() % 4;
-  let unsynced = file.changes.filter(change => change.at > file.syncedAt).length;
-  let prefixLeft = unsynced === 0 ? 0 : random.u32() % (unsynced + 1);
+  const unsyncedCount = file.changes.filter(change => change.at > file.syncedAt).length;
+  let prefixLeft = random.u32() % (unsyncedCount + 1);
+  const coin = () => random.u32() % 2 === 0;
   for (const change of file.changes) {
-    if (change.at <= file.syncedAt) {
-      bytes = applied(bytes, change, () => true);
-      continue;
-    }
-    unsynced--;
-    if (fate === 0) continue;
-    if (fate === 1) bytes = applied(bytes, change, () => true);
-    else if (fate === 2) {
-      // All up to some point, the last of them torn.
-      if (prefixLeft === 0) continue;
+    if (change.at <= file.syncedAt || fate === 1) bytes.apply(change, () => true);
+    else if (fate === 2 && prefixLeft > 0) {
+      // All up to some point, the last of them perhaps torn.
       prefixLeft--;
-      const whole = prefixLeft > 0 || random.u32() % 2 === 0;
-      bytes = applied(bytes, change, () => whole || random.u32() % 2 === 0);
-    } else if (random.u32() % 3 !== 0) {
+      const whole = prefixLeft > 0 || coin();
+      bytes.apply(change, () => whole || coin());
+    } else if (fate === 3 && random.u32() % 3 !== 0) {
       const whole = random.u32() % 4 !== 0;
-      bytes = applied(bytes, change, () => whole || random.u32() % 2 === 0);
+      bytes.apply(change, () => whole || coin());
     }
   }
-  return bytes;
+  return bytes.whole();
 }
 
-/** `bytes` with a change; of a write, the sectors that `keepsSector` lets through. */
-function applied(bytes: Buffer, change: FileChange, keepsSector: () => boolean): Buffer {
-  if ('size' in change) return resized(bytes, change.size);
-  let result = bytes;
-  const end = change.offset + change.data.length;
-  for (let from = change.offset; from < end; ) {
-    const to = Math.min(end, (Math.floor(from / sectorBytes) + 1) * sectorBytes);
-    if (keepsSector()) {
-      if (to > result.length) result = resized(result, to);
-      change.data.copy(result, from, from - change.offset, to - change.offset);
+/** A file's bytes while its changes are applied; grows by doubling. */
+class Bytes {
+  #buffer = Buffer.alloc(4096);
+  #size = 0;
+
+  /** Of a write, the sectors that `keepsSector` lets through. */
+  apply(change: FileChange, keepsSector: () => boolean): void {
+    if ('size' in change) return this.#resize(change.size);
+    const end = change.offset + change.data.length;
+    for (let from = change.offset; from < end; ) {
+      const to = Math.min(end, (Math.floor(from / sectorBytes) + 1) * sectorBytes);
+      if (keepsSector()) {
+        if (to > this.#size) this.#resize(to);
+        change.data.copy(this.#buffer, from, from - change.offset, to - change.offset);
+      }
+      from = to;
     }
-    from = to;
   }
-  return result;
-}
 
-/** A file's length grows rarely by little; room ahead keeps repeated appends cheap. */
-function resized(bytes: Buffer, size: number): Buffer {
-  if (size <= bytes.length) return bytes.subarray(0, size);
-  const larger = Buffer.alloc(size);
-  bytes.copy(larger);
-  return larger;
+  whole(): Buffer {
+    return this.#buffer.subarray(0, this.#size);
+  }
+
+  #resize(size: number): void {
+    if (size > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(size, this.#buffer.length * 2));
+      this.#buffer.copy(larger, 0, 0, this.#size);
+      this.#buffer = larger;
+    }
+    // What a cut took away must read as zeros when the file grows again.
+    if (size < this.#size) this.#buffer.fill(0, size, this.#size);
+    this.#size = size;
+  }
 }
