@@ -53,6 +53,8 @@ const segmentGrowth = 4;
 
 export class SegmentLog {
   readonly logId: string;
+  /** The server that wrote the end of the log did not sync every commit. */
+  readonly wasRelaxed: boolean;
   readonly #options: SegmentLogOptions;
   readonly #segments: SegmentInfo[];
   readonly #spares: SpareSegments;
@@ -63,8 +65,9 @@ export class SegmentLog {
   #durableIndex: number;
   #failed: string | undefined;
 
-  private constructor(options: SegmentLogOptions, state: LogState) {
+  private constructor(options: SegmentLogOptions, state: LogState, wasRelaxed = false) {
     this.#options = options;
+    this.wasRelaxed = wasRelaxed;
     this.logId = state.logId;
     this.#segments = state.segments;
     const tail = this.#tail;
@@ -81,7 +84,7 @@ export class SegmentLog {
   static open(options: SegmentLogOptions): SegmentLog | undefined {
     const recovered = recoverLog(options.disk, options.directory);
     if (recovered === undefined) return undefined;
-    const log = new SegmentLog(options, recovered);
+    const log = new SegmentLog(options, recovered, recovered.relaxed);
     log.#sealTail();
     return log;
   }
@@ -241,6 +244,14 @@ export class SegmentLog {
     this.#spares.close();
     this.#failed = 'the log was handed over';
     return {logId: this.logId, segments: this.#segments};
+  }
+
+  /** Closes and removes every segment: for an empty log that nothing refers to. */
+  destroy(): void {
+    const {disk, directory} = this.#options;
+    this.handOver();
+    for (const segment of this.#segments) disk.unlink(segment.path);
+    disk.syncDirectory(directory);
   }
 
   /** Syncs, leaves an end mark so that the next start need not search, and closes. */

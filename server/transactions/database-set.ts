@@ -16,6 +16,7 @@ import type {Store} from '#server/storage/store.ts';
 import {decodeServerBody, type Entry} from './entry.ts';
 import {
   type DatabaseEntry,
+  readWhole,
   type ServerState,
   type ServerStateFile,
   withDatabase,
@@ -116,8 +117,24 @@ export class DatabaseSet {
     });
   }
 
-  markAdopted(): void {
-    this.#save({...this.#state, adopted: true});
+  /**
+   * Documents in `config/` whose content no entry has told of. A file that is missing is written
+   * again from the state.
+   */
+  editedDocuments(): {readonly name: string; readonly bytes: Buffer}[] {
+    const {disk, rootPath} = this.#options;
+    const edited: {readonly name: string; readonly bytes: Buffer}[] = [];
+    const present = disk.list(`${rootPath}/config`).filter(isServerDocument);
+    for (const name of present) {
+      const bytes = readWhole(disk, `${rootPath}/config/${name}`);
+      if (this.document(name)?.bytes.equals(bytes) !== true) edited.push({name, bytes});
+    }
+    for (const name of Object.keys(this.#state.documents)) {
+      if (present.includes(name)) continue;
+      const bytes = this.document(name)?.bytes ?? Buffer.alloc(0);
+      writeAtomically(disk, `${rootPath}/config/${name}`, bytes);
+    }
+    return edited;
   }
 
   /** Executes one server-level entry; passes over those that the state has already. */
@@ -137,6 +154,8 @@ export class DatabaseSet {
         return this.#putDocument(index, {name, version: Number(head['version']), bytes});
       case 'format-level':
         return this.#save({...this.#state, index, formatLevel: Number(head['level'])});
+      case 'nothing':
+        return;
       case 'transaction':
         throw new Corruption('a transaction entry names no database', {index});
       default:
@@ -248,6 +267,11 @@ export class DatabaseSet {
     this.#options.stateFile.save(state);
     this.#state = state;
   }
+}
+
+/** Users, groups and tokens; other files in `config/` are none of ours. */
+function isServerDocument(name: string): boolean {
+  return /^server-[a-z0-9-]+\.jsonl?$/.test(name);
 }
 
 /** The position in a store, or undefined when it is none of ours. Refuses unknown formats. */

@@ -7,14 +7,9 @@ import {cpSync, existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
-import {createDisk} from '#server/platform/real/disk.ts';
-import {openStore} from '#server/storage/rocksdb/open.ts';
+import {openDiskEngine} from '#server/simulation/disk-engine.ts';
 import type {CommitOutcome} from './commit.ts';
-import {type Engine, openEngine} from './engine.ts';
-import {InlinePipe} from './inline-pipe.ts';
-import {defaultEngineSettings} from './settings.ts';
-import {createDiskStoreFactory} from './store-factory.ts';
+import type {Engine} from './engine.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-engine-'));
 after(() => rmSync(base, {recursive: true}));
@@ -25,26 +20,7 @@ function newRoot(): string {
 }
 
 function open(rootPath: string, nodeName = 'one'): Promise<Engine> {
-  const disk = createDisk();
-  return openEngine({
-    rootPath,
-    nodeName,
-    disk,
-    clock: createClock(),
-    random: createRandom(),
-    logger: {log: () => {}},
-    stores: createDiskStoreFactory(disk, openStore),
-    settings: {...defaultEngineSettings, segmentBytes: 1 << 20},
-    process: {pid: process.pid, isAlive: () => false},
-    startPipe: ({log, applier}) =>
-      new InlinePipe({
-        log,
-        applier,
-        schedule: task => setImmediate(task),
-        syncCommits: true,
-        queueBytesMax: 64 << 20,
-      }),
-  });
+  return openDiskEngine({rootPath, nodeName});
 }
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');

@@ -20,6 +20,7 @@ import type {LogIndex} from './commit.ts';
 import {Coordinator, type CommitLimits} from './coordinator.ts';
 import {Database} from './database.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
+import {DiskSpace} from './disk-space.ts';
 import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
 import {LocalCommitLog} from './local-commit-log.ts';
 import {prepareRoot, recover} from './recovery.ts';
@@ -65,6 +66,7 @@ export interface ServerDocument {
 }
 
 const checkpointBytesMax = 32 << 20;
+const spaceReserveBytes = 32 << 20;
 const noBytes = new Uint8Array(0);
 
 /** Recovers the root and opens it for use. Refuses the start where recovery.ts does. */
@@ -106,6 +108,7 @@ export class Engine {
   readonly #changing = new Set<string>();
   readonly #documentVersions = new Map<string, number>();
   readonly #checkpointBytes: number;
+  readonly #space: DiskSpace;
   /** Server-level entries appended and not executed yet, oldest first. */
   readonly #serverEntries: LogIndex[] = [];
   #serverWork: Promise<void> = Promise.resolve();
@@ -122,9 +125,14 @@ export class Engine {
     this.logId = parts.logId;
     this.#nextDatabaseId = parts.databases.state.nextDatabaseId;
     this.#checkpointBytes = Math.min(checkpointBytesMax, options.settings.segmentBytes * 2);
+    this.#space = new DiskSpace(options.disk, options.clock, {
+      path: options.rootPath,
+      reserveBytes: options.settings.segmentBytes + spaceReserveBytes,
+    });
     this.#log = new LocalCommitLog(parts.pipe, {
       failed: reason => this.#failed(reason),
       advanced: (bytes, fences) => this.#advanced(bytes, fences),
+      obstacle: () => this.#space.obstacle(),
     });
     for (const database of parts.databases.openDatabases) this.#serve(database);
   }

@@ -23,6 +23,8 @@ export const entryKinds = {
   'attach-database': 4,
   'put-document': 5,
   'format-level': 6,
+  /** Takes the place of an entry that was lost while `svc.txWalFlush` was below 2. */
+  nothing: 7,
 } as const;
 export type EntryKind = keyof typeof entryKinds;
 

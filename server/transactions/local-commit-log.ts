@@ -13,6 +13,8 @@ export interface CommitLogObserver {
   failed(reason: string): void;
   /** Entries of so many bytes were applied. */
   advanced(bytes: number, fences: PipeProgress['fences']): void;
+  /** Why nothing may be written now, such as a full disk. */
+  obstacle(): Refused | undefined;
 }
 
 interface Waiting {
@@ -68,7 +70,7 @@ export class LocalCommitLog implements CommitLog {
     if (this.#stopping) {
       return {kind: 'refused', code: 'stopping', detail: 'the server is stopping'};
     }
-    return this.#pipe.admission(bytes);
+    return this.#observer.obstacle() ?? this.#pipe.admission(bytes);
   }
 
   append(

@@ -16,9 +16,10 @@ import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {Applier} from './apply.ts';
 import {DatabaseSet, type OpenDatabase, readPosition} from './database-set.ts';
-import {decodeEntry, EntryEncoder} from './entry.ts';
-import {emptyServerState, readWhole, type ServerState, ServerStateFile} from './server-state.ts';
+import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
+import {emptyServerState, type ServerState, ServerStateFile} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
+import {encodePosition, positionKey} from './system-keys.ts';
 
 export interface RecoveryOptions {
   readonly rootPath: string;
@@ -41,6 +42,7 @@ export interface Recovered {
 }
 
 const replayBatchEntries = 512;
+const emptyEntriesAtOnce = 1024;
 
 /** Makes the root where there is none; durable on return. */
 export function prepareRoot(disk: Disk, rootPath: string): void {
@@ -62,11 +64,11 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const logOptions = {disk, directory: `${storage}/log`, segmentBytes: options.segmentBytes};
   const found = SegmentLog.open(logOptions);
   const saved = stateFile.load();
+  if (found?.wasRelaxed === true) await catchUp(options, found, saved);
   const start = await agree(options, {saved, log: found});
-  const log =
-    found !== undefined && found.logId === start.state.logId
-      ? found
-      : SegmentLog.create(logOptions, start.state.logId, start.firstIndex);
+  const fits = found !== undefined && found.logId === start.state.logId;
+  if (!fits) found?.destroy();
+  const log = fits ? found : SegmentLog.create(logOptions, start.state.logId, start.firstIndex);
   if (saved === undefined || saved.logId !== start.state.logId) stateFile.save(start.state);
 
   const stagedFile = (digest: string) => `${storage}/staged/${digest}`;
@@ -84,12 +86,52 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
     applier,
   );
   await openKnown(options, databases, log);
-  if (!start.state.adopted) await adoptFound(options, databases, log);
   await replay(databases, applier, log);
   databases.sweep();
+  await adoptFound(options, databases, log);
   settle(databases, applier, log);
-  if (!databases.state.adopted) databases.markAdopted();
   return {log, databases, applier};
+}
+
+/**
+ * After a power loss with `svc.txWalFlush` below 2 a database may hold what the log has lost.
+ * The lost entries' places are taken by empty ones, so that no index is used twice.
+ */
+async function catchUp(
+  options: RecoveryOptions,
+  log: SegmentLog,
+  saved: ServerState | undefined,
+): Promise<void> {
+  const positions = await ownPositions(options, log.logId);
+  const greatest = Math.max(saved?.index ?? 0, saved?.durableIndex ?? 0, ...positions);
+  const missing = greatest - log.lastIndex;
+  if (missing <= 0) return;
+  options.logger.log('warn', 'log.entries-lost', {entries: missing, walFlush: 'below 2'});
+  const nothing = {head: {}, bytes: new Uint8Array(0)};
+  const entry = Buffer.from(new EntryEncoder().encodeServer('nothing', 0, nothing));
+  const chains = new Uint32Array(emptyEntriesAtOnce);
+  for (let left = missing; left > 0; left -= emptyEntriesAtOnce) {
+    const count = Math.min(left, emptyEntriesAtOnce);
+    log.append(new Array<Buffer>(count).fill(entry), chains, true);
+  }
+}
+
+async function ownPositions(options: RecoveryOptions, logId: string): Promise<number[]> {
+  const positions: number[] = [];
+  for (const name of databaseNames(options)) {
+    const path = `${options.rootPath}/databases/${name}`;
+    const store = await options.stores.open(path, {mustExist: true});
+    const position = readPosition(store);
+    if (position?.logId === logId) {
+      positions.push(position.index);
+      // What stands at its index now is not what it applied.
+      const batch = store.batch();
+      batch.put(positionKey, encodePosition({...position, chain: 0}));
+      store.write(batch, {sync: true});
+    }
+    store.close();
+  }
+  return positions;
 }
 
 /** Makes the present state durable and lets the log forget what is in it. */
@@ -147,7 +189,6 @@ async function agree(
     index: greatest,
     durableIndex: greatest,
     positions: {},
-    adopted: false,
   };
   return {state, firstIndex: greatest + 1};
 }
@@ -238,7 +279,10 @@ function judge(database: OpenDatabase, state: ServerState, log: SegmentLog): str
   return `its entry ${index} is not the one that the log holds: it is a copy of another history`;
 }
 
-/** Appends the entries by which directories and documents that were found become known. */
+/**
+ * Proposes what lies in the root and no entry has told of: directories of databases (a copy, an
+ * upgrade, a root whose log was removed) and documents in `config/` that a person wrote.
+ */
 async function adoptFound(
   options: RecoveryOptions,
   databases: DatabaseSet,
@@ -246,42 +290,30 @@ async function adoptFound(
 ): Promise<void> {
   const encoder = new EntryEncoder();
   const clock = Math.max(0, Math.floor(options.clock.now()));
-  const entries: Buffer[] = [];
-  let id = databases.state.nextDatabaseId;
+  const propose = async (kind: EntryKind, body: ServerBody) => {
+    const bytes = Buffer.from(encoder.encodeServer(kind, clock, body));
+    log.append([bytes], new Uint32Array(1), true);
+    await databases.execute(log.lastIndex, decodeEntry(bytes));
+  };
   const known = new Set(databases.state.databases.map(entry => entry.name));
-  for (const record of log.read(log.firstIndex)) {
-    const entry = decodeEntry(record.payload);
-    // A start that crashed behind this point appended them already.
-    if (entry.kind === 'attach-database' || entry.kind === 'put-document') return;
-  }
   for (const name of databaseNames(options)) {
     if (known.has(name)) continue;
-    const store = await options.stores.open(`${options.rootPath}/databases/${name}`, {
-      mustExist: true,
-    });
+    const store = await options.stores.open(databases.path(name), {mustExist: true});
     const position = readPosition(store);
     store.close();
     if (position === undefined) {
       options.logger.log('warn', 'database.not-ours', {directory: name});
       continue;
     }
-    const head = {
-      id: id++,
-      name,
-      oldLogId: position.logId,
-      oldIndex: position.index,
-      transactionCount: position.transactionCount,
-    };
-    const body = {head, bytes: new Uint8Array(0)};
-    entries.push(Buffer.from(encoder.encodeServer('attach-database', clock, body)));
+    const {logId, index, transactionCount} = position;
+    const id = databases.state.nextDatabaseId;
+    const head = {id, name, oldLogId: logId, oldIndex: index, transactionCount};
+    await propose('attach-database', {head, bytes: new Uint8Array(0)});
   }
-  for (const name of options.disk.list(`${options.rootPath}/config`)) {
-    if (!/^server-[a-z0-9-]+\.jsonl?$/.test(name) || databases.document(name)) continue;
-    const bytes = readWhole(options.disk, `${options.rootPath}/config/${name}`);
-    const body = {head: {name, version: 1}, bytes};
-    entries.push(Buffer.from(encoder.encodeServer('put-document', clock, body)));
+  for (const {name, bytes} of databases.editedDocuments()) {
+    const version = (databases.document(name)?.version ?? 0) + 1;
+    await propose('put-document', {head: {name, version}, bytes});
   }
-  if (entries.length > 0) log.append(entries, new Uint32Array(entries.length), true);
 }
 
 /** Applies, in log order, every entry that the state or a database does not have yet. */

@@ -30,8 +30,6 @@ export interface ServerState {
   readonly index: number;
   /** Everything up to here is durable in every database. */
   readonly durableIndex: number;
-  /** False from the making of the log until everything found was adopted. */
-  readonly adopted: boolean;
   readonly nextDatabaseId: number;
   readonly databases: readonly DatabaseEntry[];
   /** Applied positions when `durableIndex` was written: a database behind its own is too old. */
@@ -46,7 +44,6 @@ export function emptyServerState(logId: string, index: number): ServerState {
     logId,
     index,
     durableIndex: index,
-    adopted: false,
     nextDatabaseId: 1,
     databases: [],
     positions: {},

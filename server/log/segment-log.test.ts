@@ -1,0 +1,167 @@
+/**
+ * Segment files keep what was appended, cut what was torn, and refuse what was damaged below the
+ * floor. Runs on the simulated disk; the commit path's own crashes are in simulation/.
+ */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Corruption} from '#server/base/errors.ts';
+import {Machine} from '#server/simulation/machine.ts';
+import {createSeededRandom} from '#server/simulation/seeded-random.ts';
+import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
+import {LogFailure, SegmentLog, type SegmentLogOptions} from './segment-log.ts';
+
+const id = '0123456789abcdef0123456789abcdef';
+
+function newDisk(): {disk: SimulatedDisk; machine: Machine; options: SegmentLogOptions} {
+  const machine = new Machine();
+  const disk = new SimulatedDisk(machine);
+  disk.makeDirectory('/log');
+  disk.syncDirectory('/');
+  return {disk, machine, options: {disk, directory: '/log', segmentBytes: 8 << 10}};
+}
+
+function append(log: SegmentLog, texts: readonly string[], sync = true): void {
+  log.append(
+    texts.map(text => Buffer.from(text)),
+    new Uint32Array(texts.length),
+    sync,
+  );
+}
+
+function texts(log: SegmentLog): string[] {
+  return [...log.read(log.firstIndex)].map(record => record.payload.toString());
+}
+
+function reopen(options: SegmentLogOptions): SegmentLog {
+  const log = SegmentLog.open(options);
+  assert.ok(log !== undefined);
+  return log;
+}
+
+/** Changes one byte of the segment that holds `text`. */
+function damage(disk: SimulatedDisk, text: string): void {
+  for (const name of disk.list('/log').filter(entry => entry.startsWith('segment'))) {
+    const file = disk.open(`/log/${name}`, 'write');
+    const bytes = Buffer.alloc(file.size());
+    file.readAt(bytes, 0);
+    const at = bytes.indexOf(text);
+    if (at < 0) continue;
+    file.writeAt(Buffer.from([(bytes[at] ?? 0) ^ 0xff]), at);
+    file.sync();
+    return;
+  }
+  assert.fail(`${text} is in no segment`);
+}
+
+test('entries are there in order after a clean close, indexes go on', () => {
+  const {options} = newDisk();
+  const log = SegmentLog.create(options, id, 41);
+  append(log, ['a', 'b']);
+  append(log, ['c']);
+  const chain = log.lastChain;
+  log.close();
+  const again = reopen(options);
+  assert.deepEqual(texts(again), ['a', 'b', 'c']);
+  assert.equal(again.firstIndex, 41);
+  assert.equal(again.lastIndex, 43);
+  assert.equal(again.chainAt(43), chain);
+  append(again, ['d']);
+  assert.deepEqual(texts(again), ['a', 'b', 'c', 'd']);
+});
+
+test('what was synced survives a power loss, what was not is whole batches or nothing', () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const {disk, options} = newDisk();
+    const log = SegmentLog.create(options, id, 1);
+    append(log, ['one', 'two']);
+    append(log, ['x'.repeat(1500), 'y'.repeat(700)], false);
+    disk.crash(createSeededRandom(seed));
+    const found = texts(reopen(options)).map(text => text[0]);
+    assert.ok(['o,t', 'o,t,x,y'].includes(found.join()), `seed ${seed}: ${found.join()}`);
+  }
+});
+
+test('a cut tail never comes back behind what is written over it', () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const {disk, options} = newDisk();
+    const random = createSeededRandom(seed);
+    const log = SegmentLog.create(options, id, 1);
+    append(log, ['kept']);
+    append(log, ['torn-a', 'z'.repeat(900)], false);
+    append(log, ['torn-b'], false);
+    disk.crash(random);
+    const second = reopen(options);
+    const before = texts(second);
+    append(second, ['new']);
+    disk.crash(random);
+    assert.deepEqual(texts(reopen(options)), [...before, 'new']);
+  }
+});
+
+test('damage to an acknowledged entry stops the start and names the place', () => {
+  const {disk, options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  append(log, ['first entry']);
+  append(log, ['second entry']);
+  append(log, ['third entry']);
+  log.handOver();
+  damage(disk, 'second entry');
+  assert.throws(
+    () => SegmentLog.open(options),
+    (error: unknown) =>
+      error instanceof Corruption && /record 2 .* acknowledged/.test(error.message),
+  );
+});
+
+test('damage to the last batch, which nothing tells to be durable, is a torn tail', () => {
+  const {disk, options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  append(log, ['first entry']);
+  append(log, ['second entry']);
+  log.handOver();
+  damage(disk, 'second entry');
+  assert.deepEqual(texts(reopen(options)), ['first entry']);
+});
+
+test('segments roll, are recycled in order, and their remains are never read', () => {
+  const {disk, options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  for (let number = 1; number <= 100; number++) append(log, [`entry ${number} ${'.'.repeat(400)}`]);
+  assert.ok(log.segmentCount > 3);
+  assert.ok(log.recycle(70) > 0);
+  assert.ok(log.firstIndex > 1 && log.firstIndex <= 71);
+  for (let number = 101; number <= 200; number++) append(log, [`entry ${number}`]);
+  log.recycle(150);
+  const {firstIndex} = log;
+  disk.crash(createSeededRandom(5));
+  const again = reopen(options);
+  assert.equal(again.firstIndex, firstIndex);
+  assert.equal(again.lastIndex, 200);
+  const numbers = texts(again).map(text => Number(text.split(' ')[1]));
+  assert.deepEqual(
+    numbers,
+    Array.from({length: 201 - firstIndex}, (_, at) => firstIndex + at),
+  );
+});
+
+test('an entry larger than a segment gets a segment of its own', () => {
+  const {options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  append(log, ['small', 'L'.repeat(50_000), 'small again']);
+  append(log, ['after']);
+  log.close();
+  assert.deepEqual(
+    texts(reopen(options)).map(text => text.length),
+    [5, 50_000, 11, 5],
+  );
+});
+
+test('after a failed sync nothing is appended any more', () => {
+  const {machine, options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  append(log, ['a']);
+  machine.failSyncAt = (machine.counts.get('sync') ?? 0) + 1;
+  assert.throws(() => append(log, ['b']), LogFailure);
+  assert.throws(() => append(log, ['c']), LogFailure);
+  assert.match(log.failed ?? '', /cannot write any more/);
+});

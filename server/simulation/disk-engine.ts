@@ -1,0 +1,39 @@
+/** An engine on the real disk with RocksDB, inline, for tests that damage or copy its files. */
+import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import {type Engine, type EngineSettings, openEngine} from '#server/transactions/engine.ts';
+import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+
+export interface DiskEngineOptions {
+  readonly rootPath: string;
+  readonly nodeName?: string;
+  readonly settings?: Partial<EngineSettings>;
+  /** Told of every logged event. */
+  readonly onEvent?: (event: string) => void;
+}
+
+export function openDiskEngine(options: DiskEngineOptions): Promise<Engine> {
+  const disk = createDisk();
+  return openEngine({
+    rootPath: options.rootPath,
+    nodeName: options.nodeName ?? 'one',
+    disk,
+    clock: createClock(),
+    random: createRandom(),
+    logger: {log: (_level, event) => options.onEvent?.(event)},
+    stores: createDiskStoreFactory(disk, openStore),
+    settings: {...defaultEngineSettings, segmentBytes: 1 << 20, ...options.settings},
+    process: {pid: process.pid, isAlive: () => false},
+    startPipe: ({log, applier, settings}) =>
+      new InlinePipe({
+        log,
+        applier,
+        schedule: task => setImmediate(task),
+        syncCommits: settings.walFlush === 2,
+        queueBytesMax: 64 << 20,
+      }),
+  });
+}
