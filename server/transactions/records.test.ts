@@ -446,7 +446,10 @@ test('an index is built in chunks, and a chunk that met a write is made again', 
       (_, n) => writer.createDocument({typeName: 'T', properties: of({n})}).rid,
     ),
   );
-  const declared = index('T', [{name: 'n'}], {unique: true})(w.context.catalog, new NameDictionary()).catalog;
+  const declared = index('T', [{name: 'n'}], {unique: true})(
+    w.context.catalog,
+    new NameDictionary(),
+  ).catalog;
   const context = {...w.context, catalog: declared};
   const build = new IndexBuild(context, declared.requireIndex('T[n]'));
   let disturbed = 0;
