@@ -74,13 +74,43 @@ export function parseGroups(text: string): Groups {
 
 /** The document's text, in the layout people edit. */
 export function printGroups(groups: Groups): string {
+  return `${JSON.stringify(plainGroups(groups), undefined, 2)}\n`;
+}
+
+/** The document as plain data, for an answer in JSON. */
+export function plainGroups(groups: Groups): unknown {
   const databases = Object.fromEntries(
     Array.from(groups, ([database, named]) => [
       database,
       {groups: Object.fromEntries(Array.from(named, ([name, group]) => [name, plainGroup(group)]))},
     ]),
   );
-  return `${JSON.stringify({version: 2, databases}, undefined, 2)}\n`;
+  return {version: 2, databases};
+}
+
+/**
+ * A group as a client wrote it; unlike in a file, an unknown right is refused.
+ *
+ * @throws {Refusal} `argument`.
+ */
+export function parseNewGroup(value: Readonly<Record<string, unknown>>, name: string): Group {
+  const group = parseGroup(value, name);
+  const types = Object.values(asObject(value['types'] ?? {}, `'types' of group '${name}'`));
+  const given = types.flatMap(type => namesIn(asObject(type, 'a type')['access'], name));
+  checkRights(namesIn(value['access'], name), isDatabaseRight, databaseRights);
+  checkRights(given, isRecordRight, recordRights);
+  return group;
+}
+
+function checkRights(
+  names: readonly string[],
+  isRight: (name: string) => boolean,
+  known: readonly string[],
+): void {
+  for (const name of names) {
+    if (isRight(name)) continue;
+    throw new Refusal('argument', `Unknown right '${name}': expected ${known.join(', ')}`);
+  }
 }
 
 function parseGroup(value: Readonly<Record<string, unknown>>, name: string): Group {

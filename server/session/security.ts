@@ -13,7 +13,14 @@
  */
 import {hash} from 'node:crypto';
 import {accessTo, type DatabaseAccess} from '#server/access/decide.ts';
-import {defaultGroups, type Groups, parseGroups} from '#server/access/groups.ts';
+import {
+  defaultGroups,
+  type Groups,
+  parseGroups,
+  parseNewGroup,
+  plainGroups,
+  printGroups,
+} from '#server/access/groups.ts';
 import {
   checkPassword,
   checkUserName,
@@ -256,11 +263,50 @@ export class Security {
     });
   }
 
-  /** One change after the other, each on top of what the store has then. */
+  /** The groups document as plain data. */
+  groups(): unknown {
+    return plainGroups(this.#groups);
+  }
+
+  /**
+   * Creates or replaces a group.
+   *
+   * @param group - As a client wrote it: `access`, `types`, `resultSetLimit`, `readTimeout`.
+   * @throws {Refusal} `argument`.
+   */
+  async saveGroup(
+    database: string,
+    name: string,
+    group: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const parsed = parseNewGroup(group, name);
+    await this.#write('server-groups.json', () => {
+      const named = new Map(this.#groups.get(database)).set(name, parsed);
+      return printGroups(new Map(this.#groups).set(database, named));
+    });
+  }
+
+  /** Whether there was such a group. */
+  async dropGroup(database: string, name: string): Promise<boolean> {
+    if (this.#groups.get(database)?.has(name) !== true) return false;
+    await this.#write('server-groups.json', () => {
+      const named = new Map(this.#groups.get(database));
+      named.delete(name);
+      const rest = new Map(this.#groups).set(database, named);
+      if (named.size === 0) rest.delete(database);
+      return printGroups(rest);
+    });
+    return true;
+  }
+
   #change(next: (users: Users) => Users): Promise<void> {
+    return this.#write('server-users.jsonl', () => printUsers(next(this.#users)));
+  }
+
+  /** One change after the other, each on top of what the store has then. */
+  #write(name: SecurityDocument, next: () => string): Promise<void> {
     const change = this.#lastChange.then(async () => {
-      const bytes = Buffer.from(printUsers(next(this.#users)), 'utf8');
-      await this.#options.store.write('server-users.jsonl', bytes);
+      await this.#options.store.write(name, Buffer.from(next(), 'utf8'));
       this.reload();
     });
     this.#lastChange = change.catch(() => undefined);

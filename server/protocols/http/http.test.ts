@@ -471,6 +471,33 @@ test('users are listed, created, changed and dropped', async () => {
   assert.equal((await world.call(users, {as: 'anna:anna-pass'})).status, 403);
 });
 
+test('a group is saved, gives its rights at once, and is deleted', async () => {
+  const groups = '/server/groups';
+  const writers = {database: 'db', name: 'writers', types: {T: {access: ['createRecord']}}};
+  const user = {name: 'wanda', password: 'wanda-pass', databases: {db: ['writers']}};
+  await world.call('/server/users', {body: user});
+  const mayCreate = (): boolean | undefined => {
+    const wanda = world.security.principalOf('wanda');
+    return wanda && world.security.access(wanda, 'db')?.allowsOnType('createRecord', 'T');
+  };
+  assert.equal(mayCreate(), false);
+  assert.equal((await world.call(groups, {body: writers})).status, 200);
+  assert.equal(mayCreate(), true);
+  const listed = (await world.call(groups)).json as {result: {databases: object}};
+  assert.deepEqual(Object.keys(listed.result.databases), ['*', 'db']);
+  const bad = {...writers, types: {T: {access: ['flyRecord']}}};
+  for (const body of ['', {database: 'db'}, {name: 'x'}, bad, {...writers, acces: []}]) {
+    assert.equal((await world.call(groups, {body})).status, 400, JSON.stringify(body));
+  }
+  const remove = (query: string): Promise<HttpAnswer> =>
+    world.call(`${groups}?${query}`, {method: 'DELETE'});
+  assert.equal((await remove('database=*&name=admin')).status, 400);
+  assert.equal((await remove('database=db')).status, 400);
+  assert.equal((await remove('database=db&name=writers')).status, 200);
+  assert.equal((await remove('database=db&name=writers')).status, 404);
+  assert.equal(mayCreate(), false);
+});
+
 test('a running query is listed by its tag and can be ended', async () => {
   const hanging = run('hang', {headers: {'X-Svc-Query-Tag': 'night job'}});
   const list = async (): Promise<{id: string}[]> => {

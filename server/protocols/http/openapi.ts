@@ -59,6 +59,22 @@ const userBody = {
   },
 };
 
+const groupBody = {
+  type: 'object',
+  required: ['database', 'name'],
+  properties: {
+    database: {type: 'string'},
+    name: {type: 'string'},
+    access: {
+      type: 'array',
+      items: {enum: ['updateSecurity', 'updateSchema', 'updateDatabaseSettings']},
+    },
+    types: {type: 'object', example: {'*': {access: ['readRecord']}}},
+    resultSetLimit: {type: 'integer', default: -1},
+    readTimeout: {type: 'integer', default: -1, description: 'Milliseconds'},
+  },
+};
+
 const rows: readonly Row[] = [
   {
     at: 'get /health',
@@ -230,6 +246,28 @@ const rows: readonly Row[] = [
     tag: 'Security',
     summary: 'Drop a user',
     description: 'Drops the user of ?name= and ends what it left open. Root only.',
+    answers: [200, 400, 401, 403, 404],
+  },
+  {
+    at: 'get /server/groups',
+    tag: 'Security',
+    summary: 'List groups',
+    description: 'The groups document: what each group may do, by database. Root only.',
+    answers: [200, 401, 403],
+  },
+  {
+    at: 'post /server/groups',
+    tag: 'Security',
+    summary: 'Save a group',
+    description: 'Creates or replaces a group of a database, or of * for all. Root only.',
+    body: groupBody,
+    answers: [200, 400, 401, 403],
+  },
+  {
+    at: 'delete /server/groups',
+    tag: 'Security',
+    summary: 'Delete a group',
+    description: 'Deletes the group ?name= of ?database=. Root only.',
     answers: [200, 400, 401, 403, 404],
   },
   {

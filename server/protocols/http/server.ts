@@ -15,6 +15,7 @@ import {databaseRoutes} from './databases.ts';
 import {dispatch} from './dispatch.ts';
 import {documentationRoutes} from './documentation.ts';
 import type {Exchange} from './exchange.ts';
+import {groupRoutes} from './groups.ts';
 import {loginRoutes} from './logins.ts';
 import {type Route, Router} from './router.ts';
 import {serverRoutes} from './server-info.ts';
@@ -68,6 +69,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     },
     ...serverRoutes,
     ...userRoutes,
+    ...groupRoutes,
     ...documentationRoutes(),
   ];
 }

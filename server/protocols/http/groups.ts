@@ -1,0 +1,59 @@
+/**
+ * Groups over HTTP: `/server/groups` (root only, reference 6.2).
+ */
+import type {MapValue, Value} from '#server/model/value.ts';
+import type {Exchange} from './exchange.ts';
+import {PlainFailure} from './failure.ts';
+import {checkFields, textField} from './json-body.ts';
+import type {Route} from './router.ts';
+
+export const groupRoutes: readonly Route[] = [
+  {
+    path: '/server/groups',
+    operations: {
+      GET: {access: 'root', run: listGroups},
+      POST: {access: 'root', run: saveGroup},
+      DELETE: {access: 'root', run: deleteGroup},
+    },
+  },
+];
+
+const ruleFields = ['access', 'types', 'resultSetLimit', 'readTimeout'];
+
+function listGroups(exchange: Exchange): void {
+  exchange.answerJson(200, {result: exchange.context.security.groups()});
+}
+
+async function saveGroup(exchange: Exchange): Promise<void> {
+  const body = await exchange.jsonBody();
+  if (body === undefined) throw new PlainFailure(400, 'Request body is required');
+  checkFields(body, ['database', 'name', ...ruleFields]);
+  const database = textField(body, 'database') ?? '';
+  const name = textField(body, 'name') ?? '';
+  if (database === '') throw new PlainFailure(400, 'Database name is required');
+  if (name === '') throw new PlainFailure(400, 'Group name is required');
+  const rules = Object.fromEntries(ruleFields.map(field => [field, plain(body.get(field))]));
+  await exchange.context.security.saveGroup(database, name, rules);
+  exchange.answerJson(200, {result: `Group '${name}' saved for database '${database}'`});
+}
+
+async function deleteGroup(exchange: Exchange): Promise<void> {
+  const database = exchange.parameter('database') ?? '';
+  const name = exchange.parameter('name') ?? '';
+  if (database === '') throw new PlainFailure(400, 'Database parameter is required');
+  if (name === '') throw new PlainFailure(400, 'Group name parameter is required');
+  if (database === '*' && name === 'admin') {
+    throw new PlainFailure(400, 'Cannot delete the admin group from the default (*) database');
+  }
+  if (!(await exchange.context.security.dropGroup(database, name))) {
+    throw new PlainFailure(404, `Group '${name}' not found in database '${database}'`);
+  }
+  exchange.answerJson(200, {result: `Group '${name}' deleted from database '${database}'`});
+}
+
+/** Maps as objects, at every depth; null as absent. */
+function plain(value: Value | undefined): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (!(value instanceof Map)) return value;
+  return Object.fromEntries(Array.from(value as MapValue, ([key, entry]) => [key, plain(entry)]));
+}
