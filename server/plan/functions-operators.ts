@@ -67,7 +67,7 @@ export const operators: readonly FunctionSignature[] = [
   operator('bitAnd', 2, 'The bits that both have.'),
   operator('bitOr', 2, 'The bits that either has.'),
   operator('bitXor', 2, 'The bits that exactly one has.'),
-  operator('concatenate', 2, 'Texts joined; lists and single values joined to a list.', handled),
+  operator('concatenate', 2, 'One list of the items of both; null is no item.', handled),
   operator('coalesce', 1, 'The first operand that is not null.', {nulls: 'handled', argsMax: 255}),
   operator('item', 2, 'An item by position, key or attribute; several answer a list.', {
     argsMax: 255,

@@ -30,7 +30,7 @@ import {
   type Value,
 } from '#server/model/value.ts';
 import {ridText} from '#server/model/rid.ts';
-import {itemsOf} from './access.ts';
+import {asItems, itemsOf} from './access.ts';
 
 const secondsPerDay = 86_400;
 
@@ -161,14 +161,10 @@ export const shiftRightUnsigned = bitwise(
   (left, right) => BigInt.asUintN(64, left) >> (right & 63n),
 );
 
-/** `||`: texts join; with a list or a null on either side the operands become items. */
+/** `||`: one list of both sides' items; a single value is one item, null is none. */
 export function concatenate(left: Value, right: Value): Value {
   if (left === null && right === null) return null;
-  const leftItems = itemsOf(left ?? []);
-  const rightItems = itemsOf(right ?? []);
-  if (leftItems === undefined && rightItems === undefined)
-    return plainText(left) + plainText(right);
-  return [...(leftItems ?? [left]), ...(rightItems ?? [right])];
+  return [...asItems(left), ...asItems(right)];
 }
 
 /** Whole numbers for counts and positions; anything else is refused. */

@@ -1,0 +1,21 @@
+/** A graph without records, for expressions that stand outside of any statement. */
+import type {Graph, Source} from './graph.ts';
+
+const nothing: Source<never> = {next: () => undefined, close: () => {}};
+
+export const emptyGraph: Graph = {
+  scanType: () => nothing,
+  scanBuckets: () => nothing,
+  record: () => undefined,
+  records: rids => rids.map(() => undefined),
+  edgeTypes: () => undefined,
+  hops: () => nothing,
+  hopEdges: hops => hops.map(() => undefined),
+  degree: () => 0,
+  indexPoint: () => [],
+  indexRange: () => nothing,
+  indexEntries: () => nothing,
+  countType: () => 0,
+  isSubtype: () => false,
+  typeExists: () => false,
+};

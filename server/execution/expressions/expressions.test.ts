@@ -1,0 +1,178 @@
+/** Operators of expressions as tables; facts of the dialect from oracle section 4. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import {Refusal} from '#server/base/errors.ts';
+import {jsonText} from '#server/model/json.ts';
+import {makeDouble} from '#server/model/number.ts';
+import {parseDateTime} from '#server/model/temporal.ts';
+import {Decimal, DurationValue, Rid, type Value} from '#server/model/value.ts';
+import {operators} from '#server/plan/functions-operators.ts';
+import {call, literal, World} from '#server/testing/hand-built-plan.ts';
+import {evaluate} from '../query.ts';
+import {binaryOperators, unaryOperators, variadicOperators} from './operators.ts';
+import {regularExpressionTest} from './regular-expression.ts';
+import {ilikeTest, likeTest} from './text-pattern.ts';
+
+const world = new World();
+
+/** With `variable`, the right operand is hidden from the compiler's preparation of constants. */
+function run(name: string, args: readonly Value[]): Value {
+  const parameters = Object.fromEntries(args.map((arg, at) => [String(at), arg]));
+  const constant = evaluate(call(name, ...args.map(literal)), world.functions, world.context());
+  const hidden = evaluate(
+    call(name, ...args.map((_, at) => ({kind: 'parameter', name: String(at)}) as const)),
+    world.functions,
+    world.context({parameters}),
+  );
+  assert.equal(jsonText(constant), jsonText(hidden), `${name} with constants and parameters`);
+  return hidden;
+}
+
+const day = (text: string): Value => parseDateTime(text, 'millisecond') ?? null;
+const map = (entries: Record<string, Value>): Value => new Map(Object.entries(entries));
+
+const cases: readonly (readonly [string, readonly Value[], string])[] = [
+  ['op:equal', [1, makeDouble(1)], 'true'],
+  ['op:equal', [1, new Decimal(100n, 2)], 'true'],
+  ['op:equal', ['1', 1], 'true'],
+  ['op:equal', ['x', 1], 'false'],
+  ['op:equal', [null, null], 'null'],
+  ['op:equal', [new Rid(1, 0), '#1:0'], 'true'],
+  [
+    'op:equal',
+    [
+      [1, 2],
+      [1, 2],
+    ],
+    'true',
+  ],
+  ['op:equal', [day('2024-01-02'), '2024-01-02'], 'true'],
+  ['op:notEqual', [1, 2], 'true'],
+  ['op:notEqual', [null, 2], 'null'],
+  ['op:nullSafeEqual', [null, null], 'true'],
+  ['op:nullSafeEqual', [null, 1], 'false'],
+  ['op:less', ['a', 'b'], 'true'],
+  ['op:less', [1, 'b'], 'null'],
+  ['op:less', [1, '10'], 'true'],
+  ['op:greaterOrEqual', [9007199254740993n, 9007199254740992], 'true'],
+  ['op:greater', [day('2024-05-01'), '2024-01-01'], 'true'],
+  ['op:between', [7, 7, 10], 'true'],
+  ['op:between', [null, 7, 10], 'null'],
+  ['op:in', [2, [1, 2, 3]], 'true'],
+  ['op:in', [11, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, '11']], 'true'],
+  ['op:in', [12, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, '11']], 'false'],
+  ['op:in', [null, [null]], 'null'],
+  ['op:contains', [['red', 'big'], 'red'], 'true'],
+  ['op:contains', [map({a: 1}), 'a'], 'true'],
+  [
+    'op:containsAll',
+    [
+      ['red', 'big'],
+      ['big', 'red'],
+    ],
+    'true',
+  ],
+  ['op:containsAny', [['red'], ['green', 'red']], 'true'],
+  ['op:containsKey', [map({a: null}), 'a'], 'true'],
+  ['op:containsValue', [map({a: 1}), makeDouble(1)], 'true'],
+  ['op:containsText', ['hello world', 'lo w'], 'true'],
+  ['op:like', ['abc', 'a%'], 'true'],
+  ['op:like', [['x', 'abc'], 'a%'], 'true'],
+  ['op:like', [null, 'a%'], 'null'],
+  ['op:ilike', ['ABC', 'a?c'], 'true'],
+  ['op:matches', ['a1', '[a-c][0-9]'], 'true'],
+  ['op:matches', ['xa1', '[a-c][0-9]'], 'false'],
+  ['op:add', [1, 2], '3'],
+  ['op:add', [2147483647, 1], '2147483648'],
+  ['op:add', [0.1, 0.2], '0.30000000000000004'],
+  ['op:add', ['a', 1], '"a1"'],
+  ['op:add', [1, 'a'], '"1a"'],
+  ['op:add', [null, 1], 'null'],
+  ['op:add', [[1], 2], '[1,2]'],
+  ['op:subtract', [10, 3], '7'],
+  ['op:subtract', [[1, 2, 1], [1]], '[2]'],
+  ['op:multiply', [makeDouble(2), 3], '6.0'],
+  ['op:divide', [1, 2], '0.5'],
+  ['op:divide', [-7, 2], '-3.5'],
+  ['op:divide', [6, 2], '3'],
+  ['op:modulo', [-7, 3], '-1'],
+  ['op:negate', [5], '-5'],
+  ['op:bitAnd', [5, 3], '1'],
+  ['op:bitOr', [5, 3], '7'],
+  ['op:bitXor', [5, 3], '6'],
+  ['op:shiftLeft', [1, 4], '16'],
+  ['op:shiftRight', [-16, 2], '-4'],
+  ['op:shiftRightUnsigned', [-1, 60], '15'],
+  ['op:concatenate', ['a', 'b'], '["a","b"]'],
+  ['op:concatenate', ['a', null], '["a"]'],
+  ['op:concatenate', [[1, 2], [3]], '[1,2,3]'],
+  ['op:coalesce', [null, 'd'], '"d"'],
+  ['op:item', [[1, 2, 3], 0], '1'],
+  ['op:item', [[1, 2, 3], -1], 'null'],
+  ['op:item', [[1, 2, 3], 0, 2], '[1,3]'],
+  ['op:item', [map({a: 1}), 'a'], '1'],
+  ['op:slice', [[1, 2, 3], 0, 2], '[1,2]'],
+  ['op:slice', ['hello', 1, null], '"ello"'],
+  ['op:add', [day('2024-01-31'), new DurationValue(1, 0, 0, 0)], '"2024-02-29 00:00:00"'],
+  ['op:subtract', [day('2024-03-01'), day('2024-02-29')], '"PT24H"'],
+];
+
+for (const [name, args, expected] of cases) {
+  test(`${name}(${args.map(arg => jsonText(arg)).join(', ')}) is ${expected}`, () => {
+    assert.equal(jsonText(run(name, args)), expected);
+  });
+}
+
+test('every operator of the plan has one implementation, and no other is there', () => {
+  const implemented = [unaryOperators, binaryOperators, variadicOperators].flatMap(Object.keys);
+  assert.deepEqual(implemented.sort(), operators.map(operator => operator.name).sort());
+});
+
+for (const [name, args] of [
+  ['op:add', [9223372036854775807n, 1]],
+  ['op:divide', [1, 0]],
+  ['op:multiply', ['a', 2]],
+  ['op:matches', ['aaaa', '(a+)+']],
+  ['op:matches', ['a', '(']],
+  ['op:matches', ['aa', '(a)\\1']],
+] as const) {
+  test(`${name}(${args.join(', ')}) is refused`, () => {
+    assert.throws(() => run(name, args), Refusal);
+  });
+}
+
+test('LIKE agrees with a naive matcher on small alphabets', () => {
+  const naive = (text: string, pattern: string): boolean => {
+    if (pattern === '') return text === '';
+    if (pattern[0] === '%') {
+      return naive(text, pattern.slice(1)) || (text !== '' && naive(text.slice(1), pattern));
+    }
+    if (text === '') return false;
+    return (pattern[0] === '?' || pattern[0] === text[0]) && naive(text.slice(1), pattern.slice(1));
+  };
+  const texts = fc.string({unit: fc.constantFrom('a', 'b'), maxLength: 8});
+  const patterns = fc.string({unit: fc.constantFrom('a', 'b', '%', '?'), maxLength: 6});
+  fc.assert(
+    fc.property(texts, patterns, (text, pattern) => {
+      assert.equal(likeTest(pattern)(text), naive(text, pattern));
+    }),
+    {numRuns: 2_000},
+  );
+});
+
+test('LIKE takes escaped characters and whole characters, and never longer than it must', () => {
+  assert.equal(likeTest('100\\%')('100%'), true);
+  assert.equal(likeTest('100\\%')('100x'), false);
+  assert.equal(likeTest('?')('😀'), true);
+  assert.equal(ilikeTest('%ÄB%')('xäbx'), true);
+  const long = 'a'.repeat(100_000);
+  assert.equal(likeTest(`${'%a'.repeat(50)}%b`)(long), false);
+});
+
+test('a regular expression is bounded by what it could cost', () => {
+  assert.equal(regularExpressionTest('(?i)ab+c?')('ABBC'), true);
+  assert.equal(regularExpressionTest('a-z\\-')('a-z-'), true);
+  const three = regularExpressionTest('a*b*c*');
+  assert.throws(() => three('a'.repeat(100_000)), Refusal);
+});
