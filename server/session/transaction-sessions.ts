@@ -21,10 +21,13 @@ interface OpenSession {
   readonly database: string;
   readonly transaction: Transaction;
   readonly startedAt: number;
+  readonly tag: string | undefined;
   lastUsedMs: number;
   busy: boolean;
   readonly waiters: (() => void)[];
 }
+
+type EndReason = 'failed' | 'expired' | 'committed';
 
 export interface SessionLimits {
   readonly idleMs: number;
@@ -46,8 +49,8 @@ export class TransactionSessions {
   readonly #timers: Timers;
   readonly #limits: () => SessionLimits;
   readonly #open = new Map<string, OpenSession>();
-  /** Ended badly: id to owner and reason; insertion-ordered, bounded. */
-  readonly #tombstones = new Map<string, {user: string; reason: 'failed' | 'expired'}>();
+  /** Ended, other than by rollback: id to owner and reason; insertion-ordered, bounded. */
+  readonly #tombstones = new Map<string, {user: string; reason: EndReason}>();
   #cancelSweep: (() => void) | undefined;
 
   constructor(clock: Clock, random: Random, timers: Timers, limits: () => SessionLimits) {
@@ -57,7 +60,8 @@ export class TransactionSessions {
     this.#limits = limits;
   }
 
-  add(user: string, database: string, transaction: Transaction): string {
+  /** @param tag - Free text by which the transaction is listed. */
+  add(user: string, database: string, transaction: Transaction, tag?: string): string {
     if (this.#open.size >= this.#limits().sessionsMax) {
       throw new Refusal('admission.full', `${this.#open.size} transactions are open already`);
     }
@@ -68,6 +72,7 @@ export class TransactionSessions {
       database,
       transaction,
       startedAt: this.#clock.now(),
+      tag,
       lastUsedMs: this.#clock.monotonic(),
       busy: false,
       waiters: [],
@@ -93,6 +98,16 @@ export class TransactionSessions {
       fail: () => this.#bury(session, 'failed'),
       end: () => this.#forget(session),
     };
+  }
+
+  /** Remembers that a session was committed, for a client that lost the answer and asks again. */
+  committed(user: string, id: string): void {
+    this.#remember(id, user, 'committed');
+  }
+
+  wasCommitted(user: string, id: string): boolean {
+    const tombstone = this.#tombstones.get(id);
+    return tombstone?.user === user && tombstone.reason === 'committed';
   }
 
   /** Rolls back and forgets; false when there is no such session of this user. */
@@ -123,6 +138,8 @@ export class TransactionSessions {
       startedAt: session.startedAt,
       elapsedMs: this.#clock.now() - session.startedAt,
       idleMs: session.busy ? 0 : Math.round(now - session.lastUsedMs),
+      tag: session.tag,
+      busy: session.busy,
     }));
   }
 
@@ -138,7 +155,7 @@ export class TransactionSessions {
       return session;
     }
     const tombstone = this.#tombstones.get(id);
-    if (tombstone?.user === user) {
+    if (tombstone?.user === user && tombstone.reason !== 'committed') {
       throw tombstone.reason === 'failed'
         ? new Refusal(
             'transaction.failed',
@@ -184,7 +201,11 @@ export class TransactionSessions {
   #bury(session: OpenSession, reason: 'failed' | 'expired'): void {
     session.transaction.rollback();
     this.#forget(session);
-    this.#tombstones.set(session.id, {user: session.user, reason});
+    this.#remember(session.id, session.user, reason);
+  }
+
+  #remember(id: string, user: string, reason: EndReason): void {
+    this.#tombstones.set(id, {user, reason});
     if (this.#tombstones.size > tombstonesMax) {
       const [oldest] = this.#tombstones.keys();
       if (oldest !== undefined) this.#tombstones.delete(oldest);
