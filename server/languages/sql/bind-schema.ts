@@ -21,6 +21,32 @@ import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
 import {printExpression} from './printer-statement.ts';
 
+const schemaKinds: ReadonlySet<string> = new Set<Sql.SchemaStatement['kind']>([
+  'create-type',
+  'alter-type',
+  'create-property',
+  'alter-property',
+  'create-index',
+  'create-bucket',
+  'alter-bucket',
+  'drop',
+  'truncate',
+  'rebuild',
+  'create-trigger',
+  'create-view',
+  'create-timeseries',
+  'alter-timeseries',
+  'create-graph-view',
+  'alter-view',
+  'refresh-view',
+  'define-function',
+  'drop-function',
+]);
+
+export function isSchemaStatement(ast: Sql.Statement): ast is Sql.SchemaStatement {
+  return schemaKinds.has(ast.kind);
+}
+
 export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): SchemaCommand {
   switch (ast.kind) {
     case 'create-type':

@@ -15,7 +15,9 @@ import type {BoundQuery, Scope} from './bind-context.ts';
 import {BindContext} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
+import {bindSchema, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
+import {bindWrite} from './bind-write.ts';
 import type {ParseLimits} from './cursor.ts';
 import {parseStatement} from './parser.ts';
 
@@ -42,8 +44,19 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       return queryOf(context, bindQuery(context, ast, undefined, ast.at), ast);
     case 'explain':
       return {kind: 'explain', execute: ast.profile, statement: bindAny(context, ast.statement)};
+    case 'insert':
+    case 'update':
+    case 'delete':
+    case 'create-vertex':
+    case 'create-edge':
+    case 'move-vertex': {
+      const timeout = ast.kind === 'update' ? ast.timeout : undefined;
+      return queryOf(context, bindWrite(context, ast, undefined), {limit: undefined, timeout});
+    }
     default:
-      return context.notAvailable(ast.at, nameOf(ast.kind));
+      return isSchemaStatement(ast)
+        ? {kind: 'schema', command: bindSchema(context, ast)}
+        : context.notAvailable(ast.at, nameOf(ast.kind));
   }
 }
 

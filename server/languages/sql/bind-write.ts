@@ -1,0 +1,452 @@
+/**
+ * Statements that write records: INSERT, UPDATE, DELETE, CREATE VERTEX, CREATE EDGE.
+ *
+ * Each becomes rows that are written one by one: a source (values, a query, the matching
+ * records), the write, and what is answered of it: the new records, the changed ones before or
+ * after, or a count. Values are computed in the scope of the row, so `UPDATE ... SET a = b` reads
+ * the record it changes.
+ */
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {Assignment, Column, PlanNode} from '#server/plan/node.ts';
+import type * as Ast from './ast.ts';
+import type * as Sql from './ast-statement.ts';
+import {bindAssignments, bindOperation} from './bind-assignment.ts';
+import {
+  type BindContext,
+  type BoundQuery,
+  literal,
+  makeScope,
+  operator,
+  type Scope,
+  type Shape,
+  slotOf,
+} from './bind-context.ts';
+import {bindExpression, bindSubquery, elementOf} from './bind-expression.ts';
+import {bindBounds, bindProjected} from './bind-projection.ts';
+import {bindTarget, type Source} from './bind-target.ts';
+
+const noVariables: ReadonlyMap<string, Expression> = new Map();
+
+/** @param parent - Scope of the statement around; undefined for the outermost. */
+export function bindWrite(
+  context: BindContext,
+  ast: Sql.Write,
+  parent: Scope | undefined,
+): BoundQuery {
+  switch (ast.kind) {
+    case 'insert':
+      return bindInsert(context, ast, parent);
+    case 'create-vertex':
+      return bindCreateVertex(context, ast, parent);
+    case 'create-edge':
+      return bindCreateEdge(context, ast, parent);
+    case 'update':
+      return bindUpdate(context, ast, parent);
+    case 'delete':
+      return bindDelete(context, ast, parent);
+    case 'move-vertex':
+      return context.notAvailable(ast.at, 'MOVE VERTEX');
+    default:
+      return ast satisfies never;
+  }
+}
+
+interface Making {
+  readonly what: 'vertex' | 'any';
+  readonly type: string;
+  readonly bucket: string | undefined;
+  readonly at: number;
+}
+
+function bindInsert(context: BindContext, ast: Sql.Insert, parent: Scope | undefined): BoundQuery {
+  if (ast.unsafe) context.notAvailable(ast.at, 'INSERT ... UNSAFE');
+  const making: Making = {...insertTarget(context, ast), what: 'any', at: ast.at};
+  const made = bindCreation(context, making, ast.body, parent);
+  return returned(context, made, ast.returning);
+}
+
+function bindCreateVertex(
+  context: BindContext,
+  ast: Sql.CreateVertex,
+  parent: Scope | undefined,
+): BoundQuery {
+  const {type, bucket} = typeAndBucket(context, ast.type?.text ?? 'V', ast.bucket, ast.at);
+  const made = bindCreation(context, {type, bucket, what: 'vertex', at: ast.at}, ast.body, parent);
+  return returned(context, made, ast.returning);
+}
+
+function insertTarget(
+  context: BindContext,
+  ast: Sql.Insert,
+): {readonly type: string; readonly bucket: string | undefined} {
+  const {target} = ast;
+  if (target.kind === 'type-target') {
+    return typeAndBucket(context, target.name, ast.bucket, target.at);
+  }
+  const [reference, ...more] = target.kind === 'bucket-target' ? target.buckets : [];
+  if (reference === undefined || more.length > 0) {
+    return context.refuse(target.at, 'INSERT INTO takes a type or one bucket');
+  }
+  const bucket = bucketName(context, reference);
+  const id = context.located(reference.at, () => context.catalog.requireBucket(bucket)).id;
+  const type = context.catalog.typeOfBucket(id);
+  if (type === undefined) {
+    return context.refuse(reference.at, `bucket '${bucket}' belongs to no type`);
+  }
+  return {type: type.name, bucket};
+}
+
+function typeAndBucket(
+  context: BindContext,
+  typeName: string,
+  bucket: Ast.BucketReference | undefined,
+  at: number,
+): {readonly type: string; readonly bucket: string | undefined} {
+  const {name} = context.located(at, () => context.catalog.requireType(typeName));
+  return {type: name, bucket: bucket && bucketName(context, bucket)};
+}
+
+function bucketName(context: BindContext, reference: Ast.BucketReference): string {
+  if (!('kind' in reference)) return reference.text;
+  if (reference.kind === 'parameter') {
+    return context.notAvailable(reference.at, 'A bucket given by a parameter');
+  }
+  return context.catalog.bucketById(Number(reference.value))?.name ?? String(reference.value);
+}
+
+interface Made {
+  readonly plan: PlanNode;
+  readonly slot: Slot;
+  readonly parent: Scope | undefined;
+}
+
+/** The rows that a body describes, each made into a record. */
+function bindCreation(
+  context: BindContext,
+  making: Making,
+  body: Sql.Body,
+  parent: Scope | undefined,
+): Made {
+  const {plan: input, assignments} = bindBody(context, body, parent);
+  const slot = context.newSlot();
+  const plan: PlanNode = {
+    kind: 'create',
+    input,
+    what: making.what,
+    type: making.type,
+    bucket: making.bucket,
+    from: undefined,
+    to: undefined,
+    ifNotExists: false,
+    unidirectional: false,
+    assignments,
+    slot,
+    place: context.place(making.at),
+  };
+  return {plan, slot, parent};
+}
+
+interface BoundBody {
+  readonly plan: PlanNode;
+  readonly assignments: readonly Assignment[];
+}
+
+function bindBody(context: BindContext, body: Sql.Body, parent: Scope | undefined): BoundBody {
+  const start: PlanNode = parent === undefined ? {kind: 'unit'} : {kind: 'argument'};
+  const scope = makeScope(undefined, parent);
+  switch (body.kind) {
+    case 'nothing':
+      return {plan: start, assignments: []};
+    case 'set':
+      return {plan: start, assignments: bindAssignments(context, scope, body.items)};
+    case 'values':
+      return bindValues(context, body, scope, start);
+    case 'merge':
+    case 'content':
+      return bindContent(context, body.value, scope, start);
+    case 'from': {
+      const {plan, slot} = elementOf(context, context.bindQuery(body.query, parent, body.at));
+      return {plan, assignments: [content(slotOf(slot))]};
+    }
+    default:
+      return body satisfies never;
+  }
+}
+
+function content(value: Expression): Assignment {
+  return {kind: 'content', value, replace: true};
+}
+
+/** A map is one record; a list, or a parameter that may be one, is a record an item. */
+function bindContent(
+  context: BindContext,
+  value: Ast.Expression,
+  scope: Scope,
+  start: PlanNode,
+): BoundBody {
+  const bound = bindExpression(context, scope, value);
+  if (bound.kind === 'map') return {plan: start, assignments: [content(bound)]};
+  const slot = context.newSlot();
+  const plan: PlanNode = {kind: 'unnest', input: start, list: bound, slot, keepEmpty: false};
+  return {plan, assignments: [content(slotOf(slot))]};
+}
+
+/** `(a, b) VALUES (1, 2), (3, 4)`. */
+function bindValues(
+  context: BindContext,
+  body: Extract<Sql.Body, {kind: 'values'}>,
+  scope: Scope,
+  start: PlanNode,
+): BoundBody {
+  for (const row of body.rows) {
+    if (row.length === body.columns.length) continue;
+    const [first] = row;
+    context.refuse(
+      first?.at ?? body.at,
+      `VALUES has ${row.length} values for ${body.columns.length} columns`,
+    );
+  }
+  const rows = body.rows.map(row => row.map(value => bindExpression(context, scope, value)));
+  const [only, ...more] = rows;
+  if (only !== undefined && more.length === 0) {
+    const assignments = body.columns.map(
+      ({text}, i): Assignment => ({kind: 'set', name: text, value: only[i] ?? literal(null)}),
+    );
+    return {plan: start, assignments};
+  }
+  const slots = body.columns.map(() => context.newSlot());
+  const assignments = body.columns.map(
+    ({text}, i): Assignment => ({kind: 'set', name: text, value: slotOf(slots[i] ?? 0)}),
+  );
+  return {plan: {kind: 'values', slots, rows}, assignments};
+}
+
+/** The new records, or a projection of each. */
+function returned(
+  context: BindContext,
+  {plan, slot, parent}: Made,
+  items: readonly Ast.ProjectionItem[] | undefined,
+): BoundQuery {
+  const shape: Shape = {kind: 'element', slot};
+  if (items === undefined) return {plan, shape, variables: noVariables};
+  return projected(context, {plan, scope: makeScope(slotOf(slot), parent), shape}, items);
+}
+
+function projected(
+  context: BindContext,
+  source: Source,
+  items: readonly Ast.ProjectionItem[],
+): BoundQuery {
+  return bindProjected(context, source, {
+    distinct: false,
+    items,
+    groupBy: [],
+    having: undefined,
+    orderBy: [],
+    unwind: [],
+    skip: undefined,
+    limit: undefined,
+    timeout: undefined,
+  });
+}
+
+function bindCreateEdge(
+  context: BindContext,
+  ast: Sql.CreateEdge,
+  parent: Scope | undefined,
+): BoundQuery {
+  const {type, bucket} = typeAndBucket(context, ast.type?.text ?? 'E', ast.bucket, ast.at);
+  if (ast.retry !== undefined) context.notAvailable(ast.retry.at, 'CREATE EDGE ... RETRY');
+  if (ast.wait !== undefined) context.notAvailable(ast.wait.at, 'CREATE EDGE ... WAIT');
+  const scope = makeScope(undefined, parent);
+  const {plan: input, assignments} = bindBody(context, ast.body, parent);
+  const slot = context.newSlot();
+  const plan: PlanNode = {
+    kind: 'create',
+    input,
+    what: 'edge',
+    type,
+    bucket,
+    from: bindEnd(context, scope, ast.from),
+    to: bindEnd(context, scope, ast.to),
+    ifNotExists: ast.ifNotExists,
+    unidirectional: ast.unidirectional,
+    assignments,
+    slot,
+    place: context.place(ast.at),
+  };
+  return {plan, shape: {kind: 'element', slot}, variables: noVariables};
+}
+
+function bindEnd(context: BindContext, scope: Scope, ast: Ast.Expression): Expression {
+  return ast.kind === 'subquery'
+    ? bindSubquery(context, scope, ast, 'values')
+    : bindExpression(context, scope, ast);
+}
+
+function bindUpdate(context: BindContext, ast: Sql.Update, parent: Scope | undefined): BoundQuery {
+  if (ast.batch !== undefined) context.notAvailable(ast.batch.at, 'UPDATE ... BATCH');
+  const source = elementSource(context, bindTarget(context, ast.target, parent));
+  const {slot, scope} = source;
+  const filtered: PlanNode =
+    ast.where === undefined
+      ? source.plan
+      : {
+          kind: 'filter',
+          input: source.plan,
+          condition: bindExpression(context, scope, ast.where),
+        };
+  const input = limited(context, filtered, parent, ast.limit);
+  const assignments = ast.operations.flatMap(operation => bindOperation(context, scope, operation));
+  const wantsBefore = ast.returning?.what === 'before';
+  const before = wantsBefore ? context.newSlot() : undefined;
+  const plan: PlanNode = ast.upsert
+    ? {
+        kind: 'upsert',
+        input,
+        type: upsertType(context, ast),
+        slot,
+        before,
+        seed: upsertSeed(context, ast, scope),
+        assignments,
+      }
+    : {kind: 'change', input, slot, before, assignments, applyDefaults: ast.applyDefaults};
+  const answer = ast.returning;
+  if (answer === undefined || answer.what === 'count') return counted(context, plan);
+  const shown = before ?? slot;
+  const shape: Shape = {kind: 'element', slot: shown};
+  if (answer.items.length === 0) return {plan, shape, variables: noVariables};
+  return projected(context, {plan, scope: makeScope(slotOf(shown), parent), shape}, answer.items);
+}
+
+/** A target whose rows are records in a slot. */
+function elementSource(
+  context: BindContext,
+  source: Source,
+): {readonly plan: PlanNode; readonly slot: Slot; readonly scope: Scope} {
+  if (source.shape.kind === 'element') {
+    return {plan: source.plan, slot: source.shape.slot, scope: source.scope};
+  }
+  const {plan, slot} = elementOf(context, {...source, variables: noVariables});
+  return {plan, slot, scope: makeScope(slotOf(slot), source.scope.parent)};
+}
+
+function limited(
+  context: BindContext,
+  plan: PlanNode,
+  parent: Scope | undefined,
+  limit: Ast.Expression | undefined,
+): PlanNode {
+  const steps = bindBounds(context, parent, {skip: undefined, limit});
+  return steps.reduce<PlanNode>((rows, step) => step(rows), plan);
+}
+
+function upsertType(context: BindContext, ast: Sql.Update): string {
+  if (ast.target.kind === 'type-target') return ast.target.name;
+  return context.refuse(ast.target.at, 'UPSERT needs a type to create the record of');
+}
+
+/** The equalities of WHERE, which must fix a whole key of a unique index. */
+function upsertSeed(context: BindContext, ast: Sql.Update, scope: Scope): readonly Column[] {
+  const seed: Column[] = [];
+  const terms = ast.where?.kind === 'and' ? ast.where.operands : ast.where ? [ast.where] : [];
+  for (const term of terms) {
+    if (term.kind !== 'compare' || term.operator !== '=') continue;
+    const [name, value] =
+      term.left.kind === 'name' ? [term.left, term.right] : [term.right, term.left];
+    if (name.kind !== 'name') continue;
+    seed.push({name: name.name, value: bindExpression(context, scope, value)});
+  }
+  const type = context.catalog.requireType(upsertType(context, ast));
+  const names = new Set(seed.map(column => column.name));
+  const fixed = type.indexes.some(
+    index => index.unique && index.properties.every(part => names.has(part.name)),
+  );
+  if (fixed) return seed;
+  return context.refuse(
+    ast.where?.at ?? ast.at,
+    'UPSERT needs WHERE to fix every property of a unique index by equality',
+  );
+}
+
+/** One row: how many there were. */
+function counted(context: BindContext, input: PlanNode): BoundQuery {
+  const slot = context.newSlot();
+  const plan: PlanNode = {
+    kind: 'aggregate',
+    input,
+    keys: [],
+    aggregates: [{slot, name: 'count', args: [], distinct: false}],
+  };
+  const shape: Shape = {kind: 'columns', columns: [{name: 'count', value: slotOf(slot)}]};
+  return {plan, shape, variables: noVariables};
+}
+
+function bindDelete(context: BindContext, ast: Sql.Delete, parent: Scope | undefined): BoundQuery {
+  if (ast.batch !== undefined) context.notAvailable(ast.batch.at, 'DELETE ... BATCH');
+  const source =
+    ast.from === undefined && ast.to === undefined
+      ? elementSource(context, bindTarget(context, ast.target, parent))
+      : edgesBetween(context, ast, parent);
+  const filtered: PlanNode =
+    ast.where === undefined
+      ? source.plan
+      : {
+          kind: 'filter',
+          input: source.plan,
+          condition: bindExpression(context, source.scope, ast.where),
+        };
+  const plan: PlanNode = {
+    kind: 'delete',
+    input: limited(context, filtered, parent, ast.limit),
+    slot: source.slot,
+    only: ast.what === 'record' ? undefined : ast.what,
+  };
+  if (!ast.returnBefore) return counted(context, plan);
+  return {plan, shape: {kind: 'element', slot: source.slot}, variables: noVariables};
+}
+
+/** Edges of DELETE EDGE [T] FROM x TO y: those of one end, narrowed by the other. */
+function edgesBetween(
+  context: BindContext,
+  ast: Sql.Delete,
+  parent: Scope | undefined,
+): {readonly plan: PlanNode; readonly slot: Slot; readonly scope: Scope} {
+  const scope = makeScope(undefined, parent);
+  const [start, other] = ast.from === undefined ? [ast.to, ast.from] : [ast.from, ast.to];
+  if (start === undefined) return context.refuse(ast.at, 'DELETE EDGE needs FROM or TO');
+  const [vertex, edge, to] = [context.newSlot(), context.newSlot(), context.newSlot()];
+  const ends: PlanNode = {
+    kind: 'records',
+    ids: bindEnd(context, scope, start),
+    slot: vertex,
+    loose: false,
+  };
+  const hop: PlanNode = {
+    kind: 'follow',
+    input: ends,
+    from: vertex,
+    direction: ast.from === undefined ? 'in' : 'out',
+    types: edgeTypes(context, ast.target),
+    to,
+    edge,
+  };
+  const rid = (slot: Slot): Expression => ({kind: 'attribute', of: slotOf(slot), attribute: 'rid'});
+  const plan: PlanNode =
+    other === undefined
+      ? hop
+      : {
+          kind: 'filter',
+          input: hop,
+          condition: operator('in', rid(to), bindEnd(context, scope, other)),
+        };
+  return {plan, slot: edge, scope: makeScope(slotOf(edge), parent)};
+}
+
+function edgeTypes(context: BindContext, target: Ast.Target | undefined): readonly string[] {
+  if (target === undefined) return [];
+  if (target.kind !== 'type-target') {
+    return context.refuse(target.at, 'DELETE EDGE with FROM or TO takes a type of edges');
+  }
+  return [context.located(target.at, () => context.catalog.requireType(target.name)).name];
+}

@@ -1,0 +1,63 @@
+/**
+ * Everything a session keeps about one open database: its schema, its prepared statements, the
+ * queue of its schema commands, and how its values print.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {FunctionRegistry} from '#server/execution/functions/registry.ts';
+import {createRecordJson, type RecordJson} from '#server/execution/result/record-format.ts';
+import type {ParseLimits} from '#server/languages/sql/cursor.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import type {Database} from '#server/transactions/database.ts';
+import {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
+import {type Prepared, prepareText} from './prepared.ts';
+import {SchemaExecutor} from './schema-executor.ts';
+import {StatementCache} from './statement-cache.ts';
+
+const statementsMax = 1_000;
+const statementLengthMax = 16 << 10;
+
+export interface DatabaseSessionOptions {
+  readonly functions: FunctionRegistry;
+  readonly timers: Timers;
+  readonly limits: ParseLimits;
+  readonly recordBytesMax: number;
+  readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
+}
+
+export class DatabaseSession {
+  readonly database: Database;
+  readonly schema: DatabaseSchema;
+  readonly executor: SchemaExecutor;
+  readonly #options: DatabaseSessionOptions;
+  readonly #statements = new StatementCache<Prepared>({
+    entriesMax: statementsMax,
+    textLengthMax: statementLengthMax,
+  });
+  #json: RecordJson | undefined;
+
+  constructor(database: Database, options: DatabaseSessionOptions) {
+    this.database = database;
+    this.#options = options;
+    const {recordBytesMax, defaultsOf, timers} = options;
+    this.schema = new DatabaseSchema(database, {recordBytesMax, defaultsOf});
+    this.executor = new SchemaExecutor({database, schema: this.schema, timers});
+    void this.executor.resume();
+  }
+
+  /** The statement under the newest catalog. */
+  prepare(language: string, text: string): Prepared {
+    const {catalog} = this.schema;
+    const {functions, limits} = this.#options;
+    return this.#statements.get(catalog.version, `${language}\n${text}`, () =>
+      prepareText(language, text, {catalog, functions, limits}),
+    );
+  }
+
+  /** How records print under the newest catalog. */
+  get json(): RecordJson {
+    const {schema} = this.schema.context;
+    if (this.#json?.schema !== schema) this.#json = createRecordJson(schema, this.schema.catalog);
+    return this.#json;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Evaluates the default expressions of properties, one for each new record.
+ *
+ * A default is an SQL expression without a record: constants, `sysdate()`, `uuid()`. Compiled
+ * once a text and catalog; refusals carry the text, because the statement that made the record
+ * does not show it.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {unitBatch} from '#server/execution/batch.ts';
+import {Budget} from '#server/execution/budget.ts';
+import {emptyGraph} from '#server/execution/empty-graph.ts';
+import {type Closure, Frame} from '#server/execution/expressions/compiler.ts';
+import type {FunctionRegistry} from '#server/execution/functions/registry.ts';
+import {PlanPreparation} from '#server/execution/prepare.ts';
+import {bindLoneExpression} from '#server/languages/sql/bind-lone.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
+
+const timeoutMs = 1_000;
+const memoryBytesMax = 1 << 20;
+
+export function defaultEvaluator(
+  catalog: Catalog,
+  functions: FunctionRegistry,
+  {clock, random}: {readonly clock: Clock; readonly random: Random},
+): DefaultEvaluator {
+  const compiled = new Map<string, Closure>();
+  return text => {
+    let closure = compiled.get(text);
+    if (closure === undefined) {
+      closure = compile(text, catalog, functions);
+      compiled.set(text, closure);
+    }
+    const frame = new Frame(
+      {
+        catalog,
+        graph: emptyGraph,
+        writes: undefined,
+        parameters: new Map(),
+        clock,
+        random,
+        budget: new Budget(clock, {timeoutMs, memoryBytesMax}),
+        startedAt: clock.now(),
+        dateTimeFormat: undefined,
+        batchRows: 1,
+        memo: new Map(),
+      },
+      unitBatch,
+    );
+    return evaluate(closure, frame, text);
+  };
+}
+
+function compile(text: string, catalog: Catalog, functions: FunctionRegistry): Closure {
+  try {
+    const expression = bindLoneExpression(text, catalog);
+    return new PlanPreparation({kind: 'unit'}, functions).expression(expression);
+  } catch (error) {
+    throw located(error, text);
+  }
+}
+
+function evaluate(closure: Closure, frame: Frame, text: string): Value {
+  try {
+    return closure(frame);
+  } catch (error) {
+    throw located(error, text);
+  }
+}
+
+function located(error: unknown, text: string): unknown {
+  if (!(error instanceof Refusal)) return error;
+  return new Refusal(error.code, `in the default (${text}): ${error.message}`, {
+    detail: error.detail,
+    cause: error,
+  });
+}

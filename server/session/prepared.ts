@@ -1,0 +1,112 @@
+/**
+ * From a statement's text to something that runs: parse, bind, optimize, prepare.
+ *
+ * The result holds nothing of a run and is kept by text and catalog version
+ * (statement-cache.ts). This is the only file that knows which language names which front end.
+ */
+import {assert, unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Closure} from '#server/execution/expressions/compiler.ts';
+import type {FunctionRegistry} from '#server/execution/functions/registry.ts';
+import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/result/output.ts';
+import {PlanPreparation} from '#server/execution/prepare.ts';
+import type {PreparedPlan} from '#server/execution/run.ts';
+import type {Script} from '#server/languages/sql/ast-statement.ts';
+import {bindStatement} from '#server/languages/sql/bind-statement.ts';
+import type {ParseLimits} from '#server/languages/sql/cursor.ts';
+import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
+import {optimize} from '#server/optimizer/optimize.ts';
+import {isReadOnly} from '#server/plan/properties.ts';
+import type {SchemaCommand, Statement} from '#server/plan/statement.ts';
+
+export type Prepared =
+  | PreparedQuery
+  | {readonly kind: 'schema'; readonly command: SchemaCommand}
+  | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
+  | {readonly kind: 'script'; readonly script: Script};
+
+export interface PreparedQuery {
+  readonly kind: 'query';
+  readonly plan: PreparedPlan;
+  readonly output: PreparedOutput;
+  /** The LIMIT that the planner knows, evaluated without a row. */
+  readonly limit: Closure | undefined;
+  readonly timeoutMs: Closure | undefined;
+  readonly onTimeout: 'error' | 'partial';
+  readonly writes: boolean;
+}
+
+export interface PrepareOptions {
+  readonly catalog: Catalog;
+  readonly functions: FunctionRegistry;
+  readonly limits: ParseLimits;
+}
+
+/** Languages that have a front end. */
+export const languages = ['sql', 'sqlscript'] as const;
+
+const laterLanguages = new Set(['cypher', 'opencypher', 'gremlin', 'graphql', 'mongo', 'redis']);
+
+/** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
+export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
+  switch (language.toLowerCase()) {
+    case 'sql': {
+      const ast = parseStatement(text, options.limits);
+      return prepareStatement(bindStatement(text, ast, options.catalog), options);
+    }
+    case 'sqlscript':
+      return {kind: 'script', script: parseScript(text, options.limits)};
+    default:
+      throw unknownLanguage(language);
+  }
+}
+
+function unknownLanguage(language: string): Refusal {
+  const name = language.toLowerCase();
+  if (laterLanguages.has(name)) {
+    return new Refusal('not-available', `the language '${name}' is not available yet`, {
+      detail: {name},
+    });
+  }
+  return new Refusal(
+    'query.unknown-language',
+    `Query engine '${language.slice(0, 64)}' was not found: expected one of ${languages.join(', ')}`,
+  );
+}
+
+export function prepareStatement(statement: Statement, options: PrepareOptions): Prepared {
+  switch (statement.kind) {
+    case 'query':
+      return prepareQuery(statement, options);
+    case 'schema':
+      return {kind: 'schema', command: statement.command};
+    case 'explain': {
+      const inner = prepareStatement(statement.statement, options);
+      if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
+      throw new Refusal('not-available', 'EXPLAIN of a schema statement is not available');
+    }
+    default:
+      return unreachable(statement);
+  }
+}
+
+function prepareQuery(
+  statement: Extract<Statement, {kind: 'query'}>,
+  options: PrepareOptions,
+): PreparedQuery {
+  const plan = optimize(statement.plan, options.catalog);
+  const preparation = new PlanPreparation(plan, options.functions);
+  const {limit, timeoutMs} = statement;
+  const output = outputOf(plan);
+  assert(output !== undefined, "a statement's plan says what the client sees");
+  return {
+    kind: 'query',
+    plan: {plan, operator: preparation.prepare(plan)},
+    output: prepareOutput(output, preparation),
+    limit: limit && preparation.expression(limit),
+    timeoutMs: timeoutMs && preparation.expression(timeoutMs),
+    onTimeout: statement.onTimeout,
+    writes: !isReadOnly(plan),
+  };
+}

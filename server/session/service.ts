@@ -1,0 +1,306 @@
+/**
+ * The session service: what session.ts promises, over the engine.
+ *
+ * The way of a statement: rights on the database, prepared plan (cached), then one of three:
+ * a read over a view, streamed as it is made; a write, run to its end inside a transaction,
+ * committed, and only then answered (it is run again by itself when another commit was faster);
+ * a statement of an open transaction. Schema commands go to the database's executor, scripts to
+ * the script runner.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import {setDatabaseSetting} from '#server/catalog/change-bucket.ts';
+import type {FunctionRegistry} from '#server/execution/functions/registry.ts';
+import {createFunctionRegistry} from '#server/execution/functions/families.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Database} from '#server/transactions/database.ts';
+import type {Engine} from '#server/transactions/engine.ts';
+import type {Isolation} from '#server/transactions/transaction-contract.ts';
+import {Admission} from './admission.ts';
+import {DatabaseSession} from './database-session.ts';
+import {defaultEvaluator} from './default-values.ts';
+import {refusalOf} from './outcome.ts';
+import {RunningQueries} from './running-queries.ts';
+import type {Security} from './security.ts';
+import type {
+  Principal,
+  ResultCursor,
+  RunningQuery,
+  RunningTransaction,
+  RunRequest,
+  Service,
+} from './session.ts';
+import type {RunEnvironment} from './statement-run.ts';
+import {StatementRunner} from './statement-runner.ts';
+import {TransactionSessions} from './transaction-sessions.ts';
+
+export interface ServiceOptions {
+  readonly engine: Engine;
+  readonly security: Security;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  readonly settings: () => Settings;
+}
+
+const sessionsMax = 10_000;
+
+export class SessionService implements Service {
+  readonly #options: ServiceOptions;
+  readonly #functions: FunctionRegistry = createFunctionRegistry();
+  readonly #sessions: TransactionSessions;
+  readonly #queries: RunningQueries;
+  readonly #runner: StatementRunner;
+  /** By the database itself: one dropped and created again is another. */
+  readonly #databases = new WeakMap<Database, DatabaseSession>();
+
+  constructor(options: ServiceOptions) {
+    const {clock, random, timers, settings} = options;
+    this.#options = options;
+    this.#sessions = new TransactionSessions(clock, random, timers, () => ({
+      idleMs: settings().get('svc.server.httpSessionExpireTimeout'),
+      sessionsMax,
+    }));
+    this.#queries = new RunningQueries(clock);
+    const environment: RunEnvironment = {
+      clock,
+      random,
+      timers,
+      memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
+      timeoutMs: () => settings().get('svc.command.timeout'),
+    };
+    const admission = new Admission(
+      () => ({
+        concurrentMax: settings().get('svc.queryMaxConcurrent'),
+        queueTimeoutMs: settings().get('svc.queryQueueTimeout'),
+        queueLengthMax: settings().get('svc.queryQueueMaxSize'),
+      }),
+      timers,
+    );
+    this.#runner = new StatementRunner({environment, admission, settings});
+  }
+
+  get appliedIndex(): number {
+    return this.#options.engine.appliedIndex;
+  }
+
+  get ready(): boolean {
+    return this.#options.engine.failure === undefined;
+  }
+
+  get runningCount(): number {
+    return this.#queries.list().length;
+  }
+
+  get transactionCount(): number {
+    return this.#sessions.list().length;
+  }
+
+  async run(principal: Principal, request: RunRequest): Promise<ResultCursor> {
+    const access = this.#access(principal, request.database);
+    const session = this.#open(request.database);
+    const registered = this.#queries.start(principal.name, request);
+    try {
+      const parts = {
+        session,
+        request,
+        signal: registered.signal,
+        access,
+        guard: principal.root ? undefined : {access, user: principal.name},
+        end: () => registered.done(),
+      };
+      const {transactionId} = request;
+      if (transactionId === undefined) return await this.#runner.run(parts);
+      const held = await this.#sessions.hold(principal.name, request.database, transactionId);
+      return await this.#runner.runInside(parts, held);
+    } catch (error) {
+      registered.done();
+      throw error;
+    }
+  }
+
+  begin(
+    principal: Principal,
+    database: string,
+    isolation: Isolation,
+    tag?: string,
+  ): Promise<string> {
+    this.#access(principal, database);
+    const {database: opened} = this.#open(database);
+    const transaction = opened.begin(isolation);
+    return Promise.resolve(this.#sessions.add(principal.name, database, transaction, tag));
+  }
+
+  async commit(
+    principal: Principal,
+    database: string,
+    transactionId: string,
+    requestId: string | undefined,
+  ): Promise<void> {
+    this.#access(principal, database);
+    this.#open(database);
+    // A commit whose answer was lost is asked for again; it happened once.
+    if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
+    const held = await this.#sessions.hold(principal.name, database, transactionId);
+    held.end();
+    const outcome = await held.transaction.commit(requestId);
+    const refusal = refusalOf(outcome);
+    if (refusal !== undefined) throw refusal;
+    this.#runner.committed(held.transaction);
+    this.#sessions.committed(principal.name, transactionId);
+  }
+
+  async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {
+    this.#access(principal, database);
+    await this.#sessions.rollback(principal.name, database, transactionId);
+  }
+
+  transactionIsLive(principal: Principal, database: string, transactionId: string): boolean {
+    return this.#sessions.isLive(principal.name, database, transactionId);
+  }
+
+  databaseNames(principal: Principal): string[] {
+    const {engine, security} = this.#options;
+    return engine.databases().filter(name => security.access(principal, name) !== undefined);
+  }
+
+  databaseExists(principal: Principal, name: string): boolean {
+    return this.databaseNames(principal).includes(name);
+  }
+
+  async createDatabase(principal: Principal, name: string): Promise<void> {
+    requireRoot(principal);
+    await this.#options.engine.createDatabase(name);
+  }
+
+  async dropDatabase(principal: Principal, name: string): Promise<void> {
+    requireRoot(principal);
+    this.#sessions.endWhere(session => session.database === name);
+    this.#queries.terminateWhere(query => query.database === name);
+    await this.#options.engine.dropDatabase(name);
+  }
+
+  openDatabase(principal: Principal, name: string): Promise<void> {
+    requireRoot(principal);
+    this.#options.engine.openDatabase(name);
+    return Promise.resolve();
+  }
+
+  closeDatabase(principal: Principal, name: string): Promise<void> {
+    requireRoot(principal);
+    this.#options.engine.closeDatabase(name);
+    this.#sessions.endWhere(session => session.database === name);
+    return Promise.resolve();
+  }
+
+  /** Saves a setting with the database. @throws {Refusal} `database.missing`. */
+  async setDatabaseSetting(name: string, key: string, value: string): Promise<void> {
+    const database = this.#options.engine.database(name);
+    if (database === undefined)
+      throw new Refusal('database.missing', `there is no database ${name}`);
+    const {executor, schema} = this.#session(database);
+    // Checked before it is queued, so that a wrong key is refused by name.
+    setDatabaseSetting(schema.catalog, key, value);
+    await executor.run({kind: 'alter-database', setting: key, value}, undefined);
+  }
+
+  queries(principal: Principal): RunningQuery[] {
+    return this.#queries.list().filter(query => principal.root || query.user === principal.name);
+  }
+
+  terminateQuery(principal: Principal, id: string): boolean {
+    return this.#terminate(principal, query => query.id === id) > 0;
+  }
+
+  terminateTagged(principal: Principal, tag: string): number {
+    return this.#terminate(principal, query => query.tag === tag);
+  }
+
+  transactions(principal: Principal): RunningTransaction[] {
+    return this.#sessions.list().filter(({user}) => principal.root || user === principal.name);
+  }
+
+  terminateTransaction(principal: Principal, id: string): Promise<boolean> {
+    const ended = this.#sessions.endWhere(
+      session => session.id === id && (principal.root || session.user === principal.name),
+    );
+    return Promise.resolve(ended > 0);
+  }
+
+  endSessionsOf(user: string): void {
+    this.#sessions.endWhere(session => session.user === user);
+  }
+
+  /** The session state of a database that the principal may use; for bulk loads. */
+  databaseSession(principal: Principal, name: string): DatabaseSession {
+    this.#access(principal, name);
+    return this.#open(name);
+  }
+
+  close(): Promise<void> {
+    this.#queries.terminateWhere(() => true);
+    this.#sessions.close();
+    return Promise.resolve();
+  }
+
+  #terminate(
+    principal: Principal,
+    matches: (query: {id: string; tag: string | undefined}) => boolean,
+  ): number {
+    return this.#queries.terminateWhere(
+      query => matches(query) && (principal.root || query.user === principal.name),
+    );
+  }
+
+  /** A database that does not exist and one that is not granted are told apart for root only. */
+  #access(principal: Principal, name: string): DatabaseAccess {
+    const access = this.#options.security.access(principal, name);
+    if (access !== undefined) return access;
+    throw new Refusal(
+      'security.denied',
+      `User '${principal.name}' has not access to database '${name.slice(0, 128)}'`,
+    );
+  }
+
+  #open(name: string): DatabaseSession {
+    const database = this.#options.engine.database(name);
+    if (database === undefined) {
+      const closed = this.#options.engine.status(name) === 'closed';
+      throw new Refusal(
+        'database.not-found',
+        `Database '${name.slice(0, 128)}' ${closed ? 'is closed' : 'is not available'}`,
+      );
+    }
+    return this.#session(database);
+  }
+
+  #session(database: Database): DatabaseSession {
+    const known = this.#databases.get(database);
+    if (known !== undefined) return known;
+    const {timers, settings} = this.#options;
+    const functions = this.#functions;
+    const session: DatabaseSession = new DatabaseSession(database, {
+      functions,
+      timers,
+      limits: {
+        depthMax: settings().get('svc.parser.depthMax'),
+        textLengthMax: settings().get('svc.parser.statementSizeMax'),
+      },
+      recordBytesMax: settings().get('svc.recordSizeMax'),
+      defaultsOf: catalog => defaultEvaluator(catalog, functions, this.#options),
+    });
+    this.#databases.set(database, session);
+    return session;
+  }
+}
+
+function requireRoot(principal: Principal): void {
+  if (principal.root) return;
+  throw new Refusal(
+    'security.denied',
+    `User '${principal.name}' is not allowed to administer databases: only root is`,
+  );
+}

@@ -1,0 +1,199 @@
+/**
+ * One run of a prepared query: in a transaction, or over a view that nothing changes.
+ *
+ * Makes the execution context (data, rights, budget), asks the gate for a place, and gives the
+ * rows as bytes or as values. Whoever starts a run closes it; that ends its operators, gives its
+ * place back and releases its view.
+ */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
+import {Budget} from '#server/execution/budget.ts';
+import type {ExecutionContext} from '#server/execution/context.ts';
+import {type Closure, Frame} from '#server/execution/expressions/compiler.ts';
+import type {Graph, WritableGraph} from '#server/execution/graph.ts';
+import {GraphReader} from '#server/execution/graph-reader.ts';
+import {GraphWriter} from '#server/execution/graph-writer.ts';
+import {rowValue} from '#server/execution/result/output.ts';
+import {QueryResult} from '#server/execution/result/query-result.ts';
+import {PlanRun} from '#server/execution/run.ts';
+import {isNumberValue, numberOf} from '#server/model/number.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import {RecordWriter} from '#server/transactions/records.ts';
+import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
+import type {DatabaseSession} from './database-session.ts';
+import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
+import type {PreparedQuery} from './prepared.ts';
+import type {Parameters, ResultFormat} from './session.ts';
+
+/** What every run of one server shares. */
+export interface RunEnvironment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  /** `svc.queryMemoryMax`. */
+  readonly memoryBytesMax: () => number;
+  /** `svc.command.timeout`; 0: none. */
+  readonly timeoutMs: () => number;
+}
+
+export interface RunOptions {
+  readonly session: DatabaseSession;
+  readonly parameters: Parameters;
+  readonly signal: AbortSignal;
+  /** Undefined: everything is allowed. */
+  readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
+}
+
+/** What a run reads and writes. */
+export type RunData =
+  | {readonly kind: 'read'; readonly reader: ReadContext}
+  | {
+      readonly kind: 'write';
+      readonly transaction: Transaction;
+      readonly writer: RecordWriter;
+    };
+
+export function writeData(session: DatabaseSession, transaction: Transaction): RunData {
+  const writer = new RecordWriter(transaction, session.schema.context);
+  return {kind: 'write', transaction, writer};
+}
+
+export interface ResultWish {
+  readonly format: ResultFormat;
+  readonly typeHints: boolean;
+  /** The caller's own limit; see RunRequest. */
+  readonly limit: number | undefined;
+  readonly limitDefault: number;
+  readonly ceiling: number;
+}
+
+export class StatementRun {
+  readonly context: ExecutionContext;
+  readonly #query: PreparedQuery;
+  readonly #session: DatabaseSession;
+  readonly #environment: RunEnvironment;
+  readonly #run: PlanRun;
+
+  constructor(
+    query: PreparedQuery,
+    data: RunData,
+    options: RunOptions,
+    environment: RunEnvironment,
+  ) {
+    this.#query = query;
+    this.#session = options.session;
+    this.#environment = environment;
+    this.context = contextOf(query, data, options, environment);
+    this.#run = new PlanRun(query.plan, this.context, environment.timers);
+  }
+
+  /** The rows as bytes, and the cap in force (-1: none). */
+  result(wish: ResultWish): {readonly result: QueryResult; readonly limit: number} {
+    const limit = capOf(wish, this.#known(this.#query.limit));
+    const stated = wish.limit !== undefined || limit > wish.limitDefault;
+    const result = new QueryResult({
+      run: this.#run,
+      context: this.context,
+      output: this.#query.output,
+      json: this.#session.json,
+      options: {
+        format: wish.format,
+        typeHints: wish.typeHints,
+        rowsMax: limit < 0 ? undefined : limit,
+        ceilingRows: wish.ceiling,
+        beyondCeiling: stated ? 'refuse' : 'truncate',
+      },
+    });
+    return {result, limit};
+  }
+
+  /** The rows as values, all of them; for scripts. */
+  async values(rowsMax: number): Promise<Value[]> {
+    const rows: Value[] = [];
+    for (let batch = await this.#run.next(); batch !== undefined; batch = await this.#run.next()) {
+      for (let row = 0; row < batch.rowCount; row += 1) {
+        if (rows.length >= rowsMax) {
+          throw new Refusal(
+            'query.result-too-large',
+            `a statement of the script has more than ${rowsMax} rows`,
+            {detail: {limit: rowsMax, args: String(rowsMax)}},
+          );
+        }
+        rows.push(rowValue(this.#query.output, batch, row, this.context));
+      }
+    }
+    return rows;
+  }
+
+  close(): void {
+    this.#run.close();
+  }
+
+  /** What a closure without a row says, as a whole number. */
+  #known(closure: Closure | undefined): number | undefined {
+    return closure && numberWithoutRow(closure, this.context);
+  }
+
+  get timers(): Timers {
+    return this.#environment.timers;
+  }
+}
+
+/** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
+function capOf(wish: ResultWish, known: number | undefined): number {
+  if (wish.limit === undefined) return Math.max(wish.limitDefault, known ?? 0);
+  return wish.limit <= 0 ? -1 : wish.limit;
+}
+
+function numberWithoutRow(closure: Closure, context: ExecutionContext): number | undefined {
+  const value = closure(new Frame(context, unitBatch));
+  return isNumberValue(value) ? numberOf(value) : undefined;
+}
+
+function contextOf(
+  query: PreparedQuery,
+  data: RunData,
+  options: RunOptions,
+  environment: RunEnvironment,
+): ExecutionContext {
+  const {clock, random} = environment;
+  const {catalog, schema} = options.session.schema.context;
+  const limits = {memoryBytesMax: environment.memoryBytesMax()};
+  const reader = data.kind === 'read' ? data.reader : data.transaction;
+  const plain: Graph = new GraphReader(reader, catalog, schema);
+  const writes: WritableGraph | undefined =
+    data.kind === 'read' ? undefined : new GraphWriter(data.writer, catalog);
+  const guard = options.guard && new TypeGuard(options.guard.access, options.guard.user);
+  const format = catalog.settings.get('dateTimeFormat');
+  const make = (budget: Budget): ExecutionContext => ({
+    catalog,
+    graph: guard === undefined ? plain : guardGraph(plain, guard),
+    writes: writes && guard ? guardWrites(writes, plain, guard) : writes,
+    parameters: options.parameters,
+    clock,
+    random,
+    budget,
+    startedAt: clock.now(),
+    dateTimeFormat: typeof format === 'string' ? format : undefined,
+    batchRows: batchRowsDefault,
+    memo: new Map(),
+  });
+  const serverMs = environment.timeoutMs();
+  if (query.timeoutMs === undefined && serverMs === 0) {
+    return make(new Budget(clock, limits, options.signal));
+  }
+  const first = make(new Budget(clock, limits, options.signal));
+  const ownMs = query.timeoutMs && numberWithoutRow(query.timeoutMs, first);
+  const timeoutMs = smallest(ownMs, serverMs);
+  return timeoutMs === undefined
+    ? first
+    : make(new Budget(clock, {...limits, timeoutMs}, options.signal));
+}
+
+/** Zero and undefined mean no limit. */
+function smallest(own: number | undefined, server: number): number | undefined {
+  const limits = [own ?? 0, server].filter(ms => ms > 0);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
