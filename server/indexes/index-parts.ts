@@ -114,7 +114,7 @@ function valuesOfPart(property: IndexProperty, record: IndexedRecord): readonly 
     return distinct(property, isNumberArray(value) ? listOfArray(value) : value);
   }
   const map = value instanceof EmbeddedValue ? value.properties : value;
-  if (!(map instanceof Map)) return [];
+  if (!(map instanceof Map)) return [null];
   const entries = map as MapValue;
   return distinct(property, property.by === 'key' ? [...entries.keys()] : [...entries.values()]);
 }
@@ -125,7 +125,8 @@ function distinct(property: IndexProperty, values: readonly Value[]): readonly V
     const key = groupKey(sortedForm(property, value));
     if (!seen.has(key)) seen.set(key, value);
   }
-  return [...seen.values()];
+  // Nothing in it counts as null, so that a prefix of other parts still finds the record.
+  return seen.size === 0 ? [null] : [...seen.values()];
 }
 
 function combinations(

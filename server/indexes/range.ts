@@ -13,7 +13,7 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
 import {indexKeyPrefix, ridOfEntry, valuesOfEntry} from '#server/layout/index-key.ts';
 import {keyAfterPrefix} from '#server/layout/namespace.ts';
-import {classify, valueClass} from '#server/model/compare.ts';
+import {classify, equalValues, valueClass} from '#server/model/compare.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
@@ -95,19 +95,23 @@ export class IndexSearch {
 
   /** The keys of a range: start inclusive, end exclusive. */
   bytesOf({from, to}: SearchRange): ScanRange {
-    const start = from === undefined ? undefined : this.prefix(from.values);
-    const end = to === undefined ? undefined : this.prefix(to.values);
+    // `a = 1 and b < 5` comes as from [1], to [1, 5]: the side that only repeats the equal
+    // parts is open.
+    const low = from === undefined || repeatsStart(from, to) ? undefined : from;
+    const high = to === undefined || repeatsStart(to, from) ? undefined : to;
+    const start = low === undefined ? undefined : this.prefix(low.values);
+    const end = high === undefined ? undefined : this.prefix(high.values);
     return {
       start:
         start === undefined
-          ? this.openSide(to?.values, 'low')
-          : from?.inclusive === true
+          ? this.openSide(high?.values, 'low')
+          : low?.inclusive === true
             ? start
             : keyAfterPrefix(start),
       end:
         end === undefined
-          ? this.openSide(from?.values, 'high')
-          : to?.inclusive === true
+          ? this.openSide(low?.values, 'high')
+          : high?.inclusive === true
             ? keyAfterPrefix(end)
             : end,
     };
@@ -133,28 +137,51 @@ export class IndexSearch {
   }
 }
 
+/** Whether `bound` is a shorter start of `other`. */
+function repeatsStart(bound: SearchBound, other: SearchBound | undefined): boolean {
+  return (
+    other !== undefined &&
+    bound.values.length < other.values.length &&
+    bound.values.every((value, at) => equalValues(value, other.values[at] ?? null))
+  );
+}
+
 /** Steps through entries; close it when it is left before its end. */
 export class EntryCursor {
   private readonly walker: RowWalker;
   private readonly search: IndexSearch;
+  /** Ids given so far, where a record may have several keys (BY ITEM, KEY, VALUE). */
+  private readonly seen: Set<string> | undefined;
 
   constructor(walker: RowWalker, search: IndexSearch) {
     this.walker = walker;
     this.search = search;
+    const several = search.index.properties.some(property => property.by !== undefined);
+    this.seen = several ? new Set() : undefined;
   }
 
-  /** The next 1 to `max` record ids, or undefined at the end. */
+  /** The next 1 to `max` record ids, each once, or undefined at the end. */
   nextRids(max: number): readonly Rid[] | undefined {
     const {walker} = this;
     const {unique} = this.search.index;
     const rids: Rid[] = [];
     while (rids.length < max && walker.next()) {
-      rids.push(ridOfEntry(unique, walker.bytes, walker.keyEnd));
+      const rid = ridOfEntry(unique, walker.bytes, walker.keyEnd);
+      if (this.isNew(rid)) rids.push(rid);
     }
     return rids.length === 0 ? undefined : rids;
   }
 
-  /** As `nextRids`, with the indexed values, which need no look at the records. */
+  private isNew(rid: Rid): boolean {
+    if (this.seen === undefined) return true;
+    const {size} = this.seen;
+    return this.seen.add(`${rid.bucket}:${rid.position}`).size > size;
+  }
+
+  /**
+   * The next entries, a record under each of its keys, with the indexed values, which need no
+   * look at the records.
+   */
   nextEntries(max: number): readonly FoundEntry[] | undefined {
     const {walker} = this;
     const {index, declared} = this.search;

@@ -67,6 +67,7 @@ export class RowWalker {
   close(): void {
     if (this.closed) return;
     this.closed = true;
+    this.rowsLeft = 0;
     this.scanner.close();
   }
 
