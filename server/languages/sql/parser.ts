@@ -257,7 +257,7 @@ function isTypeAhead(c: Cursor, word: 'VERTEX' | 'EDGE'): boolean {
   const next = c.kindAhead(2);
   const after = c.lexemeAhead(2);
   const named = next === TokenKind.word || next === TokenKind.quoted;
-  return !named || (after !== 'SET' && after !== 'CONTENT' && after !== 'FROM');
+  return after !== '(' && (!named || (after !== 'SET' && after !== 'CONTENT' && after !== 'FROM'));
 }
 
 function parseCreateClass(c: Cursor, at: number, recordClass: RecordClass): Statement {
