@@ -90,7 +90,8 @@ function causeChain(error: Error): string {
   const messages = [error.message];
   let cause = error.cause;
   while (cause instanceof Error && messages.length < chainMax) {
-    messages.push(cause.message);
+    // A refusal made from another one often says the same.
+    if (!messages.includes(cause.message)) messages.push(cause.message);
     cause = cause.cause;
   }
   return messages.join(' -> ').replaceAll(/\s*[\r\n]+\s*/g, ' ');
