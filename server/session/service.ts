@@ -164,7 +164,10 @@ export class SessionService implements Service {
 
   databaseNames(principal: Principal): string[] {
     const {engine, security} = this.#options;
-    return engine.databases().filter(name => security.access(principal, name) !== undefined);
+    return engine
+      .databases()
+      .filter(name => engine.status(name) !== 'closed')
+      .filter(name => security.access(principal, name) !== undefined);
   }
 
   databaseExists(principal: Principal, name: string): boolean {
