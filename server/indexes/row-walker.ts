@@ -2,7 +2,8 @@
  * Steps through a scan row by row without an object a row.
  *
  * After `next()` the row's key is bytes [keyStart, keyEnd) of `bytes` and its value
- * [keyEnd, end); both are overwritten by a later `next()`. The buffer grows to the largest row.
+ * [keyEnd, end); both are overwritten by a later `next()`. The buffer grows to the largest row,
+ * and from portion to portion up to `bufferBytesMax`, so that a short scan stays cheap.
  */
 import {createPackedRows} from '#server/storage/packed-rows.ts';
 import {
@@ -26,14 +27,17 @@ export class RowWalker {
   private readonly scanner: Scanner;
   private rowsLeft = 0;
   private closed = false;
+  private filled = false;
+  private readonly bufferBytesMax: number;
 
   constructor(
     reader: Reader,
     ranges: readonly ScanRange[],
-    options: ScanOptions & {readonly bufferBytes?: number} = {},
+    options: ScanOptions & {readonly bufferBytes?: number; readonly bufferBytesMax?: number} = {},
   ) {
     this.scanner = reader.scan(ranges, options);
     this.rows = createPackedRows(options.bufferBytes ?? bufferBytesDefault);
+    this.bufferBytesMax = options.bufferBytesMax ?? 0;
   }
 
   get bytes(): Buffer {
@@ -72,6 +76,11 @@ export class RowWalker {
   }
 
   private fill(): void {
+    const {length} = this.rows.buffer;
+    if (this.filled && length < this.bufferBytesMax) {
+      this.rows = createPackedRows(Math.min(length * 4, this.bufferBytesMax));
+    }
+    this.filled = true;
     try {
       this.scanner.next(this.rows);
     } catch (error) {

@@ -94,14 +94,6 @@ export function adjacencyBucketRange(bucketId: number): Range {
   return {start, end: keyAfterPrefix(start)};
 }
 
-/** Every edge of a vertex, both directions. */
-export function vertexRange(vertex: Rid): Range {
-  const start = new Uint8Array(directionAt);
-  start[0] = namespace.adjacency;
-  putRid(start, 1, vertex);
-  return {start, end: keyAfterPrefix(start)};
-}
-
 /** Every edge of a vertex in one direction. */
 export function directionRange(vertex: Rid, direction: DirectionByte): Range {
   const start = new Uint8Array(typeAt);

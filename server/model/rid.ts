@@ -5,7 +5,6 @@
  * the same ends differ, as position -1 - serial; its text is always `#bucket:-1`, so the text
  * of a light edge does not find it again.
  */
-import {Refusal} from '#server/base/errors.ts';
 import {Rid} from './value.ts';
 
 export const bucketIdMax = 0xffffffff;
@@ -38,15 +37,6 @@ export function parseRid(text: string): Rid | undefined {
     if (position > positionMax) return undefined;
   }
   return at === positionStart ? undefined : new Rid(bucket, position);
-}
-
-/** As `parseRid`; a text that is no record id is refused. */
-export function requireRid(text: string): Rid {
-  const rid = parseRid(text);
-  if (rid === undefined) {
-    throw new Refusal('argument', `'${text.slice(0, 80)}' is not a record id (#bucket:position)`);
-  }
-  return rid;
 }
 
 export function ridsEqual(left: Rid, right: Rid): boolean {

@@ -4,12 +4,7 @@
  * Records come as StoredRecord over bytes that are theirs; a scan looks at each record in place
  * first and copies those that pass. Edges come as rows of adjacency keys.
  */
-import {
-  type AdjacencyRow,
-  EdgeCursor,
-  type EdgeDirection,
-  edgeRanges,
-} from '#server/indexes/edge-cursor.ts';
+import {EdgeCursor, type EdgeDirection, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {bucketRange, recordKey, ridOfRecordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
@@ -18,10 +13,10 @@ import type {Rid} from '#server/model/value.ts';
 import {createPackedRows, packKeys} from '#server/storage/packed-rows.ts';
 import {ABSENT, type PackedRows, type Reader, RowTooLarge} from '#server/storage/store.ts';
 
-export type {AdjacencyRow, EdgeDirection};
-
 const rowHeaderBytes = 8;
 const manyBufferBytes = 64 << 10;
+/** Keys in one packed call: about as many records as the buffer holds. */
+const manyKeysMax = 256;
 const arenaBytes = 16 << 10;
 
 /** The record, or undefined when there is none (a light edge has none). */
@@ -48,8 +43,8 @@ export function loadMany(
   let rows = createPackedRows(manyBufferBytes);
   while (records.length < rids.length) {
     // A light edge's id is packed as a key that no record has, so that the order stays.
-    const keys = packKeys(rids.slice(records.length).map(rid => recordKey(rid)));
-    rows = getManyGrowing(reader, keys, rids.length - records.length, rows);
+    const asked = rids.slice(records.length, records.length + manyKeysMax);
+    rows = getManyGrowing(reader, packKeys(asked.map(recordKey)), asked.length, rows);
     let at = 0;
     for (let row = 0; row < rows.rowCount; row++) {
       const rid = rids[records.length] as Rid;

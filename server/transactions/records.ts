@@ -43,6 +43,8 @@ export interface NewEdgeWish extends NewRecordWish {
   readonly unidirectional?: boolean;
 }
 
+const nameLengthMax = 1_024;
+
 /** One per transaction and catalog. */
 export class RecordWriter {
   private readonly transaction: Transaction;
@@ -252,6 +254,9 @@ export class RecordWriter {
 
   /** A name that no commit has stored yet travels in every transaction that uses it. */
   private nameId(name: string): number {
+    if (name.length > nameLengthMax) {
+      throw new Refusal('argument', `a property's name has at most ${nameLengthMax} characters`);
+    }
     const {id, isNew} = this.context.names.idOf(name);
     if (isNew) {
       this.transaction.put(nameKey(id), utf8Bytes(name));
