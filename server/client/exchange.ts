@@ -111,7 +111,7 @@ function attempt(to: Endpoint, outgoing: Outgoing): Promise<StreamedAnswer> {
   request.on('error', error => {
     const code = (error as NodeJS.ErrnoException).code;
     if (!connected) {
-      reject(new NotConnected(`cannot reach ${url.host}: ${error.message}`, {cause: error}));
+      reject(new NotConnected(`cannot reach ${url.host} (${error.message})`, {cause: error}));
     } else {
       const stale = request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
       const cause = stale ? new StaleConnection(error.message) : error;

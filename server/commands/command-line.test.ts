@@ -113,7 +113,7 @@ test('without a server the exit code is 1 and the sentence says what to do', asy
   const words = ['query', 'db', 'SELECT 1', '--url', 'http://127.0.0.1:1'];
   const {code, error} = await svc(words, {SVC_PASSWORD: 'x'});
   assert.equal(code, 1);
-  assert.match(error, /cannot reach 127\.0\.0\.1:1.*start a server with 'svc start'/);
+  assert.match(error, /cannot reach 127\.0\.0\.1:1 \(.*start a server with 'svc start'/);
 });
 
 test('without a terminal and without a password nothing is asked', async () => {
