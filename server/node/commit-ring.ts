@@ -68,10 +68,6 @@ export class RingWriter {
     return used + 2 * recordBytes(bytes) <= this.#bytes.length;
   }
 
-  get isEmpty(): boolean {
-    return this.#head === Atomics.load(this.#control, word.applied) >>> 0;
-  }
-
   get head(): number {
     return this.#head;
   }

@@ -78,6 +78,9 @@ class ThreadedPipe implements CommitPipe {
   #appliedCount = 0;
   #nextRequest = 1;
   #nextOutside = 1;
+  #offeredIndex: LogIndex;
+  /** Entries outside the ring that are not applied yet, oldest first. */
+  readonly #outside: {readonly index: LogIndex; readonly bytes: number}[] = [];
   #outsideBytes = 0;
   #closing = false;
 
@@ -90,6 +93,7 @@ class ThreadedPipe implements CommitPipe {
     this.#outsideBytesMax = outsideBytesMax;
     this.startIndex = log.lastIndex;
     this.#appliedIndex = log.lastIndex;
+    this.#offeredIndex = log.lastIndex;
     this.#listen(workers.log);
     this.#listen(workers.apply);
     const logId = log.logId;
@@ -123,10 +127,12 @@ class ThreadedPipe implements CommitPipe {
   }
 
   offer(entry: Uint8Array): void {
+    this.#offeredIndex++;
     if (entry.length <= this.#insideBytesMax) return this.#writer.write(entry);
     const bytes = new SharedArrayBuffer(entry.length);
     new Uint8Array(bytes).set(entry);
     const number = this.#nextOutside++;
+    this.#outside.push({index: this.#offeredIndex, bytes: entry.length});
     this.#outsideBytes += entry.length;
     this.#askLog({kind: 'outside', number, bytes});
     this.#askApply({kind: 'outside', number, bytes});
@@ -207,7 +213,12 @@ class ThreadedPipe implements CommitPipe {
     const count = Atomics.load(this.#control, word.appliedCount);
     this.#appliedIndex += (count - this.#appliedCount) >>> 0;
     this.#appliedCount = count;
-    if (this.#writer.isEmpty) this.#outsideBytes = 0;
+    for (;;) {
+      const oldest = this.#outside[0];
+      if (oldest === undefined || oldest.index > this.#appliedIndex) break;
+      this.#outside.shift();
+      this.#outsideBytes -= oldest.bytes;
+    }
     this.#report();
   }
 

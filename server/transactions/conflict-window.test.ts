@@ -15,8 +15,12 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     end: bytes(end),
   })),
 );
+const filler: Operation = {kind: 'put', key: bytes(99), value: bytes(0)};
 const commit = fc.record({
-  operations: fc.array(operation, {maxLength: 3}),
+  // A large commit is kept in another way than a small one.
+  operations: fc
+    .tuple(fc.array(operation, {maxLength: 3}), fc.boolean())
+    .map(([some, large]) => (large ? [...some, ...new Array<Operation>(200).fill(filler)] : some)),
   pins: fc.array(fc.nat(5), {maxLength: 1}),
   pruneBehind: fc.nat(4),
 });

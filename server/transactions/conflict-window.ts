@@ -28,6 +28,14 @@ export type Verdict =
       readonly unique?: {readonly index: string; readonly text: string};
     };
 
+/** A commit of many keys: its keys are sorted into sets when somebody asks, seldom. */
+interface LargeCommit {
+  readonly index: LogIndex;
+  readonly operations: readonly Operation[];
+  writes: Set<string> | undefined;
+  deletes: Set<string> | undefined;
+}
+
 interface Remembered {
   readonly index: LogIndex;
   readonly writes: readonly string[];
@@ -45,6 +53,9 @@ interface DeletedRange {
 const holds: Verdict = {kind: 'holds'};
 const none: readonly string[] = [];
 const bytesPerKey = 96;
+const largeCommitOperations = 128;
+/** A large commit keeps its values in memory while it is remembered. */
+const valueBytesGuess = 100;
 
 export class ConflictWindow {
   readonly #bytesMax: number;
@@ -53,6 +64,7 @@ export class ConflictWindow {
   readonly #deletes = new Map<string, LogIndex>();
   readonly #pins = new Map<string, LogIndex>();
   #ranges: DeletedRange[] = [];
+  #large: LargeCommit[] = [];
   #queue: Remembered[] = [];
   #queueHead = 0;
   #bytes = 0;
@@ -83,7 +95,7 @@ export class ConflictWindow {
     switch (precondition.kind) {
       case 'unchanged': {
         const key = keyText(precondition.key);
-        if ((this.#writes.get(key) ?? 0) <= since && !this.#inRange(key, since)) return undefined;
+        if (this.#lastWrite(key, since) <= since && !this.#inRange(key, since)) return undefined;
         const reason = 'a record that this transaction read or wrote was changed by another one';
         return precondition.unique === undefined
           ? {kind: 'conflict', reason}
@@ -91,7 +103,7 @@ export class ConflictWindow {
       }
       case 'present': {
         const key = keyText(precondition.key);
-        if ((this.#deletes.get(key) ?? 0) <= since && !this.#inRange(key, since)) return undefined;
+        if (this.#lastDelete(key, since) <= since && !this.#inRange(key, since)) return undefined;
         return {kind: 'conflict', reason: 'an end of an edge was deleted by another transaction'};
       }
       case 'unpinned': {
@@ -104,6 +116,24 @@ export class ConflictWindow {
     }
   }
 
+  #lastWrite(key: string, since: LogIndex): LogIndex {
+    for (const commit of this.#large) {
+      if (commit.index <= since) continue;
+      commit.writes ??= textsOf(commit.operations, false);
+      if (commit.writes.has(key)) return commit.index;
+    }
+    return this.#writes.get(key) ?? 0;
+  }
+
+  #lastDelete(key: string, since: LogIndex): LogIndex {
+    for (const commit of this.#large) {
+      if (commit.index <= since) continue;
+      commit.deletes ??= textsOf(commit.operations, true);
+      if (commit.deletes.has(key)) return commit.index;
+    }
+    return this.#deletes.get(key) ?? 0;
+  }
+
   #inRange(key: string, since: LogIndex): boolean {
     return this.#ranges.some(range => range.index > since && range.start <= key && key < range.end);
   }
@@ -113,6 +143,13 @@ export class ConflictWindow {
     const reason = 'another transaction wrote to what this one removes';
     for (const [key, index] of this.#writes) {
       if (index > since && start <= key && key < end) return {kind: 'conflict', reason};
+    }
+    for (const commit of this.#large) {
+      if (commit.index <= since) continue;
+      commit.writes ??= textsOf(commit.operations, false);
+      for (const key of commit.writes) {
+        if (start <= key && key < end) return {kind: 'conflict', reason};
+      }
     }
     const overlaps = this.#ranges.some(
       range => range.index > since && range.start < end && start < range.end,
@@ -129,7 +166,13 @@ export class ConflictWindow {
     const writes: string[] = [];
     let deletes = none as string[];
     let bytes = bytesPerKey;
+    const isLarge = operations.length > largeCommitOperations;
+    if (isLarge) {
+      this.#large.push({index, operations, writes: undefined, deletes: undefined});
+      bytes += operations.length * (bytesPerKey + valueBytesGuess);
+    }
     for (const operation of operations) {
+      if (isLarge && operation.kind !== 'delete-range') continue;
       if (operation.kind === 'delete-range') {
         const range = {index, start: keyText(operation.start), end: keyText(operation.end)};
         this.#ranges.push(range);
@@ -172,6 +215,9 @@ export class ConflictWindow {
       this.#queue = this.#queue.slice(this.#queueHead);
       this.#queueHead = 0;
     }
+    if (this.#large.length > 0 && (this.#large[0]?.index ?? 0) <= this.#floor) {
+      this.#large = this.#large.filter(commit => commit.index > this.#floor);
+    }
     if (this.#ranges.length > 0 && (this.#ranges[0]?.index ?? 0) <= this.#floor) {
       this.#ranges = this.#ranges.filter(range => range.index > this.#floor);
     }
@@ -190,4 +236,14 @@ export class ConflictWindow {
       if (this.#pins.get(key) === entry.index) this.#pins.delete(key);
     }
   }
+}
+
+function textsOf(operations: readonly Operation[], deletesOnly: boolean): Set<string> {
+  const texts = new Set<string>();
+  for (const operation of operations) {
+    if (operation.kind === 'delete-range') continue;
+    if (deletesOnly && operation.kind !== 'delete') continue;
+    texts.add(operation.text ?? keyText(operation.key));
+  }
+  return texts;
 }

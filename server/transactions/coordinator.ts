@@ -86,6 +86,10 @@ export class Coordinator {
     this.#fence ??= reason;
   }
 
+  reopen(): void {
+    this.#fence = undefined;
+  }
+
   /** The next record position of a bucket; known to others once an entry used it. */
   nextPosition(bucketId: number): number {
     let next = this.#positions.get(bucketId);

@@ -112,6 +112,11 @@ export class Database {
     this.#coordinator.close(reason);
   }
 
+  /** Takes commits again: what it was closed for did not happen. */
+  reopen(): void {
+    this.#coordinator.reopen();
+  }
+
   #schemaApplied(schemaVersion: number): void {
     this.#schemaVersion = schemaVersion;
     const bytes = this.catalogBytes();

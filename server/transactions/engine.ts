@@ -201,8 +201,15 @@ export class Engine {
     if (entry === undefined || this.#changing.has(name)) {
       throw new Refusal('database.missing', `there is no database ${name}`);
     }
-    this.#databases.get(name)?.close('the database is being dropped');
-    await this.#change(name, () => this.#propose('drop-database', {head: {id: entry.id, name}}));
+    const database = this.#databases.get(name);
+    database?.close('the database is being dropped');
+    try {
+      await this.#change(name, () => this.#propose('drop-database', {head: {id: entry.id, name}}));
+    } catch (error) {
+      // Refused before it was appended: the database goes on.
+      if (error instanceof Refusal && error.code !== 'commit.unknown') database?.reopen();
+      throw error;
+    }
     this.#databases.delete(name);
     this.#closed.delete(name);
   }

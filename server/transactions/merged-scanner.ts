@@ -16,7 +16,8 @@ import {
   type ScanRange,
 } from '#server/storage/store.ts';
 import {keyText} from './conflict-window.ts';
-import type {EmptiedRange, PointWrite, WriteSet} from './write-set.ts';
+import type {PointWrite} from './point-write.ts';
+import type {EmptiedRange, WriteSet} from './write-set.ts';
 
 const baseBytes = 64 << 10;
 
@@ -104,8 +105,8 @@ class MergedScanner implements Scanner {
     const point = this.#point;
     const order = point === undefined ? 1 : this.#rowAt < 0 ? -1 : this.#compare(point.text);
     if (order <= 0 && point !== undefined) {
-      // `#settle` has passed over deleted points, so this one has a value.
-      const value = this.#options.keysOnly === true ? noBytes : (point.value ?? noBytes);
+      assert(point.kind === 'put', 'deleted points are passed over');
+      const value = this.#options.keysOnly === true ? noBytes : point.value;
       if (!append(into, point.key, value)) return false;
       this.#pointAt++;
       if (order === 0) this.#advanceRow();
@@ -141,9 +142,9 @@ class MergedScanner implements Scanner {
       const point = this.#point;
       if (this.#rowAt >= 0 && this.#isEmptied(this.#rowText) && point?.text !== this.#rowText) {
         this.#advanceRow();
-      } else if (point !== undefined && point.value === undefined && this.#rowAt < 0) {
+      } else if (point?.kind === 'delete' && this.#rowAt < 0) {
         this.#pointAt++;
-      } else if (point !== undefined && point.value === undefined) {
+      } else if (point?.kind === 'delete') {
         const order = this.#compare(point.text);
         if (order > 0) return;
         this.#pointAt++;

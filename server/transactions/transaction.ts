@@ -153,13 +153,13 @@ export class StoreTransaction implements Transaction {
 
   put(key: Uint8Array, value: Uint8Array): void {
     this.#checkUsable();
-    this.#writes.put(keyText(key), Buffer.from(key), Buffer.from(value));
+    this.#writes.put(keyText(key), value);
     this.#checkSize();
   }
 
   delete(key: Uint8Array): void {
     this.#checkUsable();
-    this.#writes.put(keyText(key), Buffer.from(key), undefined);
+    this.#writes.put(keyText(key), undefined);
     this.#checkSize();
   }
 

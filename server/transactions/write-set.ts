@@ -9,13 +9,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Operation} from './commit.ts';
-
-export interface PointWrite {
-  readonly text: string;
-  readonly key: Buffer;
-  /** Undefined: deleted. */
-  readonly value: Buffer | undefined;
-}
+import {DeleteWrite, type PointWrite, ValueChunks} from './point-write.ts';
 
 export interface EmptiedRange {
   readonly start: string;
@@ -31,6 +25,7 @@ const insertOneByOneMax = 64;
 
 export class WriteSet {
   readonly #points = new Map<string, PointWrite>();
+  readonly #values = new ValueChunks();
   #ranges: readonly EmptiedRange[] = [];
   /** Sorted texts of all points, or undefined while nobody has scanned. */
   #sorted: string[] | undefined;
@@ -46,10 +41,12 @@ export class WriteSet {
     return this.#bytes;
   }
 
-  put(text: string, key: Buffer, value: Buffer | undefined): void {
+  /** Sets a key (the value is copied) or, without a value, deletes it. */
+  put(text: string, value: Uint8Array | undefined): void {
     const before = this.#points.get(text);
     this.#undo?.push({kind: 'point', text, before});
-    this.#set(text, {text, key, value}, before);
+    const write = value === undefined ? new DeleteWrite(text) : this.#values.copy(text, value);
+    this.#set(text, write, before);
   }
 
   deleteRange(start: string, end: string): void {
@@ -67,7 +64,7 @@ export class WriteSet {
   /** The own write of a key: a value, `deleted`, or undefined when the view decides. */
   lookup(text: string): Buffer | 'deleted' | undefined {
     const point = this.#points.get(text);
-    if (point !== undefined) return point.value ?? 'deleted';
+    if (point !== undefined) return point.kind === 'put' ? point.value : 'deleted';
     return this.#ranges.length > 0 && this.isEmptied(text) ? 'deleted' : undefined;
   }
 
@@ -108,11 +105,7 @@ export class WriteSet {
       start: Buffer.from(range.start, 'latin1'),
       end: Buffer.from(range.end, 'latin1'),
     }));
-    for (const {text, key, value} of this.#points.values()) {
-      operations.push(
-        value === undefined ? {kind: 'delete', key, text} : {kind: 'put', key, value, text},
-      );
-    }
+    for (const point of this.#points.values()) operations.push(point);
     return operations;
   }
 
@@ -139,14 +132,14 @@ export class WriteSet {
   }
 
   #set(text: string, write: PointWrite | undefined, before: PointWrite | undefined): void {
-    if (before !== undefined) this.#bytes -= text.length + (before.value?.length ?? 0);
+    if (before !== undefined) this.#bytes -= text.length + before.to - before.from;
     if (write === undefined) {
       // The sorted order keeps the text; `slice` passes over it, `touches` may be too careful.
       this.#points.delete(text);
       return;
     }
     this.#points.set(text, write);
-    this.#bytes += text.length + (write.value?.length ?? 0);
+    this.#bytes += text.length + write.to - write.from;
     if (before === undefined && this.#sorted !== undefined) this.#unsorted.push(text);
   }
 

@@ -1,0 +1,68 @@
+/**
+ * One key's newest write in a transaction, kept small: the key as text (one character a byte),
+ * the value as a place in a chunk that many values share. They are operations of a commit as
+ * they are; the bytes are made views only where somebody asks.
+ */
+
+export class PutWrite {
+  readonly kind = 'put';
+  readonly text: string;
+  readonly chunk: Buffer;
+  readonly from: number;
+  readonly to: number;
+
+  constructor(text: string, chunk: Buffer, from: number, to: number) {
+    this.text = text;
+    this.chunk = chunk;
+    this.from = from;
+    this.to = to;
+  }
+
+  get key(): Buffer {
+    return Buffer.from(this.text, 'latin1');
+  }
+
+  get value(): Buffer {
+    return this.chunk.subarray(this.from, this.to);
+  }
+}
+
+export class DeleteWrite {
+  readonly kind = 'delete';
+  readonly text: string;
+  readonly from = 0;
+  readonly to = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get key(): Buffer {
+    return Buffer.from(this.text, 'latin1');
+  }
+}
+
+export type PointWrite = PutWrite | DeleteWrite;
+
+const chunkBytes = 16 << 10;
+const chunkBytesMax = 1 << 20;
+
+/** Copies values behind one another into chunks that double in size. */
+export class ValueChunks {
+  #chunk = Buffer.alloc(0);
+  #at = 0;
+
+  copy(text: string, value: Uint8Array): PutWrite {
+    if (this.#at + value.length > this.#chunk.length) {
+      const grown = Math.min(chunkBytesMax, Math.max(chunkBytes, this.#chunk.length * 2));
+      // A single small value, the usual commit, gets no chunk larger than itself.
+      const bytes = this.#chunk.length === 0 ? Math.min(1024, grown) : grown;
+      this.#chunk = Buffer.allocUnsafe(Math.max(bytes, value.length));
+      this.#at = 0;
+    }
+    const from = this.#at;
+    this.#chunk.set(value, from);
+    this.#at += value.length;
+    return new PutWrite(text, this.#chunk, from, this.#at);
+  }
+}
