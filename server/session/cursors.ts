@@ -2,8 +2,9 @@
  * Cursors over what is at hand: rows made by a command, or the pieces of an answer that had to
  * be whole before its first byte may leave (a statement that commits).
  */
+import {attributesOf} from '#server/execution/result/output.ts';
 import {jsonText} from '#server/model/json.ts';
-import type {MapValue, Value} from '#server/model/value.ts';
+import {RecordValue, type Value} from '#server/model/value.ts';
 import type {ResultCursor, ResultFormat, ResultSummary} from './session.ts';
 
 export function newSummary(limit: number): ResultSummary {
@@ -51,8 +52,13 @@ export function rowsCursor(
   return new PiecesCursor(rowPieces(rows.map(rowText), format), summary);
 }
 
+/** A record begins with its attributes; a value that is no map is named `value`. */
 function rowText(row: Value): string {
-  return row instanceof Map ? jsonText(row) : jsonText(new Map([['value', row]]) as MapValue);
+  if (row instanceof Map) return jsonText(row);
+  if (!(row instanceof RecordValue)) return jsonText(new Map([['value', row]]));
+  const map = attributesOf(row);
+  for (const name of row.propertyNames()) map.set(name, row.get(name) ?? null);
+  return jsonText(map);
 }
 
 function rowPieces(rows: readonly string[], format: ResultFormat): readonly Buffer[] {

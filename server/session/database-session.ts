@@ -45,6 +45,14 @@ export class DatabaseSession {
     void this.executor.resume();
   }
 
+  get functions(): FunctionRegistry {
+    return this.#options.functions;
+  }
+
+  get limits(): ParseLimits {
+    return this.#options.limits;
+  }
+
   /** The statement under the newest catalog. */
   prepare(language: string, text: string): Prepared {
     const {catalog} = this.schema;

@@ -67,7 +67,7 @@ export class StatementRunner {
       case 'query':
         return prepared.writes ? this.#write(parts) : this.#read(parts, prepared);
       case 'schema': {
-        requireSchemaRight(parts);
+        this.requireSchemaRight(parts);
         const row = await parts.session.executor.run(prepared.command, parts.signal);
         parts.end();
         const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
@@ -155,6 +155,16 @@ export class StatementRunner {
         await this.#backOff(attempt, parts.signal);
       }
     }
+  }
+
+  /** @throws {Refusal} `security.denied`. */
+  requireSchemaRight({access, guard}: RunParts): void {
+    if (access.allows('updateSchema')) return;
+    throw new Refusal(
+      'security.denied',
+      `User '${guard?.user ?? ''}' is not allowed to update the schema`,
+      {detail: {right: 'updateSchema'}},
+    );
   }
 
   wishOf(request: RunRequest): ResultWish {
@@ -362,15 +372,6 @@ function notIdempotent(): Refusal {
   return new Refusal(
     'query.not-idempotent',
     'the statement changes data or cannot be proven to only read: send it to /command',
-  );
-}
-
-function requireSchemaRight({access, guard}: RunParts): void {
-  if (access.allows('updateSchema')) return;
-  throw new Refusal(
-    'security.denied',
-    `User '${guard?.user ?? ''}' is not allowed to update the schema`,
-    {detail: {right: 'updateSchema'}},
   );
 }
 

@@ -1,0 +1,316 @@
+/**
+ * SQL scripts: control flow above statements.
+ *
+ * A script is one transaction unless it says BEGIN; COMMIT RETRY goes back to its BEGIN on a
+ * conflict. Each statement is bound when it runs, so it sees what statements before it did to the
+ * schema; a schema change is an entry of its own and commits what was written before it. `$x`
+ * reads a variable through the statement's parameters. The rows of the last statement, or the
+ * value of RETURN, are the answer. Source: reference 3.2.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type * as Ast from '#server/languages/sql/ast.ts';
+import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
+import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
+import {bindStatement} from '#server/languages/sql/bind-statement.ts';
+import {isNumberValue, numberOf} from '#server/model/number.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Statement as PlanStatement} from '#server/plan/statement.ts';
+import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import {newSummary, rowsCursor} from './cursors.ts';
+import {refusalOf} from './outcome.ts';
+import {prepareStatement, type PreparedQuery} from './prepared.ts';
+import type {ResultCursor} from './session.ts';
+import {StatementRun} from './statement-run.ts';
+import type {RunParts, StatementRunner} from './statement-runner.ts';
+
+const rowsMax = 1_000_000;
+const stepsMax = 10_000_000;
+
+/** Thrown to leave a block; never reaches a caller. */
+class Leaving {
+  readonly what: 'break' | 'return';
+  constructor(what: 'break' | 'return') {
+    this.what = what;
+  }
+}
+
+/** @param outer - The client's transaction; BEGIN, COMMIT and ROLLBACK are refused inside it. */
+export async function runScript(
+  runner: StatementRunner,
+  parts: RunParts,
+  script: Script,
+  outer?: Transaction,
+): Promise<ResultCursor> {
+  const run = new ScriptRun(runner, parts, outer);
+  const limit = runner.wishOf(parts.request).limitDefault;
+  const rows = await run.run(script);
+  parts.end();
+  const cap = parts.request.limit === undefined ? limit : parts.request.limit;
+  const shown = cap > 0 ? rows.slice(0, cap) : rows;
+  const summary = newSummary(cap > 0 ? cap : -1);
+  summary.truncated = shown.length < rows.length;
+  summary.wrote = true;
+  return rowsCursor(shown, parts.request.format, summary);
+}
+
+class ScriptRun {
+  readonly #runner: StatementRunner;
+  readonly #parts: RunParts;
+  readonly #outer: Transaction | undefined;
+  readonly #variables = new Map<string, Value>();
+  #transaction: Transaction | undefined;
+  #isolation: Isolation = 'READ_COMMITTED';
+  #rows: readonly Value[] = [];
+  #steps = 0;
+
+  constructor(runner: StatementRunner, parts: RunParts, outer: Transaction | undefined) {
+    this.#runner = runner;
+    this.#parts = parts;
+    this.#outer = outer;
+  }
+
+  /** The rows that the script answers. */
+  async run(script: Script): Promise<readonly Value[]> {
+    try {
+      await this.#topLevel(script.statements);
+      await this.#commit();
+      return this.#rows;
+    } catch (error) {
+      this.#transaction?.rollback();
+      throw error;
+    }
+  }
+
+  /** Statements one after another; COMMIT RETRY may send it back to its BEGIN. */
+  async #topLevel(statements: readonly Statement[]): Promise<void> {
+    let beginAt = 0;
+    let attempts = 0;
+    for (let at = 0; at < statements.length; at += 1) {
+      const statement = statements[at];
+      assert(statement !== undefined, 'the index is within the script');
+      if (statement.kind === 'begin') {
+        beginAt = at;
+        attempts = 0;
+      }
+      try {
+        await this.#statement(statement);
+      } catch (error) {
+        if (error instanceof Leaving && error.what === 'return') return;
+        if (error instanceof Leaving) {
+          throw new Refusal('query.semantic', 'BREAK stands outside of a loop');
+        }
+        if (statement.kind !== 'commit' || !isRetryable(error)) throw error;
+        const retries = await this.#number(statement.retry, 0);
+        attempts += 1;
+        if (attempts <= retries) {
+          at = beginAt - 1;
+          continue;
+        }
+        if (statement.otherwise.length === 0) throw error;
+        await this.#block(statement.otherwise);
+        if (statement.then !== 'continue') throw error;
+      }
+    }
+  }
+
+  async #block(statements: readonly Statement[]): Promise<void> {
+    for (const statement of statements) await this.#statement(statement);
+  }
+
+  async #statement(ast: Statement): Promise<void> {
+    this.#checkAlive();
+    switch (ast.kind) {
+      case 'begin':
+        this.#refuseInside(ast.kind);
+        await this.#commit();
+        this.#isolation =
+          ast.isolation === 'repeatable-read' ? 'REPEATABLE_READ' : 'READ_COMMITTED';
+        return;
+      case 'commit':
+        this.#refuseInside(ast.kind);
+        return this.#commit();
+      case 'rollback':
+        this.#refuseInside(ast.kind);
+        this.#transaction?.rollback();
+        this.#transaction = undefined;
+        return;
+      case 'let':
+        for (const {name, value} of ast.items) {
+          this.#variables.set(`$${name}`, await this.#value(value));
+        }
+        return;
+      case 'if': {
+        const holds = (await this.#value(ast.condition)) === true;
+        return this.#block(holds ? ast.then : ast.otherwise);
+      }
+      case 'while':
+        return this.#loop(async () => {
+          if ((await this.#value(ast.condition)) !== true) return false;
+          await this.#block(ast.body);
+          return true;
+        });
+      case 'foreach':
+        return this.#foreach(ast);
+      case 'break':
+        throw new Leaving('break');
+      case 'return':
+        this.#rows = rowsOf(ast.value === undefined ? null : await this.#value(ast.value));
+        throw new Leaving('return');
+      case 'sleep':
+        return this.#sleep(ast.milliseconds);
+      case 'console':
+        this.#rows = rowsOf(await this.#value(ast.value));
+        return;
+      case 'set-global':
+        throw new Refusal('not-available', 'SET GLOBAL is not available yet');
+      default:
+        this.#rows = await this.#execute(this.#bind(ast));
+    }
+  }
+
+  async #foreach(ast: Extract<Statement, {kind: 'foreach'}>): Promise<void> {
+    const source = await this.#value(ast.source);
+    const items: readonly Value[] = Array.isArray(source)
+      ? (source as readonly Value[])
+      : source === null
+        ? []
+        : [source];
+    const left = [...items];
+    const name = `$${ast.variable}`;
+    await this.#loop(async () => {
+      const item = left.shift();
+      if (item === undefined) return false;
+      this.#variables.set(name, item);
+      await this.#block(ast.body);
+      return true;
+    });
+  }
+
+  /** Repeats until `step` answers false or breaks. */
+  async #loop(step: () => Promise<boolean>): Promise<void> {
+    try {
+      while (await step()) this.#checkAlive();
+    } catch (error) {
+      if (!(error instanceof Leaving) || error.what !== 'break') throw error;
+    }
+  }
+
+  async #sleep(milliseconds: Ast.Expression): Promise<void> {
+    const delayMs = await this.#number(milliseconds, 0);
+    if (delayMs < 0) throw new Refusal('argument', `SLEEP takes no negative time (${delayMs})`);
+    const until = this.#runner.environment.clock.monotonic() + delayMs;
+    for (;;) {
+      const leftMs = until - this.#runner.environment.clock.monotonic();
+      if (leftMs <= 0) return;
+      this.#checkAlive();
+      await new Promise<void>(resolve => {
+        this.#runner.environment.timers.after(Math.min(leftMs, sleepSliceMs), resolve);
+      });
+    }
+  }
+
+  #bind(ast: Statement): PlanStatement {
+    const {request, session} = this.#parts;
+    return bindStatement(request.text, ast, session.schema.catalog);
+  }
+
+  async #value(ast: Ast.Expression): Promise<Value> {
+    if (ast.kind === 'subquery') return this.#execute(this.#bind(ast.statement));
+    const {request, session} = this.#parts;
+    const value = bindParsedExpression(request.text, ast, session.schema.catalog);
+    const columns = [{name: 'value', value}];
+    const [row] = await this.#execute({
+      kind: 'query',
+      plan: {kind: 'project', input: {kind: 'unit'}, output: {kind: 'columns', columns}},
+      slotCount: 1_000,
+      limit: undefined,
+      timeoutMs: undefined,
+      onTimeout: 'error',
+    });
+    return row instanceof Map ? ((row.get('value') as Value | undefined) ?? null) : null;
+  }
+
+  async #number(ast: Ast.Expression | undefined, otherwise: number): Promise<number> {
+    if (ast === undefined) return otherwise;
+    const value = await this.#value(ast);
+    return isNumberValue(value) ? numberOf(value) : otherwise;
+  }
+
+  async #execute(statement: PlanStatement): Promise<readonly Value[]> {
+    const {session} = this.#parts;
+    const prepared = prepareStatement(statement, {
+      catalog: session.schema.catalog,
+      functions: session.functions,
+      limits: session.limits,
+    });
+    if (prepared.kind === 'query') return this.#query(prepared);
+    if (prepared.kind === 'schema') {
+      this.#refuseInside('a schema change');
+      await this.#commit();
+      this.#runner.requireSchemaRight(this.#parts);
+      return [await session.executor.run(prepared.command, this.#parts.signal)];
+    }
+    throw new Refusal('not-available', 'EXPLAIN inside a script is not available');
+  }
+
+  async #query(query: PreparedQuery): Promise<readonly Value[]> {
+    const {session, request, signal, guard} = this.#parts;
+    const transaction = this.#current();
+    transaction.beginStatement();
+    const parameters = new Map([...request.parameters, ...this.#variables]);
+    const data = this.#runner.dataOf(session, transaction);
+    const options = {session, parameters, signal, guard};
+    const run = new StatementRun(query, data, options, this.#runner.environment);
+    try {
+      return await run.values(rowsMax);
+    } finally {
+      run.close();
+    }
+  }
+
+  #current(): Transaction {
+    if (this.#outer !== undefined) return this.#outer;
+    this.#transaction ??= this.#parts.session.database.begin(this.#isolation);
+    return this.#transaction;
+  }
+
+  async #commit(): Promise<void> {
+    const transaction = this.#transaction;
+    if (transaction === undefined) return;
+    this.#transaction = undefined;
+    const refusal = refusalOf(await transaction.commit());
+    if (refusal !== undefined) throw refusal;
+    this.#runner.committed(transaction);
+  }
+
+  #refuseInside(what: string): void {
+    if (this.#outer === undefined) return;
+    throw new Refusal(
+      'query.execution',
+      `${what} cannot stand in a script that runs inside an open transaction`,
+    );
+  }
+
+  #checkAlive(): void {
+    this.#steps += 1;
+    if (this.#steps > stepsMax) {
+      throw new Refusal('query.timeout', `the script took more than ${stepsMax} steps`);
+    }
+    if (this.#parts.signal.aborted) {
+      throw new Refusal('query.terminated', 'the script was terminated');
+    }
+  }
+}
+
+const sleepSliceMs = 50;
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof Refusal && error.retry === 'retryable';
+}
+
+/** The rows of a returned value: of a list its items, else the value itself. */
+function rowsOf(value: Value): readonly Value[] {
+  if (Array.isArray(value)) return value as readonly Value[];
+  return value instanceof Map ? [new Map([['value', value]])] : [value];
+}
