@@ -20,11 +20,12 @@ import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {EdgeTypes, Graph, Hop, IndexEntry, IndexLimit, ScanOrder, Source} from './graph.ts';
 import {HopSource} from './hop-source.ts';
-import {ScannedRecord} from './scanned-record.ts';
+import {RecordArena, ScannedRecord} from './scanned-record.ts';
 
 /** Records fetched one by one rather than packed. */
 const singleGetsMax = 3;
-const scanBufferBytes = 128 << 10;
+const scanBufferBytesMin = 4 << 10;
+const scanBufferBytesMax = 128 << 10;
 /** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
 const rowsPerPortion = 4_096;
 
@@ -60,9 +61,14 @@ export class GraphReader implements Graph {
     const {test, descending} = order;
     const ranges = buckets.map(bucketRange);
     if (descending) ranges.reverse();
-    const options = {reverse: descending, bufferBytes: scanBufferBytes};
+    const options = {
+      reverse: descending,
+      bufferBytes: scanBufferBytesMin,
+      bufferBytesMax: scanBufferBytesMax,
+    };
     const walker = new RowWalker(this.#reader, ranges, options);
     const cursor = new ScannedRecord(this.#schema);
+    const arena = new RecordArena();
     return {
       next: max => {
         const records: RecordValue[] = [];
@@ -71,7 +77,7 @@ export class GraphReader implements Graph {
           const {bytes, keyStart, keyEnd, end} = walker;
           if (typeIds !== undefined && !typeIds.has(recordTypeId(bytes, keyEnd))) continue;
           cursor.move(bytes, keyStart, keyEnd, end);
-          if (test === undefined || test(cursor)) records.push(cursor.copy());
+          if (test === undefined || test(cursor)) records.push(cursor.copy(arena));
         }
         return records;
       },

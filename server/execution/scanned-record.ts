@@ -2,9 +2,9 @@
  * A record where it lies in a packed row: one cursor that moves from row to row.
  *
  * For the test of a scan only, which may read properties but keep nothing: the next `move`
- * turns it into another record. `copy` makes a record of its own out of it.
+ * turns it into another record. `copy` makes a record of its own out of it. A chunk lives as long
+ * as one of its records does.
  */
-import {copyBytes} from '#server/base/utf8.ts';
 import {
   edgeFrom,
   edgeTo,
@@ -20,6 +20,26 @@ import {StoredRecord} from '#server/layout/stored-record.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 
 const noBytes = new Uint8Array(0);
+const chunkBytes = 32 << 10;
+
+/** Copies records into shared chunks: one allocation for many of them. */
+export class RecordArena {
+  #chunk = noBytes;
+  #used = 0;
+
+  keep(rid: Rid, record: Uint8Array, schema: RecordSchema): StoredRecord {
+    const {length} = record;
+    if (length > chunkBytes / 8) return new StoredRecord(rid, record.slice(), schema);
+    if (this.#used + length > this.#chunk.length) {
+      this.#chunk = new Uint8Array(chunkBytes);
+      this.#used = 0;
+    }
+    const offset = this.#used;
+    this.#chunk.set(record, offset);
+    this.#used += length;
+    return new StoredRecord(rid, this.#chunk, schema, {offset, length});
+  }
+}
 
 export class ScannedRecord extends RecordValue {
   readonly schema: RecordSchema;
@@ -43,9 +63,10 @@ export class ScannedRecord extends RecordValue {
     this.#rid = undefined;
   }
 
-  copy(): StoredRecord {
+  /** A record of its own; records of one arena share its chunks. */
+  copy(arena: RecordArena): StoredRecord {
     const {bytes, start, end} = this;
-    return new StoredRecord(this.rid, copyBytes(bytes, start, end), this.schema);
+    return arena.keep(this.rid, bytes.subarray(start, end), this.schema);
   }
 
   get rid(): Rid {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
+import type {Value} from '#server/model/value.ts';
 import type {Direction, PlanNode} from '#server/plan/node.ts';
 import {call, literal, property, scan, slot, World} from '#server/testing/hand-built-plan.ts';
 import {openStoredWorld} from '#server/testing/stored-world.ts';
@@ -111,6 +112,36 @@ test('a write is seen by the next plan of its transaction, and by its own indexe
   assert.equal(world.run(gone, [0]).length, 4);
   assert.deepEqual(world.run(scan('Knows', 0), [0]), []);
   assert.equal(world.graph.countType('Person', true), 0);
+});
+
+const cities: readonly Value[] = ['Rome', 'Oslo', '', 'Öl"', '7', 7, null, true, ['Rome'], 2.5];
+const signs = ['equal', 'notEqual', 'less', 'greaterOrEqual', 'in', 'like'].map(s => `op:${s}`);
+
+test('conditions decided on packed bytes agree with those on values', async () => {
+  const fill = (world: World): void => {
+    for (const city of cities) world.add('Sample', {city, other: 1});
+    world.add('Sample', {other: 2});
+  };
+  const world = await stored.open('committed', fill);
+  const naive = new World();
+  fill(naive);
+  for (const constant of cities) {
+    for (const sign of signs) {
+      const term = call(sign, property(0, 'city'), literal(constant));
+      const bound = call(sign, property(0, 'city'), {kind: 'parameter', name: 'c'});
+      const known = call('op:greater', property(0, 'other'), literal(0));
+      for (const where of [term, bound, {kind: 'and', terms: [known, term]} as const]) {
+        const plan: PlanNode = {
+          kind: 'extend',
+          input: scan('Sample', 0, where),
+          bind: [{slot: 1, value: property(0, 'city')}],
+        };
+        const options = {parameters: {c: constant}};
+        const what = `city ${sign} ${JSON.stringify(constant)}`;
+        assert.deepEqual(world.run(plan, [1], options), naive.run(plan, [1], options), what);
+      }
+    }
+  }
 });
 
 test('every record of a scan is counted once however the batches are cut', async () => {

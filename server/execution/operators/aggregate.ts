@@ -42,6 +42,8 @@ export function prepareAggregate(
   preparation: Preparation,
   functions: FunctionRegistry,
 ): Operator {
+  const counted = countedType(node);
+  if (counted !== undefined) return prepareTypeCount(node, counted);
   const input = preparation.prepare(node.input);
   const keys = node.keys.map(key => preparation.expression(key.value));
   const aggregates = node.aggregates.map(aggregate => ({
@@ -66,8 +68,31 @@ export function prepareAggregate(
   };
 }
 
+type TypeScan = PlanNode & {readonly kind: 'scan-type'};
+
+/** The scan of a plan that only counts the records of a type: the counters know the answer. */
+function countedType(node: Node): TypeScan | undefined {
+  const {input, keys, aggregates} = node;
+  if (input.kind !== 'scan-type' || input.where !== undefined || keys.length > 0) return undefined;
+  return aggregates.every(isRowCount) ? input : undefined;
+}
+
+function isRowCount(aggregate: Aggregate): boolean {
+  return aggregate.name.toLowerCase() === 'count' && aggregate.args.length === 0;
+}
+
+function prepareTypeCount(node: Node, scan: TypeScan): Operator {
+  return function* typeCount(context, argument) {
+    const count = context.graph.countType(scan.type, scan.polymorphic);
+    const builder = new BatchBuilder();
+    builder.copy(argument, 0);
+    for (const aggregate of node.aggregates) builder.set(aggregate.slot, count);
+    yield builder.take();
+  };
+}
+
 function machineOf(aggregate: Aggregate, functions: FunctionRegistry): AggregateFunction {
-  if (aggregate.name.toLowerCase() === 'count' && aggregate.args.length === 0) return countRows;
+  if (isRowCount(aggregate)) return countRows;
   const machine = functions.aggregate(aggregate.name);
   if (machine !== undefined) return machine;
   throw new Refusal('query.unknown-function', `there is no aggregate function ${aggregate.name}`, {

@@ -6,24 +6,30 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import type {RecordValue, Value} from '#server/model/value.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../expressions/compiler.ts';
 import type {RecordTest, Source} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
+import {packedTerm, type PackedTestMaker} from '../packed-term.ts';
+import {ScannedRecord} from '../scanned-record.ts';
 import {sourceBatch} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'};
 
+const firstRows = 16;
+
 export function prepareScan(node: Node, preparation: Preparation): Operator {
-  const where = node.where && preparation.condition(node.where);
+  const where = node.where && prepareTerms(node.where, node.slot, preparation);
   return function* scan(context, argument) {
     const test = where && recordTest(where, node.slot, context, argument);
     const source = open(node, context, test);
     try {
-      for (;;) {
-        const records = source.next(context.batchRows);
+      // Small portions first: a LIMIT above may want only a few.
+      for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {
+        const records = source.next(Math.min(rows, context.batchRows));
         if (records === undefined) return;
         if (records.length > 0) yield sourceBatch(argument, node.slot, records);
         if (context.budget.look()) yield pause;
@@ -50,9 +56,20 @@ function open(
   }
 }
 
-/** Evaluates the condition on a row of which only `slot` changes. */
+/** One term of the condition, and how to decide it on packed bytes where that can be. */
+interface Term {
+  readonly test: Test;
+  readonly packed: PackedTestMaker | undefined;
+}
+
+function prepareTerms(where: Expression, slot: Slot, preparation: Preparation): readonly Term[] {
+  const terms = where.kind === 'and' ? where.terms : [where];
+  return terms.map(term => ({test: preparation.condition(term), packed: packedTerm(term, slot)}));
+}
+
+/** Evaluates the terms on a row of which only `slot` changes. */
 function recordTest(
-  where: Test,
+  terms: readonly Term[],
   slot: number,
   context: ExecutionContext,
   argument: Batch,
@@ -63,9 +80,15 @@ function recordTest(
   columns[slot] = cell;
   const frame = new Frame(context, argument);
   frame.columns = columns;
+  const tests = terms.map(({test, packed}) => ({test, packed: packed?.(context)}));
   return record => {
     cell[0] = record;
     context.budget.spend(1);
-    return where(frame);
+    const scanned = record instanceof ScannedRecord ? record : undefined;
+    for (const {test, packed} of tests) {
+      const known = scanned === undefined ? undefined : packed?.(scanned);
+      if (!(known ?? test(frame))) return false;
+    }
+    return true;
   };
 }
