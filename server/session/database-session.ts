@@ -22,6 +22,7 @@ export interface DatabaseSessionOptions {
   readonly timers: Timers;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
+  readonly staleReadCheck: boolean;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
 }
 
@@ -39,8 +40,8 @@ export class DatabaseSession {
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, defaultsOf, timers} = options;
-    this.schema = new DatabaseSchema(database, {recordBytesMax, defaultsOf});
+    const {recordBytesMax, staleReadCheck, defaultsOf, timers} = options;
+    this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
     this.executor = new SchemaExecutor({database, schema: this.schema, timers});
     void this.executor.resume();
   }

@@ -293,6 +293,7 @@ export class SessionService implements Service {
         textLengthMax: settings().get('svc.parser.statementSizeMax'),
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
+      staleReadCheck: settings().get('svc.txStaleReadCheck'),
       defaultsOf: catalog => defaultEvaluator(catalog, functions, this.#options),
     });
     this.#databases.set(database, session);

@@ -19,6 +19,8 @@ const pageBytes = 64 << 10;
 export interface DatabaseSchemaOptions {
   /** `svc.recordSizeMax`. */
   readonly recordBytesMax: number;
+  /** `svc.txStaleReadCheck`. */
+  readonly staleReadCheck: boolean;
   /** Evaluates texts of defaults under one catalog. */
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
 }
@@ -55,6 +57,7 @@ export class DatabaseSchema {
       schema: new CatalogSchema(catalog, this.names),
       defaults: this.#options.defaultsOf(catalog),
       recordBytesMax: this.#options.recordBytesMax,
+      staleReadCheck: this.#options.staleReadCheck,
       bucketTurns: this.#bucketTurns,
     };
   }
