@@ -58,6 +58,10 @@ async function run(
   exchange.sessionId = request.transactionId;
   const {service} = exchange.context;
   if (isStream) {
+    if (/^explain\b/i.test(request.text)) {
+      const message = `EXPLAIN answers a plan, not rows: ask with 'Accept: application/json'`;
+      throw new Refusal('argument', message);
+    }
     const cursor = await service.run(principal, request).catch(error => {
       throw asStreamRefusal(error);
     });

@@ -106,15 +106,15 @@ export function statusRow(refusal: Refusal): StatusRow {
   return {status: row.status, error: existsLabels.get(refusal.detail['args']) ?? row.error};
 }
 
-/** Machine data that clients of the documented protocol parse; undefined for most refusals. */
-export function exceptionArguments(refusal: Refusal): string | undefined {
-  const {detail, code} = refusal;
-  if (detail['args'] !== undefined) return String(detail['args']);
-  if (code === 'commit.duplicate-key' && detail['index'] !== undefined) {
-    return `${detail['index']}|${detail['keys'] ?? ''}|${detail['rid'] ?? ''}`;
-  }
-  if (code === 'query.result-too-large' && detail['ceiling'] !== undefined) {
-    return String(detail['ceiling']);
-  }
-  return undefined;
+/** Codes whose machine data clients of the documented protocol parse. */
+const withArguments: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'commit.duplicate-key',
+  'query.result-too-large',
+  'schema.exists',
+]);
+
+/** Machine data for a client: `index|keys|rid`, a ceiling, a kind; undefined for the others. */
+export function exceptionArguments({code, detail}: Refusal): string | undefined {
+  const args = detail['args'];
+  return args === undefined || !withArguments.has(code) ? undefined : String(args);
 }
