@@ -68,11 +68,6 @@ export function withNames(scope: Scope, names: Iterable<readonly [string, Expres
   return {...scope, names: new Map([...scope.names, ...names])};
 }
 
-/** `scope` with the variable `$name`. */
-export function withVariable(scope: Scope, name: string, value: Expression): Scope {
-  return {...scope, variables: new Map([...scope.variables, [name, value]])};
-}
-
 export type QueryBinder = (
   context: BindContext,
   statement: Statement,
@@ -195,4 +190,16 @@ export function operator(name: string, ...args: readonly Expression[]): Expressi
 /** A property of a record; over a list, of each item. */
 export function property(of: Expression, name: string): Expression {
   return {kind: 'property', of, name, each: true};
+}
+
+/** `yields` with `slot` bound to `value`: a comprehension over the one value. */
+export function letIn(slot: Slot, value: Expression, yields: Expression): Expression {
+  const list: Expression = {kind: 'list', items: [value]};
+  return {kind: 'comprehension', mode: 'first', list, item: slot, yields};
+}
+
+/** Whether reading the value again costs next to nothing. */
+export function isCheap(value: Expression): boolean {
+  if (value.kind === 'slot' || value.kind === 'literal' || value.kind === 'parameter') return true;
+  return (value.kind === 'property' || value.kind === 'attribute') && value.of.kind === 'slot';
 }

@@ -13,7 +13,17 @@ import type {Attribute, Expression, MapEntry, Slot} from '#server/plan/expressio
 import {slotsOf} from '#server/plan/tree.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope} from './bind-context.ts';
-import {literal, makeScope, not, operator, property, slotOf, withNames} from './bind-context.ts';
+import {
+  isCheap,
+  letIn,
+  literal,
+  makeScope,
+  not,
+  operator,
+  property,
+  slotOf,
+  withNames,
+} from './bind-context.ts';
 import {callFunction, isAggregate} from './bind-function.ts';
 import {bindPath, bindVariable} from './bind-path.ts';
 import {parseLoneExpression} from './parser.ts';
@@ -61,7 +71,7 @@ export function bindExpression(
     case 'path':
       return bindPath(context, scope, ast);
     case 'case':
-      return bindCase(ast, bind);
+      return bindCase(context, ast, bind);
     case 'subquery':
       return bindSubquery(context, scope, ast);
     default:
@@ -189,7 +199,7 @@ export function bindName(scope: Scope, name: string): Expression {
   const known = scope.names.get(name);
   if (known !== undefined) return known;
   if (scope.closed || scope.record === undefined) return literal(null);
-  return property(scope.record, name);
+  return {kind: 'property', of: scope.record, name, each: false};
 }
 
 function bindEntries(
@@ -199,13 +209,25 @@ function bindEntries(
   return entries.map(entry => ({key: entry.key, value: bind(entry.value)}));
 }
 
-function bindCase(ast: Ast.Case, bind: (ast: Ast.Expression) => Expression): Expression {
+function bindCase(
+  context: BindContext,
+  ast: Ast.Case,
+  bind: (ast: Ast.Expression) => Expression,
+): Expression {
   const subject = ast.subject && bind(ast.subject);
+  // A subject that costs something is computed once, however many branches compare with it.
+  const slot = subject === undefined || isCheap(subject) ? undefined : context.newSlot();
+  const compared = slot === undefined ? subject : slotOf(slot);
   const branches = ast.branches.map(({when, then}) => ({
-    when: subject === undefined ? bind(when) : operator('equal', subject, bind(when)),
+    when: compared === undefined ? bind(when) : operator('equal', compared, bind(when)),
     then: bind(then),
   }));
-  return {kind: 'case', branches, otherwise: ast.otherwise && bind(ast.otherwise)};
+  const chosen: Expression = {
+    kind: 'case',
+    branches,
+    otherwise: ast.otherwise && bind(ast.otherwise),
+  };
+  return slot === undefined || subject === undefined ? chosen : letIn(slot, subject, chosen);
 }
 
 function bindComprehension(context: BindContext, scope: Scope, ast: Ast.Comprehension): Expression {

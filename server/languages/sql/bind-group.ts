@@ -26,6 +26,7 @@ export class Grouping {
   readonly #context: BindContext;
   readonly #rows: Scope;
   readonly #keys = new Map<string, Key>();
+  readonly #keyKinds = new Set<string>();
   readonly #aggregates = new Map<string, Aggregate>();
 
   /**
@@ -38,6 +39,7 @@ export class Grouping {
     for (const key of keys) {
       const text = printExpression(key);
       if (this.#keys.has(text)) continue;
+      this.#keyKinds.add(key.kind);
       const slot = context.newSlot();
       this.#keys.set(text, {slot, value: bindExpression(context, rows, key)});
     }
@@ -55,7 +57,8 @@ export class Grouping {
   }
 
   #answer(ast: Ast.Expression): Expression | undefined {
-    if (this.#keys.size > 0) {
+    // Printing costs: only what has the form of a key is compared with the keys.
+    if (this.#keyKinds.has(ast.kind)) {
       const key = this.#keys.get(printExpression(ast));
       if (key !== undefined) return slotOf(key.slot);
     }

@@ -250,12 +250,16 @@ export class HopBinder {
         slot,
       };
     }
-    const of = slotOf(from);
+    const end = (name: 'out' | 'in'): Expression => ({
+      kind: 'attribute',
+      of: attributeOf(slotOf(from), name),
+      attribute: 'this',
+    });
     if (step.method !== 'bothV') {
-      const value = attributeOf(of, step.method === 'outV' ? 'out' : 'in');
+      const value = end(step.method === 'outV' ? 'out' : 'in');
       return {plan: {kind: 'extend', input: plan, bind: [{slot, value}]}, slot};
     }
-    const list: Expression = {kind: 'list', items: [attributeOf(of, 'out'), attributeOf(of, 'in')]};
+    const list: Expression = {kind: 'list', items: [end('out'), end('in')]};
     return {plan: {kind: 'unnest', input: plan, list, slot, keepEmpty: false}, slot};
   }
 

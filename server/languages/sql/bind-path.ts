@@ -10,7 +10,7 @@ import {unreachable} from '#server/base/assert.ts';
 import type {Expression, MapEntry} from '#server/plan/expression.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, Scope} from './bind-context.ts';
-import {literal, operator, property, slotOf} from './bind-context.ts';
+import {letIn, literal, operator, property, slotOf} from './bind-context.ts';
 import {
   attributeOf,
   bindExpression,
@@ -122,7 +122,7 @@ function bindStep(
     case 'compare-elements':
       return bindElementComparison(context, scope, of, step);
     case 'nested':
-      return bindNested(context, scope, of, step.items);
+      return bindNested(context, of, scope, step.items);
     default:
       return unreachable(step);
   }
@@ -181,6 +181,7 @@ function bindElementComparison(
 
 /** What a column or entry is called that has no alias: its text. */
 export function labelOf(expression: Ast.Expression): string {
+  if (expression.kind === 'parameter' && expression.form === 'positional') return '?';
   return expression.kind === 'name'
     ? expression.name
     : printExpression(expression).replaceAll('`', '');
@@ -189,38 +190,24 @@ export function labelOf(expression: Ast.Expression): string {
 /** `of:{items}`: null stays null, a list becomes the list of its items' projections. */
 function bindNested(
   context: BindContext,
-  scope: Scope,
   of: Expression,
+  scope: Scope,
   items: readonly Ast.ProjectionItem[],
 ): Expression {
-  // The value is bound to a slot first, so that it is computed once and asked twice.
-  const whole = context.newSlot();
-  const item = context.newSlot();
-  const isList = operator('isList', slotOf(whole));
-  const yields: Expression = {
+  // Both the value and the list of maps are bound to slots, so that each is computed (and its
+  // items bound) once: projections nest.
+  const [whole, item, maps] = [context.newSlot(), context.newSlot(), context.newSlot()];
+  const yields = nestedMap(context, itemScope(scope, item), slotOf(item), items);
+  const made: Expression = {kind: 'comprehension', mode: 'list', list: slotOf(whole), item, yields};
+  const chosen: Expression = {
     kind: 'case',
     branches: [
       {when: {kind: 'is-null', of: slotOf(whole)}, then: literal(null)},
-      {
-        when: isList,
-        then: {
-          kind: 'comprehension',
-          mode: 'list',
-          list: slotOf(whole),
-          item,
-          yields: nestedMap(context, itemScope(scope, item), slotOf(item), items),
-        },
-      },
+      {when: operator('isList', slotOf(whole)), then: slotOf(maps)},
     ],
-    otherwise: nestedMap(context, itemScope(scope, whole), slotOf(whole), items),
+    otherwise: operator('item', slotOf(maps), literal(0)),
   };
-  return {
-    kind: 'comprehension',
-    mode: 'first',
-    list: {kind: 'list', items: [of]},
-    item: whole,
-    yields,
-  };
+  return letIn(whole, of, letIn(maps, made, chosen));
 }
 
 function nestedMap(

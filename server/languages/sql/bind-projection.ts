@@ -142,6 +142,9 @@ function addSpread(
   });
 }
 
+/** Each is a level of the plan, and multiplies the rows. */
+const unwindMax = 50;
+
 interface Rows {
   readonly plan: PlanNode;
   readonly scope: Scope;
@@ -157,6 +160,8 @@ function bindTail(context: BindContext, rows: Rows, ast: Projected): BoundQuery 
     const condition = bindExpression(context, aliasScope(rows.scope, shape, ast.items), ast.having);
     steps.push(input => ({kind: 'filter', input, condition}));
   }
+  const excess = ast.unwind[unwindMax];
+  if (excess !== undefined) context.refuse(excess.at, `at most ${unwindMax} items can be unwound`);
   for (const item of ast.unwind) {
     const unwound = bindUnwind(context, rows.scope, shape, item);
     if (unwound === undefined) continue;

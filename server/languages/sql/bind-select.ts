@@ -9,7 +9,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope} from './bind-context.ts';
-import {makeScope, slotOf, withVariable} from './bind-context.ts';
+import {makeScope, slotOf} from './bind-context.ts';
 import {bindExpression, elementOf} from './bind-expression.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
 import type {Source} from './bind-target.ts';
@@ -31,11 +31,19 @@ export function bindFiltered(
   ast: {readonly lets: readonly Ast.LetItem[]; readonly where: Ast.Expression | undefined},
 ): Source {
   let {plan, scope} = source;
-  for (const item of ast.lets) {
-    const value = bindExpression(context, scope, item.value);
-    const slot = context.newSlot();
-    plan = {kind: 'extend', input: plan, bind: [{slot, value}]};
-    scope = withVariable(scope, item.name, slotOf(slot));
+  if (ast.lets.length > 0) {
+    // The map is this statement's own and grows as its variables are bound, each seeing those
+    // before it; one node binds them all.
+    const variables = new Map(scope.variables);
+    scope = {...scope, variables};
+    const bind: {slot: number; value: Expression}[] = [];
+    for (const item of ast.lets) {
+      const value = bindExpression(context, scope, item.value);
+      const slot = context.newSlot();
+      bind.push({slot, value});
+      variables.set(item.name, slotOf(slot));
+    }
+    plan = {kind: 'extend', input: plan, bind};
   }
   if (ast.where !== undefined) {
     plan = {kind: 'filter', input: plan, condition: bindExpression(context, scope, ast.where)};

@@ -9,7 +9,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
-import {literal, makeScope, slotOf} from './bind-context.ts';
+import {isCheap, literal, makeScope, slotOf} from './bind-context.ts';
 import {bindExpression, elementOf, mapOfColumns} from './bind-expression.ts';
 
 export interface Source {
@@ -250,9 +250,4 @@ function computeOnce(
   });
   const plan: PlanNode = bind.length === 0 ? input : {kind: 'extend', input, bind};
   return {plan, bound};
-}
-
-function isCheap(value: Expression): boolean {
-  if (value.kind === 'slot' || value.kind === 'literal' || value.kind === 'parameter') return true;
-  return (value.kind === 'property' || value.kind === 'attribute') && value.of.kind === 'slot';
 }

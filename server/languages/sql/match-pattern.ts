@@ -45,6 +45,9 @@ export interface PatternGraph {
   readonly edges: readonly PatternEdge[];
 }
 
+/** Each is a level of the plan. */
+const nodesMax = 500;
+
 type Draft = {-readonly [K in keyof PatternNode]: PatternNode[K]};
 
 /** Negated patterns are left out. */
@@ -59,6 +62,7 @@ export function readPatterns(
     const name = ast.as?.text ?? `$anonymous${nodes.length}`;
     const known = byName.get(name);
     const node = known ?? draftOf(ast, name);
+    if (nodes.length >= nodesMax) context.refuse(ast.at, `a MATCH has at most ${nodesMax} nodes`);
     if (known === undefined) {
       byName.set(name, node);
       nodes.push(node);

@@ -99,7 +99,10 @@ for (const [what, text] of hostile) {
 test('depth is counted in levels: 390 parentheses are read, 400 and more are not', () => {
   const nested = (levels: number): string => `SELECT ${'('.repeat(levels)}1${')'.repeat(levels)}`;
   assert.equal(printStatement(parseStatement(nested(390))), 'SELECT 1');
-  assert.throws(() => parseStatement(nested(400)), /line 1, column 40\d: .* deeper than 400 levels/);
+  assert.throws(
+    () => parseStatement(nested(400)),
+    /line 1, column 40\d: .* deeper than 400 levels/,
+  );
 });
 
 test('ten thousand alternatives are no depth', () => {
