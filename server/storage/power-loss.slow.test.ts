@@ -35,7 +35,7 @@ const seedFirst = Number(process.env['POWER_LOSS_SEED'] ?? 1);
 const seedCount = Number(
   process.env['POWER_LOSS_SEEDS'] ?? (process.env['POWER_LOSS_SEED'] ? 1 : 2),
 );
-const pointCount = Number(process.env['POWER_LOSS_POINTS'] ?? 60);
+const pointCount = Number(process.env['POWER_LOSS_POINTS'] ?? 40);
 const operationCount = 150;
 const bulkBytes = Number(process.env['POWER_LOSS_BULK_BYTES'] ?? 1000);
 const skip = recordingObstacle() ?? false;

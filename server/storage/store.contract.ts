@@ -297,7 +297,7 @@ function testViews({name, open}: StoreHarness): void {
 }
 
 function testFiles({name, open, path}: StoreHarness): void {
-  test(`${name}: an ingested file replaces and adds rows, at once and for new readers`, async () => {
+  test(`${name}: an ingested file replaces and adds rows, for new readers alone`, async () => {
     const store = await filled(open, 'ingest', {a: 'old', b: 'old', z: 'old'});
     const view = store.view();
     const writer = store.sortedFileWriter(path('ingest.sorted'));
@@ -328,6 +328,22 @@ function testFiles({name, open, path}: StoreHarness): void {
     again.close();
   });
 
+  test(`${name}: rows ingested into an empty store survive a view and a compaction`, async () => {
+    const store = await open('first ingest');
+    const writer = store.sortedFileWriter(path('first.sorted'));
+    for (const n of numbers(20)) writer.put(bytes(keyOf(n)), bytes('ingested'));
+    writer.finish();
+    store.ingest(path('first.sorted'));
+    const view = store.view();
+    fill(store, {[keyOf(3)]: 'new', z: 'new'});
+    store.compact();
+    assert.equal(dump(view).split(' ').length, 20);
+    assert.equal(dump(store).split(' ').length, 21);
+    assert.equal(store.get(bytes(keyOf(0)))?.toString(), 'ingested');
+    view.release();
+    store.close();
+  });
+
   test(`${name}: a checkpoint is a store of its own, as of its moment`, async () => {
     const store = await filled(open, 'source', {a: '1', b: '2'});
     store.makeDurable();
@@ -352,7 +368,7 @@ function testFiles({name, open, path}: StoreHarness): void {
     const store = await filled(open, 'properties', entries);
     const properties = store.properties();
     assert.equal(properties.engine, name);
-    assert.equal(properties.estimatedKeys, 500);
+    assert.ok(Math.abs(properties.estimatedKeys - 500) <= 1, 'an estimate');
     store.close();
   });
 }

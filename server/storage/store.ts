@@ -57,7 +57,9 @@ export interface Scanner {
    * again with a larger buffer.
    */
   next(into: PackedRows): PackedRows;
-  /** Index of the range that the next row comes from; `ranges.length` when done. */
+  /**
+   * After a `next`: index of the range that the next row comes from; `ranges.length` when done.
+   */
   readonly rangeIndex: number;
   close(): void;
 }
@@ -87,7 +89,8 @@ export interface Reader {
    * Point lookups in one call, answered in the order of the keys (duplicates allowed): a row
    * a key with an empty key part and the value or ABSENT. Returns how many keys were
    * answered: fewer than given when the buffer is full (call again with the rest; a single
-   * value that does not fit throws RowTooLarge).
+   * value that does not fit throws RowTooLarge). Of a store, not of a view, each lookup has
+   * its own moment.
    * `keys` is packed: u32 length, bytes, ... for `keyCount` keys; the rest begins at the first
    * key that was not answered.
    */
@@ -130,7 +133,13 @@ export interface Store extends Reader {
   /** Pass to `attachStore` on another thread of the same process; undefined for memory. */
   readonly shareable: ShareableStore | undefined;
   batch(): Batch;
-  /** Atomic. Blocks the calling thread: only the apply thread calls it. */
+  /**
+   * Atomic. Blocks the calling thread: only the apply thread calls it.
+   *
+   * A StoreFailure leaves open whether the batch is found after a restart; until then it is not
+   * there. With `no-space` later writes fail alike and succeed again a few seconds after there is
+   * room.
+   */
   write(batch: Batch, options?: WriteOptions): void;
   view(): View;
   /**

@@ -272,8 +272,14 @@ class NativeStore extends NativeReader implements Store {
 
   close(): void {
     if (!this.#open) return;
-    this.binding.close(this.client);
-    this.#open = false;
+    try {
+      this.binding.close(this.client);
+      this.#open = false;
+    } catch (error) {
+      // The opener stays open while others are attached; any other failure closes all the same.
+      this.#open = error instanceof AssertionFailure;
+      throw error;
+    }
   }
 
   get isOpen(): boolean {

@@ -109,7 +109,8 @@ napi_value GetMany(napi_env env, napi_callback_info info) {
   while (answered < key_count) {
     const size_t count = std::min(kKeysPerLookup, key_count - answered);
     for (size_t index = 0; index < count; index++) {
-      const uint32_t length = offset + 4 > packed.size() ? kAbsent : ReadU32(packed.data() + offset);
+      const bool has_length = offset + 4 <= packed.size();
+      const uint32_t length = has_length ? ReadU32(packed.data() + offset) : kAbsent;
       if (length > packed.size() || offset + 4 + length > packed.size()) {
         call.Fail("bug", "the packed keys end in the middle of a key");
         return nullptr;
