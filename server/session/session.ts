@@ -48,8 +48,8 @@ export interface RunRequest {
 /** One statement's answer while it is produced. Always `close` it (idempotent). */
 export interface ResultCursor {
   /**
-   * The next piece of the result, or undefined at its end. `record`: JSON rows with commas
-   * between them (none at the ends); `ndjson`: whole lines; `graph` and `studio`: one final
+   * The next piece of the result, or undefined at its end. `record`: all pieces one after the
+   * other are JSON rows with commas between them (none at the ends); `ndjson`: whole lines; `graph` and `studio`: one final
    * piece, the whole value of `result`. The buffer is the caller's until its next call.
    */
   next(): Promise<Buffer | undefined>;

@@ -91,8 +91,11 @@ export class StatementRun {
 
   /** The rows as bytes, and the cap in force (-1: none). */
   result(wish: ResultWish): {readonly result: QueryResult; readonly limit: number} {
-    const limit = capOf(wish, this.#known(this.#query.limit));
-    const stated = wish.limit !== undefined || limit > wish.limitDefault;
+    const known = this.#known(this.#query.limit);
+    // Who states a limit gets it or a refusal; who states none gets at most the ceiling.
+    const stated = wish.limit !== undefined || known !== undefined;
+    const cap = capOf(wish, known);
+    const limit = stated ? cap : smallerCap(cap, wish.ceiling);
     const result = new QueryResult({
       run: this.#run,
       context: this.context,
@@ -102,7 +105,7 @@ export class StatementRun {
         format: wish.format,
         typeHints: wish.typeHints,
         rowsMax: limit < 0 ? undefined : limit,
-        ceilingRows: wish.ceiling,
+        ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
       },
     });
@@ -143,8 +146,14 @@ export class StatementRun {
 
 /** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
 function capOf(wish: ResultWish, known: number | undefined): number {
-  if (wish.limit === undefined) return Math.max(wish.limitDefault, known ?? 0);
-  return wish.limit <= 0 ? -1 : wish.limit;
+  if (wish.limit !== undefined) return wish.limit <= 0 ? -1 : wish.limit;
+  return wish.limitDefault < 0 ? -1 : Math.max(wish.limitDefault, known ?? 0);
+}
+
+/** The smaller of two caps; negative means none. */
+function smallerCap(left: number, right: number): number {
+  if (left < 0 || right < 0) return Math.max(left, right);
+  return Math.min(left, right);
 }
 
 function numberWithoutRow(closure: Closure, context: ExecutionContext): number | undefined {

@@ -87,10 +87,12 @@ export class WordService implements Service {
         await new Promise(resolve => setTimeout(resolve, 2));
       }
       if (at >= rows) return undefined;
+      const isFirst = at === 0;
       const last = Math.min(at + rowsPerPiece, rows);
       const piece: string[] = [];
       while (at < last) piece.push(this.#row(request, word, at++));
-      return Buffer.from(piece.join(request.format === 'ndjson' ? '' : ','));
+      if (request.format === 'ndjson') return Buffer.from(piece.join(''));
+      return Buffer.from(`${isFirst ? '' : ','}${piece.join(',')}`);
     };
     const close = (): void => {
       this.running.delete(id);

@@ -35,7 +35,7 @@ export async function answerResult(
     for (;;) {
       const piece = await cursor.next();
       if (piece === undefined) break;
-      if (pieces++ > 0 && !isDocument) output.text(',');
+      pieces++;
       output.bytes(piece);
       if (!streams && !output.mayGrow) {
         streams = true;
