@@ -180,7 +180,7 @@ export class SegmentLog {
   /** The entries from `index` on, in order. Payloads are valid until the next one is pulled. */
   *read(index: number): Generator<LogRecord> {
     assert(index >= this.firstIndex, 'entries before the first retained one are gone');
-    for (const segment of [...this.#segments]) {
+    for (const segment of this.#segments.slice()) {
       if (segment.lastIndex < index) continue;
       const file = this.#options.disk.open(segment.path, 'read');
       try {

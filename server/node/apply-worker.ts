@@ -68,9 +68,9 @@ class ApplyThread {
 
   #receive(): void {
     for (;;) {
-      const received = receiveMessageOnPort(this.#port) as {message: ApplyRequest} | undefined;
+      const received = receiveMessageOnPort(this.#port);
       if (received === undefined) return;
-      const {message} = received;
+      const message: ApplyRequest = received.message;
       // Must be there before the ring speaks of it, whatever else waits.
       if (message.kind === 'outside') this.#outside.set(message.number, Buffer.from(message.bytes));
       else this.#requests.push(message);

@@ -83,7 +83,7 @@ class LogThread {
 
   #receive(): void {
     for (;;) {
-      const received = receiveMessageOnPort(this.#port) as {message: LogRequest} | undefined;
+      const received = receiveMessageOnPort(this.#port);
       if (received === undefined) return;
       this.#handle(received.message);
     }

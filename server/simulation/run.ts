@@ -69,7 +69,7 @@ function bump(counts: Map<string, number>, name: string, by: number): void {
 function summarise(totals: Totals, worlds: number, realMs: number): void {
   const list = (counts: ReadonlyMap<string, number>) =>
     [...counts]
-      .sort()
+      .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   print(`${worlds} worlds, ${totals.operations} operations: ${list(totals.kinds)}`);

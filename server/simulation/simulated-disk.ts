@@ -163,7 +163,7 @@ export class SimulatedDisk implements Disk {
 
   removeTree(path: string): void {
     this.#machine.operate('remove-tree', path);
-    for (const name of [...this.#directories.keys()]) {
+    for (const name of this.#directories.keys()) {
       if (name === path || name.startsWith(`${path}/`)) this.#directories.delete(name);
     }
     const parent = this.#directories.get(parentOf(path));
@@ -187,7 +187,7 @@ export class SimulatedDisk implements Disk {
   crash(random: SeededRandom): void {
     this.#epoch++;
     const nodes = new Set<Node>();
-    for (const [path, directory] of [...this.#directories].sort()) {
+    for (const [path, directory] of sortedByPath(this.#directories)) {
       if (!this.#directories.has(path)) continue;
       const kept = random.below(directory.pending.length + 1);
       for (const change of directory.pending.slice(0, kept)) applyChange(directory.durable, change);
@@ -295,6 +295,11 @@ export class SimulatedDisk implements Disk {
       },
     };
   }
+}
+
+/** A fixed order, so that one seed is one history. */
+function sortedByPath(directories: ReadonlyMap<string, Directory>): [string, Directory][] {
+  return [...directories].sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
 function parentOf(path: string): string {

@@ -4,15 +4,13 @@
  *
  * All chance comes from the seed and all order from the scheduler, so one seed is one history.
  */
-import type {Logger} from '#server/platform/logger.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import type {Engine} from '#server/transactions/engine.ts';
 import {Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
 import {Scheduler} from './scheduler.ts';
 import {createSeededRandom, type SeededRandom} from './seeded-random.ts';
 import {SimulatedDisk} from './simulated-disk.ts';
+import {openSimulatedEngine} from './simulated-engine.ts';
 import {SimulatedStores} from './simulated-stores.ts';
 import {runClient} from './workload.ts';
 
@@ -26,6 +24,8 @@ export interface WorldOptions {
   readonly endings: readonly Ending[];
   /** Percent of lives in which one sync fails. */
   readonly syncFailurePercent: number;
+  /** Bytes of a log segment; small ones are recycled often. */
+  readonly segmentBytes?: number;
   /** Operation of the first life in which the power goes; instead of a chosen ending. */
   readonly crashAt?: number;
   /** Chance for the power loss itself; part of the seed unless given. */
@@ -41,8 +41,7 @@ export interface WorldReport {
   readonly simulatedMs: number;
 }
 
-const segmentBytes = 16 << 10;
-const silent: Logger = {log: () => {}};
+const segmentBytesDefault = 16 << 10;
 
 export class World {
   readonly #options: WorldOptions;
@@ -56,7 +55,7 @@ export class World {
   readonly #documents = {acknowledged: 0, attempted: 0};
   #numbers = 0;
   #created = false;
-  #failure: unknown;
+  #failure: Error | undefined;
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -137,24 +136,13 @@ export class World {
 
   async #start(): Promise<Engine | undefined> {
     try {
-      const engine = await openEngine({
-        rootPath: '/data',
-        nodeName: 'one',
+      const engine = await openSimulatedEngine({
         disk: this.#disk,
         clock: this.#scheduler.clock,
         random: this.#random,
-        logger: silent,
         stores: this.#stores,
-        settings: {...defaultEngineSettings, segmentBytes},
-        process: {pid: 1, isAlive: () => false},
-        startPipe: ({log, applier}) =>
-          new InlinePipe({
-            log,
-            applier,
-            schedule: task => this.#schedule(task),
-            syncCommits: true,
-            queueBytesMax: 64 << 10,
-          }),
+        settings: {segmentBytes: this.#options.segmentBytes ?? segmentBytesDefault},
+        schedule: task => this.#schedule(task),
       });
       this.#check(engine);
       return engine;
@@ -256,7 +244,7 @@ export class World {
       this.#count('refused');
       return;
     }
-    this.#failure ??= error;
+    this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
 
   #schedule(task: () => void): void {

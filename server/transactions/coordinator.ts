@@ -20,7 +20,7 @@ import type {
   Refused,
 } from './commit.ts';
 import {ConflictWindow} from './conflict-window.ts';
-import {type Counter, EntryEncoder, type EntryHead} from './entry.ts';
+import type {Counter, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
 import {RequestIds} from './request-ids.ts';
 import {counterKey, decodeCounter} from './system-keys.ts';

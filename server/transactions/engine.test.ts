@@ -69,7 +69,7 @@ test('commits are read at once and after a clean stop, with positions and docume
   await again.close();
 });
 
-test('a copy taken while running (a killed process) opens with every acknowledged commit', async () => {
+test('a copy taken while running opens with every acknowledged commit', async () => {
   const root = newRoot();
   const engine = await open(root);
   await engine.createDatabase('db');

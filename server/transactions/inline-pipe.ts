@@ -28,7 +28,7 @@ export class InlinePipe implements CommitPipe {
   readonly startIndex: LogIndex;
   readonly #options: InlinePipeOptions;
   readonly #chains = new Uint32Array(4096);
-  #queue: Buffer[] = [];
+  readonly #queue: Buffer[] = [];
   #queueBytes = 0;
   #appended: LogRecord[] = [];
   #appendScheduled = false;

@@ -175,7 +175,7 @@ export class StoreTransaction implements Transaction {
     this.#writes.onUndo(() => {
       this.#preconditions.length = length;
     });
-    this.#preconditions.push({...copyKeys(wish), since: this.#view().index} as Precondition);
+    this.#preconditions.push({...copyKeys(wish), since: this.#view().index});
   }
 
   count(bucketId: number, delta: number): void {

@@ -1,0 +1,33 @@
+/** An engine on the simulated machine: the inline pipe on a scheduler, small segments. */
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import {type Engine, type EngineSettings, openEngine} from '#server/transactions/engine.ts';
+import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import type {StoreFactory} from '#server/transactions/store-factory.ts';
+
+export interface SimulatedEngineOptions {
+  readonly disk: Disk;
+  readonly stores: StoreFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly schedule: (task: () => void) => void;
+  readonly settings?: Partial<EngineSettings>;
+}
+
+export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<Engine> {
+  const {disk, stores, clock, random, schedule} = options;
+  return openEngine({
+    rootPath: '/data',
+    nodeName: 'one',
+    disk,
+    clock,
+    random,
+    logger: {log: () => {}},
+    stores,
+    settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
+    process: {pid: 1, isAlive: () => false},
+    startPipe: ({log, applier}) =>
+      new InlinePipe({log, applier, schedule, syncCommits: true, queueBytesMax: 64 << 10}),
+  });
+}
