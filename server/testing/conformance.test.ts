@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {judge} from './conformance.ts';
-import {isStricter} from './conformance-http.ts';
+import {isRenumbered, isStricter} from './conformance-http.ts';
 
 const outcome = {
   cases: ['query.a', 'query.b', 'profiler.c', 'tx.d'],
@@ -43,5 +43,35 @@ for (const [expected, actual, other, equal] of statuses) {
   test(`${actual} for ${expected}, ${other ?? 'nothing'} else: ${verdict}`, () => {
     const diffs = [{path: '.status', expected, actual}];
     assert.equal(isStricter(other === undefined ? diffs : [...diffs, {path: other}]), equal);
+  });
+}
+
+const renumberings = [
+  // expected, actual pairs                                    only renumbered
+  [[['#R13', '#R12']], true],
+  [[['Person[name]|[Ann]|#R2', 'Person[name]|[Ann]|#R4']], true],
+  [[['Person[name]|[Ann]|#R2', 'Person[name]|[Bob]|#R4']], false],
+  [
+    [
+      ['#R1', '#R2'],
+      ['#R3', '#R2'],
+    ],
+    false,
+  ],
+  [
+    [
+      ['#R1', '#R2'],
+      ['#R1', '#R3'],
+    ],
+    false,
+  ],
+  [[['Ann', 'Bob']], false],
+  [[['#R1', 7]], false],
+] as const;
+
+for (const [pairs, renumbered] of renumberings) {
+  test(`${JSON.stringify(pairs)}: ${renumbered ? 'ids correspond' : 'a difference'}`, () => {
+    const diffs = pairs.map(([expected, actual]) => ({path: '.body', expected, actual}));
+    assert.equal(isRenumbered(diffs), renumbered);
   });
 }
