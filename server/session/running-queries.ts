@@ -1,73 +1,91 @@
 /**
  * The statements that run now: listed, and told to stop, by id or by the client's tag.
  *
- * Stopping is cooperative: the statement's signal is aborted and its operators notice within
- * 50 ms. Source: oracle.md 3.7 (list queries, terminate query).
+ * Stopping is cooperative: the statement's `signal` says so and its operators notice within
+ * 50 ms. It is a plain object that is asked, not an AbortSignal that tells, because every
+ * statement pays for it. Source: oracle.md 3.7 (list queries, terminate query).
  */
+import type {Cancellation} from '#server/execution/budget.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {RunningQuery, RunRequest} from './session.ts';
 
-interface Entry {
-  readonly query: Omit<RunningQuery, 'elapsedMs'>;
+/** What is known of a statement while it runs; `elapsedMs` is computed when somebody asks. */
+export class RegisteredQuery implements Cancellation {
+  readonly id: number;
+  readonly user: string;
+  readonly request: RunRequest;
+  readonly startedAt: number;
   readonly startedMonotonic: number;
-  readonly abort: AbortController;
-}
+  readonly #entries: Map<number, RegisteredQuery>;
+  #terminated = false;
 
-export interface RegisteredQuery {
-  readonly signal: AbortSignal;
-  done(): void;
+  constructor(
+    id: number,
+    user: string,
+    request: RunRequest,
+    clock: Clock,
+    entries: Map<number, RegisteredQuery>,
+  ) {
+    this.id = id;
+    this.user = user;
+    this.request = request;
+    this.startedAt = clock.now();
+    this.startedMonotonic = clock.monotonic();
+    this.#entries = entries;
+  }
+
+  /** Told to stop, or its client went away. */
+  get aborted(): boolean {
+    return this.#terminated || this.request.signal?.aborted === true;
+  }
+
+  terminate(): void {
+    this.#terminated = true;
+  }
+
+  done(): void {
+    this.#entries.delete(this.id);
+  }
 }
 
 export class RunningQueries {
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<number, RegisteredQuery>();
   #last = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
+  get count(): number {
+    return this.#entries.size;
+  }
+
   start(user: string, request: RunRequest): RegisteredQuery {
     this.#last += 1;
-    const id = String(this.#last);
-    const abort = new AbortController();
-    const follow = (): void => abort.abort(request.signal?.reason);
-    request.signal?.addEventListener('abort', follow, {once: true});
-    if (request.signal?.aborted === true) follow();
-    this.#entries.set(id, {
-      query: {
-        id,
-        database: request.database,
-        language: request.language,
-        text: request.text,
-        user,
-        tag: request.tag,
-        startedAt: this.#clock.now(),
-      },
-      startedMonotonic: this.#clock.monotonic(),
-      abort,
-    });
-    return {
-      signal: abort.signal,
-      done: () => {
-        this.#entries.delete(id);
-        request.signal?.removeEventListener('abort', follow);
-      },
-    };
+    const query = new RegisteredQuery(this.#last, user, request, this.#clock, this.#entries);
+    this.#entries.set(query.id, query);
+    return query;
   }
 
   list(): RunningQuery[] {
     const now = this.#clock.monotonic();
-    return [...this.#entries.values()].map(entry => ({
-      ...entry.query,
-      elapsedMs: Math.round(now - entry.startedMonotonic),
+    return [...this.#entries.values()].map(({id, user, request, startedAt, startedMonotonic}) => ({
+      id: String(id),
+      database: request.database,
+      language: request.language,
+      text: request.text,
+      user,
+      tag: request.tag,
+      startedAt,
+      elapsedMs: Math.round(now - startedMonotonic),
     }));
   }
 
   /** Tells every matching statement to stop; how many there were. */
-  terminateWhere(matches: (query: Omit<RunningQuery, 'elapsedMs'>) => boolean): number {
-    const matching = [...this.#entries.values()].filter(entry => matches(entry.query));
-    for (const entry of matching) entry.abort.abort('terminated');
+  terminateWhere(matches: (query: RegisteredQuery) => boolean): number {
+    const matching = [...this.#entries.values()].filter(matches);
+    for (const query of matching) query.terminate();
     return matching.length;
   }
 }

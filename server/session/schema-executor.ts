@@ -13,6 +13,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {markIndexReady} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {Cancellation} from '#server/execution/budget.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
@@ -51,7 +52,7 @@ export class SchemaExecutor {
   }
 
   /** Runs the command after those before it; the row that says what was done. */
-  run(command: SchemaCommand, signal: AbortSignal | undefined): Promise<MapValue> {
+  run(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
     const result = this.#tail.then(() => this.#execute(command, signal));
     this.#tail = result.catch(() => undefined);
     return result;
@@ -65,7 +66,7 @@ export class SchemaExecutor {
     return this.#tail;
   }
 
-  async #execute(command: SchemaCommand, signal: AbortSignal | undefined): Promise<MapValue> {
+  async #execute(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
     for (let attempt = 1; ; attempt += 1) {
       const transaction = this.#database.begin('REPEATABLE_READ');
       try {
@@ -105,7 +106,7 @@ export class SchemaExecutor {
   }
 
   /** Deletes edges one by one where a whole bucket of them is to go; true when there were any. */
-  async #removedEdges(planned: PlannedChange, signal: AbortSignal | undefined): Promise<boolean> {
+  async #removedEdges(planned: PlannedChange, signal: Cancellation | undefined): Promise<boolean> {
     const {catalog} = this.#schema;
     const bucketIds = [
       ...planned.bucketIdsEmptied,
@@ -118,7 +119,7 @@ export class SchemaExecutor {
     return removed;
   }
 
-  async #removeEdgesChunk(bucketId: number, signal: AbortSignal | undefined): Promise<boolean> {
+  async #removeEdgesChunk(bucketId: number, signal: Cancellation | undefined): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       await this.#pause(signal);
       const transaction = this.#database.begin('READ_COMMITTED');
@@ -136,7 +137,7 @@ export class SchemaExecutor {
   }
 
   /** Builds the indexes that the change asks for and says in the row how many keys there are. */
-  async #built(planned: PlannedChange, signal: AbortSignal | undefined): Promise<MapValue> {
+  async #built(planned: PlannedChange, signal: Cancellation | undefined): Promise<MapValue> {
     const current = this.#schema.catalog;
     const building = planned.changes
       .flatMap(change => change.indexesToBuild)
@@ -150,7 +151,7 @@ export class SchemaExecutor {
 
   async #build(
     indexes: readonly IndexDefinition[],
-    signal: AbortSignal | undefined,
+    signal: Cancellation | undefined,
   ): Promise<number> {
     let indexed = 0;
     for (const index of indexes) {
@@ -165,7 +166,7 @@ export class SchemaExecutor {
     return indexed;
   }
 
-  async #buildOne(index: IndexDefinition, signal: AbortSignal | undefined): Promise<number> {
+  async #buildOne(index: IndexDefinition, signal: Cancellation | undefined): Promise<number> {
     const build = new IndexBuild(this.#schema.context, index);
     let attempt = 0;
     while (!build.done) {
@@ -204,7 +205,7 @@ export class SchemaExecutor {
     }
   }
 
-  async #pause(signal: AbortSignal | undefined): Promise<void> {
+  async #pause(signal: Cancellation | undefined): Promise<void> {
     await this.#timers.yield();
     if (signal?.aborted === true) {
       throw new Refusal('query.terminated', 'the schema change was terminated');

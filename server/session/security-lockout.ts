@@ -21,6 +21,8 @@ interface Attempts {
 export class Lockout {
   readonly #clock: Clock;
   readonly #byName = new Map<string, Attempts>();
+  /** How many locks there have been. */
+  lockCount = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -62,6 +64,7 @@ export class Lockout {
     if (attempts.failures < failuresMax) return;
     attempts.failures = 0;
     attempts.lockedUntil = now + lockMs;
+    this.lockCount++;
   }
 
   #remember(name: string): Attempts {

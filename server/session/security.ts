@@ -80,6 +80,7 @@ export class Security {
   readonly #verified = new Map<string, Verified>();
   readonly #underCheck = new Map<string, Promise<Principal>>();
   #users: Users = new Map();
+  #reloadCount = 0;
   #groups: Groups = defaultGroups;
   #principals = new Map<string, Principal>();
   #access = new WeakMap<Principal, Map<string, DatabaseAccess>>();
@@ -109,6 +110,14 @@ export class Security {
   }
 
   /**
+   * As long as this stays the same, credentials that were accepted once are still good: no user
+   * changed and no name was locked.
+   */
+  get generation(): number {
+    return this.#reloadCount + this.#lockout.lockCount;
+  }
+
+  /**
    * Takes over what the store says now. Called at start and whenever a document changed.
    *
    * @throws {Refusal} when a document cannot be read; the users and groups stay as they were.
@@ -120,6 +129,7 @@ export class Security {
     const users = usersBytes === undefined ? new Map<string, User>() : parseUsers(text(usersBytes));
     const groups = groupsBytes === undefined ? defaultGroups : parseGroups(text(groupsBytes));
     const before = this.#users;
+    this.#reloadCount++;
     this.#users = users;
     this.#groups = groups;
     this.#principals = new Map(Array.from(users.values(), user => [user.name, principal(user)]));

@@ -22,7 +22,7 @@ import {Admission} from './admission.ts';
 import {DatabaseSession} from './database-session.ts';
 import {defaultEvaluator} from './default-values.ts';
 import {refusalOf} from './outcome.ts';
-import {RunningQueries} from './running-queries.ts';
+import {type RegisteredQuery, RunningQueries} from './running-queries.ts';
 import type {Security} from './security.ts';
 import type {
   Principal,
@@ -92,7 +92,7 @@ export class SessionService implements Service {
   }
 
   get runningCount(): number {
-    return this.#queries.list().length;
+    return this.#queries.count;
   }
 
   get transactionCount(): number {
@@ -107,7 +107,7 @@ export class SessionService implements Service {
       const parts = {
         session,
         request,
-        signal: registered.signal,
+        signal: registered,
         access,
         guard: principal.root ? undefined : {access, user: principal.name},
         end: () => registered.done(),
@@ -182,7 +182,7 @@ export class SessionService implements Service {
   async dropDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
     this.#sessions.endWhere(session => session.database === name);
-    this.#queries.terminateWhere(query => query.database === name);
+    this.#queries.terminateWhere(query => query.request.database === name);
     await this.#options.engine.dropDatabase(name);
   }
 
@@ -215,11 +215,11 @@ export class SessionService implements Service {
   }
 
   terminateQuery(principal: Principal, id: string): boolean {
-    return this.#terminate(principal, query => query.id === id) > 0;
+    return this.#terminate(principal, query => String(query.id) === id) > 0;
   }
 
   terminateTagged(principal: Principal, tag: string): number {
-    return this.#terminate(principal, query => query.tag === tag);
+    return this.#terminate(principal, query => query.request.tag === tag);
   }
 
   transactions(principal: Principal): RunningTransaction[] {
@@ -249,10 +249,7 @@ export class SessionService implements Service {
     return Promise.resolve();
   }
 
-  #terminate(
-    principal: Principal,
-    matches: (query: {id: string; tag: string | undefined}) => boolean,
-  ): number {
+  #terminate(principal: Principal, matches: (query: RegisteredQuery) => boolean): number {
     return this.#queries.terminateWhere(
       query => matches(query) && (principal.root || query.user === principal.name),
     );

@@ -8,7 +8,7 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
-import {Budget} from '#server/execution/budget.ts';
+import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
 import {type Closure, Frame} from '#server/execution/expressions/compiler.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
@@ -41,7 +41,7 @@ export interface RunEnvironment {
 export interface RunOptions {
   readonly session: DatabaseSession;
   readonly parameters: Parameters;
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
   /** Undefined: everything is allowed. */
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
 }

@@ -9,6 +9,7 @@
 import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {Cancellation} from '#server/execution/budget.ts';
 import type {QueryResult} from '#server/execution/result/query-result.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
@@ -35,7 +36,7 @@ import type {DatabaseAccess} from '#server/access/decide.ts';
 export interface RunParts {
   readonly session: DatabaseSession;
   readonly request: RunRequest;
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
   readonly access: DatabaseAccess;
   readonly guard: RunOptions['guard'];
   /** Called once, when the statement has ended in whatever way. */
@@ -338,7 +339,7 @@ export class StatementRunner {
   }
 
   /** Full jitter: those who collided do not collide again in step. */
-  async #backOff(attempt: number, signal: AbortSignal): Promise<void> {
+  async #backOff(attempt: number, signal: Cancellation): Promise<void> {
     if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
     const {random, timers} = this.environment;
     const delayMs = (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
