@@ -26,7 +26,7 @@ export function authenticate(exchange: Exchange): Principal | Promise<Principal>
   const space = value.indexOf(' ');
   const scheme = (space < 0 ? value : value.slice(0, space)).toLowerCase();
   const rest = space < 0 ? '' : value.slice(space + 1).trim();
-  if (scheme === 'basic') return basic(context, rest);
+  if (scheme === 'basic') return basicOnce(exchange, value, rest);
   if (scheme === 'bearer') return bearer(context, rest);
   throw unauthenticated('Authentication not supported');
 }
@@ -35,6 +35,23 @@ export function authenticate(exchange: Exchange): Principal | Promise<Principal>
 export function bearerToken(exchange: Exchange): string | undefined {
   const match = /^bearer\s+(\S+)\s*$/i.exec(exchange.header('authorization') ?? '');
   return match?.[1];
+}
+
+/** Basic credentials are looked at once for a connection, as long as they stay good. */
+function basicOnce(
+  exchange: Exchange,
+  value: string,
+  encoded: string,
+): Principal | Promise<Principal> {
+  const {context, request} = exchange;
+  const {generation} = context.security;
+  const known = context.credentials.get(request.socket);
+  if (known?.value === value && known.generation === generation) return known.principal;
+  const found = basic(context, encoded);
+  if (!(found instanceof Promise)) {
+    context.credentials.set(request.socket, {value, principal: found, generation});
+  }
+  return found;
 }
 
 function basic(context: HttpContext, encoded: string): Principal | Promise<Principal> {

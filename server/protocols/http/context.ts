@@ -9,7 +9,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Security} from '#server/session/security.ts';
-import type {Service} from '#server/session/session.ts';
+import type {Principal, Service} from '#server/session/session.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 
 export interface HttpOptions {
@@ -25,6 +25,14 @@ export interface HttpOptions {
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */
 const bodyDepthMax = 64;
 
+/** The credentials that a connection brought last, and whom they were found to be. */
+export interface KnownCredentials {
+  readonly value: string;
+  readonly principal: Principal;
+  /** `Security.generation` at that time. */
+  readonly generation: number;
+}
+
 export class HttpContext {
   readonly options: HttpOptions;
   readonly service: Service;
@@ -34,6 +42,8 @@ export class HttpContext {
   readonly json = new JsonParser(bodyDepthMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
+  /** By socket: requests of one connection mostly bring the same credentials. */
+  readonly credentials = new WeakMap<object, KnownCredentials>();
   /** Set when the server closes: answers then end their connections. */
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */

@@ -449,6 +449,20 @@ test('a command nobody waits for runs to its end', async () => {
   assert.equal(world.service.writes, writesBefore + 1);
 });
 
+test('a connection forgets its credentials when the user changes or is locked', async () => {
+  const {security} = world;
+  await security.createUser({name: 'carl', password: 'carl-pass', databases: {}});
+  const status = async (as: string): Promise<number> =>
+    (await world.call('/databases', {as})).status;
+  for (let count = 0; count < 3; count++) assert.equal(await status('carl:carl-pass'), 200);
+  await security.changeUser('carl', {password: 'carl-new-pass', databases: undefined});
+  assert.equal(await status('carl:carl-pass'), 401);
+  for (let count = 0; count < 3; count++) assert.equal(await status('carl:carl-new-pass'), 200);
+  for (let count = 0; count < 5; count++) assert.equal(await status(`carl:guess-${count}`), 401);
+  assert.equal(await status('carl:carl-new-pass'), 401);
+  await security.dropUser('carl');
+});
+
 test('users are listed, created, changed and dropped', async () => {
   const users = '/server/users';
   const user = {name: 'viaapi', password: 'viaapi-pass1', databases: {db: ['readonly']}};
