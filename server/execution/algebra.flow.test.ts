@@ -12,6 +12,7 @@ import {
   slot,
   World,
 } from '#server/testing/hand-built-plan.ts';
+import {PlanProfile} from './profile.ts';
 
 const named = (name: string, into = 0): PlanNode =>
   scan('Person', into, equal(property(into, 'name'), literal(name)));
@@ -324,6 +325,21 @@ test('any batch size gives the same rows in the same order', () => {
       assert.deepEqual(world.run(plan, [0, 1], {batchRows}), expected);
     }
   }
+});
+
+test('a profile counts the rows and the time of each node', () => {
+  const world = new World();
+  const plan: PlanNode = {
+    kind: 'filter',
+    input: scan('Person', 0),
+    condition: call('op:less', property(0, 'age'), literal(30)),
+  };
+  const profile = new PlanProfile();
+  let now = 0;
+  world.run(plan, [0], {profile, monotonic: () => (now += 1)});
+  const step = profile.steps(plan);
+  assert.deepEqual([step.name, step.rows, step.subSteps[0]?.rows], ['Filter', 2, 4]);
+  assert.ok(step.cost > 0 && (step.subSteps[0]?.cost ?? 0) > 0);
 });
 
 test('time, memory and termination end a run, wherever it is', () => {

@@ -2,8 +2,8 @@
  * Which slots need their records, and which travel as ids (late materialization).
  *
  * A slot needs its record when anything but its id is asked of it anywhere in the statement.
- * Hops, walks and `@rid` take an id as it is; every other use counts as a need, so a use that
- * this file does not know is safe.
+ * Hops, walks, `@rid`, comparisons for equality, counting and DISTINCT take an id as it is; every
+ * other use counts as a need, so a use that this file does not know is safe.
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -36,8 +36,17 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'connect':
     case 'shortest':
       return true;
+    case 'distinct':
+      return true;
+    case 'aggregate':
+      // A group's key is handed on; what is counted is not.
+      return (
+        node.aggregates.every(aggregate => aggregate.name.toLowerCase() === 'count') &&
+        !node.keys.some(key => key.value === expression)
+      );
     case 'change':
-      // It reads the record again anyway, right before it changes it.
+    case 'delete':
+      // They read the record again anyway, right before they write.
       return expression.slot === node.slot;
     default:
       return false;
@@ -47,6 +56,7 @@ function takesId(node: PlanNode, expression: Expression): boolean {
 function collect(expression: Expression, needed: Set<Slot>): void {
   if (expression.kind === 'slot') needed.add(expression.slot);
   if (expression.kind === 'attribute' && isRid(expression)) return;
+  if (isIdComparison(expression)) return;
   if (expression.kind === 'subplan') {
     needed.add(expression.slot);
     collectPlan(expression.plan, needed);
@@ -57,4 +67,13 @@ function collect(expression: Expression, needed: Set<Slot>): void {
 /** `slot.@rid`. */
 function isRid(expression: Expression & {readonly kind: 'attribute'}): boolean {
   return expression.attribute === 'rid' && expression.of.kind === 'slot';
+}
+
+/** `slot = slot`: records are equal when their ids are. */
+function isIdComparison(expression: Expression): boolean {
+  return (
+    expression.kind === 'call' &&
+    (expression.name === 'op:equal' || expression.name === 'op:notEqual') &&
+    expression.args.every(arg => arg.kind === 'slot')
+  );
 }

@@ -40,7 +40,8 @@ export function packedTerm(term: Expression, slot: Slot): PackedTestMaker | unde
   const [left, right] = term.args;
   const test = numberSigns[term.name];
   if (test === undefined || left === undefined || right === undefined) return undefined;
-  if (left.kind !== 'property' || left.of.kind !== 'slot' || left.of.slot !== slot) return undefined;
+  if (left.kind !== 'property' || left.of.kind !== 'slot' || left.of.slot !== slot)
+    return undefined;
   if (right.kind !== 'literal' && right.kind !== 'parameter') return undefined;
   const {name} = left;
   return context => {

@@ -41,15 +41,21 @@ import {prepareUnit} from './operators/unit.ts';
 import {prepareUnnest} from './operators/unnest.ts';
 import {prepareValues} from './operators/values.ts';
 import {prepareWalk} from './operators/walk.ts';
+import type {PlanProfile} from './profile.ts';
 
 export class PlanPreparation implements Preparation {
   readonly functions: FunctionRegistry;
   readonly #compiler: ExpressionCompiler;
   readonly #recordSlots: ReadonlySet<Slot>;
+  readonly #profile: PlanProfile | undefined;
 
-  /** @param plan - The whole statement's plan: what is above a slot decides what it needs. */
-  constructor(plan: PlanNode, functions: FunctionRegistry) {
+  /**
+   * @param plan - The whole statement's plan: what is above a slot decides what it needs.
+   * @param profile - Measures every node; the operators then belong to one run.
+   */
+  constructor(plan: PlanNode, functions: FunctionRegistry, profile?: PlanProfile) {
     this.functions = functions;
+    this.#profile = profile;
     this.#compiler = new ExpressionCompiler(this);
     this.#recordSlots = recordSlots(plan);
   }
@@ -67,6 +73,11 @@ export class PlanPreparation implements Preparation {
   }
 
   prepare(node: PlanNode): Operator {
+    const operator = this.#prepareNode(node);
+    return this.#profile === undefined ? operator : this.#profile.observe(node, operator);
+  }
+
+  #prepareNode(node: PlanNode): Operator {
     switch (node.kind) {
       case 'unit':
         return prepareUnit();

@@ -7,19 +7,12 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
-import type {FunctionRegistry} from './functions/registry.ts';
 import {type Batches, type Operator, pause} from './operator.ts';
-import {PlanPreparation} from './prepare.ts';
 
 /** A plan ready to run, as often as wanted. */
 export interface PreparedPlan {
   readonly plan: PlanNode;
   readonly operator: Operator;
-}
-
-/** @throws {Refusal} `query.unknown-function` and what constant patterns are refused for. */
-export function preparePlan(plan: PlanNode, functions: FunctionRegistry): PreparedPlan {
-  return {plan, operator: new PlanPreparation(plan, functions).prepare(plan)};
 }
 
 export class PlanRun {
@@ -59,12 +52,5 @@ export class PlanRun {
 
   close(): void {
     this.#batches.return();
-  }
-}
-
-/** Runs a plan to its end on this thread, pauses passed over; for tests and short plans. */
-export function* runAtOnce(prepared: PreparedPlan, context: ExecutionContext): Generator<Batch> {
-  for (const batch of prepared.operator(context, unitBatch)) {
-    if (batch !== pause) yield batch;
   }
 }

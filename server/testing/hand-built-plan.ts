@@ -9,16 +9,19 @@ import {Catalog} from '#server/catalog/catalog.ts';
 import {createIndex} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
-import type {Batch} from '#server/execution/batch.ts';
+import {type Batch, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type BudgetLimits, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
+import {Frame} from '#server/execution/expressions/compiler.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {
   aggregate,
   type FunctionFamily,
   FunctionRegistry,
 } from '#server/execution/functions/registry.ts';
-import {preparePlan, runAtOnce} from '#server/execution/run.ts';
+import {pause} from '#server/execution/operator.ts';
+import {PlanPreparation} from '#server/execution/prepare.ts';
+import type {PlanProfile} from '#server/execution/profile.ts';
 import {addNumbers, isNumberValue} from '#server/model/number.ts';
 import {RecordValue, type RecordKind, Rid, type Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
@@ -185,10 +188,19 @@ export class World {
   /** Runs a plan; answers the given slots of each row, records by their name or `@rid`. */
   run(plan: PlanNode, slots: readonly Slot[], options: RunOptions = {}): unknown[][] {
     const rows: unknown[][] = [];
-    for (const batch of runAtOnce(preparePlan(plan, this.functions), this.context(options))) {
+    const preparation = new PlanPreparation(plan, this.functions, options.profile);
+    for (const batch of preparation.prepare(plan)(this.context(options), unitBatch)) {
+      if (batch === pause) continue;
       for (let row = 0; row < batch.rowCount; row++) rows.push(this.#row(batch, row, slots));
     }
     return rows;
+  }
+
+  /** The value of an expression that stands outside of any row. */
+  evaluate(expression: Expression, options: RunOptions = {}): Value {
+    const preparation = new PlanPreparation({kind: 'unit'}, this.functions);
+    const closure = preparation.expression(expression);
+    return closure(new Frame(this.context(options), unitBatch));
   }
 
   #row(batch: Batch, row: number, slots: readonly Slot[]): unknown[] {
@@ -219,6 +231,7 @@ export interface RunOptions {
   readonly batchRows?: number;
   readonly parameters?: Readonly<Record<string, Value>>;
   readonly monotonic?: () => number;
+  readonly profile?: PlanProfile;
 }
 
 function naiveData(): WorldData {

@@ -26,8 +26,8 @@ import {World, worldCatalog, type WorldData} from './hand-built-plan.ts';
 
 export interface StoredWorld {
   readonly schema: CatalogSchema;
-  /** A new world in the database, with its data committed when asked. */
-  open(data: 'committed' | 'uncommitted'): Promise<World>;
+  /** A world in a database of its own, with its data (and what `fill` adds) committed or not. */
+  open(data: 'committed' | 'uncommitted', fill?: (world: World) => void): Promise<World>;
   close(): Promise<void>;
 }
 
@@ -85,10 +85,11 @@ export async function openStoredWorld(): Promise<StoredWorld> {
 
   return {
     schema,
-    async open(data) {
+    async open(data, fill) {
       const database = await engine.createDatabase(`world${++databases}`);
       const transaction = begin(database);
       const world = new World(dataOf(transaction));
+      fill?.(world);
       if (data === 'uncommitted') return world;
       const outcome = await transaction.commit();
       assert(outcome.kind === 'committed', 'the data of a world commits');

@@ -20,7 +20,7 @@ type Change = PlanNode & {readonly kind: 'change'};
 type Upsert = PlanNode & {readonly kind: 'upsert'};
 
 export function prepareChange(node: Change, preparation: Preparation): Operator {
-  const input = prepareWriteInput(node.input, preparation);
+  const input = prepareWriteInput(node.input, preparation, node.slot);
   const assign = prepareAssignments(node.assignments, preparation);
   return function* change(context, argument) {
     const builder = new BatchBuilder();
@@ -72,7 +72,7 @@ function bind(
 }
 
 export function prepareUpsert(node: Upsert, preparation: Preparation): Operator {
-  const input = prepareWriteInput(node.input, preparation);
+  const input = prepareWriteInput(node.input, preparation, node.slot);
   const assign = prepareAssignments(node.assignments, preparation);
   const seed = node.seed.map(({name, value}) => ({name, value: preparation.expression(value)}));
   return function* upsert(context, argument) {

@@ -15,7 +15,7 @@ import {prepareWriteInput, writesOf} from './write-input.ts';
 type Node = PlanNode & {readonly kind: 'delete'};
 
 export function prepareDelete(node: Node, preparation: Preparation): Operator {
-  const input = prepareWriteInput(node.input, preparation);
+  const input = prepareWriteInput(node.input, preparation, node.slot);
   return function* remove(context, argument) {
     const builder = new BatchBuilder();
     for (const batch of input(context, argument)) {

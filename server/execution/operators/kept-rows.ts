@@ -26,12 +26,15 @@ export class KeptRows {
     this.rowCount += batch.rowCount;
   }
 
-  /** Reads the input to its end; gives its pauses on. */
-  *drain(input: Batches): Generator<Pause, void, undefined> {
+  /** Reads the input to its end, what `keep` makes of it; gives its pauses on. */
+  *drain(
+    input: Batches,
+    keep: (batch: Batch) => Batch = batch => batch,
+  ): Generator<Pause, void, undefined> {
     for (const batch of input) {
       if (batch === pause) yield pause;
       else {
-        this.add(batch);
+        this.add(keep(batch));
         if (this.#context.budget.spend(batch.rowCount)) yield pause;
       }
     }

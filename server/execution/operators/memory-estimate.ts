@@ -2,10 +2,11 @@
  * Rough bytes of what operators keep: for the budget, not for accounting. A record counts as a
  * few hundred bytes, since its packed bytes are kept alive with it.
  */
-import type {Value} from '#server/model/value.ts';
+import {Rid, type Value} from '#server/model/value.ts';
 import type {Batch} from '../batch.ts';
 
 const valueBytes = 16;
+const ridBytes = 40;
 const recordBytes = 320;
 
 export function estimateValue(value: Value): number {
@@ -21,6 +22,7 @@ export function estimateValue(value: Value): number {
     for (const [key, item] of value) bytes += 48 + key.length + estimateValue(item);
     return bytes;
   }
+  if (value instanceof Rid) return ridBytes;
   if (ArrayBuffer.isView(value)) return 64 + value.byteLength;
   return recordBytes;
 }

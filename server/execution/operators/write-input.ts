@@ -2,29 +2,50 @@
  * The input of a write, read to its end before the first write when it reads data at all.
  *
  * Otherwise a scan below could meet the rows that the write above it has just made or moved
- * (the Halloween problem). Inputs that touch no data stream.
+ * (the Halloween problem). Inputs that touch no data stream. Of the records to be written only
+ * the ids are kept: the write reads each again anyway.
  */
 import {assert} from '#server/base/assert.ts';
+import {RecordValue, type Value} from '#server/model/value.ts';
+import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {effectsOf} from '#server/plan/properties.ts';
+import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {WritableGraph} from '../graph.ts';
 import type {Batches, Operator, Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 
-export function prepareWriteInput(input: PlanNode, preparation: Preparation): Operator {
+/** @param slot - Holds the records that will be written: kept as ids. */
+export function prepareWriteInput(
+  input: PlanNode,
+  preparation: Preparation,
+  slot?: Slot,
+): Operator {
   const operator = preparation.prepare(input);
   const effects = effectsOf(input);
   if (effects.reads.size === 0 && !effects.readsAny) return operator;
   return function* drained(context, argument): Batches {
     const kept = new KeptRows(context);
     try {
-      yield* kept.drain(operator(context, argument));
+      yield* kept.drain(operator(context, argument), batch =>
+        slot === undefined ? batch : withIds(batch, slot),
+      );
       yield* kept.batches;
     } finally {
       kept.release();
     }
   };
+}
+
+function withIds(batch: Batch, slot: Slot): Batch {
+  const column = batch.columns[slot];
+  return column === undefined ? batch : batch.with(slot, column.map(idOf));
+}
+
+/** A light edge has no record to be read again: it stays as it is. */
+function idOf(value: Value): Value {
+  return value instanceof RecordValue && value.rid.position >= 0 ? value.rid : value;
 }
 
 /** The writing side; the session sees to it that a plan with writes has one. */

@@ -13,11 +13,13 @@ import {
   type RunOptions,
   scan,
   slot,
-  type World,
 } from '#server/testing/hand-built-plan.ts';
 import {openStoredWorld} from '#server/testing/stored-world.ts';
-import {prepareQuery, startQuery} from '../query.ts';
-import type {ResultOptions} from './query-result.ts';
+import type {ExecutionContext} from '../context.ts';
+import {PlanPreparation} from '../prepare.ts';
+import {PlanRun} from '../run.ts';
+import {outputOf, prepareOutput} from './output.ts';
+import {QueryResult, type ResultOptions} from './query-result.ts';
 
 const stored = await openStoredWorld();
 after(() => stored.close());
@@ -38,17 +40,31 @@ interface Answer {
   readonly truncated: boolean;
 }
 
+const timers = {after: () => () => {}, yield: () => Promise.resolve()};
+
+function start(
+  plan: PlanNode,
+  options: ResultOptions,
+  context: ExecutionContext,
+  yieldThread: () => Promise<void> = timers.yield,
+): QueryResult {
+  const preparation = new PlanPreparation(plan, world.functions);
+  const prepared = {plan, operator: preparation.prepare(plan)};
+  return new QueryResult({
+    run: new PlanRun(prepared, context, {...timers, yield: yieldThread}),
+    context,
+    output: prepareOutput(outputOf(plan) ?? {kind: 'columns', columns: []}, preparation),
+    json: new RecordJson(stored.schema),
+    options,
+  });
+}
+
 async function answer(
   plan: PlanNode,
   options: Partial<ResultOptions> = {},
   run: RunOptions = {},
-  over: World = world,
 ): Promise<Answer> {
-  const result = startQuery(prepareQuery(plan, over.functions), over.context(run), {
-    timers: {after: () => () => {}, yield: () => Promise.resolve()},
-    json: new RecordJson(stored.schema),
-    options: {...plain, ...options},
-  });
+  const result = start(plan, {...plain, ...options}, world.context(run));
   const pieces: string[] = [];
   for (let piece = await result.next(); piece; piece = await result.next()) {
     pieces.push(piece.toString());
@@ -204,21 +220,11 @@ test('beyond the ceiling a result is cut, or refused when the client asked for m
 test('a run gives the thread away between slices', async () => {
   let now = 0;
   const rests: number[] = [];
-  const result = startQuery(
-    prepareQuery(numberRows, world.functions),
-    world.context({monotonic: () => (now += 0.5)}),
-    {
-      timers: {
-        after: () => () => {},
-        yield: () => {
-          rests.push(now);
-          return Promise.resolve();
-        },
-      },
-      json: new RecordJson(stored.schema),
-      options: plain,
-    },
-  );
+  const context = world.context({monotonic: () => (now += 0.5)});
+  const result = start(numberRows, plain, context, () => {
+    rests.push(now);
+    return Promise.resolve();
+  });
   while ((await result.next()) !== undefined);
   assert.ok(rests.length > 5, `paused ${rests.length} times`);
 });

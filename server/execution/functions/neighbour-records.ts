@@ -1,0 +1,146 @@
+/**
+ * Records at the far side of edges, loaded when somebody looks inside.
+ *
+ * Counting neighbours, comparing them or walking on needs ids alone; reading their properties
+ * mostly means reading those of all. So the first look at one of a group loads that one, the
+ * second loads the next `groupLength` in one call. An edge knows its ends and type from the hop.
+ * Invariant: a record is loaded at most once; what is gone by then reads as without properties.
+ */
+import type {RecordKind, Value} from '#server/model/value.ts';
+import {RecordValue, type Rid} from '#server/model/value.ts';
+import type {CallContext} from '../context.ts';
+import type {Hop} from '../graph.ts';
+
+const groupLength = 256;
+
+class RecordGroup {
+  readonly #rids: readonly Rid[];
+  readonly #call: CallContext;
+  readonly #loaded: (RecordValue | null | undefined)[] = [];
+  #looks = 0;
+
+  constructor(rids: readonly Rid[], call: CallContext) {
+    this.#rids = rids;
+    this.#call = call;
+  }
+
+  /** The record at `at`; undefined when it is gone. */
+  load(at: number): RecordValue | undefined {
+    const known = this.#loaded[at];
+    if (known !== undefined) return known ?? undefined;
+    this.#looks++;
+    const rids = this.#rids.slice(at, at + (this.#looks === 1 ? 1 : groupLength));
+    const records = this.#call.graph.records(rids);
+    records.forEach((record, offset) => {
+      this.#loaded[at + offset] ??= record ?? null;
+    });
+    this.#call.budget.spend(rids.length);
+    return records[0];
+  }
+}
+
+/** A vertex whose bytes are read when they are asked for. */
+export class NeighbourRecord extends RecordValue {
+  readonly rid: Rid;
+  readonly #group: RecordGroup;
+  readonly #at: number;
+
+  constructor(rid: Rid, group: RecordGroup, at: number) {
+    super();
+    this.rid = rid;
+    this.#group = group;
+    this.#at = at;
+  }
+
+  /** The record as it is stored; undefined when it is gone. */
+  get stored(): RecordValue | undefined {
+    return this.#group.load(this.#at);
+  }
+
+  get typeName(): string {
+    return this.stored?.typeName ?? '';
+  }
+
+  get kind(): RecordKind {
+    return this.stored?.kind ?? 'vertex';
+  }
+
+  get from(): Rid | undefined {
+    return undefined;
+  }
+
+  get to(): Rid | undefined {
+    return undefined;
+  }
+
+  get(name: string): Value | undefined {
+    return this.stored?.get(name);
+  }
+
+  propertyNames(): readonly string[] {
+    return this.stored?.propertyNames() ?? [];
+  }
+}
+
+/** An edge whose properties are read when they are asked for. */
+export class NeighbourEdge extends RecordValue {
+  readonly rid: Rid;
+  readonly typeName: string;
+  readonly kind = 'edge';
+  readonly from: Rid;
+  readonly to: Rid;
+  readonly #group: RecordGroup;
+  readonly #at: number;
+
+  constructor(hop: Hop, here: Rid, parts: {typeName: string; group: RecordGroup; at: number}) {
+    super();
+    this.rid = hop.edge;
+    this.from = hop.outgoing ? here : hop.other;
+    this.to = hop.outgoing ? hop.other : here;
+    this.typeName = parts.typeName;
+    this.#group = parts.group;
+    this.#at = parts.at;
+  }
+
+  /** The record as it is stored; undefined for a light edge and when it is gone. */
+  get stored(): RecordValue | undefined {
+    return this.rid.position < 0 ? undefined : this.#group.load(this.#at);
+  }
+
+  get(name: string): Value | undefined {
+    return this.stored?.get(name);
+  }
+
+  propertyNames(): readonly string[] {
+    return this.stored?.propertyNames() ?? [];
+  }
+}
+
+/** The far ends of the hops, in their order. */
+export function neighbourVertices(hops: readonly Hop[], call: CallContext): RecordValue[] {
+  const rids = hops.map(hop => hop.other);
+  const group = new RecordGroup(rids, call);
+  return rids.map((rid, at) => new NeighbourRecord(rid, group, at));
+}
+
+/** The edges of the hops, in their order; `vertices` as given to `hops`. */
+export function neighbourEdges(
+  hops: readonly Hop[],
+  vertices: readonly Rid[],
+  call: CallContext,
+): RecordValue[] {
+  const group = new RecordGroup(
+    hops.map(hop => hop.edge),
+    call,
+  );
+  return hops.map((hop, at) => {
+    const typeName = call.catalog.typeById(hop.typeId)?.name ?? '';
+    return new NeighbourEdge(hop, vertices[hop.source] as Rid, {typeName, group, at});
+  });
+}
+
+/** Records for ids that are already known. */
+export function recordsOfRids(rids: readonly Rid[], call: CallContext): RecordValue[] {
+  const group = new RecordGroup(rids, call);
+  return rids.map((rid, at) => new NeighbourRecord(rid, group, at));
+}
