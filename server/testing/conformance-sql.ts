@@ -35,7 +35,8 @@ export async function runSqlInventory(source: SuiteSource): Promise<SuiteOutcome
   const statements = readFileSync(answers, 'utf8')
     .split('\n')
     .filter(line => line !== '')
-    .map(line => JSON.parse(line) as Statement);
+    // The tool counts the statements of its own run; the numbers of the answers are of another.
+    .map((line, index) => ({...(JSON.parse(line) as Statement), n: index + 1}));
   const names = namesOf(statements);
   const groups = [...new Set(statements.map(({group}) => group))];
   // A group that is skipped as a whole is not run at all.

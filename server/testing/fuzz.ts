@@ -72,7 +72,9 @@ function main(): void {
     step(generator, tally);
   }
   const {statements, refused, slowestMilliseconds} = tally;
-  console.log(`${statements} statements, ${refused} refused, slowest ${slowestMilliseconds} ms of CPU`);
+  console.log(
+    `${statements} statements, ${refused} refused, slowest ${slowestMilliseconds} ms of CPU`,
+  );
 }
 
 main();

@@ -32,28 +32,127 @@ class Random {
 }
 
 const names = [
-  'a', 'name', 'Person', 'x1', '_y', '`odd name`', '`select`', 'value', 'type', 'größe', 'count',
+  'a',
+  'name',
+  'Person',
+  'x1',
+  '_y',
+  '`odd name`',
+  '`select`',
+  'value',
+  'type',
+  'größe',
+  'count',
 ];
 const scalars = [
-  '1', '-7', '0', '9223372036854775807', '3.5', '1e3', '2.5f', '10L', "'text'", "'it''s'",
-  '"two\\n"', 'true', 'null', '#1:2', '#-1:-1', ':p', '?', '$2', '$x', '@rid', '@type',
+  '1',
+  '-7',
+  '0',
+  '9223372036854775807',
+  '3.5',
+  '1e3',
+  '2.5f',
+  '10L',
+  "'text'",
+  "'it''s'",
+  '"two\\n"',
+  'true',
+  'null',
+  '#1:2',
+  '#-1:-1',
+  ':p',
+  '?',
+  '$2',
+  '$x',
+  '@rid',
+  '@type',
 ];
 const binary = ['+', '-', '*', '/', '%', '<<', '>>', '>>>', '&', '|', '^', '||', '??'];
 const comparisons = [
-  '=', '==', '!=', '<>', '<', '<=', '>', '>=', '<=>', 'LIKE', 'ILIKE', 'MATCHES', 'IN', 'NOT IN',
-  'CONTAINS', 'NOT CONTAINS', 'CONTAINSALL', 'CONTAINSANY', 'CONTAINSKEY', 'CONTAINSVALUE',
-  'CONTAINSTEXT', 'INSTANCEOF', 'NEAR', 'WITHIN', 'NOT LIKE',
+  '=',
+  '==',
+  '!=',
+  '<>',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  '<=>',
+  'LIKE',
+  'ILIKE',
+  'MATCHES',
+  'IN',
+  'NOT IN',
+  'CONTAINS',
+  'NOT CONTAINS',
+  'CONTAINSALL',
+  'CONTAINSANY',
+  'CONTAINSKEY',
+  'CONTAINSVALUE',
+  'CONTAINSTEXT',
+  'INSTANCEOF',
+  'NEAR',
+  'WITHIN',
+  'NOT LIKE',
 ];
 const methods = ['size()', 'toUpperCase()', "out('Knows')", 'left(2)', 'format(a, 1)'];
 const selectors = [
-  '[0]', '[-1]', "['k']", '[1, 2]', '[0-3]', '[0..5]', '[0...5]', '[a > 1]', '[= 3]',
-  "[LIKE 'a%']", '[IN [1, 2]]', '[..2]', '[1..]',
+  '[0]',
+  '[-1]',
+  "['k']",
+  '[1, 2]',
+  '[0-3]',
+  '[0..5]',
+  '[0...5]',
+  '[a > 1]',
+  '[= 3]',
+  "[LIKE 'a%']",
+  '[IN [1, 2]]',
+  '[..2]',
+  '[1..]',
 ];
 const nested = [':{a, !b}', ':{*, c:{*}}', ':{d*, e AS f}', ':{}'];
 const fragments = [
-  '(', ')', '[', ']', '{', '}', ',', ';', "'", '"', '`', '.', '..', ':', '@', '#', '$', '--',
-  '/*', '*/', '\\', '\0', '\n', 'SELECT', 'FROM', 'WHERE', 'AND', 'NOT', '<-', '->', '99999999999',
-  '1e999', '#1:', '$0', '@nosuch', '\u{1F600}', '\ud800', 'CASE', 'LIMIT', 'ORDER BY',
+  '(',
+  ')',
+  '[',
+  ']',
+  '{',
+  '}',
+  ',',
+  ';',
+  "'",
+  '"',
+  '`',
+  '.',
+  '..',
+  ':',
+  '@',
+  '#',
+  '$',
+  '--',
+  '/*',
+  '*/',
+  '\\',
+  '\0',
+  '\n',
+  'SELECT',
+  'FROM',
+  'WHERE',
+  'AND',
+  'NOT',
+  '<-',
+  '->',
+  '99999999999',
+  '1e999',
+  '#1:',
+  '$0',
+  '@nosuch',
+  '\u{1F600}',
+  '\ud800',
+  'CASE',
+  'LIMIT',
+  'ORDER BY',
 ];
 
 export class SqlGenerator {
@@ -105,7 +204,9 @@ export class SqlGenerator {
       case 1:
         return text.slice(0, at) + random.pick(fragments) + text.slice(at);
       case 2:
-        return text.slice(0, at) + random.pick(fragments).repeat(1 + random.below(20)) + text.slice(end);
+        return (
+          text.slice(0, at) + random.pick(fragments).repeat(1 + random.below(20)) + text.slice(end)
+        );
       case 3:
         return text.slice(0, end) + text.slice(at);
       default:
@@ -198,7 +299,9 @@ export class SqlGenerator {
       this.#where(depth),
       random.once(4) ? `GROUP BY ${this.#list(depth)}` : '',
       random.once(6) ? `HAVING ${this.#expression(depth)}` : '',
-      random.once(3) ? `ORDER BY ${this.#expression(depth)} ${random.pick(['', 'ASC', 'DESC'])}` : '',
+      random.once(3)
+        ? `ORDER BY ${this.#expression(depth)} ${random.pick(['', 'ASC', 'DESC'])}`
+        : '',
       random.once(6) ? `UNWIND ${this.#name()} AS u` : '',
       random.once(4) ? 'SKIP 2' : '',
       random.once(3) ? `LIMIT ${random.pick(['1', ':n', '?'])}` : '',
@@ -224,8 +327,13 @@ export class SqlGenerator {
   #update(depth: number): string {
     const random = this.#random;
     const operation = random.pick([
-      `SET a = ${this.#expression(depth)}`, 'REMOVE a, b = 3', 'INCREMENT a = 1',
-      `MERGE {'m': ${this.#expression(depth)}}`, "PUT m = 'k', 2", 'ADD l = 1', 'SET a += 1, b /= 2',
+      `SET a = ${this.#expression(depth)}`,
+      'REMOVE a, b = 3',
+      'INCREMENT a = 1',
+      `MERGE {'m': ${this.#expression(depth)}}`,
+      "PUT m = 'k', 2",
+      'ADD l = 1',
+      'SET a += 1, b /= 2',
     ]);
     const tail = random.pick(['', ' UPSERT', ' RETURN AFTER', ' RETURN BEFORE @this']);
     return `UPDATE ${this.#name()} ${operation}${tail}${this.#where(depth)}`;
@@ -235,13 +343,25 @@ export class SqlGenerator {
     const random = this.#random;
     const node = (): string =>
       `{${random.pick([
-        'as: a', 'type: Person, as: b', `as: c, where: (${this.#expression(depth)})`, '',
-        'as: d, while: ($depth < 3), maxDepth: 5', 'as: e, optional: true', 'types: [A, B]',
+        'as: a',
+        'type: Person, as: b',
+        `as: c, where: (${this.#expression(depth)})`,
+        '',
+        'as: d, while: ($depth < 3), maxDepth: 5',
+        'as: e, optional: true',
+        'types: [A, B]',
       ])}}`;
     const hop = (): string =>
       random.pick([
-        '-Knows->', '<-Knows-', '-Knows-', '-->', '<--', '.out()', ".in('A', 'B')",
-        ".outE('K'){as: k}.inV()", '.(out().in())',
+        '-Knows->',
+        '<-Knows-',
+        '-Knows-',
+        '-->',
+        '<--',
+        '.out()',
+        ".in('A', 'B')",
+        ".outE('K'){as: k}.inV()",
+        '.(out().in())',
       ]);
     const pattern = (): string => {
       const hops = Array.from({length: random.below(3)}, () => hop() + node());
@@ -254,7 +374,11 @@ export class SqlGenerator {
   #traverse(depth: number): string {
     const random = this.#random;
     const tail = random.pick([
-      '', ' MAXDEPTH 3', ' WHILE $depth < 2', ' LIMIT 4', ' STRATEGY BREADTH_FIRST',
+      '',
+      ' MAXDEPTH 3',
+      ' WHILE $depth < 2',
+      ' LIMIT 4',
+      ' STRATEGY BREADTH_FIRST',
     ]);
     return `TRAVERSE ${random.pick(['*', 'out()', 'a, b'])} FROM ${this.#target(depth)}${tail}`;
   }

@@ -20,7 +20,6 @@ import {
   makeScope,
   not,
   operator,
-  property,
   slotOf,
   withNames,
 } from './bind-context.ts';

@@ -91,7 +91,8 @@ function bindItems(
 ): Shape {
   const [only, ...more] = items;
   const slot = scope.record?.kind === 'slot' ? scope.record.slot : undefined;
-  if (only?.kind === 'all' && more.length === 0 && slot !== undefined) {
+  const whole = only?.kind === 'all' || isThis(only);
+  if (whole && more.length === 0 && slot !== undefined && scope.intercept === undefined) {
     return {kind: 'element', slot};
   }
   const except = items.flatMap(item => (item.kind === 'exclude' ? [item.name] : []));
@@ -107,6 +108,12 @@ function bindItems(
     }
   }
   return {kind: 'columns', columns: [...columns.values()]};
+}
+
+/** `SELECT @this` answers the records themselves. */
+function isThis(item: Ast.ProjectionItem | undefined): boolean {
+  if (item?.kind !== 'item' || item.alias !== undefined) return false;
+  return item.expression.kind === 'attribute' && item.expression.name === 'this';
 }
 
 /** `dim:{w}` is called `dim`. */

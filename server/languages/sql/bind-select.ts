@@ -46,7 +46,13 @@ export function bindFiltered(
     plan = {kind: 'extend', input: plan, bind};
   }
   if (ast.where !== undefined) {
-    plan = {kind: 'filter', input: plan, condition: bindExpression(context, scope, ast.where)};
+    const conditions = source.conditions ?? scope;
+    const condition = bindExpression(
+      context,
+      {...conditions, variables: scope.variables},
+      ast.where,
+    );
+    plan = {kind: 'filter', input: plan, condition};
   }
   return {...source, plan, scope};
 }

@@ -9,7 +9,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
-import {isCheap, literal, makeScope, slotOf} from './bind-context.ts';
+import {isCheap, literal, makeScope, operator, slotOf, withNames} from './bind-context.ts';
 import {bindExpression, elementOf, mapOfColumns} from './bind-expression.ts';
 
 export interface Source {
@@ -17,6 +17,8 @@ export interface Source {
   readonly scope: Scope;
   /** What `SELECT FROM` answers of it. */
   readonly shape: Shape;
+  /** What names mean in WHERE, where that differs. */
+  readonly conditions?: Scope;
 }
 
 /** @param parent - Scope of the statement around; undefined for the outermost. */
@@ -98,7 +100,9 @@ function bindIndex(
   target: Extract<Ast.Target, {kind: 'index-target'}>,
   parent: Scope | undefined,
 ): Source {
-  const {name} = context.located(target.at, () => context.catalog.requireIndex(target.name));
+  const {name, properties} = context.located(target.at, () =>
+    context.catalog.requireIndex(target.name),
+  );
   const descending = target.form === 'indexvaluesdesc';
   if (target.form !== 'index') {
     return bindElement(context, parent, slot => ({
@@ -113,10 +117,14 @@ function bindIndex(
   const key = context.newSlot();
   const rid = context.newSlot();
   const plan: PlanNode = {kind: 'index-entries', index: name, key, rid, descending};
-  return ofColumns(plan, parent, [
+  const source = ofColumns(plan, parent, [
     {name: 'key', value: slotOf(key)},
     {name: 'rid', value: slotOf(rid)},
   ]);
+  if (properties.length > 1) return source;
+  // The key of one property is a list of one value; a condition means that value.
+  const only = operator('item', slotOf(key), literal(0));
+  return {...source, conditions: withNames(source.scope, [['key', only]])};
 }
 
 function ofColumns(

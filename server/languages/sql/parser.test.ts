@@ -24,7 +24,7 @@ function scriptText(text: string): string {
   }
 }
 
-for (const file of ['parse.txt', 'parse-errors.txt']) {
+for (const file of ['parse.txt', 'parse-superset.txt', 'parse-errors.txt']) {
   testScript(new URL(`testdata/${file}`, import.meta.url), ({input}) => scriptText(input));
 }
 
