@@ -23,6 +23,7 @@ export class SpareSegments {
   readonly #spares: Spare[] = [];
   #nextNumber = 1;
   #synced = false;
+  #gaveUp = false;
 
   /** Takes over the spare files that it finds. */
   constructor(disk: Disk, directory: string) {
@@ -39,11 +40,30 @@ export class SpareSegments {
   /** Whether the next spare has `capacity` bytes. */
   isReady(capacity: number): boolean {
     const [spare] = this.#spares;
+    if (this.#gaveUp) return true;
     return spare !== undefined && this.#synced && spare.file.size() >= capacity;
   }
 
-  /** Zero-fills one step of the next spare; true while there is more to do. */
+  /**
+   * Zero-fills one step of the next spare; true while there is more to do. A disk that fails or
+   * is full costs the spare, not the log: nobody's data is in it. It is tried again when the
+   * next segment is needed.
+   */
   prepare(capacity: number): boolean {
+    if (this.isReady(capacity)) return false;
+    try {
+      return this.#prepareStep(capacity);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      this.#gaveUp = true;
+      const spare = this.#spares.shift();
+      spare?.file.close();
+      if (spare !== undefined) this.#disk.unlink(spare.path);
+      return false;
+    }
+  }
+
+  #prepareStep(capacity: number): boolean {
     const spare = this.#spares[0] ?? this.#make();
     const size = spare.file.size();
     if (size < capacity) {
@@ -51,7 +71,7 @@ export class SpareSegments {
       this.#synced = false;
       return true;
     }
-    if (!this.#synced) spare.file.sync();
+    spare.file.sync();
     this.#synced = true;
     return false;
   }
@@ -62,6 +82,7 @@ export class SpareSegments {
     if (spare.file.size() < capacity) spare.file.preallocate(capacity);
     this.#spares.shift();
     this.#synced = false;
+    this.#gaveUp = false;
     return spare;
   }
 

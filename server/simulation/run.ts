@@ -14,6 +14,7 @@ const profiles: Readonly<Record<string, Omit<WorldOptions, 'seed'>>> = {
     operationsPerClient: 50,
     endings: ['power-loss', 'kill', 'clean-stop'],
     syncFailurePercent: 15,
+    diskFullPercent: 10,
   },
 };
 const worldsDefault = 10;

@@ -58,4 +58,5 @@ function* smallerThan(options: WorldOptions): Generator<WorldOptions> {
     }
   }
   if (syncFailurePercent > 0) yield {...options, syncFailurePercent: 0};
+  if (options.diskFullPercent > 0) yield {...options, diskFullPercent: 0};
 }

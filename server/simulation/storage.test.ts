@@ -13,6 +13,7 @@ const storage: Omit<WorldOptions, 'seed'> = {
   operationsPerClient: 40,
   endings: ['power-loss', 'kill', 'clean-stop'],
   syncFailurePercent: 15,
+  diskFullPercent: 10,
 };
 
 test('thirty worlds hold, each repeated by: make simulate PROFILE=storage SEED=n', async () => {
@@ -38,6 +39,7 @@ test('every operation of one history is a crash point that loses nothing', async
     operationsPerClient: 30,
     endings: ['power-loss'],
     syncFailurePercent: 0,
+    diskFullPercent: 0,
     segmentBytes: 4 << 10,
     crashAt: Number.POSITIVE_INFINITY,
   };

@@ -24,6 +24,8 @@ export interface WorldOptions {
   readonly endings: readonly Ending[];
   /** Percent of lives in which one sync fails. */
   readonly syncFailurePercent: number;
+  /** Percent of lives in which the disk becomes full while clients work. */
+  readonly diskFullPercent: number;
   /** Bytes of a log segment; small ones are recycled often. */
   readonly segmentBytes?: number;
   /** Operation of the first life in which the power goes; instead of a chosen ending. */
@@ -78,6 +80,7 @@ export class World {
   async run(): Promise<WorldReport> {
     for (let life = 0; life < this.#options.lives; life++) await this.#live(life);
     this.#machine.boot();
+    this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
     const engine = await this.#start();
     if (engine === undefined) throw new Violation('a start without faults did not succeed');
     await this.#finish(engine.close());
@@ -87,6 +90,7 @@ export class World {
   async #live(life: number): Promise<void> {
     const machine = this.#machine;
     machine.boot();
+    this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
     const ending = this.#plan(life);
     const engine = await this.#start();
     if (engine !== undefined) await this.#serve(engine);
@@ -179,6 +183,12 @@ export class World {
 
   /** Lets clients work until all are done or the process ends. */
   async #serve(engine: Engine): Promise<void> {
+    if (this.#random.chance(this.#options.diskFullPercent)) {
+      this.#scheduler.after(this.#random.below(100), 'disk-full', () => {
+        this.#count('disk full');
+        this.#disk.freeBytesLeft = this.#random.below(20_000);
+      });
+    }
     let running = 0;
     const start = (work: () => Promise<void>) => {
       running++;
