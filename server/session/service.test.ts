@@ -1,0 +1,183 @@
+/** Statements over a real engine: own writes, isolation, conflicts, schema changes, rights. */
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+
+let world: ServiceWorld;
+before(async () => {
+  world = await ServiceWorld.open();
+});
+after(() => world.close());
+
+const people = [
+  'CREATE VERTEX TYPE Person',
+  'CREATE PROPERTY Person.name STRING',
+  'CREATE INDEX ON Person (name) UNIQUE',
+  "INSERT INTO Person SET name = 'ann', age = 30",
+  "INSERT INTO Person SET name = 'bob', age = 41",
+];
+
+const refusedWith = (code: string) => (error: unknown) =>
+  error instanceof Refusal && error.code === code;
+
+const ages = (database: TestDatabase, more = {}): Promise<unknown> =>
+  database
+    .run('SELECT age FROM Person ORDER BY age', more)
+    .then(rows => rows.map(row => row['age']));
+
+test('a transaction sees its own writes, others see them after its commit', async () => {
+  const database = await world.database(people);
+  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  await database.run("UPDATE Person SET age = 31 WHERE name = 'ann'", {transactionId});
+  assert.deepEqual(await ages(database, {transactionId}), [31, 41]);
+  assert.deepEqual(await ages(database), [30, 41]);
+  await world.service.commit(root, database.name, transactionId, undefined);
+  assert.deepEqual(await ages(database), [31, 41]);
+});
+
+test('READ_COMMITTED rereads, REPEATABLE_READ keeps its view', async () => {
+  const database = await world.database(people);
+  const rereads = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  const keeps = await world.service.begin(root, database.name, 'REPEATABLE_READ');
+  for (const transactionId of [rereads, keeps]) {
+    assert.deepEqual(await ages(database, {transactionId}), [30, 41]);
+  }
+  await database.run("UPDATE Person SET age = 99 WHERE name = 'ann'");
+  assert.deepEqual(await ages(database, {transactionId: rereads}), [41, 99]);
+  assert.deepEqual(await ages(database, {transactionId: keeps}), [30, 41]);
+});
+
+test('of two transactions that change one record, the second commit is refused', async () => {
+  const database = await world.database(people);
+  const [first, second] = await Promise.all([
+    world.service.begin(root, database.name, 'READ_COMMITTED'),
+    world.service.begin(root, database.name, 'READ_COMMITTED'),
+  ]);
+  await database.run('UPDATE Person SET age = 1', {transactionId: first});
+  await database.run('UPDATE Person SET age = 2', {transactionId: second});
+  await world.service.commit(root, database.name, first, undefined);
+  await assert.rejects(
+    world.service.commit(root, database.name, second, undefined),
+    refusedWith('commit.conflict'),
+  );
+  assert.deepEqual(await ages(database), [1, 1]);
+});
+
+test('single statements that collide run again until each has counted', async () => {
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE Counter',
+    'INSERT INTO Counter SET n = 0',
+  ]);
+  const clients = 20;
+  await Promise.all(
+    Array.from({length: clients}, () =>
+      database.run('UPDATE Counter SET n = n + 1', {retries: 1_000}),
+    ),
+  );
+  assert.deepEqual(await database.run('SELECT n FROM Counter'), [{n: clients}]);
+});
+
+test('a failed statement ends its transaction and stores nothing', async () => {
+  const database = await world.database(people);
+  const transactionId = await world.service.begin(root, database.name, 'READ_COMMITTED');
+  await database.run("INSERT INTO Person SET name = 'cid'", {transactionId});
+  await assert.rejects(
+    database.run("INSERT INTO Person SET name = 'ann'", {transactionId}),
+    refusedWith('commit.duplicate-key'),
+  );
+  await assert.rejects(
+    database.run('SELECT FROM Person', {transactionId}),
+    refusedWith('transaction.failed'),
+  );
+  const [row] = await database.run('SELECT count(*) AS c FROM Person');
+  assert.equal(row?.['c'], 2);
+});
+
+test('an index over existing records finds them, and refuses duplicates among them', async () => {
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE T',
+    'CREATE PROPERTY T.a INTEGER',
+    'CREATE PROPERTY T.b INTEGER',
+  ]);
+  for (let i = 0; i < 30; i += 1) {
+    await database.run('INSERT INTO T SET a = ' + String(i) + ', b = ' + String(i % 3));
+  }
+  const [made] = await database.run('CREATE INDEX ON T (a) UNIQUE');
+  assert.equal(made?.['totalIndexed'], 30);
+  assert.deepEqual(await database.run('SELECT b FROM T WHERE a = 7'), [{b: 1}]);
+  await assert.rejects(
+    database.run('CREATE INDEX ON T (b) UNIQUE'),
+    refusedWith('commit.duplicate-key'),
+  );
+  await database.run('CREATE INDEX ON T (b) NOTUNIQUE');
+  assert.equal((await database.run('SELECT FROM T WHERE b = 2')).length, 10);
+});
+
+test('a dropped edge type leaves no edge behind', async () => {
+  const database = await world.database([
+    ...people,
+    'CREATE EDGE TYPE Knows',
+    "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') TO (SELECT FROM Person WHERE name = 'bob')",
+  ]);
+  await assert.rejects(database.run('DROP TYPE Knows'), refusedWith('query.execution'));
+  await database.run('DROP TYPE Knows UNSAFE');
+  await database.run("DELETE VERTEX FROM Person WHERE name = 'ann'");
+  assert.deepEqual(await ages(database), [41]);
+});
+
+test('a read-only route refuses a write before anything runs', async () => {
+  const database = await world.database(people);
+  await assert.rejects(
+    database.run('DELETE FROM Person', {readOnly: true}),
+    refusedWith('query.not-idempotent'),
+  );
+  assert.deepEqual(await ages(database), [30, 41]);
+});
+
+test('a user without a grant on the database gets nothing of it', async () => {
+  const database = await world.database(people);
+  const stranger = {name: 'eve', root: false, grants: new Map<string, string[]>()};
+  await assert.rejects(
+    database.run('SELECT FROM Person', {}, stranger),
+    refusedWith('security.denied'),
+  );
+});
+
+test('a user of the readonly group reads and cannot write', async () => {
+  const database = await world.database(people);
+  const reader = {name: 'rita', root: false, grants: new Map([[database.name, ['readonly']]])};
+  assert.equal((await database.run('SELECT FROM Person', {}, reader)).length, 2);
+  for (const text of [
+    "INSERT INTO Person SET name = 'x'",
+    'DELETE FROM Person',
+    'DROP TYPE Person',
+  ]) {
+    await assert.rejects(database.run(text, {}, reader), refusedWith('security.denied'));
+  }
+});
+
+test('a script runs as one transaction and answers its last statement or RETURN', async () => {
+  const database = await world.database(people);
+  const script = {language: 'sqlscript'};
+  assert.deepEqual(
+    await database.run('LET x = 5; IF ($x > 2) { RETURN $x * 2; } RETURN 0', script),
+    [{value: 10}],
+  );
+  await assert.rejects(
+    database.run(
+      "INSERT INTO Person SET name = 'zoe'; INSERT INTO Person SET name = 'ann'",
+      script,
+    ),
+    refusedWith('commit.duplicate-key'),
+  );
+  assert.deepEqual(await ages(database), [30, 41]);
+});
+
+test('what is not there yet says so by name', async () => {
+  const database = await world.database([]);
+  await assert.rejects(
+    database.run('MATCH (n) RETURN n', {language: 'cypher'}),
+    (error: unknown) => refusedWith('not-available')(error) && /cypher/.test(String(error)),
+  );
+});

@@ -1,0 +1,145 @@
+/**
+ * A session service over a real engine (RocksDB on disk, commits inline): statements in, rows
+ * out, without a protocol and without threads.
+ */
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {resolveSettings} from '#server/base/setting-values.ts';
+import type {Value} from '#server/model/value.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {Security} from '#server/session/security.ts';
+import {SessionService} from '#server/session/service.ts';
+import type {Principal, RunRequest} from '#server/session/session.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import {type Engine, openEngine} from '#server/transactions/engine.ts';
+import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+
+export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
+
+export class ServiceWorld {
+  readonly service: SessionService;
+  readonly #engine: Engine;
+  readonly #base: string;
+  #databases = 0;
+
+  private constructor(engine: Engine, base: string, settings: Readonly<Record<string, string>>) {
+    this.#engine = engine;
+    this.#base = base;
+    const clock = createClock();
+    const random = createRandom();
+    const resolved = resolveSettings([{name: 'test', values: settings}]).settings;
+    const documents = new Map<string, Uint8Array>();
+    const security: Security = new Security({
+      store: {
+        read: name => documents.get(name),
+        write: (name, bytes) => {
+          documents.set(name, bytes);
+          return Promise.resolve();
+        },
+      },
+      clock,
+      random,
+      settings: () => resolved,
+      endSessionsOf: user => this.service.endSessionsOf(user),
+    });
+    this.service = new SessionService({
+      engine,
+      security,
+      clock,
+      random,
+      timers: createTimers(),
+      logger: {log: () => {}},
+      settings: () => resolved,
+    });
+  }
+
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<ServiceWorld> {
+    const base = mkdtempSync(join(tmpdir(), 'svc-service-'));
+    const disk = createDisk();
+    const engine = await openEngine({
+      rootPath: join(base, 'root'),
+      nodeName: 'one',
+      disk,
+      clock: createClock(),
+      random: createRandom(),
+      logger: {log: () => {}},
+      stores: createDiskStoreFactory(disk, openStore),
+      settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
+      process: {pid: process.pid, isAlive: () => false},
+      startPipe: ({log, applier}) =>
+        new InlinePipe({
+          log,
+          applier,
+          schedule: task => setImmediate(task),
+          syncCommits: false,
+          queueBytesMax: 64 << 20,
+        }),
+    });
+    return new ServiceWorld(engine, base, settings);
+  }
+
+  /** A new database with the statements run in it. */
+  async database(statements: readonly string[]): Promise<TestDatabase> {
+    this.#databases += 1;
+    const name = `db${this.#databases}`;
+    await this.service.createDatabase(root, name);
+    const database = new TestDatabase(this.service, name);
+    for (const text of statements) await database.run(text);
+    return database;
+  }
+
+  async close(): Promise<void> {
+    await this.service.close();
+    await this.#engine.close();
+    rmSync(this.#base, {recursive: true, force: true});
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+export class TestDatabase {
+  readonly service: SessionService;
+  readonly name: string;
+
+  constructor(service: SessionService, name: string) {
+    this.service = service;
+    this.name = name;
+  }
+
+  /** The rows of one statement. */
+  async run(text: string, more: Partial<RunRequest> = {}, who: Principal = root): Promise<Row[]> {
+    const cursor = await this.service.run(who, {...this.request(text), ...more});
+    const pieces: string[] = [];
+    try {
+      for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
+        pieces.push(piece.toString('utf8'));
+      }
+    } finally {
+      cursor.close();
+    }
+    return JSON.parse(`[${pieces.join(',')}]`) as Row[];
+  }
+
+  request(text: string): RunRequest {
+    return {
+      database: this.name,
+      language: 'sql',
+      text,
+      parameters: new Map<string, Value>(),
+      readOnly: false,
+      limit: undefined,
+      format: 'record',
+      typeHints: false,
+      profile: undefined,
+      transactionId: undefined,
+      retries: undefined,
+      requestId: undefined,
+      tag: undefined,
+      signal: undefined,
+    };
+  }
+}
