@@ -161,7 +161,7 @@ test('match or create: apply over the match, create only for rows without one', 
       kind: 'apply',
       mode: 'inner',
       input: wanted,
-      plan: {kind: 'union', inputs: [match, {...create, input: absent} as PlanNode]},
+      plan: {kind: 'union', inputs: [match, {...create, input: absent}]},
       slots: [1],
     },
   };

@@ -6,7 +6,7 @@
  * sources first, nodes joined by ` | `.
  */
 import {unreachable} from '#server/base/assert.ts';
-import type {Slot} from './expression.ts';
+import type {Expression, Slot} from './expression.ts';
 import {expressionText} from './expression-text.ts';
 import type {
   Assignment,
@@ -76,10 +76,10 @@ export function nodeText(node: PlanNode): string {
       return `values ${slots(node.slots)}: ${node.rows.length} rows`;
     case 'scan-type': {
       const only = node.polymorphic ? '' : ' only';
-      return `scan ${node.type}${only}${reversed(node)} as ${slotText(node.slot)}${where(node)}`;
+      return `scan ${node.type}${only}${into(node)}${where(node)}`;
     }
     case 'scan-bucket':
-      return `scan buckets ${node.buckets.join(', ')}${reversed(node)} as ${slotText(node.slot)}${where(node)}`;
+      return `scan buckets ${node.buckets.join(', ')}${into(node)}${where(node)}`;
     case 'records': {
       const loose = node.loose ? ' loosely' : '';
       return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
@@ -91,7 +91,7 @@ export function nodeText(node: PlanNode): string {
     }
     case 'index-range': {
       const range = `${bound(node.from, 'from')}${bound(node.to, 'to')}`;
-      return `index ${node.index}${range}${reversed(node)} as ${slotText(node.slot)}`;
+      return `index ${node.index}${range}${into(node)}`;
     }
     case 'index-entries':
       return `index entries ${node.index}${reversed(node)} as ${slots([node.key, node.rid])}`;
@@ -124,7 +124,7 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     case 'filter':
       return `filter ${expressionText(node.condition)}`;
     case 'extend':
-      return `extend ${node.bind.map(b => `${slotText(b.slot)} = ${expressionText(b.value)}`).join(', ')}`;
+      return `extend ${node.bind.map(bindText).join(', ')}`;
     case 'project':
       return `project ${outputText(node.output)}`;
     case 'unnest': {
@@ -145,7 +145,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
       const ends = `${expressionText(node.from)} to ${expressionText(node.to)}`;
       const all = node.all ? 'all shortest' : 'shortest';
       const depth = node.depthMax === undefined ? '' : ` depth ..${node.depthMax}`;
-      return `${all} ${ends} ${node.direction}${types(node.types)}${depth} as ${slotText(node.path)}`;
+      const by = `${node.direction}${types(node.types)}`;
+      return `${all} ${ends} ${by}${depth} as ${slotText(node.path)}`;
     }
     case 'join': {
       const on = node.on.map(p => `${expressionText(p.left)} = ${expressionText(p.right)}`);
@@ -214,7 +215,8 @@ function writeText(node: WriteNode): string {
       const to = node.to === undefined ? '' : ` to ${expressionText(node.to)}`;
       const unless = node.ifNotExists ? ' unless there' : '';
       const what = node.what === 'any' ? 'record' : node.what;
-      return `create ${what} ${node.type}${from}${to}${unless} as ${slotText(node.slot)}${assignmentsText(node.assignments)}`;
+      const sets = assignmentsText(node.assignments);
+      return `create ${what} ${node.type}${from}${to}${unless} as ${slotText(node.slot)}${sets}`;
     }
     case 'change': {
       const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;
@@ -222,7 +224,8 @@ function writeText(node: WriteNode): string {
     }
     case 'upsert': {
       const seed = node.seed.map(c => `${c.name} = ${expressionText(c.value)}`).join(', ');
-      return `upsert ${node.type} as ${slotText(node.slot)} seed ${seed}${assignmentsText(node.assignments)}`;
+      const sets = assignmentsText(node.assignments);
+      return `upsert ${node.type} as ${slotText(node.slot)} seed ${seed}${sets}`;
     }
     case 'delete':
       return `delete ${node.only === undefined ? '' : `${node.only} `}${slotText(node.slot)}`;
@@ -237,6 +240,15 @@ function slotText(slot: Slot): string {
 
 function slots(list: readonly Slot[]): string {
   return list.map(slotText).join(', ');
+}
+
+/** ` descending as $0`. */
+function into(node: {readonly descending: boolean; readonly slot: Slot}): string {
+  return `${reversed(node)} as ${slotText(node.slot)}`;
+}
+
+function bindText({slot, value}: {readonly slot: Slot; readonly value: Expression}): string {
+  return `${slotText(slot)} = ${expressionText(value)}`;
 }
 
 function reversed(node: {readonly descending: boolean}): string {
@@ -292,7 +304,8 @@ function repeatText(node: PlanNode & {readonly kind: 'repeat'}): string {
       ? ''
       : ` while ${expressionText(node.whileCondition)}${node.emitOnFail ? ' emitting' : ''}`;
   const unique = node.unique === 'none' ? '' : ` unique ${node.unique}`;
-  return `repeat ${node.order} ${bounds} ${slotText(node.loop)} = ${slotText(node.next)} depth ${slotText(node.depth)}${path}${unique}${condition}`;
+  const loop = `${slotText(node.loop)} = ${slotText(node.next)} depth ${slotText(node.depth)}`;
+  return `repeat ${node.order} ${bounds} ${loop}${path}${unique}${condition}`;
 }
 
 function sortText(keys: readonly SortKey[]): string {
@@ -337,7 +350,7 @@ function assignmentText(assignment: Assignment): string {
   }
 }
 
-function pathText(path: readonly (string | Parameters<typeof expressionText>[0])[]): string {
+function pathText(path: readonly (string | Expression)[]): string {
   return path
     .map((part, at) => {
       if (typeof part === 'string') return at === 0 ? part : `.${part}`;

@@ -2,7 +2,7 @@
  * Cursors over what is at hand: rows made by a command, or the pieces of an answer that had to
  * be whole before its first byte may leave (a statement that commits).
  */
-import {attributesOf} from '#server/execution/result/output.ts';
+import {attributesOf} from '#server/execution/output.ts';
 import {jsonText} from '#server/model/json.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 import type {ResultCursor, ResultFormat, ResultSummary} from './session.ts';

@@ -3,8 +3,8 @@
  * queue of its schema commands, and how its values print.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import type {FunctionRegistry} from '#server/execution/functions/registry.ts';
-import {createRecordJson, type RecordJson} from '#server/execution/result/record-format.ts';
+import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import {createRecordJson, type RecordJson} from '#server/execution/record-format.ts';
 import type {ParseLimits} from '#server/languages/sql/cursor.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';

@@ -7,9 +7,9 @@
 import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
-import type {Closure} from '#server/execution/expressions/compiler.ts';
-import type {FunctionRegistry} from '#server/execution/functions/registry.ts';
-import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/result/output.ts';
+import type {Closure} from '#server/execution/closure.ts';
+import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';

@@ -10,7 +10,7 @@ import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
-import type {QueryResult} from '#server/execution/result/query-result.ts';
+import type {QueryResult} from '#server/execution/query-result.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -141,6 +141,7 @@ export class StatementRunner {
         const result = await work(this.dataOf(session, transaction), transaction);
         const outcome = await transaction.commit(request.requestId);
         if (outcome.kind === 'committed') {
+          if (outcome.repeated) throw repeated(outcome.index);
           this.committed(transaction);
           return result;
         }
@@ -379,6 +380,15 @@ function notIdempotent(): Refusal {
 export function runOptions(parts: RunParts): RunOptions {
   const {session, request, signal, guard} = parts;
   return {session, parameters: request.parameters, signal, guard};
+}
+
+/** The rows of this run are not those that were stored, so they are not shown. */
+function repeated(index: number): Refusal {
+  return new Refusal(
+    'request.reused',
+    `the request with this id was committed before, by entry ${index}; its answer is not kept`,
+    {detail: {index}},
+  );
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

@@ -5,7 +5,7 @@
  * started. Whatever ends it (the last row, an error, `close`) ends the run exactly once.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {QueryResult} from '#server/execution/result/query-result.ts';
+import type {QueryResult} from '#server/execution/query-result.ts';
 import type {ResultCursor, ResultSummary} from './session.ts';
 
 export interface StreamCursorOptions {

@@ -8,7 +8,7 @@ import {unreachable} from '#server/base/assert.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import {asItems} from './access.ts';
-import type {Closure, Frame} from './compiler.ts';
+import type {Closure, Frame} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 
 type Comprehension = Expression & {readonly kind: 'comprehension'};

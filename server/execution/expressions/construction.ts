@@ -2,7 +2,7 @@
 import type {MapEntry, Expression} from '#server/plan/expression.ts';
 import type {Value} from '#server/model/value.ts';
 import {mapOf} from './access.ts';
-import type {Closure, Compiler} from './compiler.ts';
+import type {Closure, Compiler} from '../closure.ts';
 
 export function compileList(items: readonly Expression[], compiler: Compiler): Closure {
   const closures = items.map(item => compiler.expression(item));

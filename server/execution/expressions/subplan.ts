@@ -10,7 +10,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../batch.ts';
 import {type Batches, type Operator, pause} from '../operator.ts';
-import type {Closure, Frame, Scope} from './compiler.ts';
+import type {Closure, Frame, Scope} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 
 type Subplan = Expression & {readonly kind: 'subplan'};

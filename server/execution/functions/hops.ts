@@ -12,7 +12,7 @@ import {itemsOf} from '../expressions/access.ts';
 import type {EdgeTypes, Hop} from '../graph.ts';
 import {itemCountMax, namesFrom, refuse, singleRid} from './arguments.ts';
 import {neighbourEdges, neighbourVertices, recordsOfRids} from './neighbour-records.ts';
-import type {FunctionFamily, ScalarFunction} from './registry.ts';
+import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 
 const portion = 4_096;
 

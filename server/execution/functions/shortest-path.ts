@@ -12,7 +12,7 @@ import {ridKey} from '../operators/vertex-ids.ts';
 import {argument, integerAt, mapAt, namesFrom, refuse, singleRid} from './arguments.ts';
 import {collectHops, knownEdgeTypes} from './hops.ts';
 import {recordsOfRids} from './neighbour-records.ts';
-import type {FunctionFamily} from './registry.ts';
+import type {FunctionFamily} from '../function-registry.ts';
 
 const visitedBytes = 160;
 const frontierPart = 1_024;

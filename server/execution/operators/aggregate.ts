@@ -10,8 +10,8 @@ import type {Value} from '#server/model/value.ts';
 import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Closure, Frame} from '../expressions/compiler.ts';
-import type {AggregateFunction, FunctionRegistry} from '../functions/registry.ts';
+import {type Closure, Frame} from '../closure.ts';
+import type {AggregateFunction, FunctionRegistry} from '../function-registry.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {estimateValue} from './memory-estimate.ts';
 

@@ -13,7 +13,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {Assignment} from '#server/plan/node.ts';
 import {itemsOf, mapOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
-import type {Closure, Compiler, Frame} from '../expressions/compiler.ts';
+import type {Closure, Compiler, Frame} from '../closure.ts';
 
 /** Changes `properties` in place. */
 export type Assign = (properties: Map<string, Value>, frame: Frame) => void;

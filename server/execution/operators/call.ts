@@ -2,7 +2,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {BatchBuilder} from '../batch.ts';
-import type {FunctionRegistry} from '../functions/registry.ts';
+import type {FunctionRegistry} from '../function-registry.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame} from './source-rows.ts';
 

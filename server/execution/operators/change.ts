@@ -10,7 +10,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {propertiesOf} from '../expressions/access.ts';
-import {Frame} from '../expressions/compiler.ts';
+import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {type Assign, prepareAssignments} from './assignments.ts';
 import {ridOf} from './vertex-ids.ts';

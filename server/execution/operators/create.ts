@@ -5,13 +5,13 @@
  * joins the two ends already instead of making a second one.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {type RecordValue, type Rid, type Value} from '#server/model/value.ts';
+import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
-import {type Closure, Frame} from '../expressions/compiler.ts';
+import {type Closure, Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {type Assign, prepareAssignments} from './assignments.ts';
 import {allHops} from './follow.ts';

@@ -2,7 +2,7 @@
 import {groupKey, joinKeys} from '#server/model/compare.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {unitBatch} from '../batch.ts';
-import {Frame} from '../expressions/compiler.ts';
+import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'distinct'};

@@ -10,7 +10,7 @@ import type {IndexBound, PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems, itemsOf} from '../expressions/access.ts';
-import type {Closure, Frame} from '../expressions/compiler.ts';
+import type {Closure, Frame} from '../closure.ts';
 import type {IndexLimit} from '../graph.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';

@@ -11,7 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {Batch, BatchBuilder, type Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {Frame, type Test} from '../expressions/compiler.ts';
+import {Frame, type Test} from '../closure.ts';
 import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'repeat'};

@@ -10,7 +10,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {Frame, type Test} from '../expressions/compiler.ts';
+import {Frame, type Test} from '../closure.ts';
 import type {RecordTest, Source} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {packedTerm, type PackedTestMaker} from '../packed-term.ts';

@@ -10,7 +10,7 @@ import type {Direction, PlanNode} from '#server/plan/node.ts';
 import {BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems} from '../expressions/access.ts';
-import {Frame} from '../expressions/compiler.ts';
+import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {allHops} from './follow.ts';
 import {ridKey, ridOf} from './vertex-ids.ts';

@@ -8,7 +8,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Closure, Frame} from '../expressions/compiler.ts';
+import {type Closure, Frame} from '../closure.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 import {tupleOrder, type TupleOrder} from './row-order.ts';

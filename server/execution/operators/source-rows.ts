@@ -8,7 +8,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {Frame} from '../expressions/compiler.ts';
+import {Frame} from '../closure.ts';
 
 /** A batch of `rowCount` rows with one own column. */
 export function sourceBatch(argument: Batch, slot: Slot, column: Column): Batch {

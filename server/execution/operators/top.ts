@@ -8,7 +8,7 @@ import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import {wholeNumber} from '../expressions/arithmetic.ts';
-import {Frame} from '../expressions/compiler.ts';
+import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {tupleOrder, type TupleOrder} from './row-order.ts';
 import {argumentFrame} from './source-rows.ts';

@@ -5,7 +5,7 @@
 import type {PlanNode} from '#server/plan/node.ts';
 import {BatchBuilder, unitBatch} from '../batch.ts';
 import {asItems} from '../expressions/access.ts';
-import {Frame} from '../expressions/compiler.ts';
+import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 
 type Node = PlanNode & {readonly kind: 'unnest'};

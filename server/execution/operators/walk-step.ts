@@ -9,7 +9,7 @@ import type {RecordValue, Rid} from '#server/model/value.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {Frame, type Test} from '../expressions/compiler.ts';
+import {Frame, type Test} from '../closure.ts';
 import type {Hop} from '../graph.ts';
 import type {Preparation} from '../operator.ts';
 import {loadRecords, ridKey, withRecords} from './vertex-ids.ts';

@@ -20,8 +20,8 @@ import {ridText} from '#server/model/rid.ts';
 import {EmbeddedValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import {Frame} from '../expressions/compiler.ts';
-import {mergedRow, type PreparedColumn, type PreparedOutput} from './output.ts';
+import {Frame} from '../closure.ts';
+import {mergedRow, type PreparedColumn, type PreparedOutput} from '../output.ts';
 import {typeHints} from './type-hints.ts';
 
 export interface RowOptions {

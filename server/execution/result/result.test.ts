@@ -18,8 +18,8 @@ import {openStoredWorld} from '#server/testing/stored-world.ts';
 import type {ExecutionContext} from '../context.ts';
 import {PlanPreparation} from '../prepare.ts';
 import {PlanRun} from '../run.ts';
-import {outputOf, prepareOutput} from './output.ts';
-import {QueryResult, type ResultOptions} from './query-result.ts';
+import {outputOf, prepareOutput} from '../output.ts';
+import {QueryResult, type ResultOptions} from '../query-result.ts';
 
 const stored = await openStoredWorld();
 after(() => stored.close());
@@ -107,7 +107,7 @@ test('a record inside a row has its category last; a plain element is a value', 
   assert.equal((await answer(element(single(new Map([['a', 1]]))))).text, '{"a":1}');
 });
 
-test('a spread column puts properties in place, less the exceptions, with later columns after', async () => {
+test('a spread column puts properties in place, less the exceptions', async () => {
   const all = {spread: slot(0), attributes: true} as const;
   assert.equal((await answer(columns(ann, all))).text, (await answer(element(ann))).text);
   const some = {spread: slot(0), except: ['age'], attributes: true} as const;

@@ -8,13 +8,13 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {RecordJson} from '#server/layout/record-json.ts';
-import {type Batch, unitBatch} from '../batch.ts';
-import type {ExecutionContext} from '../context.ts';
-import {pause} from '../operator.ts';
-import type {PlanRun} from '../run.ts';
-import {GraphDocument} from './graph-document.ts';
+import {type Batch, unitBatch} from './batch.ts';
+import type {ExecutionContext} from './context.ts';
+import {pause} from './operator.ts';
+import type {PlanRun} from './run.ts';
+import {GraphDocument} from './result/graph-document.ts';
 import {type PreparedOutput, rowValue} from './output.ts';
-import {RowWriter} from './record-rows.ts';
+import {RowWriter} from './result/record-rows.ts';
 
 export type RowFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
 

@@ -6,10 +6,10 @@ import {utf8Bytes} from '#server/base/utf8.ts';
 import {categoryOf, jsonString} from '#server/model/json.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Output, OutputColumn, PlanNode} from '#server/plan/node.ts';
-import type {Batch} from '../batch.ts';
-import type {ExecutionContext} from '../context.ts';
-import {mapOf} from '../expressions/access.ts';
-import {type Closure, type Compiler, Frame} from '../expressions/compiler.ts';
+import type {Batch} from './batch.ts';
+import type {ExecutionContext} from './context.ts';
+import {mapOf} from './expressions/access.ts';
+import {type Closure, type Compiler, Frame} from './closure.ts';
 
 export type PreparedOutput =
   | {readonly kind: 'element'; readonly slot: number}
