@@ -181,7 +181,7 @@ export class SqlGenerator {
       case 6:
         return `CREATE VERTEX ${this.#name()} ${this.#body(depth)}`;
       case 7:
-        return `CREATE EDGE ${this.#name()} FROM (${this.#select(1)}) TO $v SET a = ${this.#expression(1)}`;
+        return `CREATE EDGE ${this.#name()} FROM (${this.#select(1)}) TO $v SET a = ?`;
       default:
         return this.#select(depth);
     }
@@ -257,7 +257,7 @@ export class SqlGenerator {
       case 13:
         return `(${inner()} BETWEEN ${random.pick(scalars)} AND ${random.pick(scalars)})`;
       case 14:
-        return `(${inner()} IS ${random.once(2) ? 'NOT ' : ''}${random.once(2) ? 'NULL' : 'DEFINED'})`;
+        return `(${inner()} IS ${random.pick(['NULL', 'NOT NULL', 'DEFINED', 'NOT DEFINED'])})`;
       case 15:
         return `[x * 2 FOR x IN ${inner()} WHERE x > 1]`;
       case 16:
@@ -388,8 +388,9 @@ export class SqlGenerator {
     return this.#random.pick([
       `CREATE VERTEX TYPE ${name} IF NOT EXISTS EXTENDS A, B BUCKETS 3`,
       `CREATE DOCUMENT TYPE ${name} CUSTOM k = 'v'`,
-      `CREATE PROPERTY ${name}.p IF NOT EXISTS LIST OF STRING (mandatory true, min 1, default 2 + 3)`,
-      `CREATE INDEX IF NOT EXISTS ON ${name} (a, b BY ITEM, c COLLATE ci) UNIQUE NULL_STRATEGY SKIP`,
+      `CREATE PROPERTY ${name}.p IF NOT EXISTS LIST OF STRING (mandatory true, default 2 + 3)`,
+      `CREATE INDEX IF NOT EXISTS ON ${name} (a, b BY ITEM, c COLLATE ci) UNIQUE`,
+      `CREATE INDEX ON ${name} (a) NOTUNIQUE NULL_STRATEGY SKIP`,
       `ALTER TYPE ${name} SUPERTYPE +A`,
       `ALTER PROPERTY ${name}.p NAME q`,
       `DROP TYPE ${name} IF EXISTS UNSAFE`,

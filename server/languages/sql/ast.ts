@@ -222,7 +222,7 @@ export interface Compare extends Placed {
   readonly right: Expression;
 }
 
-/** AND and OR are flat lists of two or more, so a thousand alternatives are not a thousand levels. */
+/** AND and OR are flat lists of two or more: a thousand alternatives are one level. */
 export type Logical =
   | (Placed & {readonly kind: 'and'; readonly operands: readonly Expression[]})
   | (Placed & {readonly kind: 'or'; readonly operands: readonly Expression[]})

@@ -81,7 +81,7 @@ export function callFunction(
     check(context, {name, at, signature, count: args.length});
     return {kind: 'call', name: signature.name, args, place: context.place(at)};
   }
-  if (isGraphMethod(name) || functionSignature(`.${name}`) !== undefined) {
+  if (asksRecord(name)) {
     return callMethod(context, {name, at, args, receiver: scope.record ?? literal(null)});
   }
   return unknownFunction(context, name, at, false);
@@ -131,6 +131,21 @@ function bindConstruct(
     default:
       return undefined;
   }
+}
+
+/** Refuses an aggregate with too few or too many arguments. */
+export function checkAggregate(context: BindContext, call: Ast.Call): void {
+  const signature = functionSignature(call.name);
+  const count = call.arguments.length;
+  if (signature !== undefined) check(context, {name: call.name, at: call.at, signature, count});
+}
+
+/** Whether a call by this name asks the current record: `out('Knows')`. */
+export function asksRecord(name: string): boolean {
+  return (
+    isGraphMethod(name) ||
+    (functionSignature(name) === undefined && functionSignature(`.${name}`) !== undefined)
+  );
 }
 
 function check(

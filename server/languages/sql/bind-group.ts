@@ -13,7 +13,7 @@ import type * as Ast from './ast.ts';
 import type {BindContext, Scope} from './bind-context.ts';
 import {literal, slotOf} from './bind-context.ts';
 import {bindExpression} from './bind-expression.ts';
-import {isAggregate} from './bind-function.ts';
+import {asksRecord, checkAggregate, isAggregate} from './bind-function.ts';
 import {printExpression} from './printer-statement.ts';
 
 interface Key {
@@ -64,7 +64,8 @@ export class Grouping {
     }
     switch (ast.kind) {
       case 'call':
-        return isAggregate(ast) ? this.#aggregate(ast) : undefined;
+        if (isAggregate(ast)) return this.#aggregate(ast);
+        return asksRecord(ast.name) ? this.#first(ast) : undefined;
       case 'name':
       case 'attribute':
         return this.#first(ast);
@@ -82,6 +83,7 @@ export class Grouping {
     const text = printExpression(call);
     const known = this.#aggregates.get(text);
     if (known !== undefined) return slotOf(known.slot);
+    checkAggregate(this.#context, call);
     const {distinct, args} = this.#arguments(call);
     return this.#add(text, {
       slot: this.#context.newSlot(),
@@ -106,7 +108,7 @@ export class Grouping {
     };
   }
 
-  #first(ast: Ast.NameReference | Ast.Attribute | Ast.Variable): Expression {
+  #first(ast: Ast.NameReference | Ast.Attribute | Ast.Variable | Ast.Call): Expression {
     const value = bindExpression(this.#context, this.#rows, ast);
     if (value.kind === 'parameter' || value.kind === 'literal') return value;
     if (this.#keys.size > 0) return literal(null);

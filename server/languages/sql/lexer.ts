@@ -226,7 +226,7 @@ class Lexer {
     return true;
   }
 
-  /** Strings end at their own quote; a doubled quote and a backslash escape stand for themselves. */
+  /** Strings end at their own quote, unless it is doubled or escaped by a backslash. */
   #string(start: number, quote: number): boolean {
     const text = this.#text;
     for (let at = start + 1; at < text.length; at++) {

@@ -25,6 +25,7 @@ import type {
   SchemaStatement,
   Script,
   ScriptStatement,
+  Signed,
   Span,
   Statement,
   Truncate,
@@ -101,7 +102,8 @@ function printWrite(s: Write): string {
       return printDelete(s);
     case 'move-vertex':
       return join(
-        `MOVE VERTEX ${p.print(s.source)} TO ${s.to.kind.toUpperCase()}:${printName(s.to.name.text)}`,
+        `MOVE VERTEX ${p.print(s.source)}`,
+        `TO ${s.to.kind.toUpperCase()}:${printName(s.to.name.text)}`,
         printBody(s.body),
         p.clause('BATCH', s.batch),
       );
@@ -304,9 +306,9 @@ function printTypeChange(s: AlterType): string {
     case 'name':
       return `NAME ${printName(change.name.text)}`;
     case 'supertype':
-      return `SUPERTYPE ${change.changes.map(each => each.sign + printName(each.item.text)).join(', ')}`;
+      return `SUPERTYPE ${signed(change.changes, each => printName(each.text))}`;
     case 'bucket':
-      return `BUCKET ${change.changes.map(each => each.sign + p.bucket(each.item)).join(', ')}`;
+      return `BUCKET ${signed(change.changes, each => p.bucket(each))}`;
     case 'bucket-selection':
       return `BUCKETSELECTIONSTRATEGY ${p.print(change.strategy)}`;
     case 'custom':
@@ -316,6 +318,10 @@ function printTypeChange(s: AlterType): string {
     default:
       return unreachable(change);
   }
+}
+
+function signed<T>(changes: readonly Signed<T>[], print: (item: T) => string): string {
+  return changes.map(each => each.sign + print(each.item)).join(', ');
 }
 
 function printCreateProperty(s: CreateProperty): string {

@@ -205,7 +205,7 @@ export class ExpressionPrinter {
         return `${this.#left(e.operand)} ${e.negated ? 'NOT ' : ''}BETWEEN ${bounds}`;
       }
       case 'relation':
-        return `${this.#left(e.left)} ${e.negated ? 'NOT ' : ''}${e.operator} ${this.operand(e.right)}`;
+        return join(this.#left(e.left), e.negated && 'NOT', e.operator, this.operand(e.right));
       case 'contains-where': {
         const operator = `${e.negated ? 'NOT ' : ''}${e.operator}`;
         return `${this.#left(e.left)} ${operator} (${this.print(e.condition)})`;
@@ -227,7 +227,8 @@ export class ExpressionPrinter {
   }
 
   #map(entries: Extract<Expression, {kind: 'map'}>['entries']): string {
-    return `{${entries.map(each => `${quoteString(each.key)}: ${this.print(each.value)}`).join(', ')}}`;
+    const texts = entries.map(each => `${quoteString(each.key)}: ${this.print(each.value)}`);
+    return `{${texts.join(', ')}}`;
   }
 
   #case(e: Extract<Expression, {kind: 'case'}>): string {
