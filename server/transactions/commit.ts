@@ -67,7 +67,8 @@ export interface CommitRequest {
  * timeout or a failing disk tells nothing).
  */
 export type CommitOutcome =
-  | {readonly kind: 'committed'; readonly index: LogIndex}
+  /** `repeated`: the request with this id was committed before, by an entry of its own. */
+  | {readonly kind: 'committed'; readonly index: LogIndex; readonly repeated?: true}
   | {
       readonly kind: 'conflict';
       readonly reason: string;

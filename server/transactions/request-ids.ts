@@ -39,10 +39,10 @@ export class RequestIds {
   /** The outcome of a request with this id: under way, committed, or undefined when unknown. */
   find(id: string): Promise<CommitOutcome> | undefined {
     const pending = this.#pending.get(id);
-    if (pending !== undefined) return pending;
+    if (pending !== undefined) return pending.then(asRepeated);
     const value = this.#store.get(requestKey(id));
     if (value === undefined) return undefined;
-    return Promise.resolve({kind: 'committed', index: value.readDoubleLE(0)});
+    return Promise.resolve({kind: 'committed', index: value.readDoubleLE(0), repeated: true});
   }
 
   /** What the entry at `index` writes for its id, and the ids that it makes forgotten. */
@@ -111,4 +111,8 @@ function orderValue(id: string, clock: number): Buffer {
   value.writeDoubleLE(clock, 0);
   value.set(text, 8);
   return value;
+}
+
+function asRepeated(outcome: CommitOutcome): CommitOutcome {
+  return outcome.kind === 'committed' ? {...outcome, repeated: true} : outcome;
 }
