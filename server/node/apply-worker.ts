@@ -16,13 +16,16 @@ import {RingReader, word} from './commit-ring.ts';
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
 
+/** A request with its place among the entries. */
+type PositionedRequest = Exclude<ApplyRequest, {readonly kind: 'outside'}>;
+
 class ApplyThread {
   readonly #port: NonNullable<typeof parentPort>;
   readonly #control: Int32Array;
   readonly #reader: RingReader;
   readonly #outside = new Map<number, Buffer>();
   readonly #stores = new Map<number, Store>();
-  readonly #requests: ApplyRequest[] = [];
+  readonly #requests: PositionedRequest[] = [];
   #applier: Applier | undefined;
   #appliedIndex = 0;
   #fenceCount = 0;
@@ -41,11 +44,25 @@ class ApplyThread {
       const seen = Atomics.load(this.#control, word.applySignal);
       const {end} = this.#reader;
       this.#receive();
-      const request = this.#nextRequest();
-      if (request !== undefined) await this.#handle(request);
-      else if (end !== this.#reader.cursor) this.#apply(end);
-      else Atomics.wait(this.#control, word.applySignal, seen);
+      const [request] = this.#requests;
+      const until = request === undefined ? end : this.#nearer(end, request.after);
+      if (until !== this.#reader.cursor) this.#apply(until);
+      else if (request !== undefined && this.#isDue(request)) {
+        this.#requests.shift();
+        await this.#handle(request);
+      } else Atomics.wait(this.#control, word.applySignal, seen);
     }
+  }
+
+  /** Whether everything that was offered before the request is applied, or never will be. */
+  #isDue(request: PositionedRequest): boolean {
+    return request.after === this.#reader.cursor || Atomics.load(this.#control, word.failed) === 1;
+  }
+
+  /** The one of two places ahead that comes first. */
+  #nearer(end: number, after: number): number {
+    const {cursor} = this.#reader;
+    return (end - cursor) >>> 0 < (after - cursor) >>> 0 ? end : after;
   }
 
   #apply(end: number): void {
@@ -77,23 +94,13 @@ class ApplyThread {
     }
   }
 
-  /** The next request, unless entries that were offered before it are still to be applied. */
-  #nextRequest(): ApplyRequest | undefined {
-    const [request] = this.#requests;
-    if (request === undefined) return undefined;
-    if ('after' in request && Atomics.load(this.#control, word.failed) === 0) {
-      const behind = (request.after - this.#reader.cursor) | 0;
-      if (behind > 0) return undefined;
-    }
-    return this.#requests.shift();
-  }
-
-  async #handle(request: ApplyRequest): Promise<void> {
+  async #handle(request: PositionedRequest): Promise<void> {
     switch (request.kind) {
       case 'start': {
         const {logId, stagedDirectory, startIndex} = request;
         const stagedFile = (digest: string) => `${stagedDirectory}/${digest}`;
         this.#applier = new Applier({logId, stagedFile});
+        this.#applier.expectAll();
         this.#appliedIndex = startIndex;
         return;
       }
@@ -126,7 +133,7 @@ class ApplyThread {
         return;
       }
       default:
-        return;
+        request satisfies never;
     }
   }
 

@@ -3,7 +3,8 @@
  *
  * Requests go from the network thread to a worker on the worker's own port, followed by a signal
  * in the ring's control words; answers and news come back on the same port. `after` is the ring's
- * head when a request was made: the apply thread answers once it has come that far.
+ * head when a request was made: the apply thread carries it out when it has applied exactly what
+ * was offered before it, so requests and entries form one order.
  */
 import type {Fence} from '#server/transactions/apply.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
@@ -34,10 +35,12 @@ export type ApplyRequest =
       readonly logId: string;
       readonly stagedDirectory: string;
       readonly startIndex: number;
+      readonly after: number;
     }
   | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer}
   | {
       readonly kind: 'attach';
+      readonly after: number;
       readonly databaseId: number;
       readonly store: ShareableStore;
       readonly position: DatabasePosition;

@@ -18,10 +18,10 @@ import {type CommitThreads, startCommitThreads} from './commit-threads.ts';
 const root = mkdtempSync(join(tmpdir(), 'svc-threads-'));
 after(() => rmSync(root, {recursive: true}));
 
-function open(threads: CommitThreads): Promise<Engine> {
+function open(threads: CommitThreads, directory = 'data'): Promise<Engine> {
   const disk = createDisk();
   return openEngine({
-    rootPath: join(root, 'data'),
+    rootPath: join(root, directory),
     nodeName: 'one',
     disk,
     clock: createClock(),
@@ -69,5 +69,47 @@ test('many clients commit through threads; a restart finds everything', async ()
   }
   assert.equal(found + refused, 4000);
   session?.close();
+  await again.close();
+});
+
+test('databases that appear, checkpoints and large entries lose nothing between threads', async () => {
+  const engine = await open(startCommitThreads({ringBytes: 64 << 10}), 'busy');
+  const written = new Map<string, number>();
+  const write = async (name: string, count: number) => {
+    const database = await engine.createDatabase(name);
+    for (let number = 0; number < count; ) {
+      const transaction = database.begin('READ_COMMITTED');
+      transaction.put(key(number), Buffer.alloc(number % 20 === 0 ? 30_000 : 300, number));
+      const outcome = await transaction.commit();
+      if (outcome.kind === 'refused' && outcome.code === 'queue-full') continue;
+      assert.equal(outcome.kind, 'committed');
+      written.set(name, ++number);
+    }
+  };
+  const names = Array.from({length: 8}, (_, number) => `db${number}`);
+  const writers = names.map(name => write(name, 150));
+  let running = true;
+  const checkpoints = (async () => {
+    while (running) {
+      await engine.checkpoint();
+      await new Promise(resolve => {
+        setImmediate(resolve);
+      });
+    }
+  })();
+  await Promise.all(writers);
+  running = false;
+  await checkpoints;
+  await engine.close();
+
+  const again = await open(startCommitThreads(), 'busy');
+  assert.deepEqual(again.databases(), names);
+  for (const name of names) {
+    const session = again.database(name)?.read();
+    for (let number = 0; number < (written.get(name) ?? 0); number++) {
+      assert.equal(session?.get(key(number))?.[0], number & 0xff, `${name} ${number}`);
+    }
+    session?.close();
+  }
   await again.close();
 });

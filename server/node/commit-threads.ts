@@ -106,7 +106,7 @@ class ThreadedPipe implements CommitPipe {
       state: log.handOver(),
     });
     const stagedDirectory = `${directory.slice(0, directory.lastIndexOf('/'))}/staged`;
-    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
+    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex, after: 0});
   }
 
   listen(listener: (progress: PipeProgress) => void): void {
@@ -142,7 +142,8 @@ class ThreadedPipe implements CommitPipe {
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
     const shareable: ShareableStore | undefined = store.shareable;
     assert(shareable !== undefined, 'threads need a store that threads can share');
-    this.#askApply({kind: 'attach', databaseId, store: shareable, position});
+    const after = this.#writer.head;
+    this.#askApply({kind: 'attach', after, databaseId, store: shareable, position});
   }
 
   detach(databaseId: number): Promise<DatabasePosition | undefined> {

@@ -56,9 +56,18 @@ export class Applier {
   readonly #dirty: Attached[] = [];
   /** Grows with every database that is fenced. */
   fenceCount = 0;
+  #expectsAll = false;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
+  }
+
+  /**
+   * From now on an entry for a database that is not attached is a bug, not the history of one
+   * that a later entry drops.
+   */
+  expectAll(): void {
+    this.#expectsAll = true;
   }
 
   /** Entries of this database go to `store` from now on. */
@@ -110,6 +119,7 @@ export class Applier {
       const entry = decodeEntry(record.payload);
       if (entry.kind !== 'transaction') continue;
       const database = this.#databases.get(entry.databaseId);
+      assert(database !== undefined || !this.#expectsAll, 'entries are for attached databases');
       if (database === undefined || database.fence !== undefined) continue;
       if (record.index <= database.position.index) continue;
       this.#collect(database, record, entry);

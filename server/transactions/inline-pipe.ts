@@ -41,6 +41,7 @@ export class InlinePipe implements CommitPipe {
   constructor(options: InlinePipeOptions) {
     this.#options = options;
     this.startIndex = options.log.lastIndex;
+    options.applier.expectAll();
     this.#appliedIndex = options.log.lastIndex;
   }
 
