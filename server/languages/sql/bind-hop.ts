@@ -7,6 +7,7 @@
  * exactly the nodes bound before it.
  */
 
+import {assert} from '#server/base/assert.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Direction, PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
@@ -175,6 +176,45 @@ export class HopBinder {
     }
     this.#bind(edge.to, reached.slot);
     return this.#filter(reached.plan, edge.to, reached.slot, true);
+  }
+
+  /** The hop from the edge that `edge` reaches to its other end: `.outE(){..}.inV(){..}`. */
+  farEnd(edge: PatternEdge, pending: Iterable<PatternEdge>): PatternEdge | undefined {
+    const method = farEnds[edge.step.kind === 'hop' ? edge.step.method : 'out'];
+    if (method === undefined || edge.repetition !== undefined || this.isBound(edge.to)) {
+      return undefined;
+    }
+    for (const other of pending) {
+      const {step, to} = other;
+      if (other.from !== edge.to || step.kind !== 'hop' || step.method !== method) continue;
+      if (other.repetition === undefined && !to.optional && !this.isBound(to)) return other;
+    }
+    return undefined;
+  }
+
+  /** One hop that binds the edge and the vertex behind it. */
+  bindBoth(plan: PlanNode, edge: PatternEdge, end: PatternEdge): PlanNode {
+    const from = this.#slots.get(edge.from.name);
+    assert(
+      from !== undefined && edge.step.kind === 'hop',
+      'farEnd follows a hop from a bound node',
+    );
+    const [edgeSlot, to] = [this.#context.newSlot(), this.#context.newSlot()];
+    const types = this.#edgeTypes(edge.step.types);
+    const direction = edgeDirections[edge.step.method] ?? 'both';
+    const hop: PlanNode = {
+      kind: 'follow',
+      input: plan,
+      from,
+      direction,
+      types,
+      to,
+      edge: edgeSlot,
+    };
+    this.#bind(edge.to, edgeSlot);
+    const filtered = this.#filter(hop, edge.to, edgeSlot, true);
+    this.#bind(end.to, to);
+    return this.#filter(filtered, end.to, to, true);
   }
 
   #bindBackwards(plan: PlanNode, edge: PatternEdge, to: Slot | undefined): PlanNode {
@@ -352,6 +392,11 @@ function filtered(input: PlanNode, terms: readonly Expression[]): PlanNode {
 function vertexDirection(method: Ast.MatchMethod): Direction | undefined {
   return method === 'out' || method === 'in' || method === 'both' ? method : undefined;
 }
+
+const farEnds: Readonly<Partial<Record<Ast.MatchMethod, Ast.MatchMethod>>> = {
+  outE: 'inV',
+  inE: 'outV',
+};
 
 const edgeDirections: Readonly<Partial<Record<Ast.MatchMethod, Direction>>> = {
   outE: 'out',

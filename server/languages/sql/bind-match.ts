@@ -2,8 +2,8 @@
  * MATCH: patterns to joins of hops.
  *
  * The patterns are read into a graph (match-pattern.ts): one variable a named node, one edge a
- * hop. Binding starts at a node that says most about itself, and follows edges from what is bound
- * to what is not; an edge between bound nodes becomes a check. Optional nodes come last, each as
+ * hop. Binding starts at the node that says most about itself (match-root.ts), and follows edges
+ * from what is bound to what is not; an edge between bound nodes becomes a check. Optional nodes come last, each as
  * a left `apply`; a NOT pattern is an anti `apply`. Which end to start from is a first guess:
  * choosing by cost is the optimizer's work.
  */
@@ -16,8 +16,9 @@ import {makeScope, slotOf} from './bind-context.ts';
 import {HopBinder} from './bind-hop.ts';
 import {bindProjected} from './bind-projection.ts';
 import type {Source} from './bind-target.ts';
-import type {PatternEdge, PatternGraph, PatternNode} from './match-pattern.ts';
+import type {PatternEdge, PatternGraph} from './match-pattern.ts';
 import {readPatterns} from './match-pattern.ts';
+import {chooseRoot} from './match-root.ts';
 
 export function bindMatch(
   context: BindContext,
@@ -43,13 +44,20 @@ export function bindMatch(
 function bindGraph(context: BindContext, hops: HopBinder, graph: PatternGraph): PlanNode {
   let plan: PlanNode | undefined;
   const pending = new Set(graph.edges);
+  const keepOrder = context.text.includes('$matched');
   for (;;) {
-    const root = chooseRoot(hops, graph, pending);
+    const open = graph.nodes.filter(node => !hops.isBound(node) && !node.optional);
+    const root = chooseRoot(context.catalog, open, pending, keepOrder);
     if (root === undefined) break;
     plan = hops.bindSource(plan, root);
     for (let edge = nextEdge(hops, pending, false); edge !== undefined; ) {
       pending.delete(edge);
-      plan = hops.bindEdge(plan, edge);
+      const end = hops.farEnd(edge, pending);
+      if (end === undefined) plan = hops.bindEdge(plan, edge);
+      else {
+        pending.delete(end);
+        plan = hops.bindBoth(plan, edge, end);
+      }
       edge = nextEdge(hops, pending, false);
     }
   }
@@ -76,25 +84,6 @@ function nextEdge(
     if (hops.isBound(edge.from) || (hops.isBound(edge.to) && edge.reversible)) return edge;
   }
   return undefined;
-}
-
-/** The first node not yet bound, or a better one if the first says nothing about itself. */
-function chooseRoot(
-  hops: HopBinder,
-  graph: PatternGraph,
-  pending: ReadonlySet<PatternEdge>,
-): PatternNode | undefined {
-  const open = graph.nodes.filter(node => !hops.isBound(node) && !node.optional);
-  const [first] = open;
-  if (first === undefined || isSelective(first)) return first;
-  const reachedOnlyForwards = new Set(
-    [...pending].filter(edge => !edge.reversible).map(edge => edge.to),
-  );
-  return open.find(node => isSelective(node) && !reachedOnlyForwards.has(node)) ?? first;
-}
-
-function isSelective(node: PatternNode): boolean {
-  return node.types.length > 0 || node.rid !== undefined || node.bucket !== undefined;
 }
 
 /** Keeps the rows for which the pattern has no match. */
