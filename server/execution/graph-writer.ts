@@ -27,7 +27,7 @@ export class GraphWriter implements WritableGraph {
     const what = record.what === 'any' ? kind : record.what;
     if (what === 'edge') {
       if (from === undefined || to === undefined) {
-        throw new Refusal('query.semantic', `an edge of type '${record.type}' needs FROM and TO`);
+        throw new Refusal('argument', `an edge of type '${record.type}' needs FROM and TO`);
       }
       const unidirectional = record.unidirectional ?? false;
       return this.#writer.createEdge({...wish, from, to, unidirectional});

@@ -20,13 +20,11 @@ const directions: readonly Direction[] = ['out', 'in', 'both'];
 const typeLists = [[], ['Knows'], ['Likes', 'Wrote'], ['Knows', 'Likes', 'Wrote']];
 
 /** Slot 0 is a thing, slot 1 a value; every layer keeps both bound. */
-const sources: fc.Arbitrary<PlanNode> = fc
-  .constantFrom('Person', 'Message', 'Thing')
-  .map(type => ({
-    kind: 'extend',
-    input: scan(type, 0),
-    bind: [{slot: 1, value: property(0, 'name')}],
-  }));
+const sources: fc.Arbitrary<PlanNode> = fc.constantFrom('Person', 'Message', 'Thing').map(type => ({
+  kind: 'extend',
+  input: scan(type, 0),
+  bind: [{slot: 1, value: property(0, 'name')}],
+}));
 
 const conditions: fc.Arbitrary<Expression> = fc.oneof(
   fc.integer({min: 20, max: 45}).map(n => call('op:less', property(0, 'age'), literal(n))),
@@ -59,7 +57,10 @@ const hop = fc.record({
 });
 
 const layers: fc.Arbitrary<Layer> = fc.oneof(
-  conditions.map((condition): Layer => input => ({kind: 'filter', input, condition})),
+  conditions.map(
+    (condition): Layer =>
+      input => ({kind: 'filter', input, condition}),
+  ),
   hop.map(
     (parts): Layer =>
       input => ({kind: 'follow', input, from: 0, to: 0, edge: undefined, ...parts}),
@@ -73,9 +74,13 @@ const layers: fc.Arbitrary<Layer> = fc.oneof(
       }),
   ),
   fc.constant<Layer>(input => ({kind: 'distinct', input, by: [slot(0)]})),
-  fc.nat(5).map((n): Layer => input => ({kind: 'skip', input, count: literal(n)})),
+  fc.nat(5).map(
+    (n): Layer =>
+      input => ({kind: 'skip', input, count: literal(n)}),
+  ),
   fc.integer({min: 0, max: 7}).map(
-    (n): Layer => input => ({kind: 'limit', input, count: literal(n)}),
+    (n): Layer =>
+      input => ({kind: 'limit', input, count: literal(n)}),
   ),
   fc.constant<Layer>(input => ({kind: 'union', inputs: [input, scan('Person', 0)]})),
   fc.constant<Layer>(input => ({kind: 'barrier', input})),
@@ -85,7 +90,14 @@ const layers: fc.Arbitrary<Layer> = fc.oneof(
         kind: 'apply',
         mode: 'left',
         input,
-        plan: {kind: 'follow', input: {kind: 'argument'}, from: 0, to: 2, edge: undefined, ...parts},
+        plan: {
+          kind: 'follow',
+          input: {kind: 'argument'},
+          from: 0,
+          to: 2,
+          edge: undefined,
+          ...parts,
+        },
         slots: [2],
       }),
   ),

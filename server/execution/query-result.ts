@@ -48,6 +48,11 @@ export class QueryResult {
   #batch: Batch | undefined;
   #row = 0;
   #ended = false;
+  #documentDone = false;
+  /** Bytes of the piece up to the last whole row. */
+  #wholeRows = 0;
+  /** What ended the run, while rows before it are on their way. */
+  #failure: {readonly error: unknown} | undefined;
   #lastPieceAt: number;
 
   constructor(parts: {
@@ -75,32 +80,40 @@ export class QueryResult {
   /**
    * The next piece, or undefined at the end. The bytes are the caller's until its next call.
    *
-   * @throws {Refusal} what the plan refuses, `query.result-too-large` beyond the ceiling.
+   * @throws {Refusal} what the plan refuses, `query.result-too-large` beyond the ceiling; rows
+   * written before that come first.
    */
   async next(): Promise<Buffer | undefined> {
     const {out} = this.#writer;
-    if (this.#document === undefined) out.clear();
+    if (this.#document === undefined) {
+      out.clear();
+      this.#wholeRows = 0;
+    }
     try {
+      if (this.#failure !== undefined) throw this.#failure.error;
       while (!this.#ended) {
         const step = this.#step();
         if (step === 'piece') return this.#piece();
         if (step === 'pause') await this.#run.rest();
       }
+      if (this.#document !== undefined) return await this.#finishDocument();
     } catch (error) {
       this.close();
-      throw error;
+      if (this.#failure !== undefined || this.#document !== undefined || this.#wholeRows === 0) {
+        throw error;
+      }
+      // The row that failed may be half written.
+      out.length = this.#wholeRows;
+      this.#failure = {error};
     }
-    if (this.#document !== undefined) return this.#finishDocument();
     return out.length > 0 ? this.#piece() : undefined;
   }
 
-  #documentDone = false;
-
-  #finishDocument(): Buffer | undefined {
+  async #finishDocument(): Promise<Buffer | undefined> {
     if (this.#documentDone || this.#document === undefined) return undefined;
     this.#documentDone = true;
     if (this.#options.format === 'graph') return bufferOf(this.#document.finish(undefined));
-    this.#document.connect();
+    for (const _pause of this.#document.connect()) await this.#run.rest();
     return bufferOf(this.#document.finish(this.#writer.out));
   }
 
@@ -123,6 +136,7 @@ export class QueryResult {
     while (this.#row < batch.rowCount) {
       if (this.returned >= this.#rowsMax) return this.#reachCap();
       this.#write(batch, this.#row++);
+      this.#wholeRows = this.#writer.out.length;
       this.returned++;
       if (this.#isPiece()) return 'piece';
       if (this.#context.budget.spend(2)) return 'pause';

@@ -10,7 +10,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Closure, Frame} from '../closure.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'join'};
@@ -24,8 +24,8 @@ export function prepareJoin(node: Node, preparation: Preparation): Operator {
     const kept = new KeptRows(context);
     try {
       yield* kept.drain(right(context, argument));
-      const rows = kept.merged();
-      const table = buildTable(rows, rightKeys, context);
+      const rows = yield* kept.merged();
+      const table = yield* buildTable(rows, rightKeys, context);
       const frame = new Frame(context, unitBatch);
       const builder = new BatchBuilder();
       for (const batch of left(context, argument)) {
@@ -84,16 +84,16 @@ function combine(
   }
 }
 
-function buildTable(
+function* buildTable(
   rows: Batch,
   keys: readonly Closure[],
   context: ExecutionContext,
-): Map<string, number[]> {
+): Generator<Pause, Map<string, number[]>, undefined> {
   const table = new Map<string, number[]>();
   const frame = new Frame(context, rows);
   for (let row = 0; row < rows.rowCount; row++) {
     frame.row = row;
-    context.budget.spend(1);
+    if (context.budget.spend(1)) yield pause;
     const key = keyOf(keys, frame);
     if (key === undefined) continue;
     const group = table.get(key);

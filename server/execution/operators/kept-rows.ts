@@ -3,6 +3,7 @@
  *
  * Counts its memory against the budget until `release`.
  */
+import type {Value} from '#server/model/value.ts';
 import {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Pause, pause} from '../operator.ts';
@@ -40,19 +41,27 @@ export class KeptRows {
     }
   }
 
-  /** All rows as one batch. */
-  merged(): Batch {
+  /** All rows as one batch; the batches themselves are given up. */
+  *merged(): Generator<Pause, Batch, undefined> {
     const [only] = this.batches;
     if (this.batches.length === 1 && only !== undefined) return only;
-    const slots = Math.max(0, ...this.batches.map(batch => batch.columns.length));
-    const columns = Array.from({length: slots}, (_, slot) =>
-      this.batches.some(batch => batch.columns[slot] !== undefined)
-        ? this.batches.flatMap(
-            batch => batch.columns[slot] ?? new Array<null>(batch.rowCount).fill(null),
-          )
-        : undefined,
-    );
-    return new Batch(columns, this.rowCount);
+    const columns: (Value[] | undefined)[] = [];
+    let rows = 0;
+    for (const batch of this.batches.splice(0)) {
+      for (let slot = 0; slot < batch.columns.length; slot++) {
+        const source = batch.columns[slot];
+        if (source === undefined) continue;
+        while (columns.length <= slot) columns.push(undefined);
+        const column = columns[slot] ?? [];
+        columns[slot] = column;
+        while (column.length < rows) column.push(null);
+        for (const value of source) column.push(value);
+      }
+      rows += batch.rowCount;
+      if (this.#context.budget.spend(batch.rowCount >> 2)) yield pause;
+    }
+    for (const column of columns) while (column && column.length < rows) column.push(null);
+    return new Batch(columns, rows);
   }
 
   release(): void {

@@ -11,7 +11,7 @@ import {BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems} from '../expressions/access.ts';
 import {Frame} from '../closure.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {allHops} from './follow.ts';
 import {ridKey, ridOf} from './vertex-ids.ts';
 
@@ -40,7 +40,7 @@ export function prepareShortest(node: Node, preparation: Preparation): Operator 
         const start = ridOf(single(from(frame)));
         const end = ridOf(single(to(frame)));
         const search = start && end && new Search({node, context, start, end});
-        const paths = search === undefined ? [] : search.run();
+        const paths = search === undefined ? [] : yield* search.run();
         for (const path of paths.length === 0 ? [null] : paths) {
           builder.copy(batch, row);
           builder.set(node.path, path);
@@ -92,7 +92,7 @@ class Search {
     this.#backward = newSide(parts.end, reversed[parts.node.direction]);
   }
 
-  run(): PathValue[] {
+  *run(): Generator<Pause, PathValue[], undefined> {
     const forward = this.#forward;
     const backward = this.#backward;
     const [start] = forward.frontier;
@@ -102,7 +102,7 @@ class Search {
         const depth = forward.depth + backward.depth;
         if (this.#node.depthMax !== undefined && depth >= this.#node.depthMax) return [];
         const grown = forward.frontier.length <= backward.frontier.length ? forward : backward;
-        const meeting = this.#grow(grown, grown === forward ? backward : forward);
+        const meeting = yield* this.#grow(grown, grown === forward ? backward : forward);
         if (meeting.length > 0) return this.#paths(meeting);
       }
       return [];
@@ -112,7 +112,7 @@ class Search {
   }
 
   /** Expands one level; answers the vertices where it met the other side. */
-  #grow(side: Side, other: Side): Rid[] {
+  *#grow(side: Side, other: Side): Generator<Pause, Rid[], undefined> {
     const {frontier} = side;
     const depth = side.depth + 1;
     const next: Rid[] = [];
@@ -133,7 +133,7 @@ class Search {
         this.#context.budget.keep(visitedBytes);
         this.#keptBytes += visitedBytes;
       }
-      this.#context.budget.look();
+      if (this.#context.budget.look()) yield pause;
     }
     side.frontier = next;
     side.depth = depth;

@@ -25,8 +25,8 @@ export function prepareSort(node: Node, preparation: Preparation): Operator {
     const kept = new KeptRows(context);
     try {
       yield* kept.drain(input(context, argument));
-      const rows = kept.merged();
-      const sorted = yield* sortRows(keysOf(rows, keys, context), order, context);
+      const rows = yield* kept.merged();
+      const sorted = yield* sortRows(yield* keysOf(rows, keys, context), order, context);
       for (let start = 0; start < sorted.length; start += context.batchRows) {
         yield rows.gather(sorted.slice(start, start + context.batchRows));
         if (context.budget.look()) yield pause;
@@ -38,17 +38,17 @@ export function prepareSort(node: Node, preparation: Preparation): Operator {
 }
 
 /** The key tuple of each row. */
-export function keysOf(
+function* keysOf(
   rows: Batch,
   keys: readonly Closure[],
   context: ExecutionContext,
-): readonly (readonly Value[])[] {
+): Generator<Pause, readonly (readonly Value[])[], undefined> {
   const frame = new Frame(context, rows);
   const tuples: (readonly Value[])[] = [];
   for (let row = 0; row < rows.rowCount; row++) {
     frame.row = row;
     tuples.push(keys.map(key => key(frame)));
-    context.budget.spend(1);
+    if (context.budget.spend(1)) yield pause;
   }
   return tuples;
 }

@@ -11,6 +11,7 @@ import {ridText} from '#server/model/rid.ts';
 import {PathValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {ExecutionContext} from '../context.ts';
 import {itemsOf} from '../expressions/access.ts';
+import {type Pause, pause} from '../operator.ts';
 
 const hopsPerLook = 1_000;
 
@@ -84,13 +85,13 @@ export class GraphDocument {
   }
 
   /** Adds the edges that join two of the vertices. */
-  connect(): void {
+  *connect(): Generator<Pause, void, undefined> {
     const {graph, budget} = this.#context;
     const vertices = [...this.#vertexRids.values()];
     const source = graph.hops(vertices, 'out', undefined);
     try {
       for (let hops = source.next(hopsPerLook); hops; hops = source.next(hopsPerLook)) {
-        budget.look();
+        if (budget.look()) yield pause;
         const inside = hops.filter(hop => this.#vertexRids.has(ridText(hop.other)));
         for (const edge of graph.hopEdges(inside, vertices)) {
           if (edge !== undefined) this.#record(edge);

@@ -217,6 +217,19 @@ test('beyond the ceiling a result is cut, or refused when the client asked for m
   );
 });
 
+test('rows before a failure come first, then the failure', async () => {
+  const inverse = call('op:divide', literal(1), call('op:subtract', literal(30_000), slot(0)));
+  const plan = columns(numbers, {name: 'i', value: inverse});
+  const context = world.context();
+  const result = start(plan, plain, context);
+  let text = '';
+  await assert.rejects(async () => {
+    for (let piece = await result.next(); piece; piece = await result.next()) text += piece;
+  }, Refusal);
+  assert.equal(result.returned, 29_999);
+  assert.equal((JSON.parse(`[${text}]`) as unknown[]).length, 29_999);
+});
+
 test('a run gives the thread away between slices', async () => {
   let now = 0;
   const rests: number[] = [];
