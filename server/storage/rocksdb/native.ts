@@ -122,7 +122,7 @@ function makeFailure(kind: string, message: string): Error {
 export interface NativeOpenOptions {
   readonly createIfMissing: boolean;
   readonly memtableBytes: number;
-  /** Of the one cache of the process; the largest that any open asked for counts. */
+  /** Of the one cache of the process; the first open decides. 0: this store has no cache. */
   readonly blockCacheBytes: number;
 }
 

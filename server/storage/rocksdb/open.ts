@@ -23,7 +23,7 @@ export type Engine = 'native' | 'fallback';
 export interface RocksStoreOptions extends StoreOptions {
   /** What `chooseEngine` chose. Default: native where it can be loaded, without a self-test. */
   readonly engine?: Engine | 'auto';
-  /** Of the one cache that all native stores of the process share; the largest asked for counts. */
+  /** Of the one cache that all native stores of the process share; the first open decides. */
   readonly blockCacheBytes?: number;
 }
 
@@ -40,7 +40,7 @@ export interface EngineChoice {
 
 const memtableBytesDefault = 32 << 20;
 const blockCacheBytesDefault = 64 << 20;
-const selfTestBytes = 1 << 20;
+const selfTestMemtableBytes = 1 << 20;
 
 /**
  * Decides which engine this process uses; some 10 ms. Refuses with one sentence where neither can
@@ -54,8 +54,8 @@ export function chooseEngine(choice: EngineChoice): Engine {
     selfTest(choice.dataRoot, path =>
       openNative(binding, path, {
         createIfMissing: true,
-        memtableBytes: selfTestBytes,
-        blockCacheBytes: selfTestBytes,
+        memtableBytes: selfTestMemtableBytes,
+        blockCacheBytes: 0,
       }),
     );
     return 'native';

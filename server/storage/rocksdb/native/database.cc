@@ -1,6 +1,5 @@
 // Opening, sharing and closing; snapshots; properties.
 
-#include <rocksdb/advanced_cache.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
@@ -33,18 +32,12 @@ Shared& SharedState() {
   return *shared;
 }
 
-// As large as the largest that any open asked for.
+// The first open that wants one says how large it is: its table does not grow.
 std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
   Shared& shared = SharedState();
   std::lock_guard<std::mutex> lock(shared.mutex);
   if (shared.cache == nullptr) {
-    rocksdb::LRUCacheOptions options;
-    options.capacity = bytes;
-    options.num_shard_bits = 4;
-    options.high_pri_pool_ratio = 0.5;
-    shared.cache = options.MakeSharedCache();
-  } else if (bytes > shared.cache->GetCapacity()) {
-    shared.cache->SetCapacity(bytes);
+    shared.cache = rocksdb::HyperClockCacheOptions(bytes, 0).MakeSharedCache();
   }
   return shared.cache;
 }
@@ -68,11 +61,14 @@ rocksdb::Options OptionsOf(size_t memtable_bytes, size_t cache_bytes) {
   options.info_log_level = rocksdb::HEADER_LEVEL;
   options.info_log = std::make_shared<SilentLogger>();
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = SharedCache(cache_bytes);
+  if (cache_bytes > 0) table.block_cache = SharedCache(cache_bytes);
+  table.no_block_cache = cache_bytes == 0;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.cache_index_and_filter_blocks = true;
-  table.cache_index_and_filter_blocks_with_high_priority = true;
-  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  // Indexes and filters are counted in the cache, and stay: a lookup does not look for them.
+  table.cache_index_and_filter_blocks = cache_bytes > 0;
+  table.metadata_cache_options.top_level_index_pinning = rocksdb::PinningTier::kAll;
+  table.metadata_cache_options.partition_pinning = rocksdb::PinningTier::kAll;
+  table.metadata_cache_options.unpartitioned_pinning = rocksdb::PinningTier::kAll;
   table.optimize_filters_for_memory = true;
   table.checksum = rocksdb::kXXH3;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
