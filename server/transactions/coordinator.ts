@@ -36,7 +36,7 @@ export interface CommitLimits {
 
 export const defaultCommitLimits: CommitLimits = {
   entryBytesMax: 32 << 20,
-  windowBytesMax: 64 << 20,
+  windowBytesMax: 32 << 20,
   requestIdAgeMsMax: 10 * 60_000,
   requestIdsMax: 1_000_000,
 };
@@ -110,10 +110,11 @@ export class Coordinator {
     const {log, encoder, limits, databaseId} = this.#options;
     const clock = Math.max(0, Math.floor(this.#options.clock.now()));
     const counters = this.#countersOf(request);
-    const entry = encoder.encode(
-      this.#headOf(request, counters, clock),
-      this.#operationsOf(request, clock),
-    );
+    const head = this.#headOf(request, counters, clock);
+    const entry =
+      request.packed === undefined
+        ? encoder.encode(head, this.#operationsOf(request, clock))
+        : encoder.encodePacked(head, request.packed);
     if (entry.length > limits.entryBytesMax) {
       return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
     }
@@ -130,7 +131,7 @@ export class Coordinator {
       if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
     }
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
-    this.#window.record(index, request.operations, request.preconditions);
+    this.#window.record(index, request.packed ?? request.operations, request.preconditions);
     this.#window.prune(this.views.oldest(log.appliedIndex));
     const outcome = settle(index, applied);
     if (request.requestId !== undefined) {

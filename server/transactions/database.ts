@@ -8,7 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
-import type {CommitLog, LogIndex} from './commit.ts';
+import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
 import {catalogKey, counterKey, decodeCounter} from './system-keys.ts';
 import {ReadSession, StoreTransaction, type TransactionLimits} from './transaction.ts';
@@ -57,7 +57,7 @@ export class Database {
     return this.#coordinator.fence;
   }
 
-  /** Open transactions and read sessions that hold a view. */
+  /** Open transactions that hold a view. */
   get liveViewCount(): number {
     return this.#coordinator.views.count;
   }
@@ -79,11 +79,7 @@ export class Database {
   /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
   read(): ReadSession {
     this.#checkFence();
-    return new ReadSession({
-      store: this.store,
-      coordinator: this.#coordinator,
-      appliedIndex: this.#appliedIndex,
-    });
+    return new ReadSession(this.store);
   }
 
   /** The newest applied catalog as its writer encoded it; undefined before the first one. */
@@ -104,6 +100,16 @@ export class Database {
 
   /** The next record position of a bucket, outside any transaction: never handed out again. */
   nextPosition(bucketId: number): number {
+    return this.#coordinator.nextPosition(bucketId);
+  }
+
+  /** Commits operations that were made without a transaction; a bulk load's way. */
+  submit(request: Omit<CommitRequest, 'databaseId'>): Promise<CommitOutcome> {
+    return this.#coordinator.commit({...request, databaseId: this.id});
+  }
+
+  /** Hands out the next record position of a bucket, never again (T5). */
+  takePosition(bucketId: number): number {
     return this.#coordinator.nextPosition(bucketId);
   }
 

@@ -21,7 +21,7 @@ import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
-import type {LiveView} from './live-views.ts';
+import type {LiveView, LiveViews} from './live-views.ts';
 import {scanMerged} from './merged-scanner.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
@@ -51,17 +51,18 @@ export interface TransactionOptions {
   readonly schemaVersion: number;
 }
 
-/** A view and its place in the list of live views; released together. */
+/** A view whose log index is known, and its place among the views that may yet commit. */
 class HeldView {
   readonly view: View;
-  readonly #live: LiveView;
-  readonly #options: ViewSource;
+  readonly #live: LiveView | undefined;
+  readonly #views: LiveViews | undefined;
   #index: LogIndex | undefined;
 
-  constructor(options: ViewSource) {
-    this.#options = options;
-    this.#live = options.coordinator.views.open(options.appliedIndex());
-    this.view = options.store.view();
+  /** Without `committing` the view only reads, and commits need not be remembered for it. */
+  constructor(store: Store, committing?: {readonly views: LiveViews; readonly bound: LogIndex}) {
+    this.#views = committing?.views;
+    this.#live = committing?.views.open(committing.bound);
+    this.view = store.view();
   }
 
   get index(): LogIndex {
@@ -73,12 +74,10 @@ class HeldView {
   }
 
   release(): void {
-    this.#options.coordinator.views.close(this.#live);
+    if (this.#live !== undefined) this.#views?.close(this.#live);
     this.view.release();
   }
 }
-
-type ViewSource = Pick<TransactionOptions, 'store' | 'coordinator' | 'appliedIndex'>;
 
 export class StoreTransaction implements Transaction {
   readonly isolation: Isolation;
@@ -239,7 +238,8 @@ export class StoreTransaction implements Transaction {
   #view(): HeldView {
     if (this.#held === undefined) {
       assert(this.#open, 'the transaction has ended');
-      this.#held = new HeldView(this.#options);
+      const {store, coordinator, appliedIndex} = this.#options;
+      this.#held = new HeldView(store, {views: coordinator.views, bound: appliedIndex()});
     }
     return this.#held;
   }
@@ -307,12 +307,12 @@ function copyKeys(wish: PreconditionWish): PreconditionWish {
 
 /** A view for a statement that only reads; `close` releases it. */
 export class ReadSession implements ReadContext {
-  readonly #options: ViewSource;
+  readonly #store: Store;
   #held: HeldView | undefined;
   #open = true;
 
-  constructor(options: ViewSource) {
-    this.#options = options;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
   get viewIndex(): LogIndex {
@@ -348,7 +348,7 @@ export class ReadSession implements ReadContext {
 
   #view(): HeldView {
     assert(this.#open, 'the read session is closed');
-    this.#held ??= new HeldView(this.#options);
+    this.#held ??= new HeldView(this.#store);
     return this.#held;
   }
 }
