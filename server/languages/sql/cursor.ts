@@ -20,13 +20,19 @@ import type {Tokens} from './lexer.ts';
 import {TokenKind} from './lexer.ts';
 
 export interface ParseLimits {
-  /** Levels a statement may nest: parentheses, lists, subqueries, chains of operators. */
+  /** Levels a statement may nest: parentheses, lists, subqueries, chains of operators; <= 500. */
   readonly depthMax: number;
   /** Longest statement or script, in UTF-16 code units. */
   readonly textLengthMax: number;
 }
 
 export const defaultLimits: ParseLimits = {depthMax: 400, textLengthMax: 262_144};
+
+/**
+ * No setting allows more levels than this: a level takes up to a dozen calls, and a thread's stack
+ * of about a megabyte overflows between 700 and 1,000 levels, in code not yet optimized.
+ */
+const depthCeiling = 500;
 
 /** Ends the first run; never leaves parser.ts. */
 export class ParseStop extends Error {
@@ -59,7 +65,7 @@ export class Cursor {
   /** How many `?` have been met. */
   parameterCount = 0;
   readonly #tokens: Tokens;
-  readonly #limits: ParseLimits;
+  readonly #depthMax: number;
   readonly #failure: number;
   readonly #notes = new Set<string>();
   #depth = 0;
@@ -75,7 +81,7 @@ export class Cursor {
   }) {
     this.text = options.text;
     this.#tokens = options.tokens;
-    this.#limits = options.limits;
+    this.#depthMax = Math.min(options.limits.depthMax, depthCeiling);
     this.statementRule = options.statementRule;
     this.#failure = options.failure;
   }
@@ -198,7 +204,7 @@ export class Cursor {
   /** One level deeper; every `enter` is followed by a `leave` unless the parse fails. */
   enter(): void {
     if (++this.#depth > this.#peak) this.#peak = this.#depth;
-    if (this.#depth > this.#limits.depthMax) this.#tooDeep();
+    if (this.#depth > this.#depthMax) this.#tooDeep();
   }
 
   leave(): void {
@@ -214,7 +220,7 @@ export class Cursor {
 
   /** The tree parsed since `chainStart` got one level higher. */
   grow(): void {
-    if (++this.#peak > this.#limits.depthMax) this.#tooDeep();
+    if (++this.#peak > this.#depthMax) this.#tooDeep();
   }
 
   chainEnd(outer: number): void {
@@ -222,7 +228,7 @@ export class Cursor {
   }
 
   #tooDeep(): never {
-    this.reject(this.at, `the statement nests deeper than ${this.#limits.depthMax} levels`);
+    this.reject(this.at, `the statement nests deeper than ${this.#depthMax} levels`);
   }
 
   /** Refuses the text for a reason that no other token could cure. */

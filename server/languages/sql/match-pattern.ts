@@ -46,7 +46,7 @@ export interface PatternGraph {
 }
 
 /** Each is a level of the plan. */
-const nodesMax = 500;
+const nodesMax = 200;
 
 type Draft = {-readonly [K in keyof PatternNode]: PatternNode[K]};
 

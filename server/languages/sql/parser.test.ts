@@ -105,6 +105,14 @@ test('depth is counted in levels: 390 parentheses are read, 400 and more are not
   );
 });
 
+test('no setting allows a depth that the stack does not hold', () => {
+  const limits = {depthMax: 1_000_000, textLengthMax: 10_000_000};
+  for (const part of ['(SELECT ', 'f(', '(', 'CASE WHEN ', '[', 'NOT ']) {
+    const text = `SELECT ${part.repeat(100_000)}`;
+    assert.throws(() => parseStatement(text, limits), /deeper than 500 levels/);
+  }
+});
+
 test('ten thousand alternatives are no depth', () => {
   const text = `SELECT FROM T WHERE a = 1${' OR a = 1'.repeat(10_000)}`;
   assert.equal(printStatement(parseStatement(text)), text);
