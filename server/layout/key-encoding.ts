@@ -11,7 +11,7 @@
  * - Texts are UTF-8 in which 0x00 is written 00 ff; 00 01 ends them. Binaries likewise.
  * - Lists are their elements and a 00; maps are lists of sorted keys and values.
  *
- * Invariant L2: equal by compareTotal means equal bytes, less means less.
+ * Invariant K2: equal by compareTotal means equal bytes, less means less.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';

@@ -6,8 +6,9 @@
  * segment of a new generation behind a synced end mark, so that remains of an unacknowledged
  * batch can never join what is written later.
  *
- * Invariant L2: an index is handed out once and only upwards; after a failed write or sync
- * nothing is written any more (F3), since the kernel may have dropped what it could not write.
+ * Invariant L2: an index is handed out once and only upwards.
+ * Invariant F3: after a failed write or sync nothing is written any more, since the kernel may
+ * have dropped what it could not write.
  * Source: design/architecture.md section 3.
  */
 import {assert} from '#server/base/assert.ts';

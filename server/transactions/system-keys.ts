@@ -3,8 +3,8 @@
  *
  * All begin with the byte 0x00, which layout/ leaves to us. They are written by apply in the same
  * batch as the changes they speak of, except the identity, which is written (synced) when a
- * database is created or attached. Invariant T1: the position key and the changes of the entries
- * up to it are in the store together or not at all.
+ * database is created or attached. The position key and the changes of the entries up to it are
+ * in the store together or not at all (T1, apply.ts).
  */
 import {Corruption} from '#server/base/errors.ts';
 

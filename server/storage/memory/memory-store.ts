@@ -4,7 +4,7 @@
  *
  * Simulations run on it and the contract test compares it with the real stores. What may survive
  * is decided in shelf.ts; here `write` and `ingest` only keep their promises about what must.
- * Invariant M2: nothing leaves or enters without a copy, so no caller shares bytes with the map.
+ * Invariant D2: nothing leaves or enters without a copy, so no caller shares bytes with the map.
  */
 import {assert} from '#server/base/assert.ts';
 import type {Random} from '#server/platform/clock.ts';

@@ -4,7 +4,7 @@
  * The image is the crash model of RocksDB in two parts: what is durable, and the changes since,
  * of which a power loss keeps a prefix of the write batches, plus every ingest whose call had
  * returned, even ahead of lost batches, plus or minus the one whose call was under way.
- * Invariant M1: `durable` with all of `pending` applied is what the open store answers.
+ * Invariant D1: `durable` with all of `pending` applied is what the open store answers.
  */
 import {assert} from '#server/base/assert.ts';
 import type {Random} from '#server/platform/clock.ts';

@@ -1,6 +1,7 @@
 /**
  * The gates that outside tools keep: how each is run, by `make test` over the tree and by
  * gates.test.ts over fixtures, so that what has been seen red is what runs.
+ * Invariant G2: every gate has been seen to fail.
  */
 import {join} from 'node:path';
 import {assert} from '#server/base/assert.ts';
