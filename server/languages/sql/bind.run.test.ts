@@ -5,8 +5,7 @@
 
 import assert from 'node:assert/strict';
 import {unitBatch} from '#server/execution/batch.ts';
-import {FunctionRegistry} from '#server/execution/function-registry.ts';
-import {families} from '#server/execution/functions/families.ts';
+import {createFunctionRegistry} from '#server/execution/functions/families.ts';
 import {pause} from '#server/execution/operator.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
@@ -17,7 +16,7 @@ import {testScript} from '#server/testing/script.ts';
 import {bindSql} from './bind-statement.ts';
 
 const world = new World();
-const functions = new FunctionRegistry(families);
+const functions = createFunctionRegistry();
 
 /** A line of JSON for each row; records are written as their names. */
 function rowsOf(text: string, optimized: boolean): string {
@@ -49,8 +48,10 @@ function run(plan: PlanNode, slots: readonly Slot[]): string {
   return lines.join('\n') || 'no rows';
 }
 
-testScript(new URL('testdata/run.txt', import.meta.url), ({input}) => {
-  const rows = rowsOf(input, false);
-  assert.equal(rowsOf(input, true), rows, 'the optimizer changes no answer');
-  return rows;
-});
+for (const file of ['run.txt', 'run-functions.txt']) {
+  testScript(new URL(`testdata/${file}`, import.meta.url), ({input}) => {
+    const rows = rowsOf(input, false);
+    assert.equal(rowsOf(input, true), rows, 'the optimizer changes no answer');
+    return rows;
+  });
+}

@@ -21,6 +21,7 @@ import type {
 import type {Cursor} from './cursor.ts';
 import {TokenKind} from './lexer.ts';
 import {parseBinary, parseExpression} from './parser-expression.ts';
+import {parseSuffixes} from './parser-suffix.ts';
 import {parseMatch} from './parser-match.ts';
 import {
   parseBucket,
@@ -120,12 +121,9 @@ function parseAssignment(c: Cursor): Assignment {
 /** A name, or a path of fields and selectors on one. */
 function parseAssignable(c: Cursor): Assignable {
   const at = c.at;
-  if (!c.isName()) {
-    c.note('the name of a property');
-    c.fail();
-  }
-  // Strength 100 exceeds every operator's, so `a.b = 1` stops before `=`.
-  const target = parseBinary(c, 100);
+  // Any word is a name here: `SET from = 1`.
+  const {text} = c.name('the name of a property');
+  const target = parseSuffixes(c, {kind: 'name', at, name: text});
   if (target.kind === 'name') return target;
   if (target.kind === 'path' && target.base.kind === 'name') {
     const bad = target.steps.find(step => step.kind !== 'field' && step.kind !== 'select');
