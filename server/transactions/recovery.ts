@@ -46,18 +46,17 @@ const emptyEntriesAtOnce = 1024;
 
 /** Makes the root where there is none; durable on return. */
 export function prepareRoot(disk: Disk, rootPath: string): void {
-  makeDirectory(disk, rootPath);
+  makeDirectories(disk, [rootPath]);
 }
 
 /** Brings the server's data up to the end of its log. */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const {disk, rootPath} = options;
   const storage = `${options.raftStorageParent}/raft-storage-${options.nodeName}`;
-  const directories = [`${rootPath}/databases`, `${rootPath}/config`, storage];
-  for (const path of [...directories, `${storage}/log`, `${storage}/server`]) {
-    makeDirectory(disk, path);
-  }
-  for (const path of directories) disk.syncDirectory(path);
+  const kept = [`${rootPath}/databases`, `${rootPath}/config`];
+  makeDirectories(disk, [...kept, storage, `${storage}/log`, `${storage}/server`]);
+  // A killed process may have renamed in there without syncing.
+  for (const path of kept) disk.syncDirectory(path);
   await refuseOtherNodes(options);
 
   const stateFile = new ServerStateFile(disk, `${storage}/server`);
@@ -365,14 +364,25 @@ async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
 }
 
 /**
- * Makes a directory where there is none, and its name durable in any case: a process that was
- * killed between the two leaves a name that a power loss may still take.
+ * Makes directories where there are none, and their names durable in any case: a process that
+ * was killed between the two leaves a name that a power loss may still take.
  */
-function makeDirectory(disk: Disk, path: string): void {
-  const parent = path.slice(0, path.lastIndexOf('/')) || '/';
-  if (!disk.exists(path)) {
-    if (!disk.exists(parent)) makeDirectory(disk, parent);
-    disk.makeDirectory(path);
+function makeDirectories(disk: Disk, paths: readonly string[]): void {
+  const parents = new Set<string>();
+  for (const path of paths) {
+    const missing: string[] = [];
+    for (let name = path; !disk.exists(name); name = parentOf(name)) missing.unshift(name);
+    for (const name of missing) {
+      disk.makeDirectory(name);
+      parents.add(parentOf(name));
+    }
+    parents.add(parentOf(path));
   }
-  disk.syncDirectory(parent);
+  for (const parent of [...parents].sort((left, right) => left.length - right.length)) {
+    disk.syncDirectory(parent);
+  }
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
 }
