@@ -8,7 +8,7 @@ import {type MapValue, type Rid, type Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import type {CallContext} from '../context.ts';
 import type {EdgeTypes} from '../graph.ts';
-import {ridKey} from '../operators/vertex-ids.ts';
+import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
 import {argument, integerAt, mapAt, namesFrom, refuse, singleRid} from './arguments.ts';
 import {collectHops, knownEdgeTypes} from './hops.ts';
 import {recordsOfRids} from './neighbour-records.ts';
@@ -22,7 +22,7 @@ type Arrival = {readonly from: Rid; readonly edge: Rid} | undefined;
 
 interface Side {
   readonly direction: Direction;
-  readonly arrivals: Map<string, Arrival>;
+  readonly arrivals: Map<RidKey, Arrival>;
   frontier: Rid[];
 }
 
