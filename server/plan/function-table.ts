@@ -1,9 +1,23 @@
 /** Look-up in the one table of operators, functions and methods (functions.ts says more). */
 import type {FunctionSignature} from './functions.ts';
+import {aggregateFunctions} from './functions-aggregates.ts';
+import {dateFunctions} from './functions-dates.ts';
+import {generalFunctions} from './functions-general.ts';
+import {graphFunctions} from './functions-graph.ts';
+import {hashingFunctions} from './functions-hashing.ts';
+import {methods} from './functions-methods.ts';
 import {operators} from './functions-operators.ts';
 
 /** Every row, in the order of the families. */
-export const functionRows: readonly FunctionSignature[] = [...operators];
+export const functionRows: readonly FunctionSignature[] = [
+  ...operators,
+  ...generalFunctions,
+  ...methods,
+  ...graphFunctions,
+  ...aggregateFunctions,
+  ...dateFunctions,
+  ...hashingFunctions,
+];
 
 const byName = build(functionRows);
 

@@ -1,10 +1,46 @@
 /**
- * The families of functions that the server has.
+ * The families of functions that the server has, as one registry.
  *
  * A family is a plain record in a file of its own; this list is the only place that knows them
  * all. Invariant, held by a test: their names are those of `plan/function-table.ts`, less the
  * operators (which `expressions/` runs) and the names reserved for later work.
  */
-import type {FunctionFamily} from '../function-registry.ts';
+import {aggregates} from './aggregates.ts';
+import {dates} from './dates.ts';
+import {generalFamily} from './general.ts';
+import {hashing} from './hashing.ts';
+import {hopFunctions} from './hops.ts';
+import {collectionMethods, transformMethod} from './methods-collections.ts';
+import {conversionMethods} from './methods-conversion.ts';
+import {textMethods} from './methods-text.ts';
+import {type FunctionFamily, FunctionRegistry} from '../function-registry.ts';
+import {pathFunctions} from './shortest-path.ts';
+import {statistics} from './statistics.ts';
+import {weightedPathFunctions} from './weighted-path.ts';
 
-export const families: readonly FunctionFamily[] = [];
+const plainFamilies: readonly FunctionFamily[] = [
+  hopFunctions,
+  pathFunctions,
+  weightedPathFunctions,
+  aggregates,
+  statistics,
+  generalFamily,
+  dates,
+  textMethods,
+  conversionMethods,
+  collectionMethods,
+  hashing,
+];
+
+const plainFunctions = new FunctionRegistry(plainFamilies);
+
+export const families: readonly FunctionFamily[] = [
+  ...plainFamilies,
+  // `transform` calls other methods by name.
+  transformMethod(name => plainFunctions.scalar(name)),
+];
+
+/** A registry of every family; made once, in the wiring. */
+export function createFunctionRegistry(): FunctionRegistry {
+  return new FunctionRegistry(families);
+}
