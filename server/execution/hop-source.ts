@@ -10,6 +10,7 @@ import type {Direction} from '#server/plan/node.ts';
 import {edgesOf} from '#server/transactions/records-read.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {EdgeTypes, Hop, Source} from './graph.ts';
+import {type RidKey, ridKey} from './operators/vertex-ids.ts';
 
 export interface HopRequest {
   readonly vertices: readonly Rid[];
@@ -51,10 +52,9 @@ export class HopSource implements Source<Hop> {
     const {vertices, direction, types} = this.#request;
     this.#cursor?.close();
     this.#start = this.#next;
-    const seen = new Set<string>();
+    const seen = new Set<RidKey>();
     for (; this.#next < vertices.length; this.#next++) {
-      const {bucket, position} = vertices[this.#next] as Rid;
-      const key = `${bucket}:${position}`;
+      const key = ridKey(vertices[this.#next] as Rid);
       if (seen.has(key)) break;
       seen.add(key);
     }

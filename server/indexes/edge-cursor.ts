@@ -37,7 +37,10 @@ export interface AdjacencyRow {
 
 /** Above this many types the whole direction is walked instead of a range each. */
 const typeRangesMax = 4;
-const bufferBytes = 16 << 10;
+/** A buffer begins with room for about ten edges a range and grows with the scan. */
+const rangeBytes = 512;
+const bufferBytesMin = 1 << 10;
+const bufferBytesMax = 64 << 10;
 
 interface EdgeRange extends ScanRange {
   readonly source: number;
@@ -80,7 +83,8 @@ export class EdgeCursor {
   ) {
     this.ranges = ranges;
     this.edgeTypeIds = edgeTypeIds;
-    this.walker = new RowWalker(reader, ranges, {...options, bufferBytes});
+    const bufferBytes = Math.min(bufferBytesMin + ranges.length * rangeBytes, bufferBytesMax);
+    this.walker = new RowWalker(reader, ranges, {...options, bufferBytes, bufferBytesMax});
   }
 
   /** The next 1 to `max` edges, or undefined at the end. */

@@ -18,6 +18,7 @@ const manyBufferBytes = 64 << 10;
 /** Keys in one packed call: about as many records as the buffer holds. */
 const manyKeysMax = 256;
 const arenaBytes = 16 << 10;
+const recordBytesExpected = 256;
 
 /** The record, or undefined when there is none (a light edge has none). */
 export function loadRecord(
@@ -39,8 +40,9 @@ export function loadMany(
   if (rids.length === 0) return [];
   if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid)];
   const records: (StoredRecord | undefined)[] = [];
-  const arena = new Arena();
-  let rows = createPackedRows(manyBufferBytes);
+  // Buffers as large as the records may be expected to be: most calls are for a few of them.
+  const arena = new Arena(Math.min(arenaBytes, rids.length * recordBytesExpected));
+  let rows = createPackedRows(Math.min(manyBufferBytes, rids.length * 2 * recordBytesExpected));
   while (records.length < rids.length) {
     // A light edge's id is packed as a key that no record has, so that the order stays.
     const asked = rids.slice(records.length, records.length + manyKeysMax);
@@ -78,14 +80,19 @@ function getManyGrowing(reader: Reader, keys: Buffer, count: number, rows: Packe
 
 /** Packs kept records into shared chunks: one allocation for many of them. */
 class Arena {
+  private readonly chunkBytes: number;
   private chunk = new Uint8Array(0);
   private used = 0;
 
+  constructor(chunkBytes: number) {
+    this.chunkBytes = chunkBytes;
+  }
+
   keep(record: StoredRecord): StoredRecord {
     const {bytes, offset, length} = record;
-    if (length > arenaBytes / 4) return record.keep();
+    if (length > this.chunkBytes / 4) return record.keep();
     if (this.used + length > this.chunk.length) {
-      this.chunk = new Uint8Array(arenaBytes);
+      this.chunk = new Uint8Array(this.chunkBytes);
       this.used = 0;
     }
     this.chunk.set(bytes.subarray(offset, offset + length), this.used);
@@ -108,7 +115,7 @@ export class BucketScan {
   private readonly walker: RowWalker;
   private readonly schema: RecordSchema;
   private readonly options: BucketScanOptions;
-  private readonly arena = new Arena();
+  private readonly arena = new Arena(arenaBytes);
 
   constructor(
     reader: Reader,

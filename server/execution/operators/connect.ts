@@ -10,7 +10,7 @@ import {BatchBuilder} from '../batch.ts';
 import type {Hop} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {allHops} from './follow.ts';
-import {ridKey, ridOf} from './vertex-ids.ts';
+import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'connect'};
 
@@ -29,7 +29,7 @@ export function prepareConnect(node: Node, preparation: Preparation): Operator {
       for (let start = 0; start < batch.rowCount; start += groupRows) {
         const rows: number[] = [];
         const from: Rid[] = [];
-        const to: string[] = [];
+        const to: RidKey[] = [];
         for (let row = start; row < Math.min(start + groupRows, batch.rowCount); row++) {
           const fromRid = ridOf(batch.get(node.from, row));
           const toRid = ridOf(batch.get(node.to, row));

@@ -13,7 +13,7 @@ import {asItems} from '../expressions/access.ts';
 import {Frame} from '../closure.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {allHops} from './follow.ts';
-import {ridKey, ridOf} from './vertex-ids.ts';
+import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'shortest'};
 
@@ -67,8 +67,8 @@ interface Arrival {
 
 interface Side {
   readonly direction: Direction;
-  readonly arrivals: Map<string, Arrival[]>;
-  readonly depths: Map<string, number>;
+  readonly arrivals: Map<RidKey, Arrival[]>;
+  readonly depths: Map<RidKey, number>;
   frontier: Rid[];
   depth: number;
 }

@@ -15,9 +15,17 @@ export function ridOf(value: Value | undefined): Rid | undefined {
   return value instanceof RecordValue ? value.rid : undefined;
 }
 
-/** A Map key for an id. */
-export function ridKey(rid: Rid): string {
-  return `${rid.bucket}:${rid.position}`;
+/** A Map key for an id: the same for equal ids, a number for most of them. */
+export type RidKey = number | string;
+
+const numericBucketMax = 2 ** 21;
+const numericPositionMax = 2 ** 32;
+
+export function ridKey({bucket, position}: Rid): RidKey {
+  if (bucket < numericBucketMax && position >= 0 && position < numericPositionMax) {
+    return bucket * numericPositionMax + position;
+  }
+  return `${bucket}:${position}`;
 }
 
 /** The ids in a column and the rows they stand in; rows without an id are left out. */
@@ -52,8 +60,8 @@ export function withRecords(batch: Batch, slot: Slot, graph: Graph): Batch {
 }
 
 /** Each record once: duplicates share what was loaded. */
-export function loadRecords(rids: readonly Rid[], graph: Graph): Map<string, RecordValue> {
-  const found = new Map<string, RecordValue>();
+export function loadRecords(rids: readonly Rid[], graph: Graph): Map<RidKey, RecordValue> {
+  const found = new Map<RidKey, RecordValue>();
   const wanted = new Map(rids.map(rid => [ridKey(rid), rid]));
   const records = graph.records([...wanted.values()]);
   [...wanted.keys()].forEach((key, at) => {

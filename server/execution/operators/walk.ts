@@ -11,7 +11,7 @@ import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {allHops} from './follow.ts';
-import {ridKey, ridOf} from './vertex-ids.ts';
+import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 import {type Step, WalkStep} from './walk-step.ts';
 import {reach} from './walk-reach.ts';
 
@@ -56,7 +56,7 @@ function* paths(walk: WalkStart): Batches {
   const builder = new BatchBuilder();
   const vertices: Rid[] = [start];
   const edges: Step[] = [];
-  const used = new Set<string>(node.mode === 'acyclic' ? [ridKey(start)] : []);
+  const used = new Set<RidKey>(node.mode === 'acyclic' ? [ridKey(start)] : []);
   const emit = (): void => {
     builder.copy(batch, row);
     bind(builder, node, {vertices, edges});
@@ -96,7 +96,7 @@ function stepsFrom(rid: Rid, depth: number, walk: WalkStart): readonly Step[] {
 }
 
 /** What may not be met twice on one path. */
-function markOf(step: Step, node: WalkNode): string {
+function markOf(step: Step, node: WalkNode): RidKey {
   return ridKey(node.mode === 'acyclic' ? step.hop.other : step.hop.edge);
 }
 
