@@ -52,6 +52,16 @@ export class PackedBatch implements Batch {
     this.#append(tagDeleteRange, start, end);
   }
 
+  /** The bytes must be whole operations as `put`, `delete` and `deleteRange` pack them. */
+  appendPacked(operations: Uint8Array, count: number): void {
+    if (this.#length + operations.length > this.#buffer.length) {
+      this.#grow(this.#length + operations.length);
+    }
+    this.#buffer.set(operations, this.#length);
+    this.#length += operations.length;
+    this.#count += count;
+  }
+
   clear(): void {
     if (this.#buffer.length > capacityKeptMax) this.#buffer = Buffer.alloc(1024);
     this.#length = headerBytes;

@@ -111,6 +111,11 @@ export interface Batch {
   delete(key: Uint8Array): void;
   /** Removes every key in [start, end). */
   deleteRange(start: Uint8Array, end: Uint8Array): void;
+  /**
+   * Adds `count` operations packed as packed-batch.ts packs them, without looking at them:
+   * tag (0 delete, 1 put, 15 delete range), then one or two slices (varint length, bytes).
+   */
+  appendPacked(operations: Uint8Array, count: number): void;
   readonly operationCount: number;
   readonly byteLength: number;
   clear(): void;

@@ -117,7 +117,7 @@ export class Applier {
   apply(records: Iterable<LogRecord>): void {
     for (const record of records) {
       const entry = decodeEntry(record.payload);
-      if (entry.kind !== 'transaction') continue;
+      if (entry.kind !== 'transaction' && entry.kind !== 'ingest') continue;
       const database = this.#databases.get(entry.databaseId);
       assert(database !== undefined || !this.#expectsAll, 'entries are for attached databases');
       if (database === undefined || database.fence !== undefined) continue;
@@ -155,17 +155,9 @@ export class Applier {
       this.#dirty.push(database);
     }
     const {batch, position} = database;
-    for (const operation of eachOperation(entry)) {
-      if (operation.kind === 'put') batch.put(operation.key, operation.value);
-      else if (operation.kind === 'delete') batch.delete(operation.key);
-      else if (operation.kind === 'delete-range') batch.deleteRange(operation.start, operation.end);
-      else {
-        // Ingest first, then the position: a replayed ingest is repeated.
-        this.#flush(database);
-        database.dirty = true;
-        this.#ingest(database, record.index, Buffer.from(operation.digest).toString('hex'));
-      }
-    }
+    // Packed in the entry as the store's batch packs them: copied as they are.
+    if (entry.kind === 'transaction') batch.appendPacked(entry.operations, entry.operationCount);
+    else this.#collectOneByOne(database, record.index, entry);
     for (const {kind, bucketId, value} of entry.counters) {
       database.counters.set(bucketId * 2 + (kind === 'position' ? 0 : 1), value);
     }
@@ -178,6 +170,21 @@ export class Applier {
       transactionCount: position.transactionCount + 1,
       schemaVersion: entry.newSchemaVersion ?? position.schemaVersion,
     };
+  }
+
+  #collectOneByOne(database: Attached, index: number, entry: Entry): void {
+    const {batch} = database;
+    for (const operation of eachOperation(entry)) {
+      if (operation.kind === 'put') batch.put(operation.key, operation.value);
+      else if (operation.kind === 'delete') batch.delete(operation.key);
+      else if (operation.kind === 'delete-range') batch.deleteRange(operation.start, operation.end);
+      else {
+        // Ingest first, then the position: a replayed ingest is repeated.
+        this.#flush(database);
+        database.dirty = true;
+        this.#ingest(database, index, Buffer.from(operation.digest).toString('hex'));
+      }
+    }
   }
 
   #ingest(database: Attached, index: number, digest: string): void {

@@ -21,7 +21,7 @@ const operation: fc.Arbitrary<EntryOperation> = fc.oneof(
 );
 const head = fc.record(
   {
-    kind: fc.constant('transaction' as const),
+    kind: fc.constant('ingest' as const),
     databaseId: fc.nat(1_000_000),
     schemaVersion: fc.nat(1_000_000),
     clock: fc.maxSafeNat(),

@@ -26,6 +26,8 @@ export const entryKinds = {
   'format-level': 6,
   /** Takes the place of an entry that was lost while `svc.txWalFlush` was below 2. */
   nothing: 7,
+  /** A transaction with an operation that no store's batch knows: it is applied one by one. */
+  ingest: 8,
 } as const;
 export type EntryKind = keyof typeof entryKinds;
 
@@ -83,7 +85,10 @@ export class EntryEncoder {
     this.#at = 0;
     this.#reserve(64 + (head.requestId?.length ?? 0) * 3 + head.counters.length * counterBytesMax);
     this.#writeHead(head, operations.length);
-    for (const operation of operations) this.#writeOperation(operation);
+    for (const operation of operations) {
+      assert(operation.kind !== 'ingest' || head.kind === 'ingest', 'an ingest has its own kind');
+      this.#writeOperation(operation);
+    }
     return this.#finish();
   }
 

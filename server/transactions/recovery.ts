@@ -332,7 +332,7 @@ async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog)
   if (from > log.lastIndex) return;
   for (const record of log.read(from)) {
     const entry = decodeEntry(record.payload);
-    if (entry.kind === 'transaction') {
+    if (entry.kind === 'transaction' || entry.kind === 'ingest') {
       pending.push({...record, payload: Buffer.from(record.payload)});
       if (pending.length >= replayBatchEntries) flush();
     } else {
