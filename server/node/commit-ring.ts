@@ -96,10 +96,10 @@ export class RingWriter {
     return 0;
   }
 
+  /** What is written so far may be read; whoever waits for it is not woken by this. */
   #publish(bytes: number): void {
     this.#head = (this.#head + bytes) >>> 0;
     Atomics.store(this.#control, word.head, this.#head | 0);
-    signal(this.#control, word.logSignal);
   }
 }
 

@@ -83,6 +83,7 @@ class ThreadedPipe implements CommitPipe {
   readonly #outside: {readonly index: LogIndex; readonly bytes: number}[] = [];
   #outsideBytes = 0;
   #closing = false;
+  #wakes = false;
 
   constructor(workers: Workers, parts: PipeParts, outsideBytesMax: number) {
     const {log, settings} = parts;
@@ -128,6 +129,7 @@ class ThreadedPipe implements CommitPipe {
 
   offer(entry: Uint8Array): void {
     this.#offeredIndex++;
+    this.#wakeSoon();
     if (entry.length <= this.#insideBytesMax) return this.#writer.write(entry);
     const bytes = new SharedArrayBuffer(entry.length);
     new Uint8Array(bytes).set(entry);
@@ -244,6 +246,19 @@ class ThreadedPipe implements CommitPipe {
     const {promise, resolve} = Promise.withResolvers<Result>();
     this.#waiting.set(id, result => resolve(result as Result));
     return {id, answer: promise};
+  }
+
+  /**
+   * Wakes the log thread once for all entries of this turn of the event loop: they become one
+   * batch, and a core that both threads share is not taken away in the middle of the turn.
+   */
+  #wakeSoon(): void {
+    if (this.#wakes) return;
+    this.#wakes = true;
+    setImmediate(() => {
+      this.#wakes = false;
+      signal(this.#control, word.logSignal);
+    });
   }
 
   #askLog(request: LogRequest): void {
