@@ -96,6 +96,46 @@ for (const data of ['committed', 'uncommitted'] as const) {
   });
 }
 
+test('light edges are followed, scanned and deleted like others', async () => {
+  const world = await stored.open('committed', filled => {
+    filled.link('Follows', 'ann', 'bob', {});
+    filled.link('Follows', 'ann', 'cat', {});
+    filled.link('Follows', 'cat', 'ann', {});
+  });
+  const ends: PlanNode = {
+    kind: 'extend',
+    input: follow('both', ['Follows']),
+    bind: [
+      {slot: 3, value: {kind: 'attribute', of: slot(2), attribute: 'out'}},
+      {slot: 4, value: {kind: 'attribute', of: slot(2), attribute: 'type'}},
+    ],
+  };
+  assert.deepEqual(world.run(ends, [0, 1, 3, 4]), [
+    ['ann', 'bob', 'ann', 'Follows'],
+    ['ann', 'cat', 'ann', 'Follows'],
+    ['ann', 'cat', 'cat', 'Follows'],
+    ['bob', 'ann', 'ann', 'Follows'],
+    ['cat', 'ann', 'cat', 'Follows'],
+    ['cat', 'ann', 'ann', 'Follows'],
+  ]);
+  const all = scan('Follows', 0);
+  const counted: PlanNode = {
+    kind: 'aggregate',
+    input: all,
+    keys: [],
+    aggregates: [{slot: 1, name: 'count', args: [], distinct: false}],
+  };
+  assert.equal(world.run(all, [0]).length, 3);
+  assert.deepEqual(world.run(counted, [1]), [[3]]);
+  const backwards = scan('Follows', 0, {
+    kind: 'call',
+    name: 'op:equal',
+    args: [{kind: 'attribute', of: slot(0), attribute: 'out'}, literal(world.rid('cat'))],
+  });
+  assert.equal(world.run({kind: 'delete', input: backwards, slot: 0, only: 'edge'}, [0]).length, 1);
+  assert.deepEqual(world.run(counted, [1]), [[2]]);
+});
+
 test('a write is seen by the next plan of its transaction, and by its own indexes', async () => {
   const world = await stored.open('committed');
   const rename: PlanNode = {

@@ -12,13 +12,13 @@ import {createType} from '#server/catalog/change-type.ts';
 import {type Batch, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type BudgetLimits, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
-import {Frame} from '#server/execution/expressions/compiler.ts';
+import {Frame} from '#server/execution/closure.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {
   aggregate,
   type FunctionFamily,
   FunctionRegistry,
-} from '#server/execution/functions/registry.ts';
+} from '#server/execution/function-registry.ts';
 import {pause} from '#server/execution/operator.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PlanProfile} from '#server/execution/profile.ts';
@@ -254,6 +254,7 @@ export function worldCatalog(): Catalog {
   for (const [name, kind, parent] of types) {
     catalog = createType(catalog, {name, kind, superTypes: parent ? [parent] : []}).catalog;
   }
+  catalog = createType(catalog, {name: 'Follows', kind: 'edge', lightweight: true}).catalog;
   const indexed = [
     ['Person', 'age', 'INTEGER'],
     ['Thing', 'name', 'STRING'],
