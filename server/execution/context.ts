@@ -15,6 +15,8 @@ import type {Graph, WritableGraph} from './graph.ts';
 export interface CallContext {
   readonly graph: Graph;
   readonly catalog: Catalog;
+  /** Undefined where expressions stand outside of any database's statement. */
+  readonly databaseName?: string;
   readonly parameters: ReadonlyMap<string, Value>;
   readonly clock: Clock;
   readonly random: Random;

@@ -27,6 +27,11 @@ import {
 type Call = Expression & {readonly kind: 'call'};
 
 export function compileCall(call: Call, compiler: ExpressionCompiler): Closure {
+  const closure = compileUnplaced(call, compiler);
+  return call.place === undefined ? closure : placed(closure, call.place);
+}
+
+function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
   const prepared = withConstant(call, compiler);
   if (prepared !== undefined) return prepared;
   const args = call.args.map(arg => compiler.expression(arg));
@@ -56,7 +61,7 @@ export function compileCall(call: Call, compiler: ExpressionCompiler): Closure {
       place: call.place,
     });
   }
-  return callClosure(args, placed(implementation, call.place), propagatesNull);
+  return callClosure(args, implementation, propagatesNull);
 }
 
 function callClosure(
@@ -76,12 +81,11 @@ function callClosure(
   };
 }
 
-/** Adds the place to a refusal that has none. */
-function placed(implementation: ScalarFunction, place: Place | undefined): ScalarFunction {
-  if (place === undefined) return implementation;
-  return (args, call) => {
+/** Adds the place to a refusal that has none: the innermost call that has one is named. */
+function placed(closure: Closure, place: Place): Closure {
+  return frame => {
     try {
-      return implementation(args, call);
+      return closure(frame);
     } catch (error) {
       if (!(error instanceof Refusal) || error.place !== undefined) throw error;
       throw new Refusal(error.code, error.message, {detail: error.detail, place, cause: error});

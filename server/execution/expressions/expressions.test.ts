@@ -8,7 +8,8 @@ import {makeDouble} from '#server/model/number.ts';
 import {parseDateTime} from '#server/model/temporal.ts';
 import {Decimal, DurationValue, Rid, type Value} from '#server/model/value.ts';
 import {operators} from '#server/plan/functions-operators.ts';
-import {call, literal, World} from '#server/testing/hand-built-plan.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import {call, literal, slot, World} from '#server/testing/hand-built-plan.ts';
 import {binaryOperators, unaryOperators, variadicOperators} from './operators.ts';
 import {regularExpressionTest} from './regular-expression.ts';
 import {ilikeTest, likeTest} from './text-pattern.ts';
@@ -138,6 +139,34 @@ for (const [name, args] of [
     assert.throws(() => run(name, args), Refusal);
   });
 }
+
+test('a refusal names the place of the call it comes from', () => {
+  const place = {line: 3, column: 9};
+  const inner = {...call('op:divide', literal(1), literal(0)), place};
+  const outer = {...call('op:add', inner, literal(1)), place: {line: 1, column: 1}};
+  assert.throws(
+    () => world.evaluate(outer),
+    (error: unknown) => error instanceof Refusal && error.place?.line === 3,
+  );
+});
+
+test('doubling a list or a text again and again is refused before memory ends', () => {
+  for (const start of [[1], 'a']) {
+    const grow = call('op:add', slot(1), slot(1));
+    const reduce: Expression = {
+      kind: 'reduce',
+      list: literal(Array.from({length: 60}, (_, at) => at)),
+      item: 0,
+      accumulator: 1,
+      initial: literal(start),
+      step: grow,
+    };
+    assert.throws(
+      () => world.evaluate(reduce),
+      (error: unknown) => error instanceof Refusal && error.code === 'query.memory',
+    );
+  }
+});
 
 test('LIKE agrees with a naive matcher on small alphabets', () => {
   const naive = (text: string, pattern: string): boolean => {

@@ -9,7 +9,9 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../batch.ts';
+import type {Budget} from '../budget.ts';
 import {type Batches, type Operator, pause} from '../operator.ts';
+import {estimateValue} from '../operators/memory-estimate.ts';
 import type {Closure, Frame, Scope} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 
@@ -39,11 +41,8 @@ function answer(expression: Subplan, operator: Operator, frame: Frame, scope: Sc
       for (const batch of batches) if (batch !== pause) count += batch.rowCount;
       return count;
     }
-    case 'collect': {
-      const values = collect(batches, expression.slot);
-      frame.context.budget.spend(values.length >> 4);
-      return values;
-    }
+    case 'collect':
+      return collect(batches, expression.slot, frame.context.budget);
     case 'scalar':
       return scalar(batches, expression.slot);
     default:
@@ -67,13 +66,25 @@ function exists(batches: Batches): boolean {
   return false;
 }
 
-function collect(batches: Batches, slot: number): Value[] {
+/** The list counts as kept while it grows. */
+function collect(batches: Batches, slot: number, budget: Budget): Value[] {
   const values: Value[] = [];
-  for (const batch of batches) {
-    if (batch === pause) continue;
-    for (let row = 0; row < batch.rowCount; row++) values.push(batch.get(slot, row));
+  let kept = 0;
+  try {
+    for (const batch of batches) {
+      if (batch === pause) continue;
+      for (let row = 0; row < batch.rowCount; row++) {
+        const value = batch.get(slot, row);
+        const bytes = estimateValue(value);
+        budget.keep(bytes);
+        kept += bytes;
+        values.push(value);
+      }
+    }
+    return values;
+  } finally {
+    budget.release(kept);
   }
-  return values;
 }
 
 function scalar(batches: Batches, slot: number): Value {

@@ -13,6 +13,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
+import {estimateValue} from './memory-estimate.ts';
 
 type Node = PlanNode & {readonly kind: 'apply'};
 
@@ -59,7 +60,7 @@ function* applyRow(run: RowRun): Batches {
       return;
     case 'collect': {
       assert(node.collect !== undefined, 'apply in mode collect says what it collects');
-      const list = yield* collected(results, node.collect.from);
+      const list = yield* collected(results, node.collect.from, context);
       builder.copy(batch, row);
       builder.set(node.collect.to, list);
       return;
@@ -104,13 +105,31 @@ function* hasRow(results: Batches): Generator<Pause, boolean, undefined> {
   return false;
 }
 
-function* collected(results: Batches, slot: number): Generator<Pause, Value[], undefined> {
+/** The list counts as kept while it grows: one list never exceeds the memory of a statement. */
+function* collected(
+  results: Batches,
+  slot: number,
+  context: ExecutionContext,
+): Generator<Pause, Value[], undefined> {
   const list: Value[] = [];
-  for (const result of results) {
-    if (result === pause) yield pause;
-    else for (let at = 0; at < result.rowCount; at++) list.push(result.get(slot, at));
+  let kept = 0;
+  try {
+    for (const result of results) {
+      if (result === pause) yield pause;
+      else {
+        for (let at = 0; at < result.rowCount; at++) {
+          const value = result.get(slot, at);
+          const bytes = estimateValue(value);
+          context.budget.keep(bytes);
+          kept += bytes;
+          list.push(value);
+        }
+      }
+    }
+    return list;
+  } finally {
+    context.budget.release(kept);
   }
-  return list;
 }
 
 function* scalar(run: RowRun, results: Batches): Generator<Pause, void, undefined> {
