@@ -77,7 +77,7 @@ export function callFunction(
   const construct = bindConstruct(context, name.toLowerCase(), args, at);
   if (construct !== undefined) return construct;
   const signature = functionSignature(name);
-  if (signature !== undefined && signature.kind !== 'operator' && !isGraphMethod(name)) {
+  if (signature !== undefined && isCallable(signature) && !isGraphMethod(name)) {
     check(context, {name, at, signature, count: args.length});
     return {kind: 'call', name: signature.name, args, place: context.place(at)};
   }
@@ -85,6 +85,11 @@ export function callFunction(
     return callMethod(context, {name, at, args, receiver: scope.record ?? literal(null)});
   }
   return unknownFunction(context, name, at, false);
+}
+
+/** Operators have symbols, and tables stand behind FROM. */
+function isCallable(signature: FunctionSignature): boolean {
+  return signature.kind !== 'operator' && signature.kind !== 'table';
 }
 
 function isGraphMethod(name: string): boolean {
@@ -161,21 +166,23 @@ function check(
   if (signature.later !== undefined) context.notAvailable(at, `The function '${name}'`);
   const {argsMin, argsMax} = signature;
   if (count >= argsMin && (argsMax === undefined || count <= argsMax)) return;
-  const wanted =
-    argsMax === undefined
-      ? `at least ${argsMin}`
-      : argsMin === argsMax
-        ? String(argsMin)
-        : `${argsMin}-${argsMax}`;
+  const open = argsMax === undefined || argsMax === Number.POSITIVE_INFINITY;
+  const range = open
+    ? `at least ${argsMin}`
+    : argsMin === argsMax
+      ? argsMin
+      : `${argsMin}-${argsMax}`;
+  const noun = range === 1 || (open && argsMin === 1) ? 'argument' : 'arguments';
   const kind = signature.kind === 'method' ? 'Method' : 'Function';
-  context.refuse(at, `${kind} '${name}' expects ${wanted} arguments but got ${count}`);
+  context.refuse(at, `${kind} '${name}' expects ${range} ${noun} but got ${count}`);
 }
 
 function unknownFunction(context: BindContext, name: string, at: number, method: boolean): never {
+  // A method may be called as a function, so its name is near a function's too.
   const candidates = functionRows
-    .filter(row => row.kind !== 'operator' && row.name.startsWith('.') === method)
+    .filter(row => isCallable(row) && (row.kind === 'method' || !method))
     .flatMap(row => [row.name, ...(row.aliases ?? [])])
-    .map(each => (method ? each.slice(1) : each));
+    .map(each => (each.startsWith('.') ? each.slice(1) : each));
   const hint = nearestNameHint(name, candidates);
   const place = context.place(at);
   throw new Refusal(
@@ -185,8 +192,23 @@ function unknownFunction(context: BindContext, name: string, at: number, method:
   );
 }
 
+/**
+ * Refuses `text.camelCse('x')` as the unknown function it is, rather than as a method of a
+ * property `text`.
+ */
+export function checkNamespace(
+  context: BindContext,
+  path: {readonly name: string; readonly method: string; readonly at: number},
+): void {
+  const prefix = `${path.name.slice(0, path.name.indexOf('.') + 1).toLowerCase()}`;
+  const known = functionRows.some(row => row.name.toLowerCase().startsWith(prefix));
+  if (known && functionSignature(`.${path.method}`) === undefined) {
+    unknownFunction(context, path.name, path.at, false);
+  }
+}
+
 /** Whether `name` is a function with a dot in its name, such as `text.camelCase`. */
 export function isDottedFunction(name: string): boolean {
   const signature = functionSignature(name);
-  return signature !== undefined && signature.kind !== 'operator' && signature.kind !== 'method';
+  return signature !== undefined && isCallable(signature) && signature.kind !== 'method';
 }

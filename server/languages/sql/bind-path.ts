@@ -19,7 +19,7 @@ import {
   itemScope,
   relationNames,
 } from './bind-expression.ts';
-import {callFunction, callMethod, isDottedFunction} from './bind-function.ts';
+import {callFunction, callMethod, checkNamespace, isDottedFunction} from './bind-function.ts';
 import {printExpression} from './printer-statement.ts';
 
 export function bindPath(context: BindContext, scope: Scope, ast: Ast.Path): Expression {
@@ -76,7 +76,10 @@ function bindDotted(context: BindContext, scope: Scope, ast: Ast.Path): Expressi
     if (step.kind !== 'field' && step.kind !== 'method') return undefined;
     name += `.${step.name}`;
     if (step.kind === 'field') continue;
-    if (!isDottedFunction(name)) return undefined;
+    if (!isDottedFunction(name)) {
+      checkNamespace(context, {name, method: step.name, at: ast.at});
+      return undefined;
+    }
     const args = step.arguments.map(part => bindExpression(context, scope, part));
     const call = callFunction(context, scope, {name, at: ast.at, args});
     return bindSteps(context, scope, call, ast.steps.slice(i + 1));

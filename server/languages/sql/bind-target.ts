@@ -178,6 +178,7 @@ function bindSchema(
       {place: context.place(target.at), detail: {name: target.subject}},
     );
   }
+  checkSchemaName(context, target, subject);
   const args = target.name === undefined ? [] : [literal(target.name.text)];
   const place = context.place(target.at);
   return bindElement(context, parent, slot => ({
@@ -187,6 +188,23 @@ function bindSchema(
     outputs: [{name: 'row', slot}],
     place,
   }));
+}
+
+/** `schema:index` and `schema:bucket` are of one name, the other subjects of none. */
+function checkSchemaName(
+  context: BindContext,
+  {name, at}: Extract<Ast.Target, {kind: 'schema-target'}>,
+  subject: (typeof schemaSubjects)[number],
+): void {
+  const {catalog} = context;
+  const wanted = subject === 'index' || subject === 'bucket';
+  if (wanted !== (name !== undefined)) {
+    context.refuse(at, `schema:${subject} takes ${wanted ? 'a' : 'no'} name`);
+  }
+  if (name === undefined) return;
+  context.located(name.at, () =>
+    subject === 'index' ? catalog.requireIndex(name.text) : catalog.requireBucket(name.text),
+  );
 }
 
 function bindExpressionTarget(

@@ -1,0 +1,184 @@
+/**
+ * The schema as rows: `schema:types`, `schema:indexes` and the other tables of
+ * plan/functions-schema.ts.
+ *
+ * Rows come from the catalog that the statement was bound with; counts of records from the
+ * counters of the view it reads. What belongs to models that are not there yet has no rows.
+ */
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {
+  BucketDefinition,
+  IndexDefinition,
+  IndexProperty,
+  PropertyDefinition,
+} from '#server/catalog/definition.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
+import type {CallContext} from '../context.ts';
+import {plainText} from '../expressions/arithmetic.ts';
+import type {FunctionFamily, TableFunction} from '../function-registry.ts';
+
+function table(rowsOf: (call: CallContext, name: string) => readonly MapValue[]): TableFunction {
+  return {
+    outputs: ['row'],
+    rows: ([name], call) => rowsOf(call, typeof name === 'string' ? name : '').map(row => [row]),
+  };
+}
+
+/** A map of the entries that are there. */
+function mapOf(entries: Readonly<Record<string, Value | undefined>>): MapValue {
+  const map = new Map<string, Value>();
+  for (const [key, value] of Object.entries(entries)) if (value !== undefined) map.set(key, value);
+  return map;
+}
+
+function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly T[] {
+  return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function typeRow(type: CatalogType, call: CallContext): MapValue {
+  const {definition} = type;
+  return mapOf({
+    name: type.name,
+    type: type.kind,
+    records: call.graph.countType(type.name, false),
+    buckets: type.bucketIds.map(id => call.catalog.bucketById(id)?.name ?? null),
+    bucketSelectionStrategy: definition.bucketSelection.kind,
+    needsRepartition: false,
+    parentTypes: type.superTypes.map(parent => parent.name),
+    aliases: definition.aliases.length > 0 ? [...definition.aliases] : undefined,
+    properties: byName(definition.properties).map(propertyRow),
+    indexes: byName(call.catalog.ownIndexes(type.id)).map(index => typeIndexRow(index, type)),
+    custom: definition.custom,
+  });
+}
+
+function propertyRow(property: PropertyDefinition): MapValue {
+  const text = (value: Value | undefined): string | undefined =>
+    value === undefined || value === null ? undefined : plainText(value);
+  return mapOf({
+    id: property.id,
+    name: property.name,
+    type: property.type,
+    ofType: property.ofType,
+    mandatory: property.mandatory || undefined,
+    readOnly: property.readonly || undefined,
+    notNull: property.notNull || undefined,
+    hidden: property.hidden || undefined,
+    min: text(property.min),
+    max: text(property.max),
+    default: property.defaultText,
+    regexp: property.regexp,
+    custom: property.custom,
+  });
+}
+
+/** An index as part of its type. */
+function typeIndexRow(index: IndexDefinition, type: CatalogType): MapValue {
+  return mapOf({
+    name: index.name,
+    typeName: type.name,
+    type: kindOf(index),
+    unique: index.unique,
+    properties: index.properties.map(part => part.name),
+    automatic: true,
+  });
+}
+
+function indexRow(index: IndexDefinition, call: CallContext): MapValue {
+  const type = call.catalog.typeById(index.typeId);
+  return mapOf({
+    name: index.name,
+    indexType: kindOf(index),
+    typeName: type?.name,
+    properties: [index.properties.map(partText)],
+    keyTypes: index.properties.map(part => keyType(part, type)),
+    unique: index.unique,
+    automatic: true,
+    compacting: false,
+    valid: index.state === 'ready',
+    supportsOrderedIterations: index.kind === 'ordered',
+    nullStrategy: index.nullStrategy,
+  });
+}
+
+/** The names of the documented kinds. */
+function kindOf(index: IndexDefinition): string {
+  return index.kind === 'ordered' ? 'LSM_TREE' : 'HASH';
+}
+
+function partText(part: IndexProperty): string {
+  return part.by === undefined ? part.name : `${part.name} by ${part.by}`;
+}
+
+function keyType(part: IndexProperty, type: CatalogType | undefined): string {
+  if (part.name.startsWith('@')) return 'LINK';
+  const property = type?.properties.get(part.name);
+  if (part.by === 'key') return 'STRING';
+  if (part.by !== undefined) return property?.ofType ?? 'STRING';
+  return property?.type ?? 'STRING';
+}
+
+function bucketRow(bucket: BucketDefinition, call: CallContext): MapValue {
+  const type = call.catalog.typeOfBucket(bucket.id);
+  // Records are counted by type; a type of several buckets does not know its shares.
+  const alone = type !== undefined && type.bucketIds.length === 1;
+  return mapOf({
+    name: bucket.name,
+    fileId: bucket.id,
+    records: alone ? call.graph.countType(type.name, false) : type === undefined ? 0 : null,
+    purpose: 'PRIMARY',
+    custom: bucket.custom,
+  });
+}
+
+const defaults: MapValue = new Map<string, Value>([
+  ['mode', 'READ_WRITE'],
+  ['dateFormat', 'yyyy-MM-dd'],
+  ['dateTimeFormat', 'yyyy-MM-dd HH:mm:ss'],
+  ['encoding', 'UTF-8'],
+]);
+
+function dictionaryRow(call: CallContext): MapValue {
+  const entries = new Map<string, Value>();
+  for (const type of call.catalog.types) {
+    for (const property of type.definition.properties) entries.set(property.name, property.id);
+  }
+  return mapOf({totalEntries: entries.size, entries});
+}
+
+function statsRow(call: CallContext): MapValue {
+  const {catalog} = call;
+  let records = 0;
+  for (const type of catalog.types) records += call.graph.countType(type.name, false);
+  return mapOf({
+    types: [...catalog.types].length,
+    buckets: catalog.buckets.length,
+    indexes: catalog.indexes.length,
+    records,
+    schemaVersion: catalog.version,
+  });
+}
+
+const empty = table(() => []);
+
+export const schemaTableFunctions: FunctionFamily = {
+  tables: {
+    'schema:types': table(call => byName(call.catalog.types).map(type => typeRow(type, call))),
+    'schema:indexes': table(call =>
+      byName(call.catalog.indexes).map(index => indexRow(index, call)),
+    ),
+    'schema:index': table((call, name) => [indexRow(call.catalog.requireIndex(name), call)]),
+    'schema:buckets': table(call =>
+      byName(call.catalog.buckets).map(bucket => bucketRow(bucket, call)),
+    ),
+    'schema:bucket': table((call, name) => [bucketRow(call.catalog.requireBucket(name), call)]),
+    'schema:database': table(call => [new Map([...defaults, ...call.catalog.settings])]),
+    'schema:dictionary': table(call => [dictionaryRow(call)]),
+    'schema:stats': table(call => [statsRow(call)]),
+    'schema:materializedViews': empty,
+    'schema:continuousAggregates': empty,
+    'schema:graphAnalyticalViews': empty,
+    'schema:triggers': empty,
+    'schema:functions': empty,
+  },
+};
