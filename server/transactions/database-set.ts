@@ -12,7 +12,7 @@ import {assert} from '#server/base/assert.ts';
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {Store} from '#server/storage/store.ts';
+import {type Store, StoreFailure} from '#server/storage/store.ts';
 import {decodeServerBody, type Entry} from './entry.ts';
 import {
   type DatabaseEntry,
@@ -195,8 +195,21 @@ export class DatabaseSet {
     }
   }
 
-  close(): void {
-    for (const database of this.#open.values()) database.store.close();
+  /**
+   * Closes every store; `flush` writes what is in memory to sorted files first, so that the next
+   * start has no store's log to read again.
+   */
+  close(flush: boolean): void {
+    for (const {id, name, store} of this.#open.values()) {
+      try {
+        if (flush && !this.fences.has(id)) store.makeDurable();
+      } catch (error) {
+        // All of it is in the store's own log, which was synced before.
+        if (!(error instanceof StoreFailure)) throw error;
+        this.#options.logger.log('warn', 'database.not-flushed', {database: name, error});
+      }
+      store.close();
+    }
     this.#open.clear();
   }
 

@@ -267,7 +267,7 @@ export class Engine {
     for (const database of this.#databases.values()) database.close('the server is stopping');
     if (this.#log.failure === undefined) await this.checkpoint();
     await this.#pipe.close();
-    this.#set.close();
+    this.#set.close(this.#log.failure === undefined);
     this.#unlock();
   }
 
