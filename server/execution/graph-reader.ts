@@ -19,8 +19,8 @@ import type {Direction} from '#server/plan/node.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {EdgeTypes, Graph, Hop, IndexEntry, IndexLimit, ScanOrder, Source} from './graph.ts';
-import {HopSource} from './hop-source.ts';
-import {RecordArena, ScannedRecord} from './scanned-record.ts';
+import {HopSource} from './stored/hop-source.ts';
+import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
 /** Records fetched one by one rather than packed. */
 const singleGetsMax = 3;

@@ -13,8 +13,8 @@ import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../closure.ts';
 import type {RecordTest, Source} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {packedTerm, type PackedTestMaker} from '../packed-term.ts';
-import {ScannedRecord} from '../scanned-record.ts';
+import {packedTerm, type PackedTestMaker} from '../stored/packed-term.ts';
+import {ScannedRecord} from '../stored/scanned-record.ts';
 import {sourceBatch} from './source-rows.ts';
 
 type Node = PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'};

@@ -16,7 +16,7 @@ import {
 import {valueTag} from '#server/layout/value-tag.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {ExecutionContext} from './context.ts';
+import type {ExecutionContext} from '../context.ts';
 import type {ScannedRecord} from './scanned-record.ts';
 
 /** Undefined: not decided here. */

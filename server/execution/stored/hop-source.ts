@@ -9,8 +9,8 @@ import type {Rid} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import {edgesOf} from '#server/transactions/records-read.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {EdgeTypes, Hop, Source} from './graph.ts';
-import {type RidKey, ridKey} from './operators/vertex-ids.ts';
+import type {EdgeTypes, Hop, Source} from '../graph.ts';
+import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
 
 export interface HopRequest {
   readonly vertices: readonly Rid[];
