@@ -66,7 +66,7 @@ export class StatementRunner {
     const prepared = prepare(parts);
     switch (prepared.kind) {
       case 'query':
-        return prepared.writes ? this.#write(parts) : this.#read(parts, prepared);
+        return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
       case 'schema': {
         this.requireSchemaRight(parts);
         const row = await parts.session.executor.run(prepared.command, parts.signal);
@@ -92,7 +92,7 @@ export class StatementRunner {
       if (prepared.kind !== 'query') return await this.#commandInside(parts, prepared, held);
       const data = this.dataOf(parts.session, held.transaction);
       if (prepared.writes) {
-        const leave = await this.#enter();
+        const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
         const run = new StatementRun(prepared, data, runOptions(parts), this.environment);
         const cursor = await this.#collect(run, parts.request, leave);
         held.done();
@@ -129,20 +129,18 @@ export class StatementRunner {
    *
    * @throws {Refusal} what `work` throws, and what the last commit was refused for.
    */
-  async inTransaction<T>(
-    parts: RunParts,
-    work: (data: RunData, transaction: Transaction) => Promise<T>,
-  ): Promise<T> {
+  async inTransaction<T>(parts: RunParts, work: (data: RunData) => Promise<T>): Promise<T> {
     const {session, request} = parts;
     const retries = request.retries ?? this.#settings().get('svc.txRetries');
     for (let attempt = 0; ; attempt += 1) {
       const transaction = session.database.begin('REPEATABLE_READ');
+      const writer = new RecordWriter(transaction, session.schema.context);
       try {
-        const result = await work(this.dataOf(session, transaction), transaction);
+        const result = await work({kind: 'write', transaction, writer});
         const outcome = await transaction.commit(request.requestId);
         if (outcome.kind === 'committed') {
           if (outcome.repeated) throw repeated(outcome.index);
-          this.committed(transaction);
+          writer.committed();
           return result;
         }
         if (outcome.kind === 'conflict' && attempt < retries) {
@@ -227,7 +225,7 @@ export class StatementRunner {
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
   ): Promise<ResultCursor> {
-    const leave = await this.#enter();
+    const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
     const startedAt = this.environment.clock.monotonic();
     let run: StatementRun;
     try {
@@ -257,18 +255,23 @@ export class StatementRunner {
     return cursor;
   }
 
-  #write(parts: RunParts): Promise<ResultCursor> {
+  async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
     const startedAt = this.environment.clock.monotonic();
-    return this.inTransaction(parts, async data => {
-      // Prepared anew each time: a conflict may be about the schema.
-      const query = prepare(parts);
-      assert(query.kind === 'query', 'the same text is the same kind of statement');
-      const leave = await this.#enter();
-      const run = new StatementRun(query, data, runOptions(parts), this.environment);
-      const cursor = await this.#collect(run, parts.request, leave);
-      this.#describe(parts.request, query, cursor.summary, startedAt);
-      return cursor;
-    }).finally(parts.end);
+    let prepared: PreparedQuery | undefined = first;
+    try {
+      return await this.inTransaction(parts, async data => {
+        // Prepared anew for another attempt: the conflict may have been about the schema.
+        const query = prepared ?? requireQuery(prepare(parts));
+        prepared = undefined;
+        const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
+        const run = new StatementRun(query, data, runOptions(parts), this.environment);
+        const cursor = await this.#collect(run, parts.request, leave);
+        this.#describe(parts.request, query, cursor.summary, startedAt);
+        return cursor;
+      });
+    } finally {
+      parts.end();
+    }
   }
 
   /** Runs to the end and keeps the rows. */
@@ -315,7 +318,7 @@ export class StatementRunner {
 
   #writePrepared(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
     return this.inTransaction(parts, async data => {
-      const leave = await this.#enter();
+      const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
       const run = new StatementRun(query, data, runOptions(parts), this.environment);
       return this.#collect(run, parts.request, leave);
     });
@@ -333,10 +336,6 @@ export class StatementRunner {
     summary.explain = text;
     summary.explainPlan = json;
     if (request.profile === 'detailed') summary.profile = profileText(elapsedMs);
-  }
-
-  #enter(): Leave | Promise<Leave> {
-    return this.#admission.tryEnter() ?? this.#admission.enter();
   }
 
   /** Full jitter: those who collided do not collide again in step. */
@@ -361,6 +360,11 @@ function prepare({session, request}: RunParts): Prepared {
   const prepared = session.prepare(request.language, request.text);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
+  return prepared;
+}
+
+function requireQuery(prepared: Prepared): PreparedQuery {
+  assert(prepared.kind === 'query', 'the same text is the same kind of statement');
   return prepared;
 }
 
