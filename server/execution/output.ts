@@ -32,7 +32,21 @@ export type PreparedColumn = NamedColumn | SpreadColumn;
 
 export function prepareOutput(output: Output, compiler: Compiler): PreparedOutput {
   if (output.kind === 'element') return output;
-  return {kind: 'columns', columns: output.columns.map(column => prepareColumn(column, compiler))};
+  const columns = output.columns.map(column => prepareColumn(column, compiler));
+  return {kind: 'columns', columns: withoutDoubles(columns)};
+}
+
+/** Of columns with one name the last one's value stands in the first one's place. */
+function withoutDoubles(columns: readonly PreparedColumn[]): readonly PreparedColumn[] {
+  const last = new Map<string, PreparedColumn>();
+  for (const column of columns) if ('name' in column) last.set(column.name, column);
+  if (last.size === columns.filter(column => 'name' in column).length) return columns;
+  return columns.flatMap(column => {
+    if (!('name' in column)) return [column];
+    const kept = last.get(column.name);
+    last.delete(column.name);
+    return kept === undefined ? [] : [kept];
+  });
 }
 
 function prepareColumn(column: OutputColumn, compiler: Compiler): PreparedColumn {

@@ -15,6 +15,8 @@ import {idsOf, withRecords} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'follow'};
 
+const firstRows = 64;
+
 export function prepareFollow(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const loadEnds = node.to !== undefined && !preparation.idSuffices(node.to);
@@ -30,8 +32,9 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
       if (rids.length === 0) continue;
       const source = context.graph.hops(rids, node.direction, types);
       try {
-        for (;;) {
-          const hops = source.next(context.batchRows);
+        // Small portions first: whoever asks may want only a few.
+        for (let portion = firstRows; ; portion *= 4) {
+          const hops = source.next(Math.min(portion, context.batchRows));
           if (hops === undefined) break;
           const found = hopRows(hops, {node, batch, rids, rows, loadEdges, context});
           const complete = loadEnds ? ends(found, node, context) : found;

@@ -118,6 +118,16 @@ test('a spread column puts properties in place, less the exceptions', async () =
   );
 });
 
+test('a name stands once in a row, with the value of its last column', async () => {
+  const plan = columns(
+    ann,
+    {name: 'a', value: literal(1)},
+    {name: 'b', value: literal(2)},
+    {name: 'a', value: literal(3)},
+  );
+  assert.equal((await answer(plan)).text, '{"a":3,"b":2}');
+});
+
 test('counts: vertices have the numbers of their edges', async () => {
   const {text} = await answer(element(ann), {format: 'counts'});
   assert.match(text, /"@cat":"v","@out":4,"@in":1,"name":"ann"/);
