@@ -5,7 +5,7 @@
  * loaded for all edges that leave a vertex (or a whole frontier) at once, and only where the
  * condition or the plan above asks more than ids.
  */
-import type {RecordValue, Rid} from '#server/model/value.ts';
+import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
@@ -56,20 +56,18 @@ export class WalkStep {
         )
       : undefined;
     const {batch, row, context} = at.walk;
-    const frame = new Frame(context, batch.row(row));
+    // One row whose cells change from step to step: the condition keeps nothing of it.
+    const columns: (Column | undefined)[] = batch.columns.map(c => c && [c[row] ?? null]);
+    const to = newCell(columns, this.#node.to);
+    const edge = newCell(columns, this.#node.edge);
+    newCell(columns, this.#node.depth)[0] = at.depth;
+    const frame = new Frame(context, new Batch(columns, 1));
     return steps.filter(step => {
-      const to = ends === undefined ? step.hop.other : ends.get(ridKey(step.hop.other));
-      if (to === undefined) return false;
-      const columns: (Column | undefined)[] = batch.columns.map(c => c && [c[row] ?? null]);
-      const put = (slot: number | undefined, value: Rid | RecordValue | number): void => {
-        if (slot === undefined) return;
-        while (columns.length < slot) columns.push(undefined);
-        columns[slot] = [value];
-      };
-      put(this.#node.to, to);
-      put(this.#node.depth, at.depth);
-      put(this.#node.edge, step.edge ?? step.hop.edge);
-      frame.enter(new Batch(columns, 1));
+      const {hop} = step;
+      const end = ends === undefined ? hop.other : ends.get(ridKey(hop.other));
+      if (end === undefined) return false;
+      to[0] = end;
+      edge[0] = step.edge ?? hop.edge;
       context.budget.spend(1);
       return condition(frame);
     });
@@ -79,4 +77,13 @@ export class WalkStep {
   complete(batch: Batch, context: ExecutionContext): Batch {
     return this.#loadEnds ? withRecords(batch, this.#node.to, context.graph) : batch;
   }
+}
+
+/** A column of one cell for `slot`; without a slot a cell that nobody reads. */
+function newCell(columns: (Column | undefined)[], slot: number | undefined): Value[] {
+  const cell: Value[] = [null];
+  if (slot === undefined) return cell;
+  while (columns.length < slot) columns.push(undefined);
+  columns[slot] = cell;
+  return cell;
 }
