@@ -51,6 +51,7 @@ export interface LogState {
 
 const firstSegmentBytes = 1 << 20;
 const segmentGrowth = 4;
+const rewriteBytes = 1 << 20;
 
 export class SegmentLog {
   readonly logId: string;
@@ -86,7 +87,8 @@ export class SegmentLog {
     const recovered = recoverLog(options.disk, options.directory);
     if (recovered === undefined) return undefined;
     const log = new SegmentLog(options, recovered, recovered.relaxed);
-    log.#sealTail();
+    log.#durableIndex = recovered.durableIndex;
+    log.#sealTail(recovered.provenEnd);
     return log;
   }
 
@@ -266,10 +268,20 @@ export class SegmentLog {
     this.handOver();
   }
 
-  /** Behind a start: what was read is made durable, and a new segment continues. */
-  #sealTail(): void {
+  /**
+   * Behind a start: what was read is made durable, and a new segment continues. What nothing
+   * proves to be on the disk is written once more: after a failed sync the system may show
+   * bytes that it has given up writing, and a sync alone would not bring them back.
+   */
+  #sealTail(provenEnd: number): void {
     this.#attempt(() => {
       const tail = this.#tail;
+      const chunk = Buffer.alloc(Math.min(rewriteBytes, tail.end - provenEnd));
+      for (let at = provenEnd; at < tail.end; at += chunk.length) {
+        const bytes = chunk.subarray(0, Math.min(chunk.length, tail.end - at));
+        this.#active.readAt(bytes, at);
+        this.#active.writeAt(bytes, at);
+      }
       if (tail.end + batchHeaderBytes <= tail.capacity) this.#writeEndMark();
       this.#roll(Math.min(this.#options.segmentBytes, firstSegmentBytes));
       // An empty segment behind another is of no use to anybody.

@@ -33,6 +33,8 @@ export interface SegmentPosition {
   end: number;
   /** Greatest durable index that any verified batch header told. */
   durableIndex: number;
+  /** Batches that no header behind them tells to be durable, oldest first. */
+  unproven: {readonly lastIndex: number; readonly at: number}[];
   /** True when the batch at `end` is an end mark. */
   sealed: boolean;
   /** True when any batch was written without syncing every commit. */
@@ -69,6 +71,7 @@ export function startOf(header: SegmentHeader): SegmentPosition {
     lastChain: header.previousChain,
     end: segmentHeaderBytes,
     durableIndex: header.firstIndex - 1,
+    unproven: [],
     sealed: false,
     relaxed: false,
   };
@@ -92,6 +95,7 @@ export function* walkSegment(
     const batch = readBatchHeader(headerBytes, 0, seed);
     if (batch === undefined || !continues(batch, position)) return;
     if (batch.kind === 'end') {
+      prove(position, batch.durableIndex);
       position.sealed = true;
       return;
     }
@@ -99,12 +103,19 @@ export function* walkSegment(
     const records = verifyBatch(body, batch, seed, hasher);
     if (records === undefined) return;
     for (const record of records) yield record;
+    prove(position, batch.durableIndex);
     position.lastIndex += batch.recordCount;
+    position.unproven.push({lastIndex: position.lastIndex, at: position.end});
     position.lastChain = records.at(-1)?.chain ?? position.lastChain;
     position.end += batchHeaderBytes + batch.bodyBytes;
-    position.durableIndex = Math.max(position.durableIndex, batch.durableIndex);
     if (batch.flags !== 0) position.relaxed = true;
   }
+}
+
+function prove(position: SegmentPosition, durableIndex: number): void {
+  position.durableIndex = Math.max(position.durableIndex, durableIndex);
+  const first = position.unproven.findIndex(batch => batch.lastIndex > position.durableIndex);
+  if (first !== 0) position.unproven.splice(0, first < 0 ? position.unproven.length : first);
 }
 
 function continues(batch: BatchHeader, position: SegmentPosition): boolean {

@@ -37,8 +37,10 @@ export interface RecoveredLog {
   readonly logId: string;
   /** At least one, in log order; the last one is the tail. */
   readonly segments: SegmentInfo[];
-  /** Bytes behind the tail's end may be remains of a torn batch. */
-  readonly tornBytes: boolean;
+  /** What the tail itself tells to be durable. */
+  readonly durableIndex: number;
+  /** Offset in the tail behind which nothing tells so. */
+  readonly provenEnd: number;
   /** The tail was written by a server that did not sync every commit. */
   readonly relaxed: boolean;
 }
@@ -77,7 +79,8 @@ function openSegment(disk: Disk, path: string): OpenSegment {
 
 function joinSegments(opened: readonly OpenSegment[]): RecoveredLog {
   const segments: SegmentInfo[] = [];
-  let tornBytes = false;
+  let durableIndex = 0;
+  let provenEnd = 0;
   let relaxed = false;
   let previous: SegmentPosition | undefined;
   opened.forEach(({file, header}, number) => {
@@ -95,7 +98,8 @@ function joinSegments(opened: readonly OpenSegment[]): RecoveredLog {
         {path: file.path, index: position.lastIndex + 1, offset: position.end},
       );
     }
-    tornBytes = !position.sealed;
+    durableIndex = position.durableIndex;
+    provenEnd = position.unproven[0]?.at ?? position.end;
     relaxed = position.relaxed;
     previous = position;
     segments.push({
@@ -107,7 +111,7 @@ function joinSegments(opened: readonly OpenSegment[]): RecoveredLog {
       capacity: file.size(),
     });
   });
-  return {logId: opened[0]?.header.logId ?? '', segments, tornBytes, relaxed};
+  return {logId: opened[0]?.header.logId ?? '', segments, durableIndex, provenEnd, relaxed};
 }
 
 function checkOrder(

@@ -72,7 +72,7 @@ test('many clients commit through threads; a restart finds everything', async ()
   await again.close();
 });
 
-test('databases that appear, checkpoints and large entries lose nothing between threads', async () => {
+test('new databases, checkpoints and large entries lose nothing between threads', async () => {
   const engine = await open(startCommitThreads({ringBytes: 64 << 10}), 'busy');
   const written = new Map<string, number>();
   const write = async (name: string, count: number) => {

@@ -32,8 +32,11 @@ class Node {
     this.pending.push({offset, bytes});
   }
 
+  /** What a failed sync gave up is read from memory for a while, and is never written. */
   sync(): void {
-    this.durable = Buffer.from(this.current);
+    for (const {offset, bytes} of this.pending) {
+      this.durable = overwrite(this.durable, offset, bytes);
+    }
     this.pending = [];
   }
 
@@ -46,7 +49,8 @@ class Node {
       else survivor = keepSectors(survivor, write, random);
     }
     this.current = survivor;
-    this.sync();
+    this.durable = Buffer.from(survivor);
+    this.pending = [];
   }
 }
 

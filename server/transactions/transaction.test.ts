@@ -148,7 +148,7 @@ test('a savepoint takes back writes, counts and conditions', async () => {
   await engine.close();
 });
 
-test('an edge end that is deleted meanwhile, and a vertex that gets an edge, are conflicts', async () => {
+test('a deleted end of an edge, and a vertex that got an edge, are conflicts', async () => {
   const {database, engine} = await start();
   await put(database, 'v', '1');
   const edge = database.begin('READ_COMMITTED');
@@ -214,7 +214,7 @@ test('deadline, size and entry limits refuse with the setting to change', async 
   await engine.close();
 });
 
-test('a schema entry reaches listeners before its commit resolves; older plans conflict', async () => {
+test('listeners hear of a schema before its commit resolves; older plans conflict', async () => {
   const {database, engine} = await start();
   const heard: string[] = [];
   database.onCatalogChange((catalog, version) => heard.push(`${text(catalog)} ${version}`));
