@@ -168,7 +168,7 @@ function compareInClass(a: Classified, other: Classified): number {
     case 'path':
       return compareLists(a.value, b.value);
     case 'map':
-      return compareLists(mapList(a), mapList(b as never));
+      return compareLists(mapList(a), mapList(b));
     default:
       return unreachable(a);
   }

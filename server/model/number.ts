@@ -165,7 +165,7 @@ export function compareNumbers(left: NumberValue, right: NumberValue): number {
   // A bigint and a number are compared by their mathematical values.
   if (a < b) return -1;
   if (a > b) return 1;
-  if (a == b) return 0;
+  // Equal, or one of them is NaN, which no comparison above holds for.
   const aIsNaN = Number.isNaN(a);
   return aIsNaN === Number.isNaN(b) ? 0 : aIsNaN ? 1 : -1;
 }

@@ -39,6 +39,7 @@ import {
 } from '#server/catalog/change-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
+import {jsonText} from '#server/model/json.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {
   IndexPart,
@@ -217,12 +218,17 @@ function altered(catalog: Catalog, name: string, wish: TypeChange): readonly [st
     case 'bucket-selection':
       return ['bucketSelectionStrategy', wish.strategy];
     case 'custom':
-      return ['custom', `${wish.name}=${wish.value === undefined ? 'null' : String(wish.value)}`];
+      return ['custom', `${wish.name}=${wish.value === undefined ? 'null' : shown(wish.value)}`];
     case 'aliases':
       return ['aliases', type.definition.aliases];
     default:
       return unreachable(wish);
   }
+}
+
+/** A text as it is, anything else as JSON. */
+function shown(value: Value): string {
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 function planDropType(

@@ -28,9 +28,10 @@ const rowsMax = 1_000_000;
 const stepsMax = 10_000_000;
 
 /** Thrown to leave a block; never reaches a caller. */
-class Leaving {
+class Leaving extends Error {
   readonly what: 'break' | 'return';
   constructor(what: 'break' | 'return') {
+    super(what);
     this.what = what;
   }
 }

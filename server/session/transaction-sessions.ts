@@ -224,7 +224,8 @@ export class TransactionSessions {
 
   #sweep(idleMs: number): void {
     const now = this.#clock.monotonic();
-    for (const session of [...this.#open.values()]) {
+    for (const session of this.#open.values()) {
+      // Deleting the entry that is visited is safe in a Map.
       if (!session.busy && now - session.lastUsedMs > idleMs) this.#bury(session, 'expired');
     }
   }

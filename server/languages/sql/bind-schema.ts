@@ -245,7 +245,7 @@ function propertyAttributes(
     }
     attributes[key] = attributeValue(context, key, option);
   }
-  return attributes as PropertyAttributes;
+  return attributes;
 }
 
 function attributeValue(
@@ -259,7 +259,10 @@ function attributeValue(
   }
   const value = constantOf(context, option.value);
   if (key === 'min' || key === 'max') return value;
-  if (key === 'regexp') return value === null ? null : String(value);
+  if (key === 'regexp') {
+    if (value === null || typeof value === 'string') return value;
+    return context.refuse(option.at, 'The property attribute regexp is a text');
+  }
   if (typeof value !== 'boolean') {
     return context.refuse(option.at, `The property attribute '${option.name}' is true or false`);
   }
@@ -347,10 +350,14 @@ function bindAlterBucket(context: BindContext, ast: Sql.AlterBucket): SchemaComm
   const renames = ast.options.filter(option => option.name.toLowerCase() === 'name');
   const custom = ast.options.filter(option => !renames.includes(option));
   const [rename] = renames;
+  const newName = rename && constantOf(context, rename.value);
+  if (rename !== undefined && typeof newName !== 'string') {
+    return context.refuse(rename.at, 'The new name of a bucket is a name');
+  }
   return {
     kind: 'alter-bucket',
     name: ast.name.text,
-    ...(rename && {newName: String(constantOf(context, rename.value))}),
+    ...(typeof newName === 'string' && {newName}),
     ...(custom.length > 0 && {custom: changedCustom(context, custom)}),
   };
 }
