@@ -5,18 +5,26 @@ import {dateFunctions} from './functions-dates.ts';
 import {generalFunctions} from './functions-general.ts';
 import {graphFunctions} from './functions-graph.ts';
 import {hashingFunctions} from './functions-hashing.ts';
+import {laterFunctions} from './functions-later.ts';
+import {libraryFunctions} from './functions-library.ts';
+import {mathFunctions} from './functions-math.ts';
 import {methods} from './functions-methods.ts';
 import {operators} from './functions-operators.ts';
+import {schemaTables} from './functions-schema.ts';
 
 /** Every row, in the order of the families. */
 export const functionRows: readonly FunctionSignature[] = [
   ...operators,
   ...generalFunctions,
+  ...mathFunctions,
   ...methods,
   ...graphFunctions,
   ...aggregateFunctions,
   ...dateFunctions,
+  ...libraryFunctions,
   ...hashingFunctions,
+  ...schemaTables,
+  ...laterFunctions,
 ];
 
 const byName = build(functionRows);

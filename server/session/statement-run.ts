@@ -178,6 +178,7 @@ function contextOf(
   const format = catalog.settings.get('dateTimeFormat');
   const make = (budget: Budget): ExecutionContext => ({
     catalog,
+    databaseName: options.session.database.name,
     graph: guard === undefined ? plain : guardGraph(plain, guard),
     writes: writes && guard ? guardWrites(writes, plain, guard) : writes,
     parameters: options.parameters,

@@ -6,16 +6,23 @@
  * operators (which `expressions/` runs) and the names reserved for later work.
  */
 import {aggregates} from './aggregates.ts';
+import {convertFunctions} from './convert-functions.ts';
 import {dates} from './dates.ts';
 import {generalFamily} from './general.ts';
+import {graphViews} from './graph-views.ts';
 import {hashing} from './hashing.ts';
 import {hopFunctions} from './hops.ts';
+import {listFunctions} from './list-functions.ts';
+import {mapFunctions} from './map-functions.ts';
+import {math} from './math.ts';
 import {collectionMethods, transformMethod} from './methods-collections.ts';
 import {conversionMethods} from './methods-conversion.ts';
 import {textMethods} from './methods-text.ts';
 import {type FunctionFamily, FunctionRegistry} from '../function-registry.ts';
+import {schemaTableFunctions} from './schema-tables.ts';
 import {pathFunctions} from './shortest-path.ts';
 import {statistics} from './statistics.ts';
+import {textFunctions} from './text-functions.ts';
 import {weightedPathFunctions} from './weighted-path.ts';
 
 const plainFamilies: readonly FunctionFamily[] = [
@@ -30,6 +37,13 @@ const plainFamilies: readonly FunctionFamily[] = [
   conversionMethods,
   collectionMethods,
   hashing,
+  math,
+  textFunctions,
+  listFunctions,
+  mapFunctions,
+  convertFunctions,
+  graphViews,
+  schemaTableFunctions,
 ];
 
 const plainFunctions = new FunctionRegistry(plainFamilies);

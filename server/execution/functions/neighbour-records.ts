@@ -102,9 +102,9 @@ export class NeighbourEdge extends RecordValue {
     this.#at = parts.at;
   }
 
-  /** The record as it is stored; undefined for a light edge and when it is gone. */
+  /** The record as it is stored; undefined when it is gone. */
   get stored(): RecordValue | undefined {
-    return this.rid.position < 0 ? undefined : this.#group.load(this.#at);
+    return this.#group.load(this.#at);
   }
 
   get(name: string): Value | undefined {
@@ -133,10 +133,22 @@ export function neighbourEdges(
     hops.map(hop => hop.edge),
     call,
   );
-  return hops.map((hop, at) => {
+  // Light edges are made up from their hops, by the graph: it may have something against them.
+  const light = call.graph.hopEdges(
+    hops.filter(hop => hop.edge.position < 0),
+    vertices,
+  );
+  let lightNext = 0;
+  const edges: RecordValue[] = [];
+  hops.forEach((hop, at) => {
     const typeName = call.catalog.typeById(hop.typeId)?.name ?? '';
-    return new NeighbourEdge(hop, vertices[hop.source] as Rid, {typeName, group, at});
+    const edge =
+      hop.edge.position < 0
+        ? light[lightNext++]
+        : new NeighbourEdge(hop, vertices[hop.source] as Rid, {typeName, group, at});
+    if (edge !== undefined) edges.push(edge);
   });
+  return edges;
 }
 
 /** Records for ids that are already known. */

@@ -5,6 +5,7 @@
  * Rows come from the catalog that the statement was bound with; counts of records from the
  * counters of the view it reads. What belongs to models that are not there yet has no rows.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {
   BucketDefinition,
@@ -35,12 +36,22 @@ function byName<T extends {readonly name: string}>(items: Iterable<T>): readonly
   return [...items].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
+/** Own records of the type; null for who may not read them. */
+function countOf(type: CatalogType, call: CallContext): number | null {
+  try {
+    return call.graph.countType(type.name, false);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'security.denied') return null;
+    throw error;
+  }
+}
+
 function typeRow(type: CatalogType, call: CallContext): MapValue {
   const {definition} = type;
   return mapOf({
     name: type.name,
     type: type.kind,
-    records: call.graph.countType(type.name, false),
+    records: countOf(type, call),
     buckets: type.bucketIds.map(id => call.catalog.bucketById(id)?.name ?? null),
     bucketSelectionStrategy: definition.bucketSelection.kind,
     needsRepartition: false,
@@ -125,7 +136,7 @@ function bucketRow(bucket: BucketDefinition, call: CallContext): MapValue {
   return mapOf({
     name: bucket.name,
     fileId: bucket.id,
-    records: alone ? call.graph.countType(type.name, false) : type === undefined ? 0 : null,
+    records: alone ? countOf(type, call) : type === undefined ? 0 : null,
     purpose: 'PRIMARY',
     custom: bucket.custom,
   });
@@ -138,6 +149,11 @@ const defaults: MapValue = new Map<string, Value>([
   ['encoding', 'UTF-8'],
 ]);
 
+function databaseRow({catalog, databaseName}: CallContext): MapValue {
+  const name: [string, Value][] = databaseName === undefined ? [] : [['name', databaseName]];
+  return new Map([...name, ...defaults, ...catalog.settings]);
+}
+
 function dictionaryRow(call: CallContext): MapValue {
   const entries = new Map<string, Value>();
   for (const type of call.catalog.types) {
@@ -149,8 +165,9 @@ function dictionaryRow(call: CallContext): MapValue {
 function statsRow(call: CallContext): MapValue {
   const {catalog} = call;
   let records = 0;
-  for (const type of catalog.types) records += call.graph.countType(type.name, false);
+  for (const type of catalog.types) records += countOf(type, call) ?? 0;
   return mapOf({
+    databaseName: call.databaseName,
     types: [...catalog.types].length,
     buckets: catalog.buckets.length,
     indexes: catalog.indexes.length,
@@ -172,7 +189,7 @@ export const schemaTableFunctions: FunctionFamily = {
       byName(call.catalog.buckets).map(bucket => bucketRow(bucket, call)),
     ),
     'schema:bucket': table((call, name) => [bucketRow(call.catalog.requireBucket(name), call)]),
-    'schema:database': table(call => [new Map([...defaults, ...call.catalog.settings])]),
+    'schema:database': table(call => [databaseRow(call)]),
     'schema:dictionary': table(call => [dictionaryRow(call)]),
     'schema:stats': table(call => [statsRow(call)]),
     'schema:materializedViews': empty,
