@@ -184,6 +184,31 @@ test('conditions decided on packed bytes agree with those on values', async () =
   }
 });
 
+test('large records keep their bytes after the scan has moved on', async () => {
+  const world = await stored.open('committed', filled => {
+    for (let number = 0; number < 60; number++) {
+      filled.add('Sample', {number, text: String(number).padStart(2, '0').repeat(3_000)});
+    }
+  });
+  const plan: PlanNode = {
+    kind: 'extend',
+    input: {
+      kind: 'sort',
+      input: scan('Sample', 0),
+      keys: [{by: property(0, 'number'), descending: true, nulls: 'last'}],
+    },
+    bind: [{slot: 1, value: property(0, 'text')}],
+  };
+  for (const [at, [text]] of world.run(plan, [1]).entries()) {
+    assert.equal(
+      String(text).slice(0, 4),
+      String(59 - at)
+        .padStart(2, '0')
+        .repeat(2),
+    );
+  }
+});
+
 test('every record of a scan is counted once however the batches are cut', async () => {
   const world = await stored.open('committed');
   for (let number = 0; number < 3_000; number++) world.add('Sample', {number});

@@ -62,7 +62,7 @@ function argumentOf(frame: Frame, scope: Scope): Batch {
 }
 
 function exists(batches: Batches): boolean {
-  for (const batch of batches) if (batch !== pause) return true;
+  for (const batch of batches) if (batch !== pause && batch.rowCount > 0) return true;
   return false;
 }
 

@@ -99,8 +99,8 @@ function* joined(run: RowRun, results: Batches): Batches {
 
 function* hasRow(results: Batches): Generator<Pause, boolean, undefined> {
   for (const result of results) {
-    if (result !== pause) return true;
-    yield pause;
+    if (result === pause) yield pause;
+    else if (result.rowCount > 0) return true;
   }
   return false;
 }

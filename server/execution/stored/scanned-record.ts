@@ -5,6 +5,7 @@
  * turns it into another record. `copy` makes a record of its own out of it. A chunk lives as long
  * as one of its records does.
  */
+import {copyBytes} from '#server/base/utf8.ts';
 import {
   edgeFrom,
   edgeTo,
@@ -20,18 +21,22 @@ import {StoredRecord} from '#server/layout/stored-record.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 
 const noBytes = new Uint8Array(0);
-const chunkBytes = 32 << 10;
+const chunkBytesMin = 2 << 10;
+const chunkBytesMax = 32 << 10;
 
-/** Copies records into shared chunks: one allocation for many of them. */
+/** Copies records into shared chunks, small ones first: one allocation for many of them. */
 export class RecordArena {
   #chunk = noBytes;
   #used = 0;
 
   keep(rid: Rid, record: Uint8Array, schema: RecordSchema): StoredRecord {
     const {length} = record;
-    if (length > chunkBytes / 8) return new StoredRecord(rid, record.slice(), schema);
+    if (length > chunkBytesMax / 8) {
+      return new StoredRecord(rid, copyBytes(record, 0, length), schema);
+    }
     if (this.#used + length > this.#chunk.length) {
-      this.#chunk = new Uint8Array(chunkBytes);
+      const wanted = Math.max(this.#chunk.length * 4, chunkBytesMin, length);
+      this.#chunk = new Uint8Array(Math.min(wanted, chunkBytesMax));
       this.#used = 0;
     }
     const offset = this.#used;
