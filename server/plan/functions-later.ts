@@ -7,49 +7,35 @@
 import type {FunctionSignature} from './functions.ts';
 import {scalarRow, unlimited} from './signature.ts';
 
-const names: Readonly<Record<string, readonly string[]>> = {
-  'full-text search': [
-    'fulltext.searchIndex',
-    'fulltext.searchFields',
-    'fulltext.searchIndexMore',
-    'fulltext.searchFieldsMore',
-    'SEARCH_INDEX',
-    'SEARCH_FIELDS',
-    'SEARCH_INDEX_MORE',
-    'SEARCH_FIELDS_MORE',
-  ],
-  'geospatial data': [
-    ...['point', 'lineString', 'polygon', 'geomFromText', 'buffer', 'envelope', 'area', 'asText'],
-    ...['asGeoJson', 'x', 'y', 'distance', 'within', 'intersects', 'contains', 'equals', 'crosses'],
-    ...['overlaps', 'touches', 'disjoint', 'dWithin', 'circle', 'rectangle'],
-  ].map(name => `geo.${name}`),
-  'time series': [
-    ...[
-      ...['timeBucket', 'first', 'last', 'rate', 'delta', 'movingAvg', 'interpolate', 'percentile'],
-      ...['correlate', 'lag', 'lead', 'rank', 'rowNumber'],
-    ].map(name => `ts.${name}`),
-    'promql',
-  ],
-};
-
-const vectorNames = [
-  ...['neighbors', 'sparseNeighbors', 'fuse', 'rrfScore', 'multiScore', 'hybridScore'],
-  ...['normalizeScores', 'scoreTransform', 'rerank', 'mmr', 'boost', 'recommend', 'discover'],
-  ...['add', 'subtract', 'multiply', 'scale', 'clip', 'clamp', 'sum', 'avg', 'min', 'max'],
-  ...['dotProduct', 'cosineSimilarity', 'l2Distance', 'l1Distance', 'magnitude', 'l2Norm'],
-  ...['l1Norm', 'lInfNorm', 'normalize', 'isNormalized', 'variance', 'stdDev', 'dimension'],
-  ...['hasNaN', 'hasInf', 'hasNull', 'sparsity', 'quantizeInt8', 'dequantizeInt8'],
-  ...['quantizeBinary', 'dequantizeBinary', 'approxDistance', 'sparseCreate', 'denseToSparse'],
-  ...['sparseToDense', 'sparseDot', 'toString'],
-] as const;
+const fullText =
+  'fulltext.searchIndex fulltext.searchFields fulltext.searchIndexMore ' +
+  'fulltext.searchFieldsMore SEARCH_INDEX SEARCH_FIELDS SEARCH_INDEX_MORE SEARCH_FIELDS_MORE';
+const spatial =
+  'point lineString polygon geomFromText buffer envelope area asText asGeoJson x y distance ' +
+  'within intersects contains equals crosses overlaps touches disjoint dWithin circle rectangle';
+const series =
+  'timeBucket first last rate delta movingAvg interpolate percentile correlate lag lead rank ' +
+  'rowNumber';
+const vectors =
+  'neighbors sparseNeighbors fuse rrfScore multiScore hybridScore normalizeScores ' +
+  'scoreTransform rerank mmr boost recommend discover add subtract multiply scale clip clamp ' +
+  'sum avg min max dotProduct cosineSimilarity l2Distance l1Distance magnitude l2Norm l1Norm ' +
+  'lInfNorm normalize isNormalized variance stdDev dimension hasNaN hasInf hasNull sparsity ' +
+  'quantizeInt8 dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate ' +
+  'denseToSparse sparseToDense sparseDot toString';
 
 function later(name: string, what: string, aliases: readonly string[] = []): FunctionSignature {
   return scalarRow(name, [0, unlimited], `Reserved for ${what}.`, {later: what, aliases});
 }
 
 export const laterFunctions: readonly FunctionSignature[] = [
-  ...Object.entries(names).flatMap(([what, each]) => each.map(name => later(name, what))),
-  ...vectorNames.map(name =>
-    later(`vector.${name}`, 'vectors', [`vector${name.charAt(0).toUpperCase()}${name.slice(1)}`]),
-  ),
+  ...fullText.split(' ').map(name => later(name, 'full-text search')),
+  ...spatial.split(' ').map(name => later(`geo.${name}`, 'geospatial data')),
+  ...series.split(' ').map(name => later(`ts.${name}`, 'time series')),
+  later('promql', 'time series'),
+  ...vectors
+    .split(' ')
+    .map(name =>
+      later(`vector.${name}`, 'vectors', [`vector${name.charAt(0).toUpperCase()}${name.slice(1)}`]),
+    ),
 ];

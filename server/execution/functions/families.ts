@@ -1,5 +1,5 @@
 /**
- * The families of functions that the server has, as one registry.
+ * The families of functions that the server has; `../standard-functions.ts` makes a registry.
  *
  * A family is a plain record in a file of its own; this list is the only place that knows them
  * all. Invariant, held by a test: their names are those of `plan/function-table.ts`, less the
@@ -53,8 +53,3 @@ export const families: readonly FunctionFamily[] = [
   // `transform` calls other methods by name.
   transformMethod(name => plainFunctions.scalar(name)),
 ];
-
-/** A registry of every family; made once, in the wiring. */
-export function createFunctionRegistry(): FunctionRegistry {
-  return new FunctionRegistry(families);
-}

@@ -4,7 +4,7 @@
  * Breadth first from both ends; the smaller frontier grows by one whole level in one call of the
  * graph. Each vertex is kept once, with the hop that found it. No path answers an empty list.
  */
-import {type MapValue, type Rid, type Value} from '#server/model/value.ts';
+import type {MapValue, Rid, Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import type {CallContext} from '../context.ts';
 import type {EdgeTypes} from '../graph.ts';

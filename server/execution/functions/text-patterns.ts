@@ -23,7 +23,10 @@ export function replaceByPattern(text: string, pattern: string, by: string): str
       0,
       parts.findIndex(part => typeof part === 'number'),
     );
-    const part = by.replace(/\$(\d)/g, (_, digit: string) => String(groups[Number(digit)] ?? ''));
+    const part = by.replace(/\$(\d)/g, (_, digit: string) => {
+      const group = groups[Number(digit)];
+      return typeof group === 'string' ? group : '';
+    });
     length += part.length;
     return length > textLengthMax ? refuse('the text would be too long') : part;
   });

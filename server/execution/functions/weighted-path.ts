@@ -8,7 +8,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
-import type {MapValue, Rid, Value} from '#server/model/value.ts';
+import type {MapValue, Rid} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import type {CallContext} from '../context.ts';
 import type {EdgeTypes} from '../graph.ts';
