@@ -5,7 +5,7 @@
  * run of keys, those of one direction and type as well, and all edges between two vertices.
  * The value is one byte: whether the edge has a record or is light; a light edge's id holds the
  * serial number that tells it from others between the same ends (rid.ts).
- * Invariant L1: a record edge's two keys exist exactly as long as its record.
+ * Invariant K1: a record edge's two keys exist exactly as long as its record.
  */
 import type {Rid} from '#server/model/value.ts';
 import {
@@ -42,11 +42,18 @@ export interface AdjacencyParts {
 
 export function adjacencyKey(parts: AdjacencyParts): Uint8Array {
   const key = new Uint8Array(adjacencyKeyBytes);
-  fillEnds(key, parts.vertex, parts.direction);
-  putUint32(key, typeAt, parts.edgeTypeId);
-  putRid(key, otherAt, parts.other);
-  putRid(key, edgeAt, parts.edge);
+  putAdjacencyKey(key, 0, parts);
   return key;
+}
+
+/** Writes the key's `adjacencyKeyBytes` bytes at `offset`. */
+export function putAdjacencyKey(bytes: Uint8Array, offset: number, parts: AdjacencyParts): void {
+  bytes[offset] = namespace.adjacency;
+  putRid(bytes, offset + 1, parts.vertex);
+  bytes[offset + directionAt] = parts.direction;
+  putUint32(bytes, offset + typeAt, parts.edgeTypeId);
+  putRid(bytes, offset + otherAt, parts.other);
+  putRid(bytes, offset + edgeAt, parts.edge);
 }
 
 /** Reads a key that starts at `offset`; `light` comes from the entry's value. */

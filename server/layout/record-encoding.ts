@@ -115,7 +115,8 @@ function tooLarge(bytesMax: number): Refusal {
   );
 }
 
-function writeHeader(bytes: Uint8Array, base: number, header: RecordHeader): void {
+/** The header but for kind and number of properties. */
+export function writeHeader(bytes: Uint8Array, base: number, header: RecordHeader): void {
   bytes[base] = recordFormat;
   putUint32LE(bytes, base + 2, header.typeId);
   putUint32LE(bytes, base + 6, header.schemaVersion);

@@ -2,16 +2,21 @@
  * Keys of records: 0x20, bucket (u32), position (u48). A bucket is one run of keys in order of
  * creation.
  */
-import {Rid} from '#server/model/value.ts';
+import type {Rid} from '#server/model/value.ts';
 import {keyAfterPrefix, namespace, putRid, putUint32, ridAt, ridBytes} from './namespace.ts';
 
 export const recordKeyBytes = 1 + ridBytes;
 
 export function recordKey(rid: Rid): Uint8Array {
   const key = new Uint8Array(recordKeyBytes);
-  key[0] = namespace.records;
-  putRid(key, 1, rid);
+  putRecordKey(key, 0, rid);
   return key;
+}
+
+/** Writes the key's `recordKeyBytes` bytes at `offset`. */
+export function putRecordKey(bytes: Uint8Array, offset: number, rid: Rid): void {
+  bytes[offset] = namespace.records;
+  putRid(bytes, offset + 1, rid);
 }
 
 /** The record id in a record's key that starts at `offset`. */

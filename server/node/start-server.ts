@@ -204,7 +204,16 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     random,
     timers,
     logger,
-    batch: createBatchHandler({service, settings, clock, timers}),
+    batch: createBatchHandler({
+      service,
+      security,
+      settings,
+      clock,
+      timers,
+      random,
+      disk: createDisk(),
+      temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
+    }),
   });
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listen(http, host, given);

@@ -7,6 +7,8 @@
  * encodes one entry and appends it. See design/architecture.md section 3.
  */
 
+import type {PackedOperations} from './bulk-operations.ts';
+
 /** Position in the log, from 1; 0 is before the first entry. */
 export type LogIndex = number;
 
@@ -51,6 +53,8 @@ export interface CommitRequest {
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
   readonly operations: readonly Operation[];
+  /** A bulk load's operations, in place of `operations`; the caller changes them no more. */
+  readonly packed?: PackedOperations;
   readonly preconditions: readonly Precondition[];
   /** Change of record counts by bucket id. */
   readonly countDeltas: ReadonlyMap<number, number>;

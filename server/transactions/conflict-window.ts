@@ -9,6 +9,7 @@
  *
  * Invariant T3: a precondition that was broken by an entry behind its view is never accepted.
  */
+import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation, Precondition} from './commit.ts';
 
 /** A key as text: one character a byte, so that text order is byte order. */
@@ -31,9 +32,9 @@ export type Verdict =
 /** A commit of many keys: its keys are sorted into sets when somebody asks, seldom. */
 interface LargeCommit {
   readonly index: LogIndex;
-  readonly operations: readonly Operation[];
-  writes: Set<string> | undefined;
-  deletes: Set<string> | undefined;
+  readonly operations: readonly Operation[] | PackedOperations;
+  writes: ReadonlySet<string> | undefined;
+  deletes: ReadonlySet<string> | undefined;
 }
 
 interface Remembered {
@@ -52,6 +53,7 @@ interface DeletedRange {
 
 const holds: Verdict = {kind: 'holds'};
 const none: readonly string[] = [];
+const noOperations: readonly Operation[] = [];
 const bytesPerKey = 96;
 const largeCommitOperations = 128;
 /** A large commit keeps its values in memory while it is remembered. */
@@ -95,7 +97,9 @@ export class ConflictWindow {
     switch (precondition.kind) {
       case 'unchanged': {
         const key = keyText(precondition.key);
-        if (this.#lastWrite(key, since) <= since && !this.#inRange(key, since)) return undefined;
+        const isUnique = precondition.unique !== undefined;
+        const written = this.#lastWrite(key, since, isUnique) > since;
+        if (!written && !this.#inRange(key, since)) return undefined;
         const reason = 'a record that this transaction read or wrote was changed by another one';
         return precondition.unique === undefined
           ? {kind: 'conflict', reason}
@@ -116,9 +120,15 @@ export class ConflictWindow {
     }
   }
 
-  #lastWrite(key: string, since: LogIndex): LogIndex {
+  #lastWrite(key: string, since: LogIndex, isUniqueKey: boolean): LogIndex {
     for (const commit of this.#large) {
       if (commit.index <= since) continue;
+      const {operations} = commit;
+      if (isUniqueKey && operations instanceof PackedOperations) {
+        // A bulk load keeps these texts at hand.
+        if (operations.uniqueKeys.has(key)) return commit.index;
+        continue;
+      }
       commit.writes ??= textsOf(commit.operations, false);
       if (commit.writes.has(key)) return commit.index;
     }
@@ -160,18 +170,20 @@ export class ConflictWindow {
   /** Remembers an appended entry; indexes only grow. */
   record(
     index: LogIndex,
-    operations: readonly Operation[],
+    operations: readonly Operation[] | PackedOperations,
     preconditions: readonly Precondition[],
   ): void {
     const writes: string[] = [];
     let deletes = none as string[];
     let bytes = bytesPerKey;
-    const isLarge = operations.length > largeCommitOperations;
+    const isPacked = operations instanceof PackedOperations;
+    const count = isPacked ? operations.count : operations.length;
+    const isLarge = isPacked || count > largeCommitOperations;
     if (isLarge) {
       this.#large.push({index, operations, writes: undefined, deletes: undefined});
-      bytes += operations.length * (bytesPerKey + valueBytesGuess);
+      bytes += isPacked ? operations.bytes.length : count * (bytesPerKey + valueBytesGuess);
     }
-    for (const operation of operations) {
+    for (const operation of isPacked ? noOperations : operations) {
       if (isLarge && operation.kind !== 'delete-range') continue;
       if (operation.kind === 'delete-range') {
         const range = {index, start: keyText(operation.start), end: keyText(operation.end)};
@@ -238,8 +250,12 @@ export class ConflictWindow {
   }
 }
 
-function textsOf(operations: readonly Operation[], deletesOnly: boolean): Set<string> {
+function textsOf(
+  operations: readonly Operation[] | PackedOperations,
+  deletesOnly: boolean,
+): ReadonlySet<string> {
   const texts = new Set<string>();
+  if (operations instanceof PackedOperations) return deletesOnly ? texts : operations.keyTexts();
   for (const operation of operations) {
     if (operation.kind === 'delete-range') continue;
     if (deletesOnly && operation.kind !== 'delete') continue;

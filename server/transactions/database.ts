@@ -108,9 +108,9 @@ export class Database {
     return this.#coordinator.commit({...request, databaseId: this.id});
   }
 
-  /** Hands out the next record position of a bucket, never again (T5). */
-  takePosition(bucketId: number): number {
-    return this.#coordinator.nextPosition(bucketId);
+  /** Index of the newest entry that was appended, by whomever. */
+  get lastIndex(): LogIndex {
+    return this.#options.log.lastIndex;
   }
 
   /** Refuses everything from now on. */

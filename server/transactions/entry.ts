@@ -12,6 +12,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
+import type {PackedOperations} from './bulk-operations.ts';
 import {PutWrite} from './point-write.ts';
 import type {CounterKind} from './system-keys.ts';
 
@@ -89,6 +90,16 @@ export class EntryEncoder {
       assert(operation.kind !== 'ingest' || head.kind === 'ingest', 'an ingest has its own kind');
       this.#writeOperation(operation);
     }
+    return this.#finish();
+  }
+
+  /** As `encode`, for operations that are packed already. */
+  encodePacked(head: EntryHead, operations: PackedOperations): Buffer {
+    this.#at = 0;
+    const {bytes, length, count} = operations;
+    this.#reserve(64 + head.counters.length * counterBytesMax + length);
+    this.#writeHead(head, count);
+    this.#at += bytes.copy(this.#buffer, this.#at, 0, length);
     return this.#finish();
   }
 

@@ -1,0 +1,57 @@
+/**
+ * The body of a batch, piece by piece: the client sends on only as fast as pieces are taken.
+ *
+ * There is no bound on the whole, in bytes or in time; one on how long nothing may come.
+ */
+import type {IncomingMessage} from 'node:http';
+import {Refusal} from '#server/base/errors.ts';
+import type {Timers} from '#server/platform/clock.ts';
+
+const silenceMsMax = 10 * 60_000;
+
+export class BatchBody {
+  readonly #request: IncomingMessage;
+  readonly #timers: Timers;
+  #wake: (() => void) | undefined;
+  #isSilent = false;
+
+  constructor(request: IncomingMessage, timers: Timers) {
+    this.#request = request;
+    this.#timers = timers;
+    const wake = (): void => this.#wake?.();
+    request.on('readable', wake);
+    request.on('end', wake);
+    request.on('close', wake);
+    // What broke the connection is told by `complete`.
+    request.on('error', wake);
+  }
+
+  /** The next piece; undefined behind the last. @throws {Refusal} `batch.truncated`. */
+  async next(): Promise<Buffer | undefined> {
+    const request = this.#request;
+    for (;;) {
+      const piece: Buffer | null = request.read();
+      if (piece !== null) return piece;
+      if (request.readableEnded) return undefined;
+      if (request.destroyed || this.#isSilent) {
+        if (request.complete) return undefined;
+        throw new Refusal('batch.truncated', 'The body of the batch broke off');
+      }
+      await this.#news();
+    }
+  }
+
+  #news(): Promise<void> {
+    return new Promise(resolve => {
+      const cancel = this.#timers.after(silenceMsMax, () => {
+        this.#isSilent = true;
+        this.#wake?.();
+      });
+      this.#wake = () => {
+        cancel();
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+}

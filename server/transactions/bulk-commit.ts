@@ -1,0 +1,236 @@
+/**
+ * Commits the entries of a bulk load one after another while later ones are being built.
+ *
+ * What an entry needs of the store (unique keys absent, foreign vertices there) is looked up in a
+ * view that is taken in the same turn as the commit, and holds under the usual preconditions. An
+ * entry is appended before the next one is looked at, so entries are in the log in the order of
+ * the lines. Counts are of entries that are durable and applied.
+ * Invariant B3: after a failure nothing more is appended.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {keyText as valuesText} from '#server/indexes/index-parts.ts';
+import {edgeOf} from '#server/layout/adjacency-key.ts';
+import {ridOfEntry, valuesOfEntry} from '#server/layout/index-key.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import {recordKindOf} from '#server/layout/record.ts';
+import {ridText} from '#server/model/rid.ts';
+import type {Rid} from '#server/model/value.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
+import {RowTooLarge} from '#server/storage/store.ts';
+import {withLine} from './bulk-draft.ts';
+import type {BulkEntry, UniqueKey} from './bulk-entry.ts';
+import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
+import type {Database} from './database.ts';
+import {duplicateRefusal} from './records-indexes.ts';
+import type {ReadSession} from './transaction.ts';
+
+export interface BulkCommitOptions {
+  readonly timers: Timers;
+  /** How often an entry that another commit was in the way of is tried again. */
+  readonly retriesMax: number;
+  readonly retryDelayMs: number;
+  /** Catalog version under which the entry may be committed now. @throws {Refusal} when none. */
+  readonly schemaVersion: (entry: BulkEntry) => number;
+  /** Called in log order. */
+  readonly committed: (entry: BulkEntry, index: LogIndex) => void;
+  /** The refusal for an outcome that is none. */
+  readonly refusalOf: (outcome: CommitOutcome) => Refusal | undefined;
+}
+
+/** Entries that may be on their way at once. */
+const underWayMax = 3;
+const lookupBufferBytes = 256 << 10;
+const lookupKeysMax = 1_024;
+
+export class BulkCommits {
+  readonly #database: Database;
+  readonly #options: BulkCommitOptions;
+  readonly #underWay: Promise<void>[] = [];
+  readonly #rows = createPackedRows(lookupBufferBytes);
+  #failure: unknown;
+
+  constructor(database: Database, options: BulkCommitOptions) {
+    this.#database = database;
+    this.#options = options;
+  }
+
+  /**
+   * Appends the entry; resolves when the next one may be built.
+   *
+   * @throws {Refusal} `commit.duplicate-key`, `record.not-found`, ... nothing of the entry is
+   * stored then. `commit.unknown`: it may be.
+   */
+  async send(entry: BulkEntry): Promise<void> {
+    if (entry.records === 0) return;
+    if (entry.uniqueEdges.length > 0) await this.drain();
+    for (let attempt = 0; ; attempt++) {
+      this.#check();
+      const outcome = await this.#attempt(entry);
+      if (outcome === undefined) break;
+      await this.drain();
+      const canRetry =
+        outcome.kind === 'conflict' || (outcome.kind === 'refused' && retryable.has(outcome.code));
+      if (!canRetry || attempt >= this.#options.retriesMax) throw this.#refusal(outcome);
+      // Everything of ours is applied now; another's commit may take a moment.
+      if (attempt > 0) await this.#pause();
+    }
+    while (this.#underWay.length >= underWayMax) await this.#underWay[0];
+    this.#check();
+  }
+
+  /** Resolves when everything that was sent is durable and applied. */
+  async drain(): Promise<void> {
+    while (this.#underWay.length > 0) await this.#underWay[0];
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Undefined when the entry was appended; else what was in the way. */
+  async #attempt(entry: BulkEntry): Promise<CommitOutcome | undefined> {
+    const {outcome, index} = this.#submit(entry);
+    if (index === undefined) return await outcome;
+    const done = outcome.then(result => {
+      this.#underWay.shift();
+      if (result.kind === 'committed') this.#options.committed(entry, result.index);
+      else this.#failure ??= this.#refusal(result);
+    });
+    this.#underWay.push(done);
+    return undefined;
+  }
+
+  /** One turn: looks up what the entry depends on, and commits it under that. */
+  #submit(entry: BulkEntry): {
+    readonly outcome: Promise<CommitOutcome>;
+    readonly index: LogIndex | undefined;
+  } {
+    const database = this.#database;
+    const schemaVersion = this.#options.schemaVersion(entry);
+    const preconditions = this.#preconditions(entry);
+    const before = database.lastIndex;
+    const outcome = database.submit({
+      schemaVersion,
+      operations: [],
+      packed: entry.operations,
+      preconditions,
+      countDeltas: entry.countDeltas,
+      positionBuckets: entry.positionBuckets,
+    });
+    const after = database.lastIndex;
+    return {outcome, index: after === before ? undefined : after};
+  }
+
+  #preconditions(entry: BulkEntry): Precondition[] {
+    const {uniqueKeys, uniqueEdges, foreignEnds} = entry;
+    const preconditions: Precondition[] = [];
+    if (uniqueKeys.length + uniqueEdges.length + foreignEnds.size === 0) return preconditions;
+    const session = this.#database.read();
+    try {
+      this.#requireUnique(session, entry, preconditions);
+      this.#requireEnds(session, entry, preconditions);
+      this.#requireNoEdges(session, entry, preconditions);
+    } finally {
+      session.close();
+    }
+    return preconditions;
+  }
+
+  #requireUnique(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
+    const since = session.viewIndex;
+    const {uniqueKeys} = entry;
+    this.#lookUp(
+      session,
+      uniqueKeys.map(({key}) => key),
+      (at, value) => {
+        if (value === undefined) return;
+        const found = uniqueKeys[at];
+        assert(found !== undefined, 'a looked up key was asked for');
+        const holder = ridOfEntry(true, value, 0);
+        throw withLine(duplicateRefusal(found.index.name, textOf(found), holder), found.line);
+      },
+    );
+    for (const {key, index} of uniqueKeys) {
+      into.push({kind: 'unchanged', key, since, unique: {index: index.name, text: ''}});
+    }
+  }
+
+  #requireEnds(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
+    const ends = [...entry.foreignEnds.values()];
+    const keys = ends.map(({rid}) => recordKey(rid));
+    const since = session.viewIndex;
+    this.#lookUp(session, keys, (at, value) => {
+      const end = ends[at];
+      assert(end !== undefined, 'a looked up key has an end');
+      if (value === undefined) throw withLine(notFound(end.rid), end.line);
+      if (recordKindOf(value, 0) === 'vertex') return;
+      const text = `${ridText(end.rid)} is no vertex, so no edge can end there`;
+      throw withLine(new Refusal('query.semantic', text), end.line);
+    });
+    for (const key of keys) into.push({kind: 'present', key, since});
+  }
+
+  #requireNoEdges(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
+    for (const {range, typeName, from, to, isLight, line} of entry.uniqueEdges) {
+      const walker = new RowWalker(session, [range], {bufferBytes: 1 << 10, rowsMax: 1});
+      const found = walker.next() ? edgeOf(walker.bytes, walker.keyStart, isLight) : undefined;
+      walker.close();
+      if (found !== undefined) {
+        const keys = `[${ridText(from)},${ridText(to)}]`;
+        throw withLine(duplicateRefusal(`${typeName}[@out,@in]`, keys, found), line);
+      }
+      into.push({kind: 'range-untouched', ...range, since: session.viewIndex});
+    }
+  }
+
+  #lookUp(
+    session: ReadSession,
+    keys: readonly Uint8Array[],
+    each: (at: number, value: Buffer | undefined) => void,
+  ): void {
+    for (let done = 0; done < keys.length; ) {
+      const asked = keys.slice(done, done + lookupKeysMax);
+      try {
+        session.getMany(packKeys(asked), asked.length, this.#rows);
+      } catch (error) {
+        if (!(error instanceof RowTooLarge)) throw error;
+        // A record larger than the buffer comes alone.
+        each(done, session.get(asked[0] as Uint8Array));
+        done++;
+        continue;
+      }
+      for (const {value} of eachRow(this.#rows)) each(done++, value);
+    }
+  }
+
+  #refusal(outcome: CommitOutcome): Refusal {
+    const refusal = this.#options.refusalOf(outcome);
+    assert(refusal !== undefined, 'what was not committed has a reason');
+    return refusal;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise(resolve => {
+      this.#options.timers.after(this.#options.retryDelayMs, resolve);
+    });
+  }
+}
+
+const retryable: ReadonlySet<string> = new Set(['queue-full', 'expired', 'disk-full']);
+
+/** The values of a key as a refusal shows them. */
+function textOf({key, declared}: UniqueKey): string {
+  const row = {bytes: key, keyStart: 0, keyEnd: key.length, end: key.length};
+  return valuesText(valuesOfEntry({unique: true, declared}, row));
+}
+
+function notFound(rid: Rid): Refusal {
+  const text = ridText(rid);
+  return new Refusal('record.not-found', `Record ${text} not found`, {
+    detail: {rid: text, args: text},
+  });
+}

@@ -1,0 +1,105 @@
+/**
+ * The operations of one commit, packed as its log entry will hold them (entry.ts).
+ *
+ * A bulk load writes keys and values straight into their place, so that no object is made for an
+ * operation. Only puts; the keys of unique indexes are kept beside them as texts, since others
+ * ask for them while the commit is in flight.
+ */
+import {utf8Bytes} from '#server/base/utf8.ts';
+
+const tagPut = 0x01;
+const lengthBytesMax = 5;
+
+export class PackedOperations {
+  bytes: Buffer;
+  /** Bytes in use. */
+  length = 0;
+  count = 0;
+  /** Where key and value of the newest put go. */
+  keyAt = 0;
+  valueAt = 0;
+  /** Keys of unique indexes among the puts, one character a byte. */
+  readonly uniqueKeys = new Set<string>();
+
+  constructor(capacity: number) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity);
+  }
+
+  /** Makes room for a put; the caller fills in key and value at `keyAt` and `valueAt`. */
+  open(keyLength: number, valueLength: number): void {
+    const needed = this.length + 1 + 2 * lengthBytesMax + keyLength + valueLength;
+    if (needed > this.bytes.length) this.#grow(needed);
+    const {bytes} = this;
+    bytes[this.length++] = tagPut;
+    this.#varint(keyLength);
+    this.keyAt = this.length;
+    this.length += keyLength;
+    this.#varint(valueLength);
+    this.valueAt = this.length;
+    this.length += valueLength;
+    this.count++;
+  }
+
+  /** Takes back everything behind `length`, where `count` puts ended. */
+  truncate(length: number, count: number): void {
+    this.length = length;
+    this.count = count;
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.open(key.length, value.length);
+    copy(key, this.bytes, this.keyAt);
+    copy(value, this.bytes, this.valueAt);
+  }
+
+  putText(key: Uint8Array, text: string): void {
+    this.put(key, utf8Bytes(text));
+  }
+
+  /** Every key as text, read anew. */
+  keyTexts(): ReadonlySet<string> {
+    const texts = new Set<string>();
+    const {bytes} = this;
+    let at = 0;
+    const size = (): number => {
+      let value = 0;
+      for (let shift = 0; ; shift += 7) {
+        const byte = bytes[at++] as number;
+        value |= (byte & 0x7f) << shift;
+        if (byte < 0x80) return value;
+      }
+    };
+    while (at < this.length) {
+      at++;
+      const keyLength = size();
+      texts.add(bytes.toString('latin1', at, at + keyLength));
+      at += keyLength;
+      const valueLength = size();
+      at += valueLength;
+    }
+    return texts;
+  }
+
+  #varint(value: number): void {
+    let rest = value;
+    while (rest >= 0x80) {
+      this.bytes[this.length++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.bytes[this.length++] = rest;
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2));
+    larger.set(this.bytes.subarray(0, this.length));
+    this.bytes = larger;
+  }
+}
+
+const shortCopyMax = 32;
+
+/** A loop is faster than a call for keys and small values. */
+function copy(from: Uint8Array, into: Uint8Array, offset: number): void {
+  if (from.length > shortCopyMax) into.set(from, offset);
+  else for (let at = 0; at < from.length; at++) into[offset + at] = from[at] as number;
+}

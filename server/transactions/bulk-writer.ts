@@ -1,0 +1,258 @@
+/**
+ * Puts the records of a bulk load into entries: keys, records, index keys, both sides of edges.
+ *
+ * Everything that can be refused is found out before the first operation of a record is written,
+ * so a refused record leaves nothing behind in the entry. What needs a look at the store (unique
+ * keys, vertices that the batch did not make) is noted for the commit (bulk-commit.ts).
+ */
+import {assert} from '#server/base/assert.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {declaredParts, type IndexKey, keysOfRecord} from '#server/indexes/index-parts.ts';
+import {
+  adjacencyKeyBytes,
+  betweenRange,
+  incoming,
+  lightEdgeFlag,
+  outgoing,
+  putAdjacencyKey,
+  recordEdgeFlag,
+} from '#server/layout/adjacency-key.ts';
+import {nameKey} from '#server/layout/name-key.ts';
+import {putRecordKey, recordKeyBytes} from '#server/layout/record-key.ts';
+import type {DataType} from '#server/model/data-type.ts';
+import {ridText} from '#server/model/rid.ts';
+import {Rid, type Value} from '#server/model/value.ts';
+import {type BulkDraft, lineRefusal, withLine} from './bulk-draft.ts';
+import {BulkEntry, type UniqueKey} from './bulk-entry.ts';
+import type {BulkType} from './bulk-type.ts';
+import {keyText} from './conflict-window.ts';
+import type {Database} from './database.ts';
+import {selectBucket} from './records-buckets.ts';
+import {duplicateRefusal} from './records-indexes.ts';
+
+export interface BulkWriterOptions {
+  /** Edges without properties get no record. */
+  readonly lightEdges: boolean;
+  /** Whether edges are found from their ends too. */
+  readonly bidirectional: boolean;
+  readonly entryCapacity: number;
+}
+
+/** An end of an edge, and whether this batch made it. */
+export interface EdgeEnd {
+  readonly rid: Rid;
+  readonly isOwn: boolean;
+}
+
+export class BulkWriter {
+  readonly #database: Database;
+  readonly #draft: BulkDraft;
+  readonly #options: BulkWriterOptions;
+  readonly #declared = new Map<number, readonly (DataType | undefined)[]>();
+  #entry: BulkEntry;
+
+  constructor(database: Database, draft: BulkDraft, options: BulkWriterOptions) {
+    this.#database = database;
+    this.#draft = draft;
+    this.#options = options;
+    this.#entry = new BulkEntry(options.entryCapacity);
+  }
+
+  /** What was written since the last `take`. */
+  get entry(): BulkEntry {
+    return this.#entry;
+  }
+
+  /** The entry, with the names that it needs; a new one is begun. */
+  take(): BulkEntry {
+    const entry = this.#entry;
+    for (const [id, name] of entry.newNames) entry.operations.putText(nameKey(id), name);
+    this.#entry = new BulkEntry(this.#options.entryCapacity);
+    return entry;
+  }
+
+  /** Adds the drafted vertex. @throws {Refusal} */
+  addVertex(line: number): Rid {
+    const type = this.#type();
+    const rid = this.#insert(type, undefined, undefined, line);
+    this.#entry.vertices++;
+    return rid;
+  }
+
+  /** Adds the drafted edge. @throws {Refusal} */
+  addEdge(from: EdgeEnd, to: EdgeEnd, line: number): void {
+    const type = this.#type();
+    const {edge, name} = type.type;
+    const entry = this.#entry;
+    if (edge.lightweight && this.#draft.builder.count > 0) {
+      throw lineRefusal(
+        line,
+        `'${name}' is a light edge type: its edges have no properties (line ${line})`,
+      );
+    }
+    if (edge.unique) this.#checkUniqueEdge(type, from.rid, to.rid, line);
+    const isLight = edge.lightweight || this.#mayBeLight(type);
+    const rid = isLight ? this.#lightRid(type) : this.#insert(type, from.rid, to.rid, line);
+    if (edge.unique) this.#noteUniqueEdge(type, {from: from.rid, to: to.rid, rid}, line);
+    if (!from.isOwn) this.#noteForeign(from.rid, line);
+    if (!to.isOwn) this.#noteForeign(to.rid, line);
+    const flag = isLight ? lightEdgeFlag : recordEdgeFlag;
+    const {operations} = entry;
+    operations.open(adjacencyKeyBytes, 1);
+    putAdjacencyKey(operations.bytes, operations.keyAt, {
+      vertex: from.rid,
+      direction: outgoing,
+      edgeTypeId: type.type.id,
+      other: to.rid,
+      edge: rid,
+    });
+    operations.bytes[operations.valueAt] = flag;
+    if (this.#options.bidirectional && !edge.unidirectional) {
+      operations.open(adjacencyKeyBytes, 1);
+      putAdjacencyKey(operations.bytes, operations.keyAt, {
+        vertex: to.rid,
+        direction: incoming,
+        edgeTypeId: type.type.id,
+        other: from.rid,
+        edge: rid,
+      });
+      operations.bytes[operations.valueAt] = flag;
+    }
+    entry.edges++;
+  }
+
+  /** Whether an edge of another type loses nothing when it gets no record. */
+  #mayBeLight({type}: BulkType): boolean {
+    if (!this.#options.lightEdges || this.#draft.builder.count > 0 || type.edge.unique)
+      return false;
+    return type.indexes.length === 0 && type.ruledProperties.length === 0;
+  }
+
+  #type(): BulkType {
+    const {type} = this.#draft;
+    assert(type !== undefined, 'a draft that is added has a type');
+    return type;
+  }
+
+  #insert(type: BulkType, from: Rid | undefined, to: Rid | undefined, line: number): Rid {
+    const draft = this.#draft;
+    const {builder, context} = draft;
+    draft.checkRules(type);
+    const isEdge = from !== undefined;
+    const size = builder.size(isEdge, context.recordBytesMax);
+    const bucket = this.#bucket(type);
+    const rid = new Rid(bucket, this.#database.nextPosition(bucket));
+    const indexes = type.type.indexes.length > 0;
+    const keys = indexes ? this.#indexKeys(type, rid, {from, to}, line) : noKeys;
+    const entry = this.#entry;
+    const {operations} = entry;
+    for (const {key, value} of keys) operations.put(key, value);
+    operations.open(recordKeyBytes, size);
+    putRecordKey(operations.bytes, operations.keyAt, rid);
+    builder.writeTo(operations.bytes, operations.valueAt, {
+      kind: type.type.kind,
+      typeId: type.type.id,
+      schemaVersion: context.catalog.version,
+      recordVersion: 1,
+      from,
+      to,
+    });
+    entry.count(bucket);
+    entry.types.add(type.type.name);
+    for (const [id, name] of draft.newNames) entry.newNames.set(id, name);
+    return rid;
+  }
+
+  #bucket(type: BulkType): number {
+    const {bucketIds, definition} = type.type;
+    if (bucketIds.length === 1) return bucketIds[0] as number;
+    const properties = new Map<string, Value>();
+    const {bucketSelection} = definition;
+    if (bucketSelection.kind === 'partitioned') {
+      for (const name of bucketSelection.properties) {
+        const value = this.#draft.get(name);
+        if (value !== undefined) properties.set(name, value);
+      }
+    }
+    return selectBucket(this.#draft.context, type.type, undefined, properties);
+  }
+
+  #lightRid(type: BulkType): Rid {
+    const bucket = type.type.bucketIds[0] as number;
+    // As RecordWriter: a unique light edge always has serial 0.
+    const serial = type.type.edge.unique ? 0 : this.#database.nextPosition(bucket);
+    this.#entry.count(bucket);
+    this.#entry.types.add(type.type.name);
+    return new Rid(bucket, -1 - serial);
+  }
+
+  /** All keys of the record, none of which is in the entry yet. */
+  #indexKeys(
+    type: BulkType,
+    rid: Rid,
+    ends: {readonly from: Rid | undefined; readonly to: Rid | undefined},
+    line: number,
+  ): readonly IndexKey[] {
+    const record = {...ends, get: (name: string) => this.#draft.get(name)};
+    const all: IndexKey[] = [];
+    const entry = this.#entry;
+    const unique: UniqueKey[] = [];
+    for (const index of type.type.indexes) {
+      const declared = this.#declaredOf(index);
+      for (const key of keysOfRecord(index, declared, rid, record)) {
+        all.push(key);
+        if (!key.unique) continue;
+        if (entry.operations.uniqueKeys.has(keyText(key.key))) {
+          const text = keyText(key.key);
+          const holder = entry.uniqueKeys.find(known => keyText(known.key) === text);
+          throw withLine(duplicateRefusal(index.name, key.text, holder?.rid ?? rid), line);
+        }
+        unique.push({index, declared, key: key.key, rid, line});
+      }
+    }
+    for (const key of unique) {
+      entry.operations.uniqueKeys.add(keyText(key.key));
+      entry.uniqueKeys.push(key);
+    }
+    return all;
+  }
+
+  #declaredOf(index: IndexDefinition): readonly (DataType | undefined)[] {
+    let declared = this.#declared.get(index.id);
+    if (declared === undefined) {
+      const holder = this.#draft.catalog.typeById(index.typeId);
+      declared = holder === undefined ? [] : declaredParts(index, holder);
+      this.#declared.set(index.id, declared);
+    }
+    return declared;
+  }
+
+  /** @throws {Refusal} `commit.duplicate-key` when the entry has such an edge already. */
+  #checkUniqueEdge(type: BulkType, from: Rid, to: Rid, line: number): void {
+    const holder = this.#entry.edgePairs.get(pairText(type, from, to));
+    if (holder === undefined) return;
+    const keys = `[${ridText(from)},${ridText(to)}]`;
+    throw withLine(duplicateRefusal(`${type.type.name}[@out,@in]`, keys, holder), line);
+  }
+
+  #noteUniqueEdge(type: BulkType, edge: {from: Rid; to: Rid; rid: Rid}, line: number): void {
+    const {id, name, edge: traits} = type.type;
+    const {from, to} = edge;
+    this.#entry.edgePairs.set(pairText(type, from, to), edge.rid);
+    const range = betweenRange({vertex: from, direction: outgoing, edgeTypeId: id, other: to});
+    const isLight = traits.lightweight;
+    this.#entry.uniqueEdges.push({typeName: name, from, to, range, isLight, line});
+  }
+
+  #noteForeign(rid: Rid, line: number): void {
+    const text = ridText(rid);
+    const {foreignEnds} = this.#entry;
+    if (!foreignEnds.has(text)) foreignEnds.set(text, {rid, line});
+  }
+}
+
+const noKeys: readonly IndexKey[] = [];
+
+function pairText(type: BulkType, from: Rid, to: Rid): string {
+  return `${type.type.id} ${ridText(from)} ${ridText(to)}`;
+}
