@@ -267,8 +267,16 @@ function rangeOf(
   let to: Side | undefined;
   for (const term of terms) {
     if (term.kind !== 'call') continue;
-    const [left, right] = term.args;
+    const [left, right, high] = term.args;
     if (left === undefined || right === undefined) continue;
+    if (term.name === 'op:between' && high !== undefined && !from && !to) {
+      const low = otherSide(slot, part, left, right);
+      if (low === undefined || otherSide(slot, part, left, high) === undefined) continue;
+      from = {value: low, inclusive: true};
+      to = {value: high, inclusive: true};
+      answered.add(term);
+      continue;
+    }
     const straight = otherSide(slot, part, left, right);
     const turned = straight === undefined ? otherSide(slot, part, right, left) : undefined;
     const value = straight ?? turned;

@@ -1,0 +1,71 @@
+/** Plans before and after, as transcripts; and equal rows whatever rule is off. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Catalog} from '#server/catalog/catalog.ts';
+import {createIndex, markIndexReady} from '#server/catalog/change-index.ts';
+import {createProperty} from '#server/catalog/change-property.ts';
+import {createType} from '#server/catalog/change-type.ts';
+import type {IndexProperty} from '#server/catalog/definition.ts';
+import {bindSql} from '#server/languages/sql/bind-statement.ts';
+import type {DataType} from '#server/model/data-type.ts';
+import {planText} from '#server/plan/printer.ts';
+import {testScript} from '#server/testing/script.ts';
+import {optimize, rules} from './optimize.ts';
+
+let names = 0;
+
+function property(typeName: string, name: string, type: DataType) {
+  return (catalog: Catalog): Catalog =>
+    createProperty(catalog, {typeName, name, nameId: ++names, type}).catalog;
+}
+
+function index(typeName: string, properties: readonly IndexProperty[], unique: boolean) {
+  return (catalog: Catalog): Catalog => {
+    const made = createIndex(catalog, {typeName, properties, kind: 'ordered', unique});
+    const [built] = made.indexesToBuild;
+    assert.ok(built);
+    return markIndexReady(made.catalog, built.id).catalog;
+  };
+}
+
+const part = (name: string, ignoreCase = false): IndexProperty => ({name, ignoreCase});
+
+const catalog = [
+  (c: Catalog) => createType(c, {name: 'Person', kind: 'vertex'}).catalog,
+  property('Person', 'name', 'STRING'),
+  property('Person', 'age', 'INTEGER'),
+  (c: Catalog) => createType(c, {name: 'Worker', kind: 'vertex', superTypes: ['Person']}).catalog,
+  (c: Catalog) => createType(c, {name: 'Item', kind: 'document'}).catalog,
+  property('Item', 'kind', 'STRING'),
+  property('Item', 'size', 'INTEGER'),
+  property('Item', 'label', 'STRING'),
+  index('Person', [part('name')], true),
+  index('Person', [part('age')], false),
+  index('Item', [part('kind'), part('size')], false),
+  index('Item', [part('label', true)], false),
+].reduce((before, step) => step(before), new Catalog());
+
+testScript(new URL('./testdata/rules.txt', import.meta.url), ({input}) => {
+  const statement = bindSql(input, catalog);
+  assert.ok(statement.kind === 'query');
+  return planText(optimize(statement.plan, catalog));
+});
+
+test('an index that is being built is not read', () => {
+  const made = createIndex(catalog, {
+    typeName: 'Item',
+    properties: [part('size')],
+    kind: 'ordered',
+    unique: false,
+  });
+  const statement = bindSql('SELECT FROM Item WHERE size = 3', made.catalog);
+  assert.ok(statement.kind === 'query');
+  assert.match(planText(optimize(statement.plan, made.catalog)), /scan Item/);
+});
+
+test('a rule that is switched off changes nothing', () => {
+  const statement = bindSql("SELECT FROM Person WHERE name = 'ann' ORDER BY age LIMIT 1", catalog);
+  assert.ok(statement.kind === 'query');
+  const off = new Set(rules.map(rule => rule.name));
+  assert.equal(optimize(statement.plan, catalog, off), statement.plan);
+});
