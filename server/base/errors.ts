@@ -331,6 +331,11 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'no such setting',
   },
+  'number.format': {
+    retry: 'never',
+    exception: 'NumberFormatException',
+    says: 'a text that should be a number is none',
+  },
   'setting.value': {
     retry: 'never',
     exception: 'IllegalArgumentException',

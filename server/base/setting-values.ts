@@ -156,8 +156,9 @@ export function parseSetting(key: SettingKey, raw: RawSetting, origin: string): 
   const value = parsed(row, typeof raw === 'string' ? raw.trim() : raw);
   if (value !== undefined) return value;
   const given = row.secret ? MASK : String(raw);
+  const wantsNumber = row.type === 'integer' || row.type === 'size' || row.type === 'duration';
   throw new Refusal(
-    'setting.value',
+    wantsNumber && !/\d/.test(String(raw)) ? 'number.format' : 'setting.value',
     `Value '${given}' is not valid for setting '${key}' (${origin}): expected ${allowed(row)}`,
     {detail: {key, value: given, origin, allowed: allowed(row)}},
   );

@@ -381,12 +381,22 @@ export class Engine {
   }
 }
 
+const nameLengthMax = 128;
+/** Control characters, separators of paths, and what shells, URLs and file systems give a meaning. */
+const nameForbidden = /[\u0000-\u001f\u007f/\\:*?"'<>|`%]/;
+
+/** The name becomes a directory: nothing in it may lead out of `databases/`. */
 function checkName(name: string): void {
-  if (/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(name) && !name.endsWith('.')) return;
+  const shape =
+    name.length > 0 &&
+    name.length <= nameLengthMax &&
+    name === name.trim() &&
+    !/^[.-]|\.\.|\.$/.test(name);
+  if (shape && !nameForbidden.test(name) && name.isWellFormed()) return;
   throw new Refusal(
     'database.name',
-    `'${name}' cannot be the name of a database: use letters, digits, '_', '-' and '.', at most ` +
-      "128, not beginning with '.' or '-'",
+    `'${name.slice(0, nameLengthMax)}' cannot be the name of a database: at most 128 characters, ` +
+      "no separators, quotes or control characters, no '..', not beginning with '.' or '-'",
   );
 }
 

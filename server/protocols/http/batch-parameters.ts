@@ -34,7 +34,8 @@ function count(min: number, max = countMax): Reader<number> {
   return (name, text) => {
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
-    throw wrong(name, text, `a whole number from ${min} to ${max}`);
+    const code = /\d/.test(text) ? 'argument' : 'number.format';
+    throw wrong(name, text, `a whole number from ${min} to ${max}`, code);
   };
 }
 
@@ -72,7 +73,7 @@ const readers = {
   expectedRecords: count(0, Number.MAX_SAFE_INTEGER),
 } satisfies Record<string, Reader<unknown>>;
 
-/** Unknown names are passed over. @throws {Refusal} `argument`. */
+/** Unknown names are passed over. @throws {Refusal} `argument`, `number.format`. */
 export function batchParameters(query: string): BatchParameters {
   const search = new URLSearchParams(query);
   const read = <T>(name: keyof typeof readers, reader: Reader<T>): T | undefined => {
@@ -97,7 +98,12 @@ export function batchParameters(query: string): BatchParameters {
   };
 }
 
-function wrong(name: string, text: string, expected: string): Refusal {
+function wrong(
+  name: string,
+  text: string,
+  expected: string,
+  code: 'argument' | 'number.format' = 'argument',
+): Refusal {
   const shown = text.slice(0, 80);
-  return new Refusal('argument', `Parameter '${name}' cannot be '${shown}': give ${expected}`);
+  return new Refusal(code, `Parameter '${name}' cannot be '${shown}': give ${expected}`);
 }

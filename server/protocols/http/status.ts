@@ -86,6 +86,7 @@ export const statusOf = {
   'batch.truncated': {status: 408, error: command},
 
   'setting.unknown': {status: 400, error: command},
+  'number.format': {status: 400, error: command},
   'setting.value': {status: 400, error: command},
   'start.refused': {status: 500, error: 'Internal error'},
   'server.stopping': {status: 503, error: command},
