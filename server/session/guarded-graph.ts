@@ -4,12 +4,15 @@
  *
  * Operators and functions reach data through `Graph` and `WritableGraph` alone, so a check here
  * cannot be walked around. Reading a record of a forbidden type is refused, not hidden: an answer
- * that silently lacks rows is a wrong answer. The right is asked once a type and statement.
+ * that silently lacks rows is a wrong answer. The right is asked once a type and statement. An
+ * index is read only by who may read its type or a subtype, since its keys are values of records
+ * and even a look-up that finds nothing tells something.
  * `root`, and users whose groups allow everything, never pay for it (service.ts).
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {RecordRight} from '#server/access/rights.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 
@@ -37,6 +40,12 @@ export class TypeGuard {
     }
     this.#allowed.add(key);
   }
+
+  /** Asks for the right on any of the types. @throws {Refusal} `security.denied`, for the first. */
+  requireOneOf(right: RecordRight, types: readonly string[]): void {
+    const allowed = types.find(type => this.#access.allowsOnType(right, type)) ?? types[0];
+    if (allowed !== undefined) this.require(right, allowed);
+  }
 }
 
 const words: Readonly<Record<RecordRight, string>> = {
@@ -46,7 +55,12 @@ const words: Readonly<Record<RecordRight, string>> = {
   deleteRecord: 'delete',
 };
 
-export function guardGraph(graph: Graph, guard: TypeGuard): Graph {
+export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Graph {
+  const requireIndex = (name: string): void => {
+    const type = catalog.typeById(catalog.requireIndex(name).typeId);
+    const subtypes = [...(type?.familyIds ?? [])].map(id => catalog.typeById(id)?.name ?? '');
+    guard.requireOneOf('readRecord', type === undefined ? subtypes : [type.name, ...subtypes]);
+  };
   const readable = <R extends RecordValue | undefined>(record: R): R => {
     if (record !== undefined) guard.require('readRecord', record.typeName);
     return record;
@@ -73,9 +87,18 @@ export function guardGraph(graph: Graph, guard: TypeGuard): Graph {
     hops: (vertices, direction, types) => graph.hops(vertices, direction, types),
     hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
     degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
-    indexPoint: (index, key) => graph.indexPoint(index, key),
-    indexRange: (index, range, descending) => graph.indexRange(index, range, descending),
-    indexEntries: (index, descending) => graph.indexEntries(index, descending),
+    indexPoint(index, key) {
+      requireIndex(index);
+      return graph.indexPoint(index, key);
+    },
+    indexRange(index, range, descending) {
+      requireIndex(index);
+      return graph.indexRange(index, range, descending);
+    },
+    indexEntries(index, descending) {
+      requireIndex(index);
+      return graph.indexEntries(index, descending);
+    },
     countType(type, polymorphic) {
       guard.require('readRecord', type);
       return graph.countType(type, polymorphic);

@@ -179,7 +179,7 @@ function contextOf(
   const make = (budget: Budget): ExecutionContext => ({
     catalog,
     databaseName: options.session.database.name,
-    graph: guard === undefined ? plain : guardGraph(plain, guard),
+    graph: guard === undefined ? plain : guardGraph(plain, guard, catalog),
     writes: writes && guard ? guardWrites(writes, plain, guard) : writes,
     parameters: options.parameters,
     clock,
