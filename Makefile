@@ -22,7 +22,7 @@ export CLASS CYCLES DIR HOURS PROFILE ROUNDS SECONDS SEED SUITE SVC_SHARED TARGE
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test check crash simulate fuzz conformance bench clean prepared \
+.PHONY: help start dev test check docs crash simulate fuzz conformance bench clean prepared \
 	cluster porcupine images e2e release
 
 help: ## list the commands
@@ -42,6 +42,9 @@ test: $(INSTALLED) ## run every test: types, lint, format, structure, dead code,
 
 check: $(INSTALLED) ## run the tests that end within a minute: while editing
 	exec $(RUN) server/testing/run-tests.ts quick
+
+docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the code
+	exec $(RUN) server/testing/write-manual.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
 	$(call run,server/testing/crash.ts)

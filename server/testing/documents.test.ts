@@ -1,0 +1,215 @@
+/**
+ * Holds the documents against the code: generated pages are current, links lead somewhere, the
+ * invariants, folders and dependencies of ARCHITECTURE.md and the routes of the manual are those
+ * of the sources, and every statement of docs/sql.md runs and answers what the page says.
+ *
+ * What needs a server and a shell is in documents.slow.test.ts.
+ */
+import assert from 'node:assert/strict';
+import {existsSync, globSync, readdirSync, readFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {
+  isSettingKey,
+  type SettingKey,
+  type SettingRow,
+  settingRows,
+} from '#server/base/settings.ts';
+import {routeTable} from '#server/protocols/http/server.ts';
+import {type Block, blocksOf, examplesOf, printsAs} from './documents/blocks.ts';
+import {manualPages} from './documents/manual.ts';
+import {readerCode} from './documents/reader-code.ts';
+import {readFolderTable} from './house/folder-table.ts';
+import {sourceFiles} from './house/tree.ts';
+import {root as principal, ServiceWorld, type TestDatabase} from './service-world.ts';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*/*.md'], {cwd: root}).sort();
+const architecture = read('ARCHITECTURE.md');
+
+for (const [path, text] of manualPages(readerCode(root))) {
+  test(`${path} says what the code says: make docs`, () => {
+    assert.equal(existsSync(join(root, path)) ? read(path) : '', text);
+  });
+}
+
+test('links within the repository lead to files', () => {
+  const broken = documents.flatMap(path =>
+    [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+      .map(([, target = '']) => target)
+      .filter(target => !/^[a-z]+:/.test(target))
+      .filter(target => !existsSync(join(root, dirname(path), target)))
+      .map(target => `${path}: ${target}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+test('every page of the manual is linked from README.md', () => {
+  const readme = read('README.md');
+  const pages = documents.filter(path => /^docs\/[^/]+\.md$/.test(path));
+  assert.deepEqual(
+    pages.filter(path => !readme.includes(`](${path})`)),
+    [],
+  );
+});
+
+test('files that the documents name exist', () => {
+  const missing = documents.flatMap(path =>
+    [...read(path).matchAll(/`((?:server|bench|examples|bin|docs)\/[\w./-]+\.\w+)`/g)]
+      .map(([, file = '']) => file)
+      .filter(file => !existsSync(join(root, file)))
+      .map(file => `${path}: ${file}`),
+  );
+  assert.deepEqual(missing, []);
+});
+
+test('commands of make that the documents name exist', () => {
+  const targets = new Set(
+    [...read('Makefile').matchAll(/^([a-z ]+):/gm)].flatMap(([, names = '']) => names.split(' ')),
+  );
+  const named = documents.flatMap(path =>
+    [...read(path).matchAll(/(?:`|^)make ([a-z]+)/gm)].map(([, target = '']) => target),
+  );
+  assert.deepEqual(
+    named.filter(target => !targets.has(target)),
+    [],
+  );
+});
+
+test('the invariants of ARCHITECTURE.md are those that the sources state, each once', () => {
+  const stated = sourceFiles(root)
+    .filter(({path}) => !path.endsWith('.test.ts'))
+    .flatMap(({path, text}) =>
+      [...text.matchAll(/\bInvariant ([A-Z]\d+):/g)].map(([, name = '']) => `${name} ${path}`),
+    );
+  const rows = [...architecture.matchAll(/^\| ([A-Z]\d+) \| .* \| `([^`]+)` \| `([^`]+)`.*\|$/gm)];
+  const listed = rows.map(([, name = '', path = '']) => `${name} ${path}`);
+  assert.deepEqual(listed.sort(), stated.sort());
+  assert.equal(new Set(rows.map(([, name]) => name)).size, rows.length);
+  assert.deepEqual(
+    rows.map(([, , , holder = '']) => holder).filter(holder => !existsSync(join(root, holder))),
+    [],
+  );
+});
+
+test('the folders of server/ are those of the table', () => {
+  const present = readdirSync(join(root, 'server'), {withFileTypes: true})
+    .filter(entry => entry.isDirectory())
+    .map(({name}) => name);
+  const listed = [...readFolderTable(architecture).keys()].filter(
+    name => !['bench', 'examples'].includes(name),
+  );
+  assert.deepEqual(present.sort(), listed.sort());
+});
+
+test('the limits of README.md are the defaults of their settings', () => {
+  const shown = (key: SettingKey): string => {
+    const row: SettingRow = settingRows[key];
+    if (row.type === 'size') return `${row.default / 1024 / 1024} MB`;
+    if (row.type === 'duration') return `${row.default / 1000} s`;
+    return Number(row.default).toLocaleString('en');
+  };
+  const rows = [...read('README.md').matchAll(/^\| [^|]+ \| ([^|]+) \| `(svc\.[\w.]+)` \|$/gm)];
+  assert.ok(rows.length > 10);
+  for (const [, limit, key = ''] of rows) {
+    assert.ok(isSettingKey(key), key);
+    assert.equal(limit, shown(key), key);
+  }
+});
+
+test('settings that the documents name exist', () => {
+  const unknown = documents.flatMap(path =>
+    [...read(path).matchAll(/\bsvc\.[a-z]\w*(?:\.\w+)*/g)]
+      .map(([key]) => key)
+      .filter(key => !isSettingKey(key) && !key.endsWith('.key'))
+      .map(key => `${path}: ${key}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+test('every dependency has its sentence', () => {
+  const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+  const names = ['dependencies', 'optionalDependencies', 'devDependencies']
+    .flatMap(group => Object.keys(manifest[group] ?? {}))
+    .filter(name => !name.startsWith('@types/'));
+  const section = architecture.slice(architecture.indexOf('## What we depend on'));
+  assert.deepEqual(
+    names.filter(name => !section.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test('the routes of the manual are the routes of the server', () => {
+  const routes = routeTable(() => Promise.reject(new Error('not asked')))
+    .flatMap(({path, operations}) => Object.keys(operations).map(method => `${method} ${path}`))
+    .sort();
+  const rows = read('docs/http.md').matchAll(/^\| `([A-Z]+) ([^`]+)` \|/gm);
+  const documented = [...rows].map(([, method = '', path = '']) => `${method} ${path}`).sort();
+  assert.deepEqual(documented, routes);
+});
+
+test('every statement of docs/sql.md runs and answers what the page says', async t => {
+  const page = read('docs/sql.md');
+  const world = await ServiceWorld.open();
+  const database = await world.database([]);
+  try {
+    for (const {block, output} of examplesOf(page, 'sql', 'sqlscript')) {
+      const answer = await answerOf(database, block);
+      await t.test(`docs/sql.md:${block.line}`, () => {
+        assert.ok(
+          printsAs(output ?? '...', answer),
+          `${block.text}\nis said to answer\n${output}\nbut answers\n${answer}`,
+        );
+      });
+    }
+  } finally {
+    await world.close();
+  }
+});
+
+/** The rows of the last statement as lines, or its plan, or the code and sentence of a refusal. */
+async function answerOf(database: TestDatabase, {language, text}: Block): Promise<string> {
+  const statements = language === 'sql' ? text.split(/;\s*$/m) : [text];
+  let answer = '';
+  try {
+    for (const statement of statements.filter(one => one.trim() !== '')) {
+      const request = {...database.request(statement.trim()), language};
+      const cursor = await database.service.run(principal, request);
+      let rows = '';
+      for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
+        rows += piece.toString('utf8');
+      }
+      answer = cursor.summary.explain ?? linesOf(rows);
+      cursor.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+  return answer;
+}
+
+/** Rows with commas between them, as a row a line. */
+function linesOf(rows: string): string {
+  const parsed = JSON.parse(`[${rows}]`) as readonly unknown[];
+  return parsed.map(row => JSON.stringify(row)).join('\n');
+}
+
+test('blocks are read with their output, and dots stand for anything', () => {
+  const markdown = '```sh\nls\n```\ntext\n```text\na\n```\n\n```sh\npwd\n```\n';
+  assert.deepEqual(
+    examplesOf(markdown, 'sh').map(({block, output}) => [block.text, block.line, output]),
+    [
+      ['ls', 2, 'a'],
+      ['pwd', 10, undefined],
+    ],
+  );
+  assert.equal(blocksOf(markdown).length, 3);
+  assert.ok(printsAs('a ... c', 'a b c\n'));
+  assert.ok(printsAs('a\n...\nd', 'a\nb\nc\nd'));
+  assert.ok(printsAs('a\n...\nd', 'a\nd'));
+  assert.ok(!printsAs('a\nd', 'a\nb\nd'));
+  assert.ok(!printsAs('a.c', 'abc'));
+});

@@ -1,0 +1,167 @@
+/**
+ * The pages of the manual that are made from tables of the code: settings, errors, functions.
+ *
+ * Pure: tables in, Markdown out. `make docs` writes the pages, documents.test.ts compares them with
+ * what stands in docs/, so that a page cannot fall behind its table.
+ */
+import {refusals, type Retry} from '#server/base/errors.ts';
+import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
+import {type SettingRow, settingRows} from '#server/base/settings.ts';
+import {functionRows} from '#server/plan/function-table.ts';
+import type {FunctionSignature} from '#server/plan/functions.ts';
+import {type StatusRow, statusOf} from '#server/protocols/http/status.ts';
+
+/** The generated pages by their path; `code` is every source but the table of settings itself. */
+export function manualPages(code: string): ReadonlyMap<string, string> {
+  return new Map([
+    ['docs/settings.md', settingsPage(code)],
+    ['docs/errors.md', errorsPage()],
+    ['docs/functions.md', functionsPage()],
+  ]);
+}
+
+const generated = '<!-- Made by `make docs` from the tables of the code; edit those. -->';
+
+function settingsPage(code: string): string {
+  const {settings} = resolveSettings([]);
+  const rows = settings.report().map(report => {
+    const isRead = code.includes(`'${report.key}'`);
+    const says = isRead ? report.description : `${report.description} *Has no effect yet.*`;
+    return [
+      `\`${report.key}\``,
+      typeOf(settingRows[report.key]),
+      defaultOf(report),
+      report.scope,
+      report.dynamic ? 'no' : 'yes',
+      says,
+    ];
+  });
+  return page('Settings', [
+    'Every setting there is. Where a value comes from, the first of these that names it wins:',
+    list([
+      '`svc start --set key=value`',
+      'the environment variable in upper case with underscores (`SVC_SERVER_ROOTPATH`)',
+      'the environment variable named exactly as the key',
+      '`-Dkey=value` in `SVC_OPTS`, `SVC_SETTINGS` or `JAVA_OPTS`',
+      '`config/server-configuration.json` under the root path, or the file of `svc start --config`',
+      'the default',
+    ]),
+    'An unknown key, a wrong type or a value out of range stops the start and says what is ' +
+      'allowed. Sizes may be written as `64MB` (binary multiples), durations as `500ms`, `30s`, ' +
+      '`5m`, `1h`; a bare number counts in bytes, or in the unit of the column. `svc settings ' +
+      '--all` prints this page with the values in force. A setting of scope database may be set ' +
+      'for one database by the server command `set database setting`; elsewhere the value of ' +
+      'the server counts.',
+    table(['setting', 'type', 'default', 'scope', 'needs a restart', 'what it does'], rows),
+  ]);
+}
+
+function typeOf(row: SettingRow): string {
+  switch (row.type) {
+    case 'enum':
+      return row.values.map(value => `\`${value}\``).join(', ');
+    case 'duration':
+      return `duration in ${row.unit}`;
+    case 'integer':
+      return `${row.min} to ${row.max}`;
+    case 'ports':
+      return 'port or range';
+    default:
+      return row.type;
+  }
+}
+
+function defaultOf({default: value}: SettingReport): string {
+  return value === '' ? 'none' : `\`${String(value)}\``;
+}
+
+const retries: Readonly<Record<Retry, string>> = {
+  never: 'no',
+  retryable: 'yes',
+  'only-if-idempotent': 'only what may happen twice',
+};
+
+function errorsPage(): string {
+  const rows = Object.entries(refusals).map(([code, {retry, exception, says}]) => {
+    const {status}: StatusRow = statusOf[code as keyof typeof statusOf];
+    return [`\`${code}\``, String(status), `\`${exception}\``, retries[retry], says];
+  });
+  return page('Errors', [
+    'Every reason to decline a request. Over HTTP the body of an error is `{"error": label, ' +
+      '"requestId": id, "exception": class, "exceptionArgs": data, "detail": sentence}`; branch ' +
+      'on the status and on `exception`, never on a sentence. Codes are never renamed and never ' +
+      'reused.',
+    '**Again** says whether the same request may be sent again. *yes*: nothing happened, try ' +
+      'again. *only what may happen twice*: the outcome is not known, so read first, or send ' +
+      'again with the same `X-Request-Id`. *no*: it would be refused again.',
+    table(['code', 'HTTP status', 'exception', 'again', 'when'], rows),
+    'What is in no row is a defect of the server: it answers 500 with `InternalException` and is ' +
+      'logged. Damaged stored bytes answer 503 with `DatabaseNotAvailableException`.',
+  ]);
+}
+
+const kinds: readonly (readonly [FunctionSignature['kind'], string, string])[] = [
+  ['function', 'Functions', 'Called by name: `abs(-3)`.'],
+  [
+    'method',
+    'Methods',
+    "Called on a value with a dot: `name.toUpperCase()`. Those that walk the graph (`out('Knows')`" +
+      ') may stand without a receiver and then start at the current record.',
+  ],
+  [
+    'aggregate',
+    'Aggregates',
+    'Over the rows of a group, or of the whole result without `GROUP BY`.',
+  ],
+  ['table', 'Table functions', 'Sources of rows.'],
+];
+
+function functionsPage(): string {
+  const named = functionRows.filter(({kind}) => kind !== 'operator');
+  const sections = kinds.flatMap(([kind, title, says]) => {
+    const rows = named
+      .filter(row => row.kind === kind && row.later === undefined)
+      .sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
+      .map(row => [`\`${row.name}\``, aliasesOf(row), argumentsOf(row), row.says]);
+    if (rows.length === 0) return [];
+    return [`## ${title}`, says, table(['name', 'also', 'arguments', 'answers'], rows)];
+  });
+  const reserved = named
+    .filter(({later}) => later !== undefined)
+    .map(row => [`\`${row.name}\``, row.later ?? '']);
+  return page('Functions and methods', [
+    'Names ignore case. A null argument (or receiver) answers null unless the description says ' +
+      'otherwise. A wrong number of arguments or an unknown name is refused with its place.',
+    ...sections,
+    ...(reserved.length === 0
+      ? []
+      : [
+          '## Not yet',
+          'These names are known and refused with `not-available` until what they need is there.',
+          table(['name', 'waits for'], reserved),
+        ]),
+  ]);
+}
+
+function aliasesOf({aliases = []}: FunctionSignature): string {
+  return aliases.map(alias => `\`${alias}\``).join(', ');
+}
+
+function argumentsOf({argsMin, argsMax}: FunctionSignature): string {
+  if (argsMax === undefined) return `${argsMin} or more`;
+  return argsMin === argsMax ? String(argsMin) : `${argsMin} to ${argsMax}`;
+}
+
+function page(title: string, parts: readonly string[]): string {
+  return `${[`# ${title}`, generated, ...parts].join('\n\n')}\n`;
+}
+
+function list(items: readonly string[]): string {
+  return items.map((item, index) => `${index + 1}. ${item}`).join('\n');
+}
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map(cell => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  return [line(heads), `|${heads.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}
