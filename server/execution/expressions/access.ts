@@ -17,6 +17,7 @@ import {
 } from '#server/model/value.ts';
 import {unreachable} from '#server/base/assert.ts';
 import type {Attribute} from '#server/plan/expression.ts';
+import {NeighbourRecord} from '../functions/neighbour-records.ts';
 import type {Graph} from '../graph.ts';
 
 const categories = {vertex: 'v', edge: 'e', document: 'd'} as const;
@@ -66,7 +67,7 @@ export function propertyOfEach(value: Value, name: string, graph: Graph): Value 
 
 export function attributeOf(value: Value, attribute: Attribute, graph: Graph): Value {
   if (value === null) return null;
-  if (attribute === 'this') return value instanceof Rid ? (graph.record(value) ?? null) : value;
+  if (attribute === 'this') return recordItself(value, graph);
   if (attribute === 'properties') return mapOf(value, graph) ?? null;
   const items = itemsOf(value);
   if (items !== undefined) return items.map(item => attributeOf(item, attribute, graph));
@@ -81,6 +82,12 @@ export function attributeOf(value: Value, attribute: Attribute, graph: Graph): V
   if (value instanceof Map)
     return value.get(`@${attribute === 'category' ? 'cat' : attribute}`) ?? null;
   return null;
+}
+
+/** The record of an id; of a neighbour that is not loaded yet the stored record. */
+function recordItself(value: Value, graph: Graph): Value {
+  if (value instanceof Rid) return graph.record(value) ?? null;
+  return value instanceof NeighbourRecord ? (value.stored ?? value) : value;
 }
 
 function recordAttribute(

@@ -36,6 +36,8 @@ const patternMax = 100;
  * the point, `%` a percentage; whatever stands around is kept.
  */
 function formatNumber(args: readonly Value[]): string {
+  const locale = textAt(args, 2, 'en');
+  if (!/^en\b|^en_/i.test(locale)) refuse(`numbers are printed in English, not '${locale}'`);
   const pattern = textAt(args, 1, '#,##0.###');
   const match = /^([^#0.,]*)([#,]*[0,]*)(?:\.(0*)(#*))?([^#0.,]*)$/.exec(pattern);
   if (match === null || pattern.length > patternMax) {

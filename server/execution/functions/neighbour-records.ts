@@ -39,8 +39,8 @@ class RecordGroup {
   }
 }
 
-/** A vertex whose bytes are read when they are asked for. */
-export class NeighbourRecord extends RecordValue {
+/** A record whose bytes are read when they are asked for. */
+export abstract class NeighbourRecord extends RecordValue {
   readonly rid: Rid;
   readonly #group: RecordGroup;
   readonly #at: number;
@@ -57,6 +57,19 @@ export class NeighbourRecord extends RecordValue {
     return this.#group.load(this.#at);
   }
 
+  get(name: string): Value | undefined {
+    return this.stored?.get(name);
+  }
+
+  propertyNames(): readonly string[] {
+    return this.stored?.propertyNames() ?? [];
+  }
+}
+
+class NeighbourVertex extends NeighbourRecord {
+  readonly from = undefined;
+  readonly to = undefined;
+
   get typeName(): string {
     return this.stored?.typeName ?? '';
   }
@@ -64,55 +77,23 @@ export class NeighbourRecord extends RecordValue {
   get kind(): RecordKind {
     return this.stored?.kind ?? 'vertex';
   }
-
-  get from(): Rid | undefined {
-    return undefined;
-  }
-
-  get to(): Rid | undefined {
-    return undefined;
-  }
-
-  get(name: string): Value | undefined {
-    return this.stored?.get(name);
-  }
-
-  propertyNames(): readonly string[] {
-    return this.stored?.propertyNames() ?? [];
-  }
 }
 
-/** An edge whose properties are read when they are asked for. */
-export class NeighbourEdge extends RecordValue {
-  readonly rid: Rid;
+class NeighbourEdge extends NeighbourRecord {
   readonly typeName: string;
   readonly kind = 'edge';
   readonly from: Rid;
   readonly to: Rid;
-  readonly #group: RecordGroup;
-  readonly #at: number;
 
-  constructor(hop: Hop, here: Rid, parts: {typeName: string; group: RecordGroup; at: number}) {
-    super();
-    this.rid = hop.edge;
+  constructor(
+    hop: Hop,
+    here: Rid,
+    parts: {readonly typeName: string; readonly group: RecordGroup; readonly at: number},
+  ) {
+    super(hop.edge, parts.group, parts.at);
     this.from = hop.outgoing ? here : hop.other;
     this.to = hop.outgoing ? hop.other : here;
     this.typeName = parts.typeName;
-    this.#group = parts.group;
-    this.#at = parts.at;
-  }
-
-  /** The record as it is stored; undefined when it is gone. */
-  get stored(): RecordValue | undefined {
-    return this.#group.load(this.#at);
-  }
-
-  get(name: string): Value | undefined {
-    return this.stored?.get(name);
-  }
-
-  propertyNames(): readonly string[] {
-    return this.stored?.propertyNames() ?? [];
   }
 }
 
@@ -120,7 +101,7 @@ export class NeighbourEdge extends RecordValue {
 export function neighbourVertices(hops: readonly Hop[], call: CallContext): RecordValue[] {
   const rids = hops.map(hop => hop.other);
   const group = new RecordGroup(rids, call);
-  return rids.map((rid, at) => new NeighbourRecord(rid, group, at));
+  return rids.map((rid, at) => new NeighbourVertex(rid, group, at));
 }
 
 /** The edges of the hops, in their order; `vertices` as given to `hops`. */
@@ -154,5 +135,5 @@ export function neighbourEdges(
 /** Records for ids that are already known. */
 export function recordsOfRids(rids: readonly Rid[], call: CallContext): RecordValue[] {
   const group = new RecordGroup(rids, call);
-  return rids.map((rid, at) => new NeighbourRecord(rid, group, at));
+  return rids.map((rid, at) => new NeighbourVertex(rid, group, at));
 }

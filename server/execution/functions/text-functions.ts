@@ -109,7 +109,12 @@ function slug(args: readonly Value[]): string {
 
 export const textFunctions: FunctionFamily = {
   scalars: {
-    'text.byteCount': args => utf8Length(textAt(args, 0)),
+    'text.byteCount': args => {
+      const charset = textAt(args, 1, 'UTF-8');
+      return /^utf-?8$/i.test(charset)
+        ? utf8Length(textAt(args, 0))
+        : refuse(`bytes are counted in UTF-8, not in '${charset.slice(0, 40)}'`);
+    },
     'text.camelCase': args => lowerFirst(wordsOf(textAt(args, 0)).map(upperFirst).join('')),
     'text.upperCamelCase': args => wordsOf(textAt(args, 0)).map(upperFirst).join(''),
     'text.snakeCase': args => wordsOf(textAt(args, 0)).join('-'),
