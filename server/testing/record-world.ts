@@ -2,70 +2,39 @@
  * Databases of a real engine (RocksDB on disk, commits inline), each with a schema made for one
  * test and never stored: records are written and read without sessions and languages.
  */
-import {mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
-import {createDisk} from '#server/platform/real/disk.ts';
-import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {Database} from '#server/transactions/database.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import {CatalogSchema, type RecordContext} from '#server/transactions/records-context.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
-import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {type InlineEngine, openInlineEngine} from './inline-engine.ts';
 
 /** One step of a schema; `names` gives the ids of property names. */
 export type SchemaStep = (catalog: Catalog, names: NameDictionary) => SchemaChange;
 
 /** Open one per test file and close it after all tests. */
 export class RecordWorld {
-  private readonly engine: Engine;
-  private readonly base: string;
+  private readonly inline: InlineEngine;
   private databases = 0;
 
-  private constructor(engine: Engine, base: string) {
-    this.engine = engine;
-    this.base = base;
+  private constructor(inline: InlineEngine) {
+    this.inline = inline;
   }
 
   static async open(): Promise<RecordWorld> {
-    const base = mkdtempSync(join(tmpdir(), 'svc-records-'));
-    const disk = createDisk();
-    const engine = await openEngine({
-      rootPath: join(base, 'root'),
-      nodeName: 'one',
-      disk,
-      clock: createClock(),
-      random: createRandom(),
-      logger: {log: () => {}},
-      stores: createDiskStoreFactory(disk, openStore),
-      settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
-      process: {pid: process.pid, isAlive: () => false},
-      startPipe: ({log, applier}) =>
-        new InlinePipe({
-          log,
-          applier,
-          schedule: task => setImmediate(task),
-          syncCommits: false,
-          queueBytesMax: 64 << 20,
-        }),
-    });
-    return new RecordWorld(engine, base);
+    const inline = await openInlineEngine();
+    return new RecordWorld(inline);
   }
 
   /** A new, empty database with a schema. Defaults of properties are read as numbers. */
   async database(steps: readonly SchemaStep[]): Promise<RecordDatabase> {
     const names = new NameDictionary();
     const catalog = steps.reduce((before, step) => step(before, names).catalog, new Catalog());
-    const database = await this.engine.createDatabase(`db${++this.databases}`);
+    const database = await this.inline.engine.createDatabase(`db${++this.databases}`);
     return new RecordDatabase(database, {
       catalog,
       names,
@@ -77,8 +46,7 @@ export class RecordWorld {
   }
 
   async close(): Promise<void> {
-    await this.engine.close();
-    rmSync(this.base, {recursive: true});
+    await this.inline.close();
   }
 }
 

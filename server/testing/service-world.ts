@@ -2,33 +2,23 @@
  * A session service over a real engine (RocksDB on disk, commits inline): statements in, rows
  * out, without a protocol and without threads.
  */
-import {mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
-import {createDisk} from '#server/platform/real/disk.ts';
 import {Security} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
-import {openStore} from '#server/storage/rocksdb/open.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
-import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {type InlineEngine, openInlineEngine} from './inline-engine.ts';
 
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
 
 export class ServiceWorld {
   readonly service: SessionService;
-  readonly #engine: Engine;
-  readonly #base: string;
+  readonly #inline: InlineEngine;
   #databases = 0;
 
-  private constructor(engine: Engine, base: string, settings: Readonly<Record<string, string>>) {
-    this.#engine = engine;
-    this.#base = base;
+  private constructor(inline: InlineEngine, settings: Readonly<Record<string, string>>) {
+    this.#inline = inline;
     const clock = createClock();
     const random = createRandom();
     const resolved = resolveSettings([{name: 'test', values: settings}]).settings;
@@ -47,7 +37,7 @@ export class ServiceWorld {
       endSessionsOf: user => this.service.endSessionsOf(user),
     });
     this.service = new SessionService({
-      engine,
+      engine: inline.engine,
       security,
       clock,
       random,
@@ -58,28 +48,8 @@ export class ServiceWorld {
   }
 
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<ServiceWorld> {
-    const base = mkdtempSync(join(tmpdir(), 'svc-service-'));
-    const disk = createDisk();
-    const engine = await openEngine({
-      rootPath: join(base, 'root'),
-      nodeName: 'one',
-      disk,
-      clock: createClock(),
-      random: createRandom(),
-      logger: {log: () => {}},
-      stores: createDiskStoreFactory(disk, openStore),
-      settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
-      process: {pid: process.pid, isAlive: () => false},
-      startPipe: ({log, applier}) =>
-        new InlinePipe({
-          log,
-          applier,
-          schedule: task => setImmediate(task),
-          syncCommits: false,
-          queueBytesMax: 64 << 20,
-        }),
-    });
-    return new ServiceWorld(engine, base, settings);
+    const inline = await openInlineEngine();
+    return new ServiceWorld(inline, settings);
   }
 
   /** A new database with the statements run in it. */
@@ -94,8 +64,7 @@ export class ServiceWorld {
 
   async close(): Promise<void> {
     await this.service.close();
-    await this.#engine.close();
-    rmSync(this.#base, {recursive: true, force: true});
+    await this.#inline.close();
   }
 }
 

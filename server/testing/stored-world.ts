@@ -4,24 +4,15 @@
  * Every run of a plan sees one transaction; `commit` ends it and begins the next, so tests
  * choose what is stored and what only written.
  */
-import {mkdtempSync, rmSync} from 'node:fs';
-import {tmpdir} from 'node:os';
-import {join} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
-import {createDisk} from '#server/platform/real/disk.ts';
-import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Database} from '#server/transactions/database.ts';
-import {openEngine} from '#server/transactions/engine.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import {CatalogSchema} from '#server/transactions/records-context.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
-import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {openInlineEngine} from './inline-engine.ts';
 import {World, worldCatalog, type WorldData} from './hand-built-plan.ts';
 
 export interface StoredWorld {
@@ -32,27 +23,7 @@ export interface StoredWorld {
 }
 
 export async function openStoredWorld(): Promise<StoredWorld> {
-  const rootPath = mkdtempSync(join(tmpdir(), 'svc-world-'));
-  const disk = createDisk();
-  const engine = await openEngine({
-    rootPath,
-    nodeName: 'one',
-    disk,
-    clock: createClock(),
-    random: createRandom(),
-    logger: {log: () => {}},
-    stores: createDiskStoreFactory(disk, openStore),
-    settings: {...defaultEngineSettings, segmentBytes: 1 << 20},
-    process: {pid: process.pid, isAlive: () => false},
-    startPipe: ({log, applier}) =>
-      new InlinePipe({
-        log,
-        applier,
-        schedule: task => setImmediate(task),
-        syncCommits: false,
-        queueBytesMax: 64 << 20,
-      }),
-  });
+  const inline = await openInlineEngine();
   const names = new NameDictionary();
   const catalog = worldCatalog();
   for (const type of catalog.types) {
@@ -86,7 +57,7 @@ export async function openStoredWorld(): Promise<StoredWorld> {
   return {
     schema,
     async open(data, fill) {
-      const database = await engine.createDatabase(`world${++databases}`);
+      const database = await inline.engine.createDatabase(`world${++databases}`);
       const transaction = begin(database);
       const world = new World(dataOf(transaction));
       fill?.(world);
@@ -96,8 +67,7 @@ export async function openStoredWorld(): Promise<StoredWorld> {
       return world.over(dataOf(begin(database)));
     },
     async close() {
-      await engine.close();
-      rmSync(rootPath, {recursive: true});
+      await inline.close();
     },
   };
 }
