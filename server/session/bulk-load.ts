@@ -4,7 +4,7 @@
  * Bytes come in pieces of any size; `push` resolves when more may come, which is the only back
  * pressure there is. Vertices come before edges; when the first edge comes every vertex is
  * durable, so an edge between two of them needs no look at the store. A line that is refused ends
- * the load; the lines before it are stored. Invariant B4: the counts are exactly what is durable
+ * the load; the lines before it are stored. Invariant U3: the counts are exactly what is durable
  * and applied.
  */
 import {Refusal} from '#server/base/errors.ts';

@@ -5,7 +5,7 @@
  * view that is taken in the same turn as the commit, and holds under the usual preconditions. An
  * entry is appended before the next one is looked at, so entries are in the log in the order of
  * the lines. Counts are of entries that are durable and applied.
- * Invariant B3: after a failure nothing more is appended.
+ * Invariant U2: after a failure nothing more is appended.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';

@@ -4,7 +4,7 @@
  * The usual line is read in one pass: its texts and numbers are stored as they lie there, without
  * a value made of them. Whatever is unusual (escapes, a class behind the properties, repeated
  * keys, any mistake) makes the pass give up; then the line is read again by the general parser,
- * which alone decides what is wrong. Invariant B2: both ways leave the same draft behind.
+ * which alone decides what is wrong. Invariant U1: both ways leave the same draft behind.
  */
 import {isUtf8} from 'node:buffer';
 import {Refusal} from '#server/base/errors.ts';
