@@ -15,7 +15,6 @@ import {PlainFailure} from './failure.ts';
  * @throws {PlainFailure} 401. @throws {Refusal} `security.*`, `admission.full`.
  */
 export function authenticate(exchange: Exchange): Principal | Promise<Principal> {
-  const {context} = exchange;
   if (exchange.header('x-svc-cluster-token') !== undefined) {
     throw unauthenticated('Invalid cluster token');
   }
@@ -23,10 +22,19 @@ export function authenticate(exchange: Exchange): Principal | Promise<Principal>
   if (value === undefined || value === '') {
     throw unauthenticated('', ['WWW-Authenticate', 'Basic']);
   }
+  return authenticateSocket(exchange.context, exchange.request.socket, value);
+}
+
+/** As `authenticate`, for the value of the header. */
+export function authenticateSocket(
+  context: HttpContext,
+  socket: object,
+  value: string,
+): Principal | Promise<Principal> {
   const space = value.indexOf(' ');
   const scheme = (space < 0 ? value : value.slice(0, space)).toLowerCase();
   const rest = space < 0 ? '' : value.slice(space + 1).trim();
-  if (scheme === 'basic') return basicOnce(exchange, value, rest);
+  if (scheme === 'basic') return basicOnce(context, {socket, value, encoded: rest});
   if (scheme === 'bearer') return bearer(context, rest);
   throw unauthenticated('Authentication not supported');
 }
@@ -39,17 +47,15 @@ export function bearerToken(exchange: Exchange): string | undefined {
 
 /** Basic credentials are looked at once for a connection, as long as they stay good. */
 function basicOnce(
-  exchange: Exchange,
-  value: string,
-  encoded: string,
+  context: HttpContext,
+  {socket, value, encoded}: Readonly<{socket: object; value: string; encoded: string}>,
 ): Principal | Promise<Principal> {
-  const {context, request} = exchange;
   const {generation} = context.security;
-  const known = context.credentials.get(request.socket);
+  const known = context.credentials.get(socket);
   if (known?.value === value && known.generation === generation) return known.principal;
   const found = basic(context, encoded);
   if (!(found instanceof Promise)) {
-    context.credentials.set(request.socket, {value, principal: found, generation});
+    context.credentials.set(socket, {value, principal: found, generation});
   }
   return found;
 }

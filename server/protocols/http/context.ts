@@ -3,6 +3,7 @@
  */
 import {setMaxListeners} from 'node:events';
 import type {IncomingMessage} from 'node:http';
+import type {Socket} from 'node:net';
 import type {Settings} from '#server/base/setting-values.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -75,8 +76,13 @@ export class HttpContext {
     return this.settings.get('svc.server.mode') === 'production';
   }
 
+  /** Largest body of a request in bytes; no bound when negative. */
+  get bodyBytesMax(): number {
+    return this.settings.get('svc.server.httpBodyContentMaxSize');
+  }
+
   /** One signal for all requests of a connection: they come in turn and end with it. */
-  connectionSignal({socket}: IncomingMessage): AbortSignal {
+  connectionSignal(socket: Socket): AbortSignal {
     const known = this.#signals.get(socket);
     if (known !== undefined) return known;
     const controller = new AbortController();
@@ -95,6 +101,10 @@ export class HttpContext {
       const cleaned = sent.replaceAll(/[\u0000-\u001f\u007f]/g, '').slice(0, requestIdLengthMax);
       if (cleaned !== '') return cleaned;
     }
+    return this.nextRequestId();
+  }
+
+  nextRequestId(): string {
     return `${this.#requestIdPrefix}-${(++this.#requestIdLast).toString(16)}`;
   }
 }

@@ -9,9 +9,10 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import {AssertionFailure, assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
+import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from './context.ts';
-import {failureAnswer, PlainFailure} from './failure.ts';
+import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {parseBody} from './json-body.ts';
 
@@ -22,7 +23,8 @@ export const sessionHeader = 'svc-session-id';
 const lingerMs = 500;
 const oneWriteBytesMax = 64 * 1024;
 
-export class Exchange {
+export class Exchange implements AnswerWriter {
+  readonly headBytes = 0;
   readonly context: HttpContext;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -61,7 +63,7 @@ export class Exchange {
 
   /** Aborted when the client's connection ends. */
   get signal(): AbortSignal {
-    return this.context.connectionSignal(this.request);
+    return this.context.connectionSignal(this.request.socket);
   }
 
   /** The whole body, read once. @throws {PlainFailure} 413, 408. */
@@ -110,6 +112,11 @@ export class Exchange {
     else this.response.end(body);
   }
 
+  /** Writes a complete answer of 200. */
+  answerBytes(bytes: AnswerBytes): void {
+    this.answer(200, bytes.take());
+  }
+
   answerJson(status: number, value: unknown): void {
     this.answer(status, JSON.stringify(value));
   }
@@ -122,17 +129,12 @@ export class Exchange {
   /** Answers a failure, or breaks the connection when the answer has begun. */
   fail(error: unknown): void {
     if (error instanceof AssertionFailure) throw error;
-    const {hidesDetail, options} = this.context;
-    const answer = failureAnswer(error, {requestId: this.requestId, hidesDetail});
-    if (answer.unexpected) {
-      const stack = error instanceof Error ? error.stack : String(error);
-      options.logger.log('error', 'request failed', {requestId: this.requestId, error: stack});
-    }
+    const answer = loggedFailure(this.context, this.requestId, error);
     if (this.response.headersSent) {
       this.response.destroy();
       return;
     }
-    if (error instanceof Refusal && hasNoSession.has(error.code)) this.sessionId = undefined;
+    if (endsSession(error)) this.sessionId = undefined;
     this.answer(answer.status, JSON.stringify(answer.body), jsonType, answer.headers);
   }
 
@@ -214,8 +216,26 @@ export class Exchange {
   }
 }
 
-/** Refusals after which the session named by the request is no session of the server. */
-const hasNoSession: ReadonlySet<string> = new Set(['transaction.gone', 'transaction.expired']);
+/** What to answer for whatever was thrown; a defect of ours is written into the log. */
+export function loggedFailure(
+  context: HttpContext,
+  requestId: string,
+  error: unknown,
+): FailureAnswer {
+  const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
+  if (answer.unexpected) {
+    const stack = error instanceof Error ? error.stack : String(error);
+    context.options.logger.log('error', 'request failed', {requestId, error: stack});
+  }
+  return answer;
+}
+
+const withoutSession: ReadonlySet<string> = new Set(['transaction.gone', 'transaction.expired']);
+
+/** Whether the session that the request named is no session of the server after this failure. */
+export function endsSession(error: unknown): boolean {
+  return error instanceof Refusal && withoutSession.has(error.code);
+}
 
 export function clientGone(): PlainFailure {
   return new PlainFailure(408, 'The client is gone');

@@ -6,7 +6,8 @@
  * by time at every stage: headers by node, bodies by body.ts, readers of answers by exchange.ts.
  */
 import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
-import type {AddressInfo} from 'node:net';
+import type {AddressInfo, Socket} from 'node:net';
+import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/settings.ts';
 import {uuidOf} from '#server/session/uuid.ts';
 import type {Principal} from '#server/session/session.ts';
@@ -15,6 +16,7 @@ import {databaseRoutes} from './databases.ts';
 import {dispatch} from './dispatch.ts';
 import {documentationRoutes} from './documentation.ts';
 import type {Exchange} from './exchange.ts';
+import {FastLane} from './fast-lane.ts';
 import {groupRoutes} from './groups.ts';
 import {loginRoutes} from './logins.ts';
 import {type Route, Router} from './router.ts';
@@ -45,6 +47,8 @@ export interface HttpServer {
    * Resolves when every connection is gone.
    */
   close(graceMs: number): Promise<void>;
+  /** Requests that the fast lane has answered. */
+  readonly laneAnswers: number;
 }
 
 /** Every route, in the order of the manual. */
@@ -92,6 +96,7 @@ export function createHttpServer(
     noDelay: true,
   });
   server.maxConnections = settings.get('svc.network.connectionsMax');
+  const lane = openLane(server, context);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     void dispatch(context, router, request, response, false);
   });
@@ -99,13 +104,20 @@ export function createHttpServer(
     void dispatch(context, router, request, response, true);
   });
   return {
+    get laneAnswers() {
+      return lane.answered;
+    },
     listen: (host, ports) => listenOnFirstFree(server, host, ports),
     async close(graceMs) {
       context.isStopping = true;
       const closed = new Promise<void>(resolve => server.close(() => resolve()));
       server.closeIdleConnections();
+      lane.closeIdle();
       const deadline = clock.monotonic() + graceMs;
-      const cancel = timers.after(graceMs, () => server.closeAllConnections());
+      const cancel = timers.after(graceMs, () => {
+        server.closeAllConnections();
+        lane.closeAll();
+      });
       await closed;
       cancel();
       while (context.backgroundCount > 0 && clock.monotonic() < deadline) {
@@ -116,6 +128,20 @@ export function createHttpServer(
 }
 
 const backgroundPollMs = 10;
+
+/** Puts the lane in front of node's own listener, which gets what the lane does not take. */
+function openLane(server: Server, context: HttpContext): FastLane {
+  const [listener] = server.listeners('connection');
+  assert(listener !== undefined, "node's server listens for connections");
+  server.removeAllListeners('connection');
+  const lane = new FastLane(context, (socket, bytes) => {
+    listener.call(server, socket);
+    if (socket.isPaused()) socket.resume();
+    if (bytes.length > 0) socket.unshift(bytes);
+  });
+  server.on('connection', (socket: Socket) => lane.accept(socket));
+  return lane;
+}
 
 async function listenOnFirstFree(server: Server, host: string, ports: Ports): Promise<number> {
   for (let port = ports.from; ; port++) {

@@ -20,12 +20,32 @@ export interface Statement {
   readonly isStream: boolean;
 }
 
+/** What a statement takes from a request besides the body. */
+export interface StatementHead {
+  readonly database: string;
+  readonly isStream: boolean;
+  readonly transactionId: string | undefined;
+  readonly tag: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** @throws {Refusal} `request.field`. */
+export function statementHead(exchange: Exchange): StatementHead {
+  return {
+    database: exchange.segments[1] ?? '',
+    isStream: wantsStream(exchange),
+    transactionId: exchange.header(sessionHeader),
+    tag: queryTag(exchange),
+    signal: exchange.signal,
+  };
+}
+
 /** Whether a route only reads; a stream always does. */
 export type Access = 'read-only' | 'read-write';
 
 /** From the body. @throws {PlainFailure | Refusal} 400. */
 export function statementOfBody(
-  exchange: Exchange,
+  head: StatementHead,
   body: MapValue | undefined,
   access: Access,
 ): Statement {
@@ -39,10 +59,10 @@ export function statementOfBody(
     throw new Refusal('request.field', "Field 'retries' must not be negative");
   }
   booleanField(body, 'autoCommit');
-  const isStream = wantsStream(exchange);
+  const {isStream} = head;
   return {
     request: {
-      database: exchange.segments[1] ?? '',
+      database: head.database,
       language: language.toLowerCase(),
       text: text.trim(),
       parameters: parseParameters(body.get('params')),
@@ -51,11 +71,11 @@ export function statementOfBody(
       format: resultFormat(textField(body, 'serializer'), isStream),
       typeHints: booleanField(body, 'typeHints') ?? false,
       profile: profileOf(textField(body, 'profileExecution')),
-      transactionId: exchange.header(sessionHeader),
+      transactionId: head.transactionId,
       retries,
       requestId: undefined,
-      tag: queryTag(exchange),
-      signal: exchange.signal,
+      tag: head.tag,
+      signal: head.signal,
     },
     awaitsResponse: booleanField(body, 'awaitResponse') ?? true,
     isStream,

@@ -10,6 +10,7 @@ import {streamRows} from './row-stream.ts';
 import {
   checkReadConsistency,
   type Statement,
+  statementHead,
   statementOfBody,
   statementOfPath,
 } from './statement.ts';
@@ -33,7 +34,8 @@ export const statementRoutes: readonly Route[] = [
 ];
 
 async function runQuery(exchange: Exchange, principal: Principal): Promise<void> {
-  const statement = statementOfBody(exchange, await exchange.jsonBody(), 'read-only');
+  const body = await exchange.jsonBody();
+  const statement = statementOfBody(statementHead(exchange), body, 'read-only');
   await run(exchange, principal, statement, principal.name);
 }
 
@@ -42,7 +44,8 @@ async function runPathQuery(exchange: Exchange, principal: Principal): Promise<v
 }
 
 async function runCommand(exchange: Exchange, principal: Principal): Promise<void> {
-  const statement = statementOfBody(exchange, await exchange.jsonBody(), 'read-write');
+  const body = await exchange.jsonBody();
+  const statement = statementOfBody(statementHead(exchange), body, 'read-write');
   if (!statement.awaitsResponse) return runInBackground(exchange, principal, statement.request);
   await run(exchange, principal, statement, principal.name);
 }

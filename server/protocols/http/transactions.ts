@@ -3,6 +3,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/session/session.ts';
+import type {MapValue} from '#server/model/value.ts';
 import {type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import {checkFields, textField} from './json-body.ts';
@@ -20,22 +21,29 @@ const levels = ['READ_COMMITTED', 'REPEATABLE_READ'] as const;
 async function begin(exchange: Exchange, principal: Principal): Promise<void> {
   const {service} = exchange.context;
   const [, database = ''] = exchange.segments;
-  const body = await exchange.jsonBody();
+  const level = isolationOf(await exchange.jsonBody());
+  const live = exchange.header(sessionHeader);
+  if (live !== undefined && service.transactionIsLive(principal, database, live)) {
+    exchange.sessionId = live;
+    throw alreadyStarted();
+  }
+  exchange.sessionId = await service.begin(principal, database, level, queryTag(exchange));
+  exchange.answerEmpty(204);
+}
+
+export function alreadyStarted(): PlainFailure {
+  return new PlainFailure(409, 'Transaction already started');
+}
+
+/** @throws {Refusal} `argument`, `request.field`. */
+export function isolationOf(body: MapValue | undefined): (typeof levels)[number] {
   // A misspelt level must not silently become a weaker one.
   if (body !== undefined) checkFields(body, ['isolationLevel']);
   const word = body && textField(body, 'isolationLevel');
   const level = word === undefined ? levels[0] : levels.find(level => level === word);
-  if (level === undefined) {
-    const message = `Invalid isolationLevel '${word}': accepted values are [${levels.join(', ')}]`;
-    throw new Refusal('argument', message);
-  }
-  const live = exchange.header(sessionHeader);
-  if (live !== undefined && service.transactionIsLive(principal, database, live)) {
-    exchange.sessionId = live;
-    throw new PlainFailure(409, 'Transaction already started');
-  }
-  exchange.sessionId = await service.begin(principal, database, level, queryTag(exchange));
-  exchange.answerEmpty(204);
+  if (level !== undefined) return level;
+  const message = `Invalid isolationLevel '${word}': accepted values are [${levels.join(', ')}]`;
+  throw new Refusal('argument', message);
 }
 
 async function commit(exchange: Exchange, principal: Principal): Promise<void> {

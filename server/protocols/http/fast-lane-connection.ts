@@ -1,0 +1,359 @@
+/**
+ * One connection in the fast lane: bytes in, one request at a time, one write an answer.
+ *
+ * Until a statement begins, any doubt gives the connection to node's server with all bytes that
+ * are not answered, and there the request starts from the beginning. From then on the answer is
+ * written here, whatever it is. Bytes that come meanwhile wait. Invariant H3: no byte of a
+ * request is acted upon twice, and none is lost on the way to node's server.
+ */
+import type {Socket} from 'node:net';
+import {AssertionFailure} from '#server/base/assert.ts';
+import type {Principal} from '#server/session/session.ts';
+import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
+import {authenticateSocket} from './authentication.ts';
+import type {HttpContext, KnownCredentials} from './context.ts';
+import {clientGone, endsSession, jsonType, loggedFailure} from './exchange.ts';
+import type {FastLane} from './fast-lane.ts';
+import {headBytesMax, type LaneHead, type LaneRoute} from './fast-lane-head.ts';
+import {parseBody} from './json-body.ts';
+import {answerResult} from './result.ts';
+import {type Statement, type StatementHead, statementOfBody} from './statement.ts';
+import {alreadyStarted, isolationOf} from './transactions.ts';
+
+const headEnd = Buffer.from('\r\n\r\n', 'latin1');
+const opening = Buffer.from('POST /api/v1/', 'latin1');
+const lineEnd = Buffer.from('\r\n', 'latin1');
+const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
+const none = Buffer.alloc(0);
+/** A request in more pieces than this is sent by somebody who is in no hurry. */
+const piecesMax = 8;
+const waitingBytesMax = 64 * 1024;
+
+/** What there is to do once the whole request is understood. */
+type Work =
+  | {readonly kind: 'statement'; readonly statement: Statement}
+  | {readonly kind: 'begin'; readonly level: ReturnType<typeof isolationOf>}
+  | {readonly kind: 'commit' | 'rollback'};
+
+export class LaneConnection implements AnswerWriter, StatementHead {
+  readonly context: HttpContext;
+  readonly headBytes = 448;
+  readonly isStream = false;
+  readonly tag = undefined;
+  database = '';
+  transactionId: string | undefined;
+  readonly #lane: FastLane;
+  readonly #socket: Socket;
+  /** Bytes that are not answered: part of a request, or what came during one. */
+  #waiting: Buffer = none;
+  #pieces = 0;
+  #isBusy = false;
+  #drains = false;
+  #isChunked = false;
+  #isUsed = false;
+  /** The session to name in the answer. */
+  #sessionId: string | undefined;
+  #credentials: KnownCredentials | undefined;
+  #signal: AbortSignal | undefined;
+  /** Whoever waits for the reader. */
+  #resume: (() => void) | undefined;
+  #since: number;
+  #unsentBytes = 0;
+
+  constructor(lane: FastLane, socket: Socket) {
+    this.context = lane.context;
+    this.#lane = lane;
+    this.#socket = socket;
+    this.#since = lane.tick;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('drain', this.#onDrain);
+    socket.on('error', this.#onError);
+    socket.on('close', this.#onClose);
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= this.context.connectionSignal(this.#socket);
+    return this.#signal;
+  }
+
+  closeIfIdle(): void {
+    if (this.#isBusy) return;
+    if (this.#waiting.length > 0) this.#leave(this.#waiting);
+    else this.#socket.destroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Called about once a second. */
+  onTick(): void {
+    const ticks = this.#lane.tick - this.#since;
+    if (this.#drains) return this.#watchReader(ticks);
+    if (this.#isBusy) return;
+    if (this.#waiting.length > 0 || !this.#isUsed) {
+      // Node's server has clocks for those who take their time to ask.
+      if (ticks >= 2) this.#leave(this.#waiting);
+    } else if (ticks >= this.#lane.keepAliveTicks) this.#socket.destroy();
+  }
+
+  #watchReader(ticks: number): void {
+    const unsent = this.#socket.writableLength;
+    if (unsent !== this.#unsentBytes) {
+      this.#unsentBytes = unsent;
+      this.#since = this.#lane.tick;
+    } else if (ticks >= this.#lane.stallTicks) this.#socket.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const waiting = this.#waiting;
+    const bytes = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
+    if (this.#isBusy || this.#drains) {
+      this.#waiting = bytes;
+      if (bytes.length > waitingBytesMax) this.#socket.pause();
+    } else this.#take(bytes);
+  };
+
+  readonly #onEnd = (): void => {
+    this.#socket.end();
+  };
+
+  readonly #onDrain = (): void => {
+    this.#drains = false;
+    this.#resume?.();
+    this.#resume = undefined;
+    if (!this.#isBusy) this.#next();
+  };
+
+  readonly #onError = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #onClose = (): void => {
+    this.#resume?.();
+    this.#lane.remove(this);
+  };
+
+  /** Looks at all bytes that are not answered, when nothing is under way. */
+  #take(bytes: Buffer): void {
+    const at = bytes.indexOf(headEnd);
+    if (at < 0 || at > headBytesMax) return this.#wait(bytes, at < 0 && mayBecomeHead(bytes));
+    const head = this.#lane.head(bytes.toString('latin1', 0, at));
+    if (head === undefined) return this.#leave(bytes);
+    const bodyAt = at + headEnd.length;
+    const missing = bodyAt + head.bodyBytes - bytes.length;
+    if (missing > 0) return this.#wait(bytes, this.#mayTake(head));
+    // More than one request at once is not what the lane is for.
+    if (missing < 0 || !this.#mayTake(head)) return this.#leave(bytes);
+    this.#waiting = none;
+    this.#pieces = 0;
+    this.#isBusy = true;
+    this.#isUsed = true;
+    void this.#perform(head, bytes, bodyAt);
+  }
+
+  #mayTake({bodyBytes}: LaneHead): boolean {
+    const sizeMax = this.context.bodyBytesMax;
+    return sizeMax < 0 || bodyBytes <= sizeMax;
+  }
+
+  /** Keeps part of a request until more comes, if that is worth while. */
+  #wait(bytes: Buffer, mayWait: boolean): void {
+    if (!mayWait || ++this.#pieces > piecesMax) return this.#leave(bytes);
+    if (this.#waiting.length === 0) this.#since = this.#lane.tick;
+    this.#waiting = bytes;
+  }
+
+  /** Gives the connection to node's server. */
+  #leave(bytes: Buffer): void {
+    const socket = this.#socket;
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    socket.off('drain', this.#onDrain);
+    socket.off('error', this.#onError);
+    socket.off('close', this.#onClose);
+    this.#lane.remove(this);
+    this.#waiting = none;
+    this.#lane.handOver(socket, bytes);
+  }
+
+  async #perform(head: LaneHead, bytes: Buffer, bodyAt: number): Promise<void> {
+    this.database = head.database;
+    this.transactionId = head.sessionId;
+    this.#sessionId = undefined;
+    try {
+      const known = this.#principalOf(head.authorization);
+      const principal = known instanceof Promise ? await known : known;
+      const work = this.#understand(head.route, bytes, bodyAt);
+      if (work === undefined) {
+        this.#isBusy = false;
+        if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
+        const behind = this.#waiting;
+        return this.#leave(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
+      }
+      if (work.kind === 'statement') {
+        const {request} = work.statement;
+        this.#sessionId = request.transactionId;
+        const cursor = await this.context.service.run(principal, request);
+        const isDocument = request.format === 'graph' || request.format === 'studio';
+        await answerResult(this, cursor, {user: principal.name, isDocument});
+      } else await this.#changeTransaction(principal, work);
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#isBusy = false;
+    this.#lane.answered++;
+    if (!this.#drains) this.#next();
+  }
+
+  /** Looks at credentials once, as long as they are the same and good. */
+  #principalOf(authorization: string): Principal | Promise<Principal> {
+    const {context} = this;
+    const known = this.#credentials;
+    if (known?.value === authorization && known.generation === context.security.generation) {
+      return known.principal;
+    }
+    const found = authenticateSocket(context, this.#socket, authorization);
+    this.#credentials = context.credentials.get(this.#socket);
+    return found;
+  }
+
+  /** Undefined for whatever node's path shall refuse or do in its own way. */
+  #understand(route: LaneRoute, bytes: Buffer, bodyAt: number): Work | undefined {
+    try {
+      const body =
+        bytes.length === bodyAt ? undefined : parseBody(this.context.json, bytes.subarray(bodyAt));
+      switch (route) {
+        case 'query':
+        case 'command': {
+          const access = route === 'query' ? 'read-only' : 'read-write';
+          const statement = statementOfBody(this, body, access);
+          return statement.awaitsResponse || route === 'query'
+            ? {kind: 'statement', statement}
+            : undefined;
+        }
+        case 'begin':
+          return {kind: 'begin', level: isolationOf(body)};
+        default:
+          return {kind: route};
+      }
+    } catch (error) {
+      if (error instanceof AssertionFailure) throw error;
+      return undefined;
+    }
+  }
+
+  async #changeTransaction(
+    principal: Principal,
+    work: Exclude<Work, {readonly kind: 'statement'}>,
+  ): Promise<void> {
+    const {service} = this.context;
+    const {database, transactionId: id} = this;
+    if (work.kind === 'begin') {
+      if (id !== undefined && service.transactionIsLive(principal, database, id)) {
+        this.#sessionId = id;
+        throw alreadyStarted();
+      }
+      this.#sessionId = await service.begin(principal, database, work.level);
+    } else if (id !== undefined) {
+      if (work.kind === 'commit') await service.commit(principal, database, id, undefined);
+      else await service.rollback(principal, database, id);
+    }
+    this.#answer(204, [], none);
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof AssertionFailure) throw error;
+    const requestId = this.context.nextRequestId();
+    const {status, body, headers} = loggedFailure(this.context, requestId, error);
+    if (this.#isChunked) return this.destroy();
+    if (endsSession(error)) this.#sessionId = undefined;
+    this.#answer(status, headers, Buffer.from(JSON.stringify(body)), requestId);
+  }
+
+  #answer(
+    status: number,
+    headers: readonly string[],
+    body: Buffer,
+    requestId = this.context.nextRequestId(),
+  ): void {
+    const head = this.#lane.answers.any({
+      status,
+      contentType: jsonType,
+      requestId,
+      sessionId: this.#sessionId,
+      headers,
+      length: body.length,
+    });
+    this.#send(Buffer.concat([Buffer.from(head, 'latin1'), body]));
+  }
+
+  answerBytes(bytes: AnswerBytes): void {
+    this.#send(bytes.takeWith(this.#lane.answers.plain(bytes.length, this.#sessionId)));
+  }
+
+  startStream(status: number, contentType: string): void {
+    this.#isChunked = true;
+    const head = this.#lane.answers.any({
+      status,
+      contentType,
+      requestId: this.context.nextRequestId(),
+      sessionId: this.#sessionId,
+      headers: [],
+      length: undefined,
+    });
+    this.#send(Buffer.from(head, 'latin1'));
+  }
+
+  /** Writes a chunk and waits until the reader keeps up. */
+  async write(piece: Buffer): Promise<void> {
+    if (!this.#socket.writable) throw clientGone();
+    this.#send(chunk(piece));
+    if (!this.#drains) return;
+    await new Promise<void>(resolve => {
+      this.#resume = resolve;
+    });
+    if (!this.#socket.writable) throw clientGone();
+  }
+
+  endStream(lastPiece: Buffer): void {
+    const last = lastPiece.length === 0 ? none : chunk(lastPiece);
+    this.#send(Buffer.concat([last, lastChunk]));
+    this.#isChunked = false;
+  }
+
+  #send(bytes: Buffer): void {
+    const socket = this.#socket;
+    if (!socket.writable || socket.write(bytes)) return;
+    this.#drains = true;
+    this.#since = this.#lane.tick;
+  }
+
+  /** After an answer that is on its way: ends the connection, or looks at what waits. */
+  #next(): void {
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    if (this.context.isStopping) {
+      socket.end();
+      return;
+    }
+    this.#since = this.#lane.tick;
+    if (socket.isPaused()) socket.resume();
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = none;
+    this.#take(waiting);
+  }
+}
+
+function chunk(piece: Buffer): Buffer {
+  const size = Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1');
+  return Buffer.concat([size, piece, lineEnd]);
+}
+
+/** Whether bytes without an end of head can still become one of ours. */
+function mayBecomeHead(bytes: Buffer): boolean {
+  const length = Math.min(bytes.length, opening.length);
+  return bytes.length <= headBytesMax && bytes.compare(opening, 0, length, 0, length) === 0;
+}

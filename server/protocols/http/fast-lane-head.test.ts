@@ -1,0 +1,113 @@
+/** Which heads the fast lane takes, and that the slightest doubt keeps it off. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import fc from 'fast-check';
+import {parseLaneHead} from './fast-lane-head.ts';
+
+const usual = [
+  'POST /api/v1/query/db HTTP/1.1',
+  'Host: localhost:2480',
+  'Authorization: Basic cm9vdDp4',
+  'Content-Type: application/json',
+  'Content-Length: 42',
+];
+
+test('the usual head is read', () => {
+  assert.deepEqual(parseLaneHead(usual.join('\r\n')), {
+    route: 'query',
+    database: 'db',
+    authorization: 'Basic cm9vdDp4',
+    bodyBytes: 42,
+    sessionId: undefined,
+  });
+});
+
+const taken: readonly (readonly string[])[] = [
+  ['connection: keep-alive', 'accept: */*', 'accept-language: *', 'sec-fetch-mode: cors'],
+  ['User-Agent: curl/8.1', 'Accept-Encoding: gzip, deflate'],
+  ['Connection: Keep-Alive', 'svc-session-id: AS-1'],
+];
+for (const lines of taken) {
+  test(`'${lines.join(', ')}' stays in the lane`, () => {
+    assert.notEqual(parseLaneHead([...usual, ...lines].join('\r\n')), undefined);
+  });
+}
+
+/** [what replaces the line of that number, or is added at the end] */
+const refused: readonly (readonly [number, string])[] = [
+  [0, 'GET /api/v1/query/db HTTP/1.1'],
+  [0, 'post /api/v1/query/db HTTP/1.1'],
+  [0, 'POST /api/v1/query/db HTTP/1.0'],
+  [0, 'POST  /api/v1/query/db HTTP/1.1'],
+  [0, 'POST /api/v1/query/db HTTP/1.1 '],
+  [0, 'POST /api/v1/query/d%62 HTTP/1.1'],
+  [0, 'POST /api/v1/query/.. HTTP/1.1'],
+  [0, 'POST /api/v1/query/db?x=1 HTTP/1.1'],
+  [0, 'POST /api/v1/query/db/ HTTP/1.1'],
+  [0, 'POST /api/v1/batch/db HTTP/1.1'],
+  [0, 'POST http://x/api/v1/query/db HTTP/1.1'],
+  [1, 'X-Host: x'],
+  [1, 'Host:'],
+  [2, 'X-Authorization: Basic x'],
+  [4, 'Content-Length: +42'],
+  [4, 'Content-Length: 042'],
+  [4, 'Content-Length: 4 2'],
+  [4, 'Content-Length: 0x2a'],
+  [4, 'Content-Length: 65537'],
+  [4, 'Content-Length: 42, 42'],
+  [4, 'Content-Length : 42'],
+  [4, ' Content-Length: 42'],
+  [5, 'Content-Length: 42'],
+  [5, 'content-length: 41'],
+  [5, 'Transfer-Encoding: chunked'],
+  [5, 'Expect: 100-continue'],
+  [5, 'Upgrade: websocket'],
+  [5, 'Connection: close'],
+  [5, 'Connection: keep-alive, upgrade'],
+  [5, 'Accept: application/x-ndjson'],
+  [5, 'Accept: text/html, application/X-NDJSON'],
+  [5, 'Content-Encoding: gzip'],
+  [5, 'X-Request-Id: 1'],
+  [5, 'X-Svc-Read-Consistency: eventual'],
+  [5, 'X-Svc-Query-Tag: a'],
+  [5, 'User-Agent: a\u0000b'],
+  [5, 'User-Agent: a\nAccept: b'],
+  [5, 'User-Agent: a\rAccept: b'],
+  [5, 'User-Agent: a\u00e9'],
+  [5, 'User-Agent: a '],
+  [5, 'User-Agent:  a'],
+  [5, 'User-Agent:\ta'],
+  [5, ' folded'],
+  [5, 'User-Agent'],
+  [5, ''],
+];
+for (const [at, line] of refused) {
+  test(`${JSON.stringify(line)} leaves the lane`, () => {
+    const lines = usual.with(Math.min(at, usual.length - 1), line);
+    const head = at < usual.length ? lines : [...usual, line];
+    assert.equal(parseLaneHead(head.join('\r\n')), undefined);
+  });
+}
+
+test('a changed byte never makes another request of the same length out of one', () => {
+  const text = usual.join('\r\n');
+  fc.assert(
+    fc.property(fc.nat(text.length - 1), fc.nat(255), (at, code) => {
+      const head = parseLaneHead(
+        text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1),
+      );
+      if (head === undefined) return;
+      // Framing depends on the digits of the length alone.
+      const lengthAt = text.length - 2;
+      const digits =
+        at < lengthAt
+          ? '42'
+          : text
+              .slice(lengthAt)
+              .split('')
+              .with(at - lengthAt, String.fromCharCode(code))
+              .join('');
+      assert.equal(head.bodyBytes, Number(digits));
+    }),
+  );
+});

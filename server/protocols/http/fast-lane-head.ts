@@ -1,0 +1,84 @@
+/**
+ * Heads of requests that the fast lane takes: a short list of routes and headers, in the one
+ * form that leaves nothing to interpret.
+ *
+ * Whatever is not on the list (another method, header, escape, blank or spelling) is no head of
+ * the lane and goes to node's parser, so nothing here decides what an odd request means.
+ * Invariant H2: a head accepted here means the same to node's parser and our router.
+ * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-lane.md.
+ */
+
+export type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
+
+export interface LaneHead {
+  readonly route: LaneRoute;
+  readonly database: string;
+  /** Value of `Authorization`. */
+  readonly authorization: string;
+  readonly bodyBytes: number;
+  readonly sessionId: string | undefined;
+}
+
+export const headBytesMax = 2_048;
+export const bodyBytesMax = 64 * 1024;
+
+const requestLine =
+  /^POST \/api\/v1\/(query|command|begin|commit|rollback)\/([A-Za-z0-9_-]{1,128}) HTTP\/1\.1$/;
+const headerLine = /^([A-Za-z-]{1,32}): ?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/;
+const lengthValue = /^(?:0|[1-9][0-9]{0,5})$/;
+
+/** Headers that change nothing about how these routes answer, unless `isPlain` says otherwise. */
+const names: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'authorization',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'sec-fetch-mode',
+  'svc-session-id',
+  'user-agent',
+]);
+
+/**
+ * Reads a head.
+ *
+ * @param text - All of it, one character a byte, without the empty line behind it.
+ * @returns undefined when it is not for the lane.
+ */
+export function parseLaneHead(text: string): LaneHead | undefined {
+  const [first = '', ...lines] = text.split('\r\n');
+  const [, route, database] = requestLine.exec(first) ?? [];
+  if (route === undefined || database === undefined) return undefined;
+  const headers = parseHeaders(lines);
+  if (headers === undefined || !isPlain(headers)) return undefined;
+  const authorization = headers.get('authorization');
+  const length = headers.get('content-length') ?? '';
+  if (authorization === undefined || !lengthValue.test(length)) return undefined;
+  const bodyBytes = Number(length);
+  if (bodyBytes > bodyBytesMax) return undefined;
+  const sessionId = headers.get('svc-session-id');
+  return {route: route as LaneRoute, database, authorization, bodyBytes, sessionId};
+}
+
+/** By name in small letters; undefined for an unknown, repeated, empty or odd one. */
+function parseHeaders(lines: readonly string[]): ReadonlyMap<string, string> | undefined {
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, spelt = '', value = ''] = headerLine.exec(line) ?? [];
+    const name = spelt.toLowerCase();
+    if (!names.has(name) || headers.has(name)) return undefined;
+    headers.set(name, value);
+  }
+  return headers;
+}
+
+/** Whether the client wants one JSON answer and its connection kept. */
+function isPlain(headers: ReadonlyMap<string, string>): boolean {
+  if (!headers.has('host')) return false;
+  const connection = headers.get('connection') ?? 'keep-alive';
+  if (connection.toLowerCase() !== 'keep-alive') return false;
+  return !(headers.get('accept') ?? '').toLowerCase().includes('ndjson');
+}

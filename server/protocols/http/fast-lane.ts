@@ -1,0 +1,92 @@
+/**
+ * The fast lane: simple requests of the routes that matter, answered straight on their sockets.
+ *
+ * Every connection begins here. A request that is complete, small and in the one form of
+ * fast-lane-head.ts is answered here; the first one that is not takes its connection, with every
+ * byte not yet answered, to node's server for good. So node's parser judges whatever is odd, and
+ * its clocks judge whoever is slow: a request that is not whole within a tick or two goes there
+ * as well. One coarse timer serves all connections, and none runs without connections.
+ * Why: docs/design/0005-fast-lane.md.
+ */
+import type {Socket} from 'node:net';
+import type {HttpContext} from './context.ts';
+import {AnswerHeads} from './fast-lane-answer.ts';
+import {LaneConnection} from './fast-lane-connection.ts';
+import {type LaneHead, parseLaneHead} from './fast-lane-head.ts';
+
+/** Gives a socket to node's server, `bytes` first. */
+export type HandOver = (socket: Socket, bytes: Buffer) => void;
+
+const headsMax = 512;
+const tickMsMax = 1_000;
+const tickMsMin = 25;
+
+export class FastLane {
+  readonly context: HttpContext;
+  readonly handOver: HandOver;
+  readonly answers: AnswerHeads;
+  readonly tickMs: number;
+  readonly keepAliveTicks: number;
+  readonly stallTicks: number;
+  /** Moves on by itself while there are connections. */
+  tick = 0;
+  /** Requests answered here. */
+  answered = 0;
+  readonly #connections = new Set<LaneConnection>();
+  /** Heads repeat from request to request, so each is read once. */
+  readonly #heads = new Map<string, LaneHead>();
+  #ticks = false;
+
+  constructor(context: HttpContext, handOver: HandOver) {
+    const {settings} = context;
+    const socketMs = settings.get('svc.network.socketTimeout');
+    const keepAliveMs = settings.get('svc.network.keepAliveTimeout');
+    this.context = context;
+    this.handOver = handOver;
+    this.answers = new AnswerHeads(context, keepAliveMs);
+    const shortest = Math.min(socketMs, keepAliveMs > 0 ? keepAliveMs : socketMs);
+    this.tickMs = Math.max(tickMsMin, Math.min(shortest / 4, tickMsMax));
+    this.keepAliveTicks = keepAliveMs > 0 ? keepAliveMs / this.tickMs + 1 : Number.MAX_SAFE_INTEGER;
+    this.stallTicks = (2 * socketMs) / this.tickMs;
+  }
+
+  accept(socket: Socket): void {
+    this.#connections.add(new LaneConnection(this, socket));
+    this.#tickLater();
+  }
+
+  remove(connection: LaneConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  /** What a head says; undefined when it is not for the lane. */
+  head(text: string): LaneHead | undefined {
+    const known = this.#heads.get(text);
+    if (known !== undefined) return known;
+    const head = parseLaneHead(text);
+    if (head === undefined || head.sessionId !== undefined) return head;
+    if (this.#heads.size >= headsMax) this.#heads.clear();
+    this.#heads.set(text, head);
+    return head;
+  }
+
+  /** Ends connections without a request under way; the others end with their answer. */
+  closeIdle(): void {
+    for (const connection of this.#connections) connection.closeIfIdle();
+  }
+
+  closeAll(): void {
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  #tickLater(): void {
+    if (this.#ticks) return;
+    this.#ticks = true;
+    this.context.options.timers.after(this.tickMs, () => {
+      this.#ticks = false;
+      this.tick++;
+      for (const connection of this.#connections) connection.onTick();
+      if (this.#connections.size > 0) this.#tickLater();
+    });
+  }
+}
