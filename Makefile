@@ -44,7 +44,7 @@ check: $(INSTALLED) ## run the tests that end within a minute: while editing
 	exec $(RUN) server/testing/run-tests.ts quick
 
 docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the code
-	exec $(RUN) server/testing/write-manual.ts
+	exec $(RUN) server/testing/documents/write-manual.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
 	$(call run,server/testing/crash.ts)

@@ -30,7 +30,7 @@ for (const path of documents) {
         if (example.output === undefined) return;
         assert.ok(
           printsAs(example.output, output),
-          `${place} says it prints\n${example.output}\nbut prints\n${output}\n${errors.slice(-4000)}`,
+          `${place} says\n${example.output}\nbut prints\n${output}\n${errors.slice(-4000)}`,
         );
       });
     }

@@ -4,7 +4,7 @@
  * tidy.test.ts runs it over the real tree and over fixtures that break one rule each, so that every
  * rule has been seen red. The compiler, the linter, the formatter and the search for dead code are
  * gates of their own; what they say is not repeated here.
- * Invariant G1: the folders import each other as the table of ARCHITECTURE.md says, without a cycle.
+ * Invariant G1: folders import each other as the table of ARCHITECTURE.md says, without a cycle.
  */
 import type {FolderRule} from './house/folder-table.ts';
 import {

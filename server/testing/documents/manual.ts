@@ -105,8 +105,8 @@ const kinds: readonly (readonly [FunctionSignature['kind'], string, string])[] =
   [
     'method',
     'Methods',
-    "Called on a value with a dot: `name.toUpperCase()`. Those that walk the graph (`out('Knows')`" +
-      ') may stand without a receiver and then start at the current record.',
+    'Called on a value with a dot: `name.toUpperCase()`. Those that walk the graph, as ' +
+      "`out('Knows')`, may stand without a receiver and then start at the current record.",
   ],
   [
     'aggregate',

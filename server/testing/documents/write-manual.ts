@@ -4,10 +4,10 @@
  */
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {manualPages} from './documents/manual.ts';
-import {readerCode} from './documents/reader-code.ts';
+import {manualPages} from './manual.ts';
+import {readerCode} from './reader-code.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 
 for (const [path, text] of manualPages(readerCode(root))) {
   const full = join(root, path);
