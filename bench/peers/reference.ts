@@ -15,7 +15,7 @@ import {addressed, type Target} from './target.ts';
 const password = 'playwithdata';
 
 /** Starts it in an empty folder; `undefined` when its tools are not there. */
-export async function startReference(): Promise<Target | undefined> {
+export async function startReference(pin = pinned()): Promise<Target | undefined> {
   const shared = process.env['SVC_SHARED'] || resolve(import.meta.dirname, '../../../shared');
   const tools = join(shared, 'tools/reference-system');
   if (!existsSync(join(tools, 'start.sh'))) return undefined;
@@ -24,7 +24,7 @@ export async function startReference(): Promise<Target | undefined> {
   const env = {
     ARCADE_FLUSH: '2',
     ARCADE_PW: password,
-    ...(pinned() ? {ARCADE_CPUS: '0'} : {}),
+    ...(pin ? {ARCADE_CPUS: '0'} : {}),
   };
   const out = await runProgram(['bash', join(tools, 'start.sh'), String(port), folder], {env});
   const pid = Number(out.trim().split('\n').at(-1));

@@ -10,7 +10,12 @@ import {addressed, type Target} from './target.ts';
 
 /** Starts it; `root` is kept on `dispose` when it was given. */
 export async function startSvc(
-  options: {root?: string; settings?: Readonly<Record<string, string | number | boolean>>} = {},
+  options: {
+    root?: string;
+    settings?: Readonly<Record<string, string | number | boolean>>;
+    /** False lets it run on every processor. Default: as `pinned()` says. */
+    pin?: boolean;
+  } = {},
 ): Promise<Target & {readonly stop: () => Promise<void>; readonly kill: () => Promise<void>}> {
   const root = options.root ?? temporaryRoot('bench');
   const port = await freePort();
@@ -18,7 +23,7 @@ export async function startSvc(
     root,
     port,
     ...(options.settings === undefined ? {} : {settings: options.settings}),
-    ...(pinned() ? {processors: '0'} : {}),
+    ...((options.pin ?? pinned()) ? {processors: '0'} : {}),
   });
   const parts = addressed(port, rootPassword);
   const stop = async (): Promise<void> => {
