@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {judge} from './conformance.ts';
-import {isRenumbered, isStricter} from './conformance-http.ts';
+import {isRenumbered, isStricter} from './conformance/http.ts';
 
 const outcome = {
   cases: ['query.a', 'query.b', 'profiler.c', 'tx.d'],

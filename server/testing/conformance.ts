@@ -10,9 +10,9 @@
  */
 import {readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
-import {runHttp} from './conformance-http.ts';
-import {runSqlInventory} from './conformance-sql.ts';
-import {matches, type SuiteOutcome, type SuiteSource} from './conformance-suite.ts';
+import {runHttp} from './conformance/http.ts';
+import {runSqlInventory} from './conformance/sql-inventory.ts';
+import {matches, type SuiteOutcome, type SuiteSource} from './conformance/suite.ts';
 import {freePort, startServer, temporaryRoot} from './server-process.ts';
 
 /** Reasons by name; a name may end in `*`. */

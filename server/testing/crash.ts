@@ -9,7 +9,7 @@
  */
 import type {Client} from '#server/client/client.ts';
 import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
-import {type Finding, Ledger, type Write} from './ledger.ts';
+import {type Finding, Ledger, type Write} from './crash/ledger.ts';
 import {freePort, type ServerProcess, startServer, temporaryRoot} from './server-process.ts';
 
 const database = 'ledger';

@@ -8,13 +8,8 @@
  */
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {isStricter, lineOf, runTool} from './conformance-http.ts';
-import {
-  type FieldDifference,
-  matches,
-  type SuiteOutcome,
-  type SuiteSource,
-} from './conformance-suite.ts';
+import {isStricter, lineOf, runTool} from './http.ts';
+import {type FieldDifference, matches, type SuiteOutcome, type SuiteSource} from './suite.ts';
 
 interface Statement {
   readonly n: number;

@@ -11,7 +11,7 @@ import {spawn} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import type {FieldDifference, SuiteOutcome, SuiteSource} from './conformance-suite.ts';
+import type {FieldDifference, SuiteOutcome, SuiteSource} from './suite.ts';
 
 const groups = 'setup,health,login,server,query,command,tx,batch,stream,error,idem,running'.split(
   ',',
