@@ -20,6 +20,8 @@ const quote = 0x22;
 const backslash = 0x5c;
 const integerDigitsMax = 15;
 const depthMax = 64;
+/** Longer names are for the general way to judge. */
+const nameBytesMax = 256;
 
 export class JsonLineReader {
   readonly #draft: BulkDraft;
@@ -242,6 +244,7 @@ export class JsonLineReader {
     isAscii: boolean,
   ): BulkProperty | undefined {
     if (!isAscii && !isUtf8(this.#bytes.subarray(start, end))) return undefined;
+    if (end - start > nameBytesMax) return undefined;
     return type.property(readUtf8(this.#bytes, start, end));
   }
 
@@ -322,16 +325,16 @@ export class JsonLineReader {
     const start = this.#at;
     const end = this.#skip();
     if (end < 0) return undefined;
-    let value: Value;
+    this.#at = end;
     try {
-      value = this.#parser.parse(this.#bytes, start, end);
+      const value = this.#parser.parse(this.#bytes, start, end);
+      const converted = this.#draft.converted(type, property, value);
+      return writeValue(this.#draft.builder.bodies, converted, property.dataType);
     } catch (error) {
+      // Something behind it may be worse: the general way says what is wrong first.
       if (error instanceof Refusal) return undefined;
       throw error;
     }
-    this.#at = end;
-    const converted = this.#draft.converted(type, property, value);
-    return writeValue(this.#draft.builder.bodies, converted, property.dataType);
   }
 
   /** Where the value at `#at` ends if it is one; -1 when it does not. */
