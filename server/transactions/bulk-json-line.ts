@@ -13,7 +13,7 @@ import {writeValue} from '#server/layout/stored-value.ts';
 import {valueTag, type ValueTag} from '#server/layout/value-tag.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
-import {type BulkDraft, lineRefusal, type TextRange} from './bulk-draft.ts';
+import {type BulkDraft, lineRefusal, type TextRange, withLine} from './bulk-draft.ts';
 import {type BulkProperty, type BulkType, ByteTable, hashByte} from './bulk-type.ts';
 
 const quote = 0x22;
@@ -392,14 +392,11 @@ export function readAttributes(draft: BulkDraft, record: MapValue, line: number)
   reference(draft.to, record.get('@to'), '@to', line);
 }
 
-function unknownType(draft: BulkDraft, name: string, line: number): Refusal {
+function unknownType(draft: BulkDraft, name: string, line: number): unknown {
   try {
     draft.catalog.requireType(name);
   } catch (error) {
-    if (error instanceof Refusal) {
-      return new Refusal(error.code, error.message, {detail: {...error.detail, line}});
-    }
-    throw error;
+    return error instanceof Refusal ? withLine(error, line) : error;
   }
   return lineRefusal(line, `Type '${name}' cannot be used at line ${line}`);
 }

@@ -125,7 +125,9 @@ export class BatchAnswer {
       const {message, exception} = error;
       return {status: answer.status, body: {error: message, exception, requestId, ...counts}};
     }
-    return {status: answer.status, body: {...answer.body, ...counts}};
+    // Elsewhere an unknown type is a missing thing; here it is a mistake of the body.
+    const isUnknownType = error instanceof Refusal && error.code === 'schema.unknown-type';
+    return {status: isUnknownType ? 400 : answer.status, body: {...answer.body, ...counts}};
   }
 
   #keep(ids: readonly string[]): void {
