@@ -16,6 +16,7 @@ import {
   type SettingRow,
   settingRows,
 } from '#server/base/settings.ts';
+import {dataTypes} from '#server/model/data-type.ts';
 import {routeTable} from '#server/protocols/http/server.ts';
 import {type Block, blocksOf, examplesOf, printsAs} from './documents/blocks.ts';
 import {manualPages} from './documents/manual.ts';
@@ -63,6 +64,26 @@ test('files that the documents name exist', () => {
       .map(file => `${path}: ${file}`),
   );
   assert.deepEqual(missing, []);
+});
+
+test('design notes that the sources name exist, and every note is named', () => {
+  const named = new Set(
+    [architecture, ...sourceFiles(root).map(({text}) => text)].flatMap(
+      text => text.match(/docs\/design\/\d{4}[a-z-]*\.md/g) ?? [],
+    ),
+  );
+  const notes = globSync('docs/design/*.md', {cwd: root});
+  assert.deepEqual([...named].sort(), notes.sort());
+  const numbers = notes.map(path => path.slice('docs/design/'.length).slice(0, 4));
+  assert.equal(new Set(numbers).size, notes.length, 'a number stands for one note');
+});
+
+test('docs/sql.md names every data type', () => {
+  const page = read('docs/sql.md');
+  assert.deepEqual(
+    dataTypes.filter(type => !page.includes(`\`${type}\``)),
+    [],
+  );
 });
 
 test('commands of make that the documents name exist', () => {
