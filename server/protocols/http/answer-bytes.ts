@@ -9,8 +9,8 @@ import type {HttpContext} from './context.ts';
 /** Where an answer goes: node's response (exchange.ts), or a socket (fast-lane-connection.ts). */
 export interface AnswerWriter {
   readonly context: HttpContext;
-  /** Bytes to leave free in front of a body. */
-  readonly headBytes: number;
+  /** Empty bytes to put an answer into. */
+  bytes(): AnswerBytes;
   /** Writes a complete JSON answer with status 200 and takes the bytes. */
   answerBytes(bytes: AnswerBytes): void;
   /** Begins a chunked answer. */
@@ -24,6 +24,7 @@ const bufferedMax = 16 * 1024 * 1024;
 const heldBytesMax = 256 * 1024 * 1024;
 const firstBytes = 1_536;
 const spareBytes = 256;
+const keptBytesMax = 16 * 1024;
 
 export class AnswerBytes {
   readonly #context: HttpContext;
@@ -75,6 +76,13 @@ export class AnswerBytes {
     if (start < 0) return Buffer.concat([Buffer.from(head, 'latin1'), this.take()]);
     this.#buffer.write(head, start, 'latin1');
     return this.#buffer.subarray(start, this.#end);
+  }
+
+  /** Makes it empty, to be used again; false when it has grown too large to be kept. */
+  reset(): boolean {
+    this.release();
+    this.#end = this.#headBytes;
+    return this.#buffer.length <= keptBytesMax;
   }
 
   /** Gives back what was counted. */

@@ -9,7 +9,7 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import {AssertionFailure, assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
-import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
+import {AnswerBytes, type AnswerWriter} from './answer-bytes.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from './context.ts';
 import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
@@ -24,7 +24,6 @@ const lingerMs = 500;
 const oneWriteBytesMax = 64 * 1024;
 
 export class Exchange implements AnswerWriter {
-  readonly headBytes = 0;
   readonly context: HttpContext;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -110,6 +109,10 @@ export class Exchange implements AnswerWriter {
     // As text of one byte a character, head and body leave in one write instead of two.
     else if (body.length <= oneWriteBytesMax) this.response.end(body.toString('latin1'), 'latin1');
     else this.response.end(body);
+  }
+
+  bytes(): AnswerBytes {
+    return new AnswerBytes(this.context, 0);
   }
 
   /** Writes a complete answer of 200. */

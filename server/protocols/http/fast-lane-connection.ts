@@ -37,7 +37,6 @@ type Work =
 
 export class LaneConnection implements AnswerWriter, StatementHead {
   readonly context: HttpContext;
-  readonly headBytes = 448;
   readonly isStream = false;
   readonly tag = undefined;
   database = '';
@@ -289,8 +288,14 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.#send(Buffer.concat([Buffer.from(head, 'latin1'), body]));
   }
 
+  bytes(): AnswerBytes {
+    return this.#lane.bytes();
+  }
+
   answerBytes(bytes: AnswerBytes): void {
     this.#send(bytes.takeWith(this.#lane.answers.plain(bytes.length, this.#sessionId)));
+    // What the kernel has taken may be written over.
+    if (this.#socket.writableLength === 0) this.#lane.takeBack(bytes);
   }
 
   startStream(status: number, contentType: string): void {

@@ -191,7 +191,7 @@ test('a transaction goes the fast way from begin to commit', async () => {
   client.socket.destroy();
 });
 
-test('a request may be cut anywhere, and bytes past the bound of pieces change nothing', async () => {
+test('a request may be cut anywhere, or come byte by byte', async () => {
   const bytes = bytesOf({body: sql('rows 2')});
   const whole = plain(await ask({body: sql('rows 2')}));
   for (let at = 1; at < bytes.length; at += 3) {

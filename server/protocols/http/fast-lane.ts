@@ -9,6 +9,7 @@
  * Why: docs/design/0005-fast-lane.md.
  */
 import type {Socket} from 'node:net';
+import {AnswerBytes} from './answer-bytes.ts';
 import type {HttpContext} from './context.ts';
 import {AnswerHeads} from './fast-lane-answer.ts';
 import {LaneConnection} from './fast-lane-connection.ts';
@@ -18,6 +19,9 @@ import {type LaneHead, parseLaneHead} from './fast-lane-head.ts';
 export type HandOver = (socket: Socket, bytes: Buffer) => void;
 
 const headsMax = 512;
+const sparesMax = 64;
+/** What the head of a usual answer takes, and some more. */
+const answerHeadBytes = 448;
 const tickMsMax = 1_000;
 const tickMsMin = 25;
 
@@ -35,6 +39,7 @@ export class FastLane {
   readonly #connections = new Set<LaneConnection>();
   /** Heads repeat from request to request, so each is read once. */
   readonly #heads = new Map<string, LaneHead>();
+  readonly #spares: AnswerBytes[] = [];
   #ticks = false;
 
   constructor(context: HttpContext, handOver: HandOver) {
@@ -68,6 +73,15 @@ export class FastLane {
     if (this.#heads.size >= headsMax) this.#heads.clear();
     this.#heads.set(text, head);
     return head;
+  }
+
+  bytes(): AnswerBytes {
+    return this.#spares.pop() ?? new AnswerBytes(this.context, answerHeadBytes);
+  }
+
+  /** Takes back bytes that nobody looks at any more. */
+  takeBack(bytes: AnswerBytes): void {
+    if (bytes.reset() && this.#spares.length < sparesMax) this.#spares.push(bytes);
   }
 
   /** Ends connections without a request under way; the others end with their answer. */

@@ -6,7 +6,7 @@
  * them; a failure after that breaks the connection, so half a result never looks whole.
  */
 import type {ResultCursor, ResultSummary} from '#server/session/session.ts';
-import {AnswerBytes, type AnswerWriter} from './answer-bytes.ts';
+import type {AnswerWriter} from './answer-bytes.ts';
 import {jsonType} from './exchange.ts';
 
 const chunkBytes = 64 * 1024;
@@ -24,7 +24,7 @@ export async function answerResult(
 ): Promise<void> {
   const {isDocument, user} = options;
   const start = user === undefined ? '{' : `{"user":${JSON.stringify(user)},`;
-  const output = new AnswerBytes(writer.context, writer.headBytes);
+  const output = writer.bytes();
   try {
     output.text(isDocument ? `${start}"result":` : `${start}"result":[`);
     let streams = false;
