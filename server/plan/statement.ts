@@ -20,9 +20,19 @@ export type Statement =
       readonly timeoutMs: Expression | undefined;
       /** On timeout: an error, or the rows so far. */
       readonly onTimeout: 'error' | 'partial';
+      /** How a write that stands alone meets conflicts; absent: as the server does. */
+      readonly retry?: Retry;
     }
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
   | {readonly kind: 'schema'; readonly command: SchemaCommand};
+
+/** What a statement says about its own conflicts. */
+export interface Retry {
+  /** How often it runs again. */
+  readonly times: number;
+  /** Pause before each; undefined: as the server does. */
+  readonly waitMs: number | undefined;
+}
 
 export interface PropertyAttributes {
   readonly mandatory?: boolean;

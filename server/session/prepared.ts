@@ -18,7 +18,7 @@ import type {ParseLimits} from '#server/languages/sql/cursor.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import type {SchemaCommand, Statement} from '#server/plan/statement.ts';
+import type {Retry, SchemaCommand, Statement} from '#server/plan/statement.ts';
 
 export type Prepared =
   | PreparedQuery
@@ -35,6 +35,7 @@ export interface PreparedQuery {
   readonly timeoutMs: Closure | undefined;
   readonly onTimeout: 'error' | 'partial';
   readonly writes: boolean;
+  readonly retry: Retry | undefined;
 }
 
 export interface PrepareOptions {
@@ -108,5 +109,6 @@ function prepareQuery(
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
     writes: !isReadOnly(plan),
+    retry: statement.retry,
   };
 }

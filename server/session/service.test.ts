@@ -157,6 +157,17 @@ test('a user of the readonly group reads and cannot write', async () => {
   }
 });
 
+test('CREATE EDGE says itself how often it runs again', async () => {
+  const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
+  const edge =
+    "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') " +
+    "TO (SELECT FROM Person WHERE name = 'bob') SET since = 2001";
+  const [made] = await database.run(`${edge} RETRY 3 WAIT 1`);
+  assert.equal(made?.['since'], 2001);
+  await assert.rejects(database.run(`${edge} WAIT 1`), refusedWith('query.semantic'));
+  await assert.rejects(database.run(`${edge} RETRY -1`), refusedWith('query.semantic'));
+});
+
 test('a script runs as one transaction and answers its last statement or RETURN', async () => {
   const database = await world.database(people);
   const script = {language: 'sqlscript'};

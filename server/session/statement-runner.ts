@@ -11,6 +11,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
+import type {Retry} from '#server/plan/statement.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -125,13 +126,18 @@ export class StatementRunner {
   }
 
   /**
-   * Runs `work` in a transaction and commits it, again on conflict.
+   * Runs `work` in a transaction and commits it, again on conflict: as often as `retry` says,
+   * else the request, else the server.
    *
    * @throws {Refusal} what `work` throws, and what the last commit was refused for.
    */
-  async inTransaction<T>(parts: RunParts, work: (data: RunData) => Promise<T>): Promise<T> {
+  async inTransaction<T>(
+    parts: RunParts,
+    retry: Retry | undefined,
+    work: (data: RunData) => Promise<T>,
+  ): Promise<T> {
     const {session, request} = parts;
-    const retries = request.retries ?? this.#settings().get('svc.txRetries');
+    const retries = retry?.times ?? request.retries ?? this.#settings().get('svc.txRetries');
     for (let attempt = 0; ; attempt += 1) {
       const transaction = session.database.begin('REPEATABLE_READ');
       const writer = new RecordWriter(transaction, session.schema.context);
@@ -144,7 +150,7 @@ export class StatementRunner {
           return result;
         }
         if (outcome.kind === 'conflict' && attempt < retries) {
-          await this.#backOff(attempt, parts.signal);
+          await this.#backOff(attempt, parts.signal, retry?.waitMs);
           continue;
         }
         throw refusalFor(outcome);
@@ -152,7 +158,7 @@ export class StatementRunner {
         transaction.rollback();
         const conflict = error instanceof Refusal && error.code === 'commit.conflict';
         if (!conflict || attempt >= retries) throw error;
-        await this.#backOff(attempt, parts.signal);
+        await this.#backOff(attempt, parts.signal, retry?.waitMs);
       }
     }
   }
@@ -259,7 +265,7 @@ export class StatementRunner {
     const startedAt = this.environment.clock.monotonic();
     let prepared: PreparedQuery | undefined = first;
     try {
-      return await this.inTransaction(parts, async data => {
+      return await this.inTransaction(parts, first.retry, async data => {
         // Prepared anew for another attempt: the conflict may have been about the schema.
         const query = prepared ?? requireQuery(prepare(parts));
         prepared = undefined;
@@ -317,7 +323,7 @@ export class StatementRunner {
   }
 
   #writePrepared(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
-    return this.inTransaction(parts, async data => {
+    return this.inTransaction(parts, query.retry, async data => {
       const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
       const run = new StatementRun(query, data, runOptions(parts), this.environment);
       return this.#collect(run, parts.request, leave);
@@ -338,11 +344,11 @@ export class StatementRunner {
     if (request.profile === 'detailed') summary.profile = profileText(elapsedMs);
   }
 
-  /** Full jitter: those who collided do not collide again in step. */
-  async #backOff(attempt: number, signal: Cancellation): Promise<void> {
+  /** Full jitter unless the pause is given: those who collided do not collide again in step. */
+  async #backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void> {
     if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
     const {random, timers} = this.environment;
-    const delayMs = (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
+    const delayMs = waitMs ?? (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
     await new Promise<void>(resolve => timers.after(delayMs, resolve));
   }
 }

@@ -21,7 +21,14 @@ import type {
 
 export type Statement = Query | Write | SchemaStatement | AdminStatement | ScriptStatement;
 export type Query = Select | Traverse | Match;
-export type Write = Insert | Update | Delete | MoveVertex | CreateVertex | CreateEdge;
+export type Write =
+  | Insert
+  | Update
+  | Delete
+  | TruncateRecord
+  | MoveVertex
+  | CreateVertex
+  | CreateEdge;
 
 // Writes.
 
@@ -111,6 +118,12 @@ export interface Delete extends Placed {
   readonly limit: Expression | undefined;
   readonly batch: Expression | undefined;
   readonly unsafe: boolean;
+}
+
+/** The records of these ids go; vertices take their edges with them. */
+export interface TruncateRecord extends Placed {
+  readonly kind: 'truncate-record';
+  readonly records: Expression;
 }
 
 export interface MoveVertex extends Placed {
@@ -286,9 +299,8 @@ export interface Drop extends Placed {
 
 export interface Truncate extends Placed {
   readonly kind: 'truncate';
-  readonly what: 'type' | 'bucket' | 'record';
-  readonly name: Name | undefined;
-  readonly records: Expression | undefined;
+  readonly what: 'type' | 'bucket';
+  readonly name: Name;
   readonly polymorphic: boolean;
   readonly unsafe: boolean;
 }

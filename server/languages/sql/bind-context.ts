@@ -135,13 +135,14 @@ export class BindContext {
     throw new Refusal('sql.syntax', message, this.#placed(at));
   }
 
+  /** Refuses what could be carried out if it were put in another way. */
+  impossible(at: number, message: string): never {
+    throw new Refusal('query.execution', message, this.#placed(at));
+  }
+
   /** Refuses an attribute of a definition that does not exist. */
   unknownAttribute(at: number, name: string, known: readonly string[]): never {
-    throw new Refusal(
-      'query.execution',
-      `There is no attribute '${name}': expected one of ${known.join(', ')}`,
-      this.#placed(at),
-    );
+    this.impossible(at, `There is no attribute '${name}': expected one of ${known.join(', ')}`);
   }
 
   /** Runs `look`, adding the place to a refusal that has none (look-ups in the catalog). */

@@ -132,7 +132,7 @@ function bindConstruct(
     case 'ifnull':
       return args.length === 2 ? operator('coalesce', ...args) : undefined;
     case 'expand':
-      return context.refuse(at, "'expand' must be the only item of a projection");
+      return context.impossible(at, "'expand' must be the only item of a projection");
     default:
       return undefined;
   }

@@ -66,7 +66,7 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
     case 'drop':
       return bindDrop(context, ast);
     case 'truncate':
-      return bindTruncate(context, ast);
+      return bindTruncate(ast);
     case 'rebuild':
       return bindRebuild(context, ast);
     case 'create-trigger':
@@ -140,11 +140,12 @@ function bucketName(context: BindContext, reference: Ast.BucketReference): strin
   return bucket?.name ?? String(reference.value);
 }
 
-function countOf(context: BindContext, ast: Ast.Expression | undefined): number | undefined {
+/** A literal whole number that is not negative. */
+export function countOf(context: BindContext, ast: Ast.Expression | undefined): number | undefined {
   if (ast === undefined) return undefined;
   const value = constantOf(context, ast);
-  if (typeof value === 'number' && Number.isInteger(value)) return value;
-  return context.refuse(ast.at, 'A whole number is expected here');
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
+  return context.refuse(ast.at, 'A whole number, not negative, is expected here');
 }
 
 function bindCreateType(context: BindContext, ast: Sql.CreateType): SchemaCommand {
@@ -391,15 +392,13 @@ function bindDrop(context: BindContext, ast: Sql.Drop): SchemaCommand {
   }
 }
 
-function bindTruncate(context: BindContext, ast: Sql.Truncate): SchemaCommand {
-  const name = ast.name?.text ?? '';
+function bindTruncate(ast: Sql.Truncate): SchemaCommand {
+  const name = ast.name.text;
   switch (ast.what) {
     case 'type':
       return {kind: 'truncate-type', name, polymorphic: ast.polymorphic, unsafe: ast.unsafe};
     case 'bucket':
       return {kind: 'truncate-bucket', name, unsafe: ast.unsafe};
-    case 'record':
-      return context.notAvailable(ast.at, 'TRUNCATE RECORD');
     default:
       return unreachable(ast.what);
   }

@@ -8,7 +8,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Statement as PlanStatement} from '#server/plan/statement.ts';
+import type {Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {Statement} from './ast-statement.ts';
 import type {BoundQuery, Scope} from './bind-context.ts';
@@ -17,7 +17,7 @@ import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
 import {bindSchema, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
-import {bindWrite} from './bind-write.ts';
+import {bindWrite, retryOf} from './bind-write.ts';
 import type {ParseLimits} from './cursor.ts';
 import {parseStatement} from './parser.ts';
 
@@ -47,12 +47,31 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     case 'insert':
     case 'update':
     case 'delete':
+    case 'truncate-record':
     case 'create-vertex':
     case 'create-edge':
     case 'move-vertex': {
       const timeout = ast.kind === 'update' ? ast.timeout : undefined;
-      return queryOf(context, bindWrite(context, ast, undefined), {limit: undefined, timeout});
+      const retry = ast.kind === 'create-edge' ? retryOf(context, ast) : undefined;
+      const written = bindWrite(context, ast, undefined);
+      return queryOf(context, written, {limit: undefined, timeout, retry});
     }
+    case 'begin':
+    case 'commit':
+    case 'rollback':
+    case 'let':
+    case 'set-global':
+    case 'if':
+    case 'foreach':
+    case 'while':
+    case 'break':
+    case 'return':
+    case 'sleep':
+    case 'console':
+      return context.refuse(
+        ast.at,
+        `${nameOf(ast.kind)} belongs to scripts: send it in the language sqlscript`,
+      );
     default:
       return isSchemaStatement(ast)
         ? {kind: 'schema', command: bindSchema(context, ast)}
@@ -67,13 +86,22 @@ export function queryOf(
   ast: {
     readonly limit: Ast.Expression | undefined;
     readonly timeout: Ast.Timeout | undefined;
+    readonly retry?: Retry | undefined;
   },
 ): PlanStatement {
   const plan: PlanNode = {kind: 'project', input: query.plan, output: query.shape};
   const limit: Expression | undefined = bindConstant(context, ast.limit);
   const timeoutMs = bindConstant(context, ast.timeout?.milliseconds);
   const onTimeout = ast.timeout?.strategy === 'return' ? 'partial' : 'error';
-  return {kind: 'query', plan, slotCount: context.slotCount, limit, timeoutMs, onTimeout};
+  return {
+    kind: 'query',
+    plan,
+    slotCount: context.slotCount,
+    limit,
+    timeoutMs,
+    onTimeout,
+    ...(ast.retry && {retry: ast.retry}),
+  };
 }
 
 /** A query inside another statement, or the outermost one (no `parent`). */

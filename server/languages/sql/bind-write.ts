@@ -8,6 +8,7 @@
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Assignment, Column, PlanNode} from '#server/plan/node.ts';
+import type {Retry} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import {bindAssignments, bindOperation} from './bind-assignment.ts';
@@ -23,8 +24,10 @@ import {
 } from './bind-context.ts';
 import {bindExpression, bindSubquery, elementOf} from './bind-expression.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
+import {countOf} from './bind-schema.ts';
 import {bindTarget, type Source} from './bind-target.ts';
 
+const waitMsMax = 60_000;
 const noVariables: ReadonlyMap<string, Expression> = new Map();
 
 /** @param parent - Scope of the statement around; undefined for the outermost. */
@@ -44,6 +47,8 @@ export function bindWrite(
       return bindUpdate(context, ast, parent);
     case 'delete':
       return bindDelete(context, ast, parent);
+    case 'truncate-record':
+      return bindTruncateRecord(context, ast, parent);
     case 'move-vertex':
       return context.notAvailable(ast.at, 'MOVE VERTEX');
     default:
@@ -201,7 +206,7 @@ function bindValues(
   for (const row of body.rows) {
     if (row.length === body.columns.length) continue;
     const [first] = row;
-    context.refuse(
+    context.impossible(
       first?.at ?? body.at,
       `VALUES has ${row.length} values for ${body.columns.length} columns`,
     );
@@ -256,8 +261,6 @@ function bindCreateEdge(
   parent: Scope | undefined,
 ): BoundQuery {
   const {type, bucket} = typeAndBucket(context, ast.type?.text ?? 'E', ast.bucket, ast.at);
-  if (ast.retry !== undefined) context.notAvailable(ast.retry.at, 'CREATE EDGE ... RETRY');
-  if (ast.wait !== undefined) context.notAvailable(ast.wait.at, 'CREATE EDGE ... WAIT');
   const scope = makeScope(undefined, parent);
   const {plan: input, assignments} = bindBody(context, ast.body, parent);
   const slot = context.newSlot();
@@ -276,6 +279,17 @@ function bindCreateEdge(
     place: context.place(ast.at),
   };
   return {plan, shape: {kind: 'element', slot}, variables: noVariables};
+}
+
+/** RETRY and WAIT; WAIT alone says nothing about how often, so it needs RETRY. */
+export function retryOf(context: BindContext, ast: Sql.CreateEdge): Retry | undefined {
+  const times = countOf(context, ast.retry);
+  const waitMs = countOf(context, ast.wait);
+  if (ast.wait !== undefined && (waitMs ?? 0) > waitMsMax) {
+    return context.refuse(ast.wait.at, `WAIT takes at most ${waitMsMax} ms`);
+  }
+  if (times !== undefined) return {times, waitMs};
+  return ast.wait && context.refuse(ast.wait.at, 'WAIT stands only beside RETRY');
 }
 
 function bindEnd(context: BindContext, scope: Scope, ast: Ast.Expression): Expression {
@@ -363,7 +377,7 @@ function upsertSeed(context: BindContext, ast: Sql.Update, scope: Scope): readon
     index => index.unique && index.properties.every(part => names.has(part.name)),
   );
   if (fixed) return seed;
-  return context.refuse(
+  return context.syntax(
     ast.where?.at ?? ast.at,
     'UPSERT needs WHERE to fix every property of a unique index by equality',
   );
@@ -404,6 +418,17 @@ function bindDelete(context: BindContext, ast: Sql.Delete, parent: Scope | undef
   };
   if (!ast.returnBefore) return counted(context, plan);
   return {plan, shape: {kind: 'element', slot: source.slot}, variables: noVariables};
+}
+
+function bindTruncateRecord(
+  context: BindContext,
+  ast: Sql.TruncateRecord,
+  parent: Scope | undefined,
+): BoundQuery {
+  const slot = context.newSlot();
+  const ids = bindEnd(context, makeScope(undefined, parent), ast.records);
+  const input: PlanNode = {kind: 'records', ids, slot, loose: false};
+  return counted(context, {kind: 'delete', input, slot, only: undefined});
 }
 
 /** Edges of DELETE EDGE [T] FROM x TO y: those of one end, narrowed by the other. */

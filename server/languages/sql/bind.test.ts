@@ -57,7 +57,9 @@ function statementText(statement: Statement): string {
     statement.timeoutMs === undefined
       ? ''
       : `timeout ${expressionText(statement.timeoutMs)} ${statement.onTimeout}\n`;
-  return timeout + planText(statement.plan);
+  const {retry} = statement;
+  const retries = retry === undefined ? '' : `retry ${retry.times} wait ${retry.waitMs}\n`;
+  return timeout + retries + planText(statement.plan);
 }
 
 function boundText(text: string): string {

@@ -19,6 +19,7 @@ import type {
   RecordClass,
   Signed,
   Truncate,
+  TruncateRecord,
   TypeChange,
 } from './ast-statement.ts';
 import type {Cursor} from './cursor.ts';
@@ -331,32 +332,26 @@ export function parseAlterBucket(c: Cursor, at: number): AlterBucket {
   };
 }
 
-export function parseTruncate(c: Cursor): Truncate {
+export function parseTruncate(c: Cursor): Truncate | TruncateRecord {
   const at = c.at;
   c.expect('TRUNCATE');
-  const draft: {-readonly [K in keyof Truncate]: Truncate[K]} = {
-    kind: 'truncate',
-    at,
-    what: 'type',
-    name: undefined,
-    records: undefined,
-    polymorphic: false,
-    unsafe: false,
-  };
   if (c.accept('RECORD')) {
-    draft.what = 'record';
-    draft.records = parseExpression(c);
-  } else if (c.accept('BUCKET')) {
-    draft.what = 'bucket';
-    draft.name = c.name('the name of a bucket');
-  } else {
-    c.expect('TYPE');
-    draft.name = c.name(typeName);
-    draft.polymorphic = c.accept('POLYMORPHIC');
+    const records = parseExpression(c);
+    // Edges of a vertex always go with it, so that UNSAFE adds nothing.
+    c.accept('UNSAFE');
+    return {kind: 'truncate-record', at, records};
   }
-  draft.unsafe = c.accept('UNSAFE');
-  if (draft.what === 'type' && !draft.polymorphic) draft.polymorphic = c.accept('POLYMORPHIC');
-  return draft;
+  if (c.accept('BUCKET')) {
+    const name = c.name('the name of a bucket');
+    const unsafe = c.accept('UNSAFE');
+    return {kind: 'truncate', at, what: 'bucket', name, polymorphic: false, unsafe};
+  }
+  c.expect('TYPE');
+  const name = c.name(typeName);
+  const early = c.accept('POLYMORPHIC');
+  const unsafe = c.accept('UNSAFE');
+  const polymorphic = early || c.accept('POLYMORPHIC');
+  return {kind: 'truncate', at, what: 'type', name, polymorphic, unsafe};
 }
 
 /** REBUILD INDEX, REBUILD TYPE, COMPACT INDEX, REBUILD GRAPH ANALYTICAL VIEW. */

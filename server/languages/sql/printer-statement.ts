@@ -59,6 +59,7 @@ export function printStatement(statement: Statement): string {
     case 'insert':
     case 'update':
     case 'delete':
+    case 'truncate-record':
     case 'move-vertex':
     case 'create-vertex':
     case 'create-edge':
@@ -100,6 +101,8 @@ function printWrite(s: Write): string {
       return printUpdate(s);
     case 'delete':
       return printDelete(s);
+    case 'truncate-record':
+      return `TRUNCATE RECORD ${p.print(s.records)}`;
     case 'move-vertex':
       return join(
         `MOVE VERTEX ${p.print(s.source)}`,
@@ -390,8 +393,7 @@ function printDrop(s: Drop): string {
 function printTruncate(s: Truncate): string {
   return join(
     `TRUNCATE ${s.what.toUpperCase()}`,
-    s.name !== undefined && printName(s.name.text),
-    s.records !== undefined && p.print(s.records),
+    printName(s.name.text),
     s.polymorphic && 'POLYMORPHIC',
     s.unsafe && 'UNSAFE',
   );
