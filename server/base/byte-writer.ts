@@ -17,8 +17,9 @@ export class ByteWriter {
   bytes: Uint8Array;
   length = 0;
 
-  constructor(capacity = capacityDefault) {
-    this.bytes = new Uint8Array(capacity);
+  /** `room`: how many bytes to begin with, or the array to begin in, which is the writer's then. */
+  constructor(room: number | Uint8Array = capacityDefault) {
+    this.bytes = typeof room === 'number' ? new Uint8Array(room) : room;
   }
 
   /** Makes room for `count` more bytes. */
@@ -150,8 +151,13 @@ export class ByteWriter {
     this.length = 0;
   }
 
+  /** What was written, where it lies: for the last look at a writer that is used no more. */
+  view(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
+
   /** A copy of what was written, in an array of its own. */
   take(): Uint8Array {
-    return this.bytes.slice(0, this.length);
+    return Uint8Array.prototype.slice.call(this.bytes, 0, this.length);
   }
 }

@@ -9,6 +9,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
+import {ByteWriter} from '#server/base/byte-writer.ts';
 import {type IndexEntryBytes, indexEntry, type KeyPart} from '#server/layout/index-key.ts';
 import {groupKey, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
 import {convertValue, type DataType, parseDataType} from '#server/model/data-type.ts';
@@ -16,6 +17,7 @@ import {jsonText} from '#server/model/json.ts';
 import {parseRid} from '#server/model/rid.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
 
+const keyBytesUsual = 64;
 /** A product of several multi-valued parts may not exceed this. */
 const keysMax = 10_000;
 
@@ -58,20 +60,45 @@ export function keysOfRecord(
   rid: Rid,
   record: IndexedRecord,
 ): readonly IndexKey[] {
-  const lists = index.properties.map(property => valuesOfPart(property, record));
+  const {properties} = index;
+  const [first] = properties;
   const keys: IndexKey[] = [];
-  for (const values of combinations(lists, index.name)) {
-    const nulls = values.filter(value => value === null).length;
+  for (const values of properties.length === 1 && first !== undefined
+    ? valuesOfPart(first, record).map(value => [value])
+    : combinations(
+        properties.map(property => valuesOfPart(property, record)),
+        index.name,
+      )) {
+    let nulls = 0;
+    for (const value of values) if (value === null) nulls++;
     if (nulls > 0 && index.nullStrategy === 'ERROR') throw nullRefusal(index);
     if (nulls === values.length && index.nullStrategy === 'SKIP') continue;
     const parts = values.map((original, at): KeyPart => {
-      const property = index.properties[at] as IndexProperty;
+      const property = properties[at] as IndexProperty;
       return {original, sorted: sortedForm(property, original), declared: declared[at]};
     });
     const unique = index.unique && (nulls === 0 || index.nullStrategy === 'INDEX');
-    keys.push({...entryOf(index, unique, parts, rid), unique, text: keyText(values)});
+    keys.push(new RecordKey(entryOf(index, unique, parts, rid), unique, values));
   }
   return keys;
+}
+
+class RecordKey implements IndexKey {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  readonly unique: boolean;
+  readonly #values: readonly Value[];
+
+  constructor({key, value}: IndexEntryBytes, unique: boolean, values: readonly Value[]) {
+    this.key = key;
+    this.value = value;
+    this.unique = unique;
+    this.#values = values;
+  }
+
+  get text(): string {
+    return keyText(this.#values);
+  }
 }
 
 /** A key of a unique index that may repeat ends with the record id, like one of the others. */
@@ -81,9 +108,14 @@ function entryOf(
   parts: readonly KeyPart[],
   rid: Rid,
 ): IndexEntryBytes {
-  const entry = indexEntry(index, parts, rid);
+  const entry = indexEntry(index, parts, rid, keyWriter());
   if (unique || !index.unique) return entry;
   return {key: indexEntry({id: index.id, unique: false}, parts, rid).key, value: entry.value};
+}
+
+/** For one key, on a piece of a shared slab: the store needs bytes outside of the heap. */
+export function keyWriter(): ByteWriter {
+  return new ByteWriter(Buffer.allocUnsafe(keyBytesUsual));
 }
 
 function nullRefusal(index: IndexDefinition): Refusal {

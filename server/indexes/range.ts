@@ -17,7 +17,7 @@ import {classify, equalValues, valueClass} from '#server/model/compare.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
-import {declaredParts, searchForm} from './index-parts.ts';
+import {declaredParts, keyWriter, searchForm} from './index-parts.ts';
 import {RowWalker} from './row-walker.ts';
 
 /** Values of the first parts; the last of them is the bound, those before are equal. */
@@ -40,14 +40,21 @@ const pointBufferBytes = 4 << 10;
 
 export class IndexSearch {
   readonly index: IndexDefinition;
-  readonly declared: readonly (DataType | undefined)[];
   private readonly reader: Reader;
+  private readonly type: CatalogType;
+  private knownParts: readonly (DataType | undefined)[] | undefined;
 
   /** `type` is the one that the index is declared on. */
   constructor(reader: Reader, index: IndexDefinition, type: CatalogType) {
     this.reader = reader;
     this.index = index;
-    this.declared = declaredParts(index, type);
+    this.type = type;
+  }
+
+  /** Data types of the parts; most lookups of numbers never ask. */
+  get declared(): readonly (DataType | undefined)[] {
+    this.knownParts ??= declaredParts(this.index, this.type);
+    return this.knownParts;
   }
 
   /** Records under one whole key, in order of their ids. */
@@ -130,10 +137,13 @@ export class IndexSearch {
 
   private prefix(values: readonly Value[]): Uint8Array {
     assert(values.length <= this.index.properties.length, "a bound has at most the index's parts");
-    const searched = values.map((value, at) =>
-      searchForm(this.index.properties[at] as IndexProperty, this.declared[at], value),
-    );
-    return indexKeyPrefix(this.index.id, searched);
+    // Only texts have another form.
+    const searched = values.some(value => typeof value === 'string')
+      ? values.map((value, at) =>
+          searchForm(this.index.properties[at] as IndexProperty, this.declared[at], value),
+        )
+      : values;
+    return indexKeyPrefix(this.index.id, searched, keyWriter());
   }
 }
 

@@ -36,13 +36,13 @@ export interface KeyPart {
   readonly declared: DataType | undefined;
 }
 
-/** The bytes of one entry. */
+/** The bytes of one entry. The key is made in `out`, which is empty and the entry's from now on. */
 export function indexEntry(
   index: {readonly id: number; readonly unique: boolean},
   parts: readonly KeyPart[],
   rid: Rid,
+  out: ByteWriter = new ByteWriter(64),
 ): IndexEntryBytes {
-  const out = new ByteWriter(64);
   writePrefix(out, index.id);
   for (const part of parts) appendKeyPart(out, part.sorted);
   const dropped = droppedBytes(parts);
@@ -50,20 +50,23 @@ export function indexEntry(
     const value = new Uint8Array(ridBytes + dropped.length);
     putRid(value, 0, rid);
     value.set(dropped, ridBytes);
-    return {key: out.take(), value};
+    return {key: out.view(), value};
   }
   out.reserve(ridBytes);
   putRid(out.bytes, out.length, rid);
   out.length += ridBytes;
-  return {key: out.take(), value: dropped};
+  return {key: out.view(), value: dropped};
 }
 
-/** Where all keys that begin with the given parts begin themselves. */
-export function indexKeyPrefix(indexId: number, sorted: readonly Value[]): Uint8Array {
-  const out = new ByteWriter(64);
+/** Where all keys that begin with the given parts begin themselves. `out`: see `indexEntry`. */
+export function indexKeyPrefix(
+  indexId: number,
+  sorted: readonly Value[],
+  out: ByteWriter = new ByteWriter(64),
+): Uint8Array {
   writePrefix(out, indexId);
   for (const part of sorted) appendKeyPart(out, part);
-  return out.take();
+  return out.view();
 }
 
 /** All entries of an index. */

@@ -146,6 +146,10 @@ function appendEscaped(out: ByteWriter, bytes: Uint8Array, start: number, end: n
 /** Eight bytes whose unsigned order is that of doubles: -0 = 0, NaN last. */
 export function appendDouble(out: ByteWriter, double: number): void {
   out.reserve(8);
+  if (double > 0 && double >>> 0 === double) {
+    appendWhole(out, double);
+    return;
+  }
   const view = new DataView(out.bytes.buffer, out.bytes.byteOffset + out.length, 8);
   view.setFloat64(0, double === 0 ? 0 : Number.isNaN(double) ? Number.NaN : double);
   const high = view.getUint32(0);
@@ -156,6 +160,14 @@ export function appendDouble(out: ByteWriter, double: number): void {
     view.setUint32(4, ~view.getUint32(4) >>> 0);
   }
   out.length += 8;
+}
+
+/** The same bytes for 1 to 2^32 - 1, put together by shifts: most keys are such numbers. */
+function appendWhole(out: ByteWriter, whole: number): void {
+  const exponent = 31 - Math.clz32(whole);
+  const fraction = exponent <= 20 ? whole << (20 - exponent) : whole >>> (exponent - 20);
+  out.uint32BE((0x80000000 | ((exponent + 1023) << 20) | (fraction & 0xfffff)) >>> 0);
+  out.uint32BE(exponent <= 20 ? 0 : (whole << (52 - exponent)) >>> 0);
 }
 
 function appendNumber(out: ByteWriter, value: NumberValue): void {

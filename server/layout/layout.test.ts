@@ -40,6 +40,17 @@ test('keys sort as values do', () => {
   );
 });
 
+test('whole numbers have the bytes of their doubles, sign bit set', () => {
+  const whole = fc.oneof(fc.integer({min: 1, max: 2 ** 32 - 1}), fc.constantFrom(1, 2 ** 32 - 1));
+  fc.assert(
+    fc.property(whole, number => {
+      const expected = Buffer.alloc(8);
+      expected.writeDoubleBE(-number);
+      assert.deepEqual(Buffer.from(encodeKey([number]).subarray(1, 9)), expected);
+    }),
+  );
+});
+
 test('composite keys sort part by part, and their first parts are a prefix', () => {
   const key = fc.tuple(anyValue(), anyValue());
   fc.assert(

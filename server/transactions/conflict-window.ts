@@ -12,12 +12,14 @@
 import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation, Precondition} from './commit.ts';
 
+/** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
+const callBytesMax = 256;
+
 /** A key as text: one character a byte, so that text order is byte order. */
 export function keyText(key: Uint8Array): string {
-  const buffer = Buffer.isBuffer(key)
-    ? key
-    : Buffer.from(key.buffer, key.byteOffset, key.byteLength);
-  return buffer.toString('latin1');
+  if (Buffer.isBuffer(key)) return key.toString('latin1');
+  if (key.length <= callBytesMax) return Reflect.apply(String.fromCharCode, undefined, key);
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 }
 
 export type Verdict =

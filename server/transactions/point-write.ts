@@ -47,9 +47,11 @@ export type PointWrite = PutWrite | DeleteWrite;
 const chunkBytes = 16 << 10;
 const chunkBytesMax = 1 << 20;
 
+const noChunk = Buffer.alloc(0);
+
 /** Copies values behind one another into chunks that double in size. */
 export class ValueChunks {
-  #chunk = Buffer.alloc(0);
+  #chunk = noChunk;
   #at = 0;
 
   copy(text: string, value: Uint8Array): PutWrite {

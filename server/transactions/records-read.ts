@@ -6,7 +6,13 @@
  */
 import {EdgeCursor, type EdgeDirection, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {bucketRange, recordKey, ridOfRecordKey} from '#server/layout/record-key.ts';
+import {
+  bucketRange,
+  putRecordKey,
+  recordKey,
+  recordKeyBytes,
+  ridOfRecordKey,
+} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
@@ -27,7 +33,10 @@ export function loadRecord(
   rid: Rid,
 ): StoredRecord | undefined {
   if (rid.position < 0) return undefined;
-  const bytes = reader.get(recordKey(rid));
+  // A piece of a shared slab: the store needs bytes outside of the heap, small arrays lie inside.
+  const key = Buffer.allocUnsafe(recordKeyBytes);
+  putRecordKey(key, 0, rid);
+  const bytes = reader.get(key);
   return bytes === undefined ? undefined : new StoredRecord(rid, bytes, schema);
 }
 

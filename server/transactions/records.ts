@@ -51,7 +51,7 @@ export class RecordWriter {
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
-  private readonly scratch = new ByteWriter(1024);
+  private readonly scratch = new ByteWriter(Buffer.allocUnsafe(1024));
   /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
   private readonly created = new Set<string>();
   /** Names that travel in this transaction because no commit has stored them yet. */
@@ -180,7 +180,7 @@ export class RecordWriter {
     for (const name of wish.properties.keys()) {
       if (name.startsWith('@')) continue;
       throw new Refusal(
-        'schema.conflict',
+        'query.execution',
         `'${type.name}' is a light edge type: its edges have no properties ('${name}')`,
       );
     }
