@@ -8,6 +8,7 @@
 import {readFileSync} from 'node:fs';
 import {Client} from '#server/client/client.ts';
 import {type Arguments, CommandError, type OptionRow, type RunContext} from './command.ts';
+import {askHidden} from './hidden-prompt.ts';
 
 /** Spread into the options of a command that connects. */
 export const connectionOptions = {
@@ -67,28 +68,5 @@ function passwordFrom(file: string): string {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(`cannot read the password file ${file}: ${reason}`);
-  }
-}
-
-/** Asks on the terminal and reads one line without showing it. Ctrl-C gives up. */
-export async function askHidden(context: RunContext, question: string): Promise<string> {
-  const {stdin, stderr} = context;
-  stderr.write(question);
-  stdin.setRawMode?.(true);
-  let typed = '';
-  try {
-    for await (const chunk of stdin.iterator({destroyOnReturn: false})) {
-      for (const letter of String(chunk)) {
-        if (letter === '\r' || letter === '\n' || letter === '\u0004') return typed;
-        if (letter === '\u0003') throw new CommandError('no password was given');
-        if (letter === '\u007f' || letter === '\b') typed = [...typed].slice(0, -1).join('');
-        else typed += letter;
-      }
-    }
-    return typed;
-  } finally {
-    stdin.setRawMode?.(false);
-    stdin.pause();
-    stderr.write('\n');
   }
 }

@@ -8,10 +8,10 @@
  */
 import type {Input, Output} from '#server/commands/command.ts';
 import {print} from '#server/commands/command.ts';
+import {askHidden} from '#server/commands/hidden-prompt.ts';
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import type {Configuration} from './configuration.ts';
 import {demoDatabase, demoQueries} from './demo.ts';
-import {askHidden} from './prompt.ts';
 import {type RunningServer, startServer} from './start-server.ts';
 
 export interface Streams {
