@@ -47,14 +47,18 @@ export async function runServer(configuration: Configuration, streams: Streams):
   return server.failure === undefined ? 0 : 1;
 }
 
-/** Resolves at the first SIGINT or SIGTERM; the second one ends the process. */
+/** One wish to stop may arrive twice: from the terminal's group and passed on by a parent. */
+const sameWishMs = 1_000;
+
+/** Resolves at the first SIGINT or SIGTERM; a later one ends the process. */
 function stopSignal(): Promise<string> {
   return new Promise(resolve => {
-    let asked = false;
+    let askedAt: number | undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(1);
-        asked = true;
+        const now = performance.now();
+        if (askedAt !== undefined && now - askedAt > sameWishMs) process.exit(1);
+        askedAt ??= now;
         resolve(signal);
       });
     }
