@@ -12,17 +12,18 @@ import {Refusal} from '#server/base/errors.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {keyText as valuesText} from '#server/indexes/index-parts.ts';
 import {edgeOf} from '#server/layout/adjacency-key.ts';
-import {ridOfEntry, valuesOfEntry} from '#server/layout/index-key.ts';
+import {ridOfEntry} from '#server/layout/index-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {recordKindOf} from '#server/layout/record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Timers} from '#server/platform/clock.ts';
-import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
+import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {RowTooLarge} from '#server/storage/store.ts';
 import {withLine} from './bulk-draft.ts';
-import type {BulkEntry, UniqueKey} from './bulk-entry.ts';
+import type {BulkEntry} from './bulk-entry.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
+import {keyText} from './conflict-window.ts';
 import type {Database} from './database.ts';
 import {duplicateRefusal} from './records-indexes.ts';
 import type {ReadSession} from './transaction.ts';
@@ -40,6 +41,12 @@ export interface BulkCommitOptions {
   readonly refusalOf: (outcome: CommitOutcome) => Refusal | undefined;
 }
 
+interface UnderWay {
+  readonly done: Promise<void>;
+  readonly index: LogIndex;
+  readonly entry: BulkEntry;
+}
+
 /** Entries that may be on their way at once. */
 const underWayMax = 3;
 const lookupBufferBytes = 256 << 10;
@@ -48,7 +55,8 @@ const lookupKeysMax = 1_024;
 export class BulkCommits {
   readonly #database: Database;
   readonly #options: BulkCommitOptions;
-  readonly #underWay: Promise<void>[] = [];
+  /** Oldest first. */
+  readonly #underWay: UnderWay[] = [];
   readonly #rows = createPackedRows(lookupBufferBytes);
   #failure: unknown;
 
@@ -77,13 +85,13 @@ export class BulkCommits {
       // Everything of ours is applied now; another's commit may take a moment.
       if (attempt > 0) await this.#pause();
     }
-    while (this.#underWay.length >= underWayMax) await this.#underWay[0];
+    while (this.#underWay.length >= underWayMax) await this.#underWay[0]?.done;
     this.#check();
   }
 
   /** Resolves when everything that was sent is durable and applied. */
   async drain(): Promise<void> {
-    while (this.#underWay.length > 0) await this.#underWay[0];
+    while (this.#underWay.length > 0) await this.#underWay[0]?.done;
     this.#check();
   }
 
@@ -100,7 +108,7 @@ export class BulkCommits {
       if (result.kind === 'committed') this.#options.committed(entry, result.index);
       else this.#failure ??= this.#refusal(result);
     });
-    this.#underWay.push(done);
+    this.#underWay.push({done, index, entry});
     return undefined;
   }
 
@@ -141,29 +149,45 @@ export class BulkCommits {
   }
 
   #requireUnique(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
-    const since = session.viewIndex;
     const {uniqueKeys} = entry;
-    this.#lookUp(
-      session,
-      uniqueKeys.map(({key}) => key),
-      (at, value) => {
-        if (value === undefined) return;
-        const found = uniqueKeys[at];
-        assert(found !== undefined, 'a looked up key was asked for');
-        const holder = ridOfEntry(true, value, 0);
-        throw withLine(duplicateRefusal(found.index.name, textOf(found), holder), found.line);
-      },
-    );
-    for (const {key, index} of uniqueKeys) {
-      into.push({kind: 'unchanged', key, since, unique: {index: index.name, text: ''}});
+    if (uniqueKeys.length === 0) return;
+    const texts = uniqueKeys.map(({text}) => text);
+    this.#lookUp(session, texts, (at, value) => {
+      if (value === undefined) return;
+      const found = uniqueKeys[at];
+      assert(found !== undefined, 'a looked up key was asked for');
+      const keys = valuesText(found.values);
+      const holder = ridOfEntry(true, value, 0);
+      throw withLine(duplicateRefusal(found.index.name, keys, holder), found.line);
+    });
+    const since = session.viewIndex;
+    if (this.#areOurs(since) && !this.#isUnderWay(texts, since)) return;
+    for (const key of uniqueKeys) {
+      const unique = {index: key.index.name, text: ''};
+      into.push({kind: 'unchanged', key: key.bytes, since, unique});
     }
+  }
+
+  /** Whether every entry that the view of `since` does not show is one of this load. */
+  #areOurs(since: LogIndex): boolean {
+    const ours = this.#underWay.filter(({index}) => index > since);
+    return ours.length === this.#database.lastIndex - since;
+  }
+
+  #isUnderWay(texts: readonly string[], since: LogIndex): boolean {
+    for (const {index, entry} of this.#underWay) {
+      if (index <= since) continue;
+      const {uniqueKeys} = entry.operations;
+      if (uniqueKeys.size > 0 && texts.some(text => uniqueKeys.has(text))) return true;
+    }
+    return false;
   }
 
   #requireEnds(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
     const ends = [...entry.foreignEnds.values()];
     const keys = ends.map(({rid}) => recordKey(rid));
     const since = session.viewIndex;
-    this.#lookUp(session, keys, (at, value) => {
+    this.#lookUp(session, keys.map(keyText), (at, value) => {
       const end = ends[at];
       assert(end !== undefined, 'a looked up key has an end');
       if (value === undefined) throw withLine(notFound(end.rid), end.line);
@@ -187,19 +211,20 @@ export class BulkCommits {
     }
   }
 
+  /** Looks up keys that are given as texts, one character a byte. */
   #lookUp(
     session: ReadSession,
-    keys: readonly Uint8Array[],
+    keys: readonly string[],
     each: (at: number, value: Buffer | undefined) => void,
   ): void {
     for (let done = 0; done < keys.length; ) {
       const asked = keys.slice(done, done + lookupKeysMax);
       try {
-        session.getMany(packKeys(asked), asked.length, this.#rows);
+        session.getMany(packTexts(asked), asked.length, this.#rows);
       } catch (error) {
         if (!(error instanceof RowTooLarge)) throw error;
         // A record larger than the buffer comes alone.
-        each(done, session.get(asked[0] as Uint8Array));
+        each(done, session.get(Buffer.from(asked[0] ?? '', 'latin1')));
         done++;
         continue;
       }
@@ -222,10 +247,17 @@ export class BulkCommits {
 
 const retryable: ReadonlySet<string> = new Set(['queue-full', 'expired', 'disk-full']);
 
-/** The values of a key as a refusal shows them. */
-function textOf({key, declared}: UniqueKey): string {
-  const row = {bytes: key, keyStart: 0, keyEnd: key.length, end: key.length};
-  return valuesText(valuesOfEntry({unique: true, declared}, row));
+/** As `packKeys`. */
+function packTexts(keys: readonly string[]): Buffer {
+  let bytes = 0;
+  for (const key of keys) bytes += 4 + key.length;
+  const packed = Buffer.allocUnsafe(bytes);
+  let offset = 0;
+  for (const key of keys) {
+    offset = packed.writeUInt32LE(key.length, offset);
+    offset += packed.write(key, offset, 'latin1');
+  }
+  return packed;
 }
 
 function notFound(rid: Rid): Refusal {

@@ -2,17 +2,38 @@
  * What one commit of a bulk load will write, and under which conditions.
  */
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {valuesOfEntry} from '#server/layout/index-key.ts';
 import type {DataType} from '#server/model/data-type.ts';
-import type {Rid} from '#server/model/value.ts';
+import type {Rid, Value} from '#server/model/value.ts';
 import {PackedOperations} from './bulk-operations.ts';
 
 /** A key that no other record may have. */
-export interface UniqueKey {
+export class UniqueKey {
   readonly index: IndexDefinition;
   readonly declared: readonly (DataType | undefined)[];
-  readonly key: Uint8Array;
+  /** The key, one character a byte. */
+  readonly text: string;
   readonly rid: Rid;
   readonly line: number;
+
+  constructor(parts: Omit<UniqueKey, 'bytes' | 'values'>) {
+    this.index = parts.index;
+    this.declared = parts.declared;
+    this.text = parts.text;
+    this.rid = parts.rid;
+    this.line = parts.line;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.from(this.text, 'latin1');
+  }
+
+  /** The indexed values, for people. */
+  get values(): readonly Value[] {
+    const {bytes, declared} = this;
+    const row = {bytes, keyStart: 0, keyEnd: bytes.length, end: bytes.length};
+    return valuesOfEntry({unique: true, declared}, row);
+  }
 }
 
 /** An end of an edge that this batch did not make. */

@@ -6,8 +6,6 @@
  * keys, vertices that the batch did not make) is noted for the commit (bulk-commit.ts).
  */
 import {assert} from '#server/base/assert.ts';
-import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {declaredParts, type IndexKey, keysOfRecord} from '#server/indexes/index-parts.ts';
 import {
   adjacencyKeyBytes,
   betweenRange,
@@ -19,13 +17,12 @@ import {
 } from '#server/layout/adjacency-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import {putRecordKey, recordKeyBytes} from '#server/layout/record-key.ts';
-import type {DataType} from '#server/model/data-type.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {type BulkDraft, lineRefusal, withLine} from './bulk-draft.ts';
-import {BulkEntry, type UniqueKey} from './bulk-entry.ts';
+import {BulkEntry} from './bulk-entry.ts';
+import {BulkKeys} from './bulk-keys.ts';
 import type {BulkType} from './bulk-type.ts';
-import {keyText} from './conflict-window.ts';
 import type {Database} from './database.ts';
 import {selectBucket} from './records-buckets.ts';
 import {duplicateRefusal} from './records-indexes.ts';
@@ -48,13 +45,14 @@ export class BulkWriter {
   readonly #database: Database;
   readonly #draft: BulkDraft;
   readonly #options: BulkWriterOptions;
-  readonly #declared = new Map<number, readonly (DataType | undefined)[]>();
+  readonly #keys: BulkKeys;
   #entry: BulkEntry;
 
   constructor(database: Database, draft: BulkDraft, options: BulkWriterOptions) {
     this.#database = database;
     this.#draft = draft;
     this.#options = options;
+    this.#keys = new BulkKeys(draft);
     this.#entry = new BulkEntry(options.entryCapacity);
   }
 
@@ -142,11 +140,10 @@ export class BulkWriter {
     const size = builder.size(isEdge, context.recordBytesMax);
     const bucket = this.#bucket(type);
     const rid = new Rid(bucket, this.#database.nextPosition(bucket));
-    const indexes = type.type.indexes.length > 0;
-    const keys = indexes ? this.#indexKeys(type, rid, {from, to}, line) : noKeys;
     const entry = this.#entry;
+    const {indexes} = type.type;
+    if (indexes.length > 0) this.#keys.add(entry, indexes, {rid, from, to}, line);
     const {operations} = entry;
-    for (const {key, value} of keys) operations.put(key, value);
     operations.open(recordKeyBytes, size);
     putRecordKey(operations.bytes, operations.keyAt, rid);
     builder.writeTo(operations.bytes, operations.valueAt, {
@@ -186,47 +183,6 @@ export class BulkWriter {
     return new Rid(bucket, -1 - serial);
   }
 
-  /** All keys of the record, none of which is in the entry yet. */
-  #indexKeys(
-    type: BulkType,
-    rid: Rid,
-    ends: {readonly from: Rid | undefined; readonly to: Rid | undefined},
-    line: number,
-  ): readonly IndexKey[] {
-    const record = {...ends, get: (name: string) => this.#draft.get(name)};
-    const all: IndexKey[] = [];
-    const entry = this.#entry;
-    const unique: UniqueKey[] = [];
-    for (const index of type.type.indexes) {
-      const declared = this.#declaredOf(index);
-      for (const key of keysOfRecord(index, declared, rid, record)) {
-        all.push(key);
-        if (!key.unique) continue;
-        if (entry.operations.uniqueKeys.has(keyText(key.key))) {
-          const text = keyText(key.key);
-          const holder = entry.uniqueKeys.find(known => keyText(known.key) === text);
-          throw withLine(duplicateRefusal(index.name, key.text, holder?.rid ?? rid), line);
-        }
-        unique.push({index, declared, key: key.key, rid, line});
-      }
-    }
-    for (const key of unique) {
-      entry.operations.uniqueKeys.add(keyText(key.key));
-      entry.uniqueKeys.push(key);
-    }
-    return all;
-  }
-
-  #declaredOf(index: IndexDefinition): readonly (DataType | undefined)[] {
-    let declared = this.#declared.get(index.id);
-    if (declared === undefined) {
-      const holder = this.#draft.catalog.typeById(index.typeId);
-      declared = holder === undefined ? [] : declaredParts(index, holder);
-      this.#declared.set(index.id, declared);
-    }
-    return declared;
-  }
-
   /** @throws {Refusal} `commit.duplicate-key` when the entry has such an edge already. */
   #checkUniqueEdge(type: BulkType, from: Rid, to: Rid, line: number): void {
     const holder = this.#entry.edgePairs.get(pairText(type, from, to));
@@ -250,8 +206,6 @@ export class BulkWriter {
     if (!foreignEnds.has(text)) foreignEnds.set(text, {rid, line});
   }
 }
-
-const noKeys: readonly IndexKey[] = [];
 
 function pairText(type: BulkType, from: Rid, to: Rid): string {
   return `${type.type.id} ${ridText(from)} ${ridText(to)}`;
