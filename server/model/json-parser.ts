@@ -4,11 +4,12 @@
  * 5 is an integer, 5.0 and 5e0 are doubles, an integer beyond 64 bits is an exact decimal, a
  * repeated key's last value wins, `__proto__` is a key like any other. Bad syntax, invalid
  * UTF-8 and too deep nesting are refused with the byte position (`json.invalid`,
- * `limit.depth`); nothing is skipped or repaired, except that an escaped lone surrogate
+ * `limit.depth`, `limit.body` for too many values); nothing is skipped or repaired, except that an escaped lone surrogate
  * becomes U+FFFD. Source: RFC 8259.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {compareBytes, copyBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';
+import {copyBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';
+import {unescapeJson} from './json-escapes.ts';
 import {makeDouble, normalInteger} from './number.ts';
 import {parseDecimal} from './decimal.ts';
 import type {Value} from './value.ts';
@@ -17,6 +18,7 @@ export const jsonDepthMaxDefault = 64;
 const keyCacheSize = 256;
 const keyLengthMax = 32;
 const digitsMax = 1_000;
+const none = new Uint8Array(0);
 const strictDecoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
 
 /** Reads a whole document. `depthMax` bounds nested arrays and objects. */
@@ -32,15 +34,19 @@ export function parseJsonText(text: string, depthMax = jsonDepthMaxDefault): Val
 /** Keep one for many documents of one kind: it remembers the keys that it has seen. */
 export class JsonParser {
   readonly depthMax: number;
-  private bytes: Uint8Array = new Uint8Array(0);
+  readonly valuesMax: number;
+  private bytes: Uint8Array = none;
+  private valuesLeft = 0;
   private at = 0;
   private end = 0;
   private start = 0;
   private readonly keys: (string | undefined)[] = [];
   private readonly keyBytes: (Uint8Array | undefined)[] = [];
 
-  constructor(depthMax = jsonDepthMaxDefault) {
+  /** `valuesMax` bounds the values of one document, so that few bytes cannot fill memory. */
+  constructor(depthMax = jsonDepthMaxDefault, valuesMax = Number.POSITIVE_INFINITY) {
     this.depthMax = depthMax;
+    this.valuesMax = valuesMax;
   }
 
   /**
@@ -52,9 +58,14 @@ export class JsonParser {
     this.start = start;
     this.at = start;
     this.end = end;
-    const value = this.value(0, this.next());
-    if (this.next() !== -1) this.fail('the document has ended before');
-    return value;
+    this.valuesLeft = this.valuesMax;
+    try {
+      const value = this.value(0, this.next());
+      if (this.next() !== -1) this.fail('the document has ended before');
+      return value;
+    } finally {
+      this.bytes = none;
+    }
   }
 
   /** Skips white space; the byte at `at`, or -1 at the end. */
@@ -68,6 +79,7 @@ export class JsonParser {
   }
 
   private value(depth: number, byte: number): Value {
+    if (--this.valuesLeft < 0) this.tooMany();
     switch (byte) {
       case 0x22:
         return this.string();
@@ -193,41 +205,29 @@ export class JsonParser {
 
   private escapedString(from: number, firstEscape: number): string {
     const {bytes, end} = this;
-    let text = this.decode(from, firstEscape);
-    let run = firstEscape;
     let to = firstEscape;
-    while (to < end) {
-      const byte = bytes[to] as number;
-      if (byte === 0x22) {
-        this.at = to + 1;
-        // Escapes can build lone surrogates, which no UTF-8 text may hold.
-        return (text + this.decode(run, to)).toWellFormed();
-      }
-      if (byte < 0x20) {
+    while (to < end && bytes[to] !== 0x22) {
+      if ((bytes[to] as number) < 0x20) {
         this.at = to;
         this.fail('a control character must be escaped');
       }
-      if (byte !== 0x5c) {
-        to++;
-        continue;
-      }
-      text += this.decode(run, to);
-      this.at = to;
-      text += this.escape(to + 1);
-      to += bytes[to + 1] === 0x75 ? 6 : 2;
-      run = to;
+      to += bytes[to] === 0x5c ? 2 : 1;
     }
-    this.at = end;
-    return this.fail('a text is not closed');
-  }
-
-  private escape(at: number): string {
-    const letter = at < this.end ? String.fromCharCode(this.bytes[at] as number) : '';
-    const plain = '"\\/bfnrt'.indexOf(letter);
-    if (plain >= 0 && letter !== '') return '"\\/\b\f\n\r\t'.charAt(plain);
-    const hex = letter === 'u' ? readAscii(this.bytes, at + 1, Math.min(at + 5, this.end)) : '';
-    if (!/^[0-9a-fA-F]{4}$/.test(hex)) this.fail('an escape is not one of JSON');
-    return String.fromCharCode(Number.parseInt(hex, 16));
+    if (to >= end) {
+      this.at = end;
+      return this.fail('a text is not closed');
+    }
+    const plain = unescapeJson(bytes, from, to);
+    if (typeof plain === 'number') {
+      this.at = plain;
+      return this.fail('an escape is not one of JSON');
+    }
+    this.at = to + 1;
+    try {
+      return strictDecoder.decode(plain);
+    } catch {
+      return this.decode(from, to);
+    }
   }
 
   private decode(from: number, to: number): string {
@@ -246,7 +246,8 @@ export class JsonParser {
     const digitsFrom = to;
     let small = 0;
     let digit = 0;
-    for (; to < end && (digit = (bytes[to] as number) - 48) >= 0 && digit <= 9; to++) {
+    const digitsEnd = Math.min(end, from + digitsMax + 1);
+    for (; to < digitsEnd && (digit = (bytes[to] as number) - 48) >= 0 && digit <= 9; to++) {
       small = small * 10 + digit;
     }
     if (to === digitsFrom) return this.fail('a value is expected');
@@ -269,8 +270,9 @@ export class JsonParser {
 
   private double(from: number, fractionAt: number): Value {
     let to = fractionAt;
+    const digitsEnd = Math.min(this.end, from + digitsMax + 1);
     while (
-      to < this.end &&
+      to < digitsEnd &&
       '0123456789+-.eE'.includes(String.fromCharCode(this.bytes[to] as number))
     )
       to++;
@@ -292,6 +294,12 @@ export class JsonParser {
     return value;
   }
 
+  private tooMany(): never {
+    const {valuesMax, at, start} = this;
+    const message = `the JSON has more than ${valuesMax} values at byte ${at - start}`;
+    throw new Refusal('limit.body', message, {detail: {position: at - start, valuesMax}});
+  }
+
   private fail(what: string): never {
     const position = this.at - this.start;
     throw new Refusal('json.invalid', `${what} at byte ${position}`, {detail: {position}});
@@ -308,10 +316,6 @@ function readAscii(bytes: Uint8Array, from: number, to: number): string {
 function invalidUtf8At(bytes: Uint8Array): number {
   const repaired = utf8Bytes(new TextDecoder('utf-8', {ignoreBOM: true}).decode(bytes));
   let at = 0;
-  while (
-    at < bytes.length &&
-    compareBytes(bytes.subarray(at, at + 1), repaired.subarray(at, at + 1)) === 0
-  )
-    at++;
+  while (at < bytes.length && bytes[at] === repaired[at]) at++;
   return at;
 }

@@ -15,7 +15,7 @@ export function parseBody(parser: JsonParser, bytes: Uint8Array): MapValue {
   try {
     value = parser.parse(bytes);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof Refusal) || error.code === 'limit.body') throw error;
     throw invalidPayload(`${error.message}${placeIn(bytes, error.detail['position'])}`);
   }
   if (value instanceof Map) return value;
