@@ -26,6 +26,9 @@ export interface HttpOptions {
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */
 const bodyDepthMax = 64;
 
+/** Most values in a request's JSON: parsing them takes under a second and about 200 MB. */
+const bodyValuesMax = 2_000_000;
+
 /** The credentials that a connection brought last, and whom they were found to be. */
 export interface KnownCredentials {
   readonly value: string;
@@ -40,7 +43,7 @@ export class HttpContext {
   readonly security: Security;
   readonly administration: Administration;
   readonly answers: IdempotentAnswers;
-  readonly json = new JsonParser(bodyDepthMax);
+  readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
   /** By socket: requests of one connection mostly bring the same credentials. */
