@@ -16,7 +16,7 @@ import {createHttpServer, type HttpServer} from '#server/protocols/http/server.t
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
-import {chooseEngine, openStore} from '#server/storage/rocksdb/open.ts';
+import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
 import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
 import {type Engine, type EngineSettings, openEngine} from '#server/transactions/engine.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
@@ -24,6 +24,7 @@ import {ServerAdministration} from './administration.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
+import {keepMemorySmall} from './memory-keeper.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
 
@@ -61,14 +62,21 @@ export async function startServer(
   mkdirSync(rootPath, {recursive: true});
   const threads = startCommitThreads();
   let engine: Engine;
+  let trim: () => void;
   try {
-    engine = await openServerEngine(settings, rootPath, {threads, logger});
+    const storeEngine = chooseEngine({
+      setting: storageEngine(settings.get('svc.storage.engine')),
+      dataRoot: rootPath,
+      logger,
+    });
+    trim = memoryTrimmer(storeEngine);
+    engine = await openServerEngine(settings, rootPath, {threads, logger, storeEngine});
   } catch (error) {
     await threads.abandon();
     throw error;
   }
   try {
-    return await serve(settings, {engine, logger, events, prompt});
+    return await serve(settings, {engine, logger, events, prompt, trim});
   } catch (error) {
     await engine.close();
     throw error;
@@ -102,19 +110,17 @@ function walFlush(value: number): 0 | 1 | 2 {
   return value;
 }
 
+interface EngineParts {
+  readonly threads: ReturnType<typeof startCommitThreads>;
+  readonly logger: Logger;
+  readonly storeEngine: ReturnType<typeof chooseEngine>;
+}
+
 function openServerEngine(
   settings: Settings,
   rootPath: string,
-  {
-    threads,
-    logger,
-  }: {readonly threads: ReturnType<typeof startCommitThreads>; readonly logger: Logger},
+  {threads, logger, storeEngine}: EngineParts,
 ): Promise<Engine> {
-  const storeEngine = chooseEngine({
-    setting: storageEngine(settings.get('svc.storage.engine')),
-    dataRoot: rootPath,
-    logger,
-  });
   const disk = createDisk();
   return openEngine({
     rootPath,
@@ -155,6 +161,8 @@ interface Parts {
   readonly logger: Logger;
   readonly events: EventLog;
   readonly prompt: PasswordPrompt;
+  /** Gives free pages of the heap back to the system. */
+  readonly trim: () => void;
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -220,6 +228,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   engine.onFailure(reason => stop.resolve(reason));
   if (engine.failure !== undefined) stop.resolve(engine.failure);
   logger.log('info', 'server.ready', {host, port, version});
+  const leaveMemory = keepMemorySmall({clock, timers, trim: parts.trim});
   return {
     version,
     url: `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`,
@@ -232,6 +241,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       return engine.failure;
     },
     async close() {
+      leaveMemory();
       await http.close(given.get('svc.server.shutdownTimeout'));
       await service.close();
       await engine.close();

@@ -38,6 +38,7 @@ export interface NativeBinding {
     results: Float64Array,
     makeFailure: (kind: string, message: string) => Error,
   ): void;
+  trimMemory(): void;
   open(path: string, create: boolean, memtableBytes: number, blockCacheBytes: number): number;
   attach(databaseId: number): number;
   databaseId(client: number): number;

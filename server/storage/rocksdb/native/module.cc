@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include "binding.h"
 
@@ -129,6 +130,15 @@ napi_value Initialize(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// trimMemory(): pages that hold nothing between allocations go back to the system. The C library
+// gives back the end of its heap alone by itself, and a burst of buffers leaves holes below it.
+napi_value TrimMemory(napi_env, napi_callback_info) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return nullptr;
+}
+
 // The thread ends: what it left open is closed, as if it had closed it.
 void CleanUp(void* data) {
   auto* environment = static_cast<Environment*>(data);
@@ -154,6 +164,7 @@ NAPI_MODULE_INIT() {
   auto* environment = new svc::Environment{env};
   napi_add_env_cleanup_hook(env, svc::CleanUp, environment);
   svc::Define(env, exports, "initialize", svc::Initialize, environment);
+  svc::Define(env, exports, "trimMemory", svc::TrimMemory, environment);
   svc::DefineDatabaseCalls(env, exports, environment);
   svc::DefineReadCalls(env, exports, environment);
   svc::DefineWriteCalls(env, exports, environment);

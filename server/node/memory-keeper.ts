@@ -1,0 +1,54 @@
+/**
+ * Gives memory back to the system after a burst: one request of 100 MB must not leave the process
+ * large for ever.
+ *
+ * V8 collects its old objects, and frees the buffers that they own, only when more of them are
+ * made; under ordinary load that can take hours. So every few seconds the resident memory is
+ * compared with what it was after the last collection; where it has grown by more than a step,
+ * everything is collected by the way that also gives free pages back, and once more a little
+ * later, since a burst is often not over at the first time. A collection stops the process for
+ * some 50 ms: what grows again and again is what the load needs, and is looked at less and less
+ * often, every 30 s at last.
+ */
+import {setFlagsFromString} from 'node:v8';
+import {runInNewContext} from 'node:vm';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+
+const lookMs = 5_000;
+const secondLookMs = 15_000;
+const growthBytes = 48 * 1024 * 1024;
+const waitMsMin = 5_000;
+const waitMsMax = 30_000;
+
+export interface MemoryKeeperOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Gives back what the C library keeps free. */
+  readonly trim: () => void;
+}
+
+/** Looks until the returned function is called. */
+export function keepMemorySmall({clock, timers, trim}: MemoryKeeperOptions): () => void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options: object) => void;
+  let floor = process.memoryUsage.rss();
+  let waitMs = waitMsMin;
+  let collectedAt = Number.NEGATIVE_INFINITY;
+  let secondIsDue = false;
+  let cancel = timers.after(lookMs, look);
+  function look(): void {
+    const now = clock.monotonic();
+    const hasGrown = process.memoryUsage.rss() > floor + growthBytes;
+    const sinceMs = now - collectedAt;
+    if (hasGrown ? sinceMs >= waitMs : secondIsDue && sinceMs >= secondLookMs) {
+      collect({type: 'major', execution: 'sync', flavor: 'last-resort'});
+      trim();
+      floor = process.memoryUsage.rss();
+      secondIsDue = hasGrown;
+      waitMs = hasGrown ? Math.min(waitMs * 2, waitMsMax) : waitMsMin;
+      collectedAt = clock.monotonic();
+    }
+    cancel = timers.after(lookMs, look);
+  }
+  return () => cancel();
+}
