@@ -8,6 +8,7 @@
  * since the high-water mark of its bucket travels in every entry that uses the bucket.
  * Source: design/architecture.md section 3.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {
@@ -64,6 +65,8 @@ export class Coordinator {
   readonly views = new LiveViews();
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
+  /** Commits so far that deleted something; in flight, too. */
+  deletingCommits = 0;
   #fence: string | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -81,6 +84,11 @@ export class Coordinator {
     return this.#fence;
   }
 
+  /** Newest catalog version, applied or in flight. */
+  get schemaVersion(): number {
+    return this.#schemaVersion;
+  }
+
   /** Refuses every commit from now on. */
   close(reason: string): void {
     this.#fence ??= reason;
@@ -93,6 +101,9 @@ export class Coordinator {
   /** The next record position of a bucket; known to others once an entry used it. */
   nextPosition(bucketId: number): number {
     let next = this.#positions.get(bucketId);
+    if (next === undefined && this.#fence !== undefined) {
+      throw new Refusal('database.fenced', this.#fence);
+    }
     next ??= decodeCounter(this.#options.store.get(counterKey('position', bucketId)));
     this.#positions.set(bucketId, next + 1);
     return next;
@@ -100,7 +111,7 @@ export class Coordinator {
 
   /** Decides, and appends when nothing is in the way. Resolves when applied here. */
   commit(request: CommitRequest): Promise<CommitOutcome> {
-    if (request.requestId !== undefined) {
+    if (request.requestId !== undefined && this.#fence === undefined) {
       const earlier = this.#requests.find(request.requestId);
       if (earlier !== undefined) return earlier;
     }
@@ -131,6 +142,7 @@ export class Coordinator {
       if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
     }
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
+    if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     this.#window.record(index, request.packed ?? request.operations, request.preconditions);
     this.#window.prune(this.views.oldest(log.appliedIndex));
     const outcome = settle(index, applied);

@@ -11,7 +11,12 @@ import type {Store} from '#server/storage/store.ts';
 import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
 import {catalogKey, counterKey, decodeCounter} from './system-keys.ts';
-import {ReadSession, StoreTransaction, type TransactionLimits} from './transaction.ts';
+import {
+  ReadSession,
+  StoreTransaction,
+  type TransactionLimits,
+  type ViewSource,
+} from './transaction.ts';
 import type {Isolation, Transaction} from './transaction-contract.ts';
 
 export type CatalogListener = (bytes: Buffer | undefined, schemaVersion: number) => void;
@@ -35,6 +40,9 @@ export class Database {
   readonly #coordinator: Coordinator;
   readonly #listeners = new Set<CatalogListener>();
   readonly #appliedIndex: () => LogIndex;
+  readonly #views: ViewSource;
+  #viewsOpen = 0;
+  #releasedWaiters: (() => void)[] = [];
   #schemaVersion: number;
 
   constructor(options: DatabaseOptions) {
@@ -45,6 +53,7 @@ export class Database {
     this.#schemaVersion = options.schemaVersion;
     this.#appliedIndex = () => options.log.appliedIndex;
     this.#coordinator = options.makeCoordinator(version => this.#schemaApplied(version));
+    this.#views = this.#makeViews();
   }
 
   /** Version of the newest applied catalog; 0 before the first one. */
@@ -67,7 +76,7 @@ export class Database {
     return new StoreTransaction({
       databaseId: this.id,
       isolation,
-      store: this.store,
+      views: this.#views,
       coordinator: this.#coordinator,
       clock: this.#options.clock,
       limits: this.#options.limits,
@@ -79,7 +88,7 @@ export class Database {
   /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
   read(): ReadSession {
     this.#checkFence();
-    return new ReadSession(this.store);
+    return new ReadSession(this.#views);
   }
 
   /** The newest applied catalog as its writer encoded it; undefined before the first one. */
@@ -108,6 +117,11 @@ export class Database {
     return this.#coordinator.commit({...request, databaseId: this.id});
   }
 
+  /** Grows with every commit that deletes something, when it is appended. */
+  get deletingCommits(): number {
+    return this.#coordinator.deletingCommits;
+  }
+
   /** Index of the newest entry that was appended, by whomever. */
   get lastIndex(): LogIndex {
     return this.#options.log.lastIndex;
@@ -116,6 +130,17 @@ export class Database {
   /** Refuses everything from now on. */
   close(reason: string): void {
     this.#coordinator.close(reason);
+  }
+
+  /**
+   * Resolves when no view is open any more; call after `close`, which lets no new one be taken.
+   * Whoever holds one has to be told to end.
+   */
+  async viewsReleased(): Promise<void> {
+    if (this.#viewsOpen === 0) return;
+    await new Promise<void>(resolve => {
+      this.#releasedWaiters.push(resolve);
+    });
   }
 
   /** Takes commits again: what it was closed for did not happen. */
@@ -127,6 +152,27 @@ export class Database {
     this.#schemaVersion = schemaVersion;
     const bytes = this.catalogBytes();
     for (const listener of this.#listeners) listener(bytes, schemaVersion);
+  }
+
+  #makeViews(): ViewSource {
+    const schemaVersion = (): number | undefined =>
+      this.#coordinator.schemaVersion === this.#schemaVersion ? this.#schemaVersion : undefined;
+    return {
+      get schemaVersion() {
+        return schemaVersion();
+      },
+      open: () => {
+        this.#checkFence();
+        this.#viewsOpen += 1;
+        return this.store.view();
+      },
+      release: view => {
+        view.release();
+        this.#viewsOpen -= 1;
+        if (this.#viewsOpen > 0) return;
+        for (const resolve of this.#releasedWaiters.splice(0)) resolve();
+      },
+    };
   }
 
   #checkFence(): void {

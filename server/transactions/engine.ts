@@ -204,7 +204,10 @@ export class Engine {
     const database = this.#databases.get(name);
     database?.close('the database is being dropped');
     try {
-      await this.#change(name, () => this.#propose('drop-database', {head: {id: entry.id, name}}));
+      await this.#change(name, async () => {
+        await database?.viewsReleased();
+        await this.#propose('drop-database', {head: {id: entry.id, name}});
+      });
     } catch (error) {
       // Refused before it was appended: the database goes on.
       if (error instanceof Refusal && error.code !== 'commit.unknown') database?.reopen();

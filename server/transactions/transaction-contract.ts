@@ -33,6 +33,8 @@ export interface Transaction extends ReadContext {
   newSchemaVersion: number | undefined;
   /** READ_COMMITTED: moves to the newest applied state. Scanners of the old view end. */
   beginStatement(): void;
+  /** Forgets its view and conditions: it begins anew under a newer schema. Only without writes. */
+  beginAnew(schemaVersion: number): void;
   /** Key and value are copied. */
   put(key: Uint8Array, value: Uint8Array): void;
   delete(key: Uint8Array): void;

@@ -14,14 +14,13 @@ import type {
   ScanOptions,
   Scanner,
   ScanRange,
-  Store,
   View,
 } from '#server/storage/store.ts';
 import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
-import type {LiveView, LiveViews} from './live-views.ts';
+import type {LiveView} from './live-views.ts';
 import {scanMerged} from './merged-scanner.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
@@ -42,7 +41,7 @@ export interface TransactionLimits {
 export interface TransactionOptions {
   readonly databaseId: number;
   readonly isolation: Isolation;
-  readonly store: Store;
+  readonly views: ViewSource;
   readonly coordinator: Coordinator;
   readonly clock: Clock;
   readonly limits: TransactionLimits;
@@ -54,38 +53,57 @@ export interface TransactionOptions {
 /** Calls between two looks at the clock. */
 const callsPerLook = 64;
 
-/** A view whose log index is known, and its place among the views that may yet commit. */
+/** Open views of a database, and what is known of the state that a view taken now shows. */
+export interface ViewSource {
+  /** @throws {Refusal} when the database takes no requests any more. */
+  open(): View;
+  release(view: View): void;
+  /** The catalog version of a view taken now; undefined while that is changing. */
+  readonly schemaVersion: number | undefined;
+}
+
+/**
+ * A view whose log index is known.
+ *
+ * `since` is a lower bound of `index` that costs no read. Conditions count from it: an entry that
+ * the view shows but whose acknowledgement is still under way may count as a conflict, and the
+ * transaction runs again; nothing that the view does not show is ever missed, because an entry is
+ * in the store before this thread hears of it.
+ */
 class HeldView {
   readonly view: View;
-  /**
-   * A lower bound of `index` that costs no read. Conditions count from it: an entry that the view
-   * shows but whose acknowledgement is still under way may count as a conflict, and the
-   * transaction runs again; nothing that the view does not show is ever missed.
-   */
   readonly since: LogIndex;
-  readonly #live: LiveView | undefined;
-  readonly #views: LiveViews | undefined;
+  readonly #source: ViewSource;
   #index: LogIndex | undefined;
+  #schemaVersion: number | undefined;
 
-  /** Without `committing` the view only reads, and commits need not be remembered for it. */
-  constructor(store: Store, committing?: {readonly views: LiveViews; readonly bound: LogIndex}) {
-    this.since = committing?.bound ?? 0;
-    this.#views = committing?.views;
-    this.#live = committing?.views.open(committing.bound);
-    this.view = store.view();
+  constructor(source: ViewSource, since: LogIndex) {
+    this.since = since;
+    this.#source = source;
+    this.#schemaVersion = source.schemaVersion;
+    this.view = source.open();
   }
 
   get index(): LogIndex {
-    if (this.#index === undefined) {
-      const bytes = this.view.get(positionKey);
-      this.#index = bytes === undefined ? 0 : decodePosition(bytes).index;
-    }
-    return this.#index;
+    if (this.#index === undefined) this.#readPosition();
+    return this.#index as LogIndex;
+  }
+
+  /** Of the catalog that is in force in the view. */
+  get schemaVersion(): number {
+    if (this.#schemaVersion === undefined) this.#readPosition();
+    return this.#schemaVersion as number;
   }
 
   release(): void {
-    if (this.#live !== undefined) this.#views?.close(this.#live);
-    this.view.release();
+    this.#source.release(this.view);
+  }
+
+  #readPosition(): void {
+    const bytes = this.view.get(positionKey);
+    const position = bytes === undefined ? undefined : decodePosition(bytes);
+    this.#index = position?.index ?? 0;
+    this.#schemaVersion = position?.schemaVersion ?? 0;
   }
 }
 
@@ -100,8 +118,12 @@ export class StoreTransaction implements Transaction {
   readonly #countDeltas = new Map<number, number>();
   readonly #positionBuckets = new Set<number>();
   readonly #preconditions: Precondition[] = [];
-  /** Views of finished statements whose scanners may still be open are released at the end. */
   #held: HeldView | undefined;
+  /**
+   * The place of the first view among the views that may yet commit. A later statement has a
+   * newer view, but conditions of the first one count from its own.
+   */
+  #live: LiveView | undefined;
   #open = true;
   #unchecked = 0;
 
@@ -137,8 +159,15 @@ export class StoreTransaction implements Transaction {
   beginStatement(): void {
     this.#checkDeadline();
     if (this.isolation === 'REPEATABLE_READ') return;
-    this.#held?.release();
-    this.#held = undefined;
+    this.#releaseView();
+  }
+
+  beginAnew(schemaVersion: number): void {
+    this.#checkUsable();
+    assert(!this.hasWrites, 'what was written belongs to the schema that it was written under');
+    this.#preconditions.length = 0;
+    this.#releaseView();
+    this.schemaVersion = schemaVersion;
   }
 
   get(key: Uint8Array): Buffer | undefined {
@@ -244,15 +273,39 @@ export class StoreTransaction implements Transaction {
     this.#open = false;
     this.#held?.release();
     this.#held = undefined;
+    this.#leave();
   }
 
+  /** Gives the view back, and its place when no condition counts from it. */
+  #releaseView(): void {
+    this.#held?.release();
+    this.#held = undefined;
+    if (this.#preconditions.length === 0) this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#live !== undefined) this.#options.coordinator.views.close(this.#live);
+    this.#live = undefined;
+  }
+
+  /** @throws {Refusal} `commit.conflict` when the view has another catalog than the writer. */
   #view(): HeldView {
-    if (this.#held === undefined) {
-      assert(this.#open, 'the transaction has ended');
-      const {store, coordinator, appliedIndex} = this.#options;
-      this.#held = new HeldView(store, {views: coordinator.views, bound: appliedIndex()});
+    if (this.#held !== undefined) return this.#held;
+    assert(this.#open, 'the transaction has ended');
+    const {views, coordinator, appliedIndex} = this.#options;
+    const bound = appliedIndex();
+    const held = new HeldView(views, bound);
+    if (held.schemaVersion !== this.schemaVersion) {
+      held.release();
+      throw new Refusal(
+        'commit.conflict',
+        'the schema was changed by another transaction: nothing was stored, run the ' +
+          'transaction again',
+      );
     }
-    return this.#held;
+    this.#live ??= coordinator.views.open(bound);
+    this.#held = held;
+    return held;
   }
 
   /** The clock is read at statements, commits and every few writes: it costs as much as a write. */
@@ -326,12 +379,17 @@ function copyKeys(wish: PreconditionWish): PreconditionWish {
 
 /** A view for a statement that only reads; `close` releases it. */
 export class ReadSession implements ReadContext {
-  readonly #store: Store;
+  readonly #views: ViewSource;
   #held: HeldView | undefined;
   #open = true;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(views: ViewSource) {
+    this.#views = views;
+  }
+
+  /** Takes the view; the version of the catalog that is in force in it. */
+  get schemaVersion(): number {
+    return this.#view().schemaVersion;
   }
 
   get viewIndex(): LogIndex {
@@ -367,7 +425,8 @@ export class ReadSession implements ReadContext {
 
   #view(): HeldView {
     assert(this.#open, 'the read session is closed');
-    this.#held ??= new HeldView(this.#store);
+    // No condition counts from it, so commits need not be remembered for it.
+    this.#held ??= new HeldView(this.#views, 0);
     return this.#held;
   }
 }
