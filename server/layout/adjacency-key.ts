@@ -71,7 +71,16 @@ export function readAdjacencyKey(
   };
 }
 
+/** Whether the key at `offset` is one of these. */
+export function isAdjacencyKey(bytes: Uint8Array, offset: number): boolean {
+  return bytes[offset] === namespace.adjacency;
+}
+
 /** The fields one by one, for loops over packed rows. */
+export function vertexOf(bytes: Uint8Array, offset: number): Rid {
+  return ridAt(bytes, offset + 1);
+}
+
 export function directionOf(bytes: Uint8Array, offset: number): number {
   return bytes[offset + directionAt] as number;
 }

@@ -119,6 +119,7 @@ export class BulkLoad {
   async push(chunk: Buffer): Promise<void> {
     this.counts.bytesRead += chunk.length;
     this.#lines.add(chunk);
+    this.#renew();
     await this.#guarded(() => this.#readLines());
   }
 
@@ -278,8 +279,13 @@ export class BulkLoad {
       this.#pendingIds = [];
     }
     await this.#commits.send(entry);
+    this.#renew();
+  }
+
+  /** Goes over to the newest schema where no record waits that was made under an older one. */
+  #renew(): void {
     const {context} = this.#options.session.schema;
-    if (context === this.#draft.context) return;
+    if (context === this.#draft.context || this.#writer.entry.records > 0) return;
     this.#draft.renew(context);
     this.#allowedType = undefined;
   }

@@ -21,7 +21,7 @@ import type {Timers} from '#server/platform/clock.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {RowTooLarge} from '#server/storage/store.ts';
 import {withLine} from './bulk-draft.ts';
-import type {BulkEntry} from './bulk-entry.ts';
+import type {BulkEntry, ForeignEnd} from './bulk-entry.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Database} from './database.ts';
@@ -57,12 +57,15 @@ export class BulkCommits {
   readonly #options: BulkCommitOptions;
   /** Oldest first. */
   readonly #underWay: UnderWay[] = [];
+  /** As of the beginning of the load. */
+  readonly #deletingCommits: number;
   readonly #rows = createPackedRows(lookupBufferBytes);
-  #failure: unknown;
+  #failure: Refusal | undefined;
 
   constructor(database: Database, options: BulkCommitOptions) {
     this.#database = database;
     this.#options = options;
+    this.#deletingCommits = database.deletingCommits;
   }
 
   /**
@@ -136,11 +139,14 @@ export class BulkCommits {
   #preconditions(entry: BulkEntry): Precondition[] {
     const {uniqueKeys, uniqueEdges, foreignEnds} = entry;
     const preconditions: Precondition[] = [];
-    if (uniqueKeys.length + uniqueEdges.length + foreignEnds.size === 0) return preconditions;
+    // Nobody deletes while a load runs, usually: then the vertices that it made are there.
+    const checksAll = entry.edges > 0 && this.#database.deletingCommits !== this.#deletingCommits;
+    const checks = uniqueKeys.length + uniqueEdges.length + foreignEnds.size;
+    if (checks === 0 && !checksAll) return preconditions;
     const session = this.#database.read();
     try {
       this.#requireUnique(session, entry, preconditions);
-      this.#requireEnds(session, entry, preconditions);
+      this.#requireEnds(session, checksAll ? allEnds(entry) : foreignEnds, preconditions);
       this.#requireNoEdges(session, entry, preconditions);
     } finally {
       session.close();
@@ -183,17 +189,22 @@ export class BulkCommits {
     return false;
   }
 
-  #requireEnds(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
-    const ends = [...entry.foreignEnds.values()];
+  #requireEnds(
+    session: ReadSession,
+    given: ReadonlyMap<string, ForeignEnd>,
+    into: Precondition[],
+  ): void {
+    const ends = [...given.values()];
+    if (ends.length === 0) return;
     const keys = ends.map(({rid}) => recordKey(rid));
     const since = session.viewIndex;
     this.#lookUp(session, keys.map(keyText), (at, value) => {
       const end = ends[at];
       assert(end !== undefined, 'a looked up key has an end');
-      if (value === undefined) throw withLine(notFound(end.rid), end.line);
+      if (value === undefined) throw notFound(end);
       if (recordKindOf(value, 0) === 'vertex') return;
       const text = `${ridText(end.rid)} is no vertex, so no edge can end there`;
-      throw withLine(new Refusal('query.semantic', text), end.line);
+      throw atLine(new Refusal('query.semantic', text), end.line);
     });
     for (const key of keys) into.push({kind: 'present', key, since});
   }
@@ -260,9 +271,24 @@ function packTexts(keys: readonly string[]): Buffer {
   return packed;
 }
 
-function notFound(rid: Rid): Refusal {
+/** Every vertex that the entry's edges need; those that the batch made have no line. */
+function allEnds(entry: BulkEntry): ReadonlyMap<string, ForeignEnd> {
+  const ends = new Map(entry.foreignEnds);
+  for (const rid of entry.operations.edgeEnds().values()) {
+    const text = ridText(rid);
+    if (!ends.has(text)) ends.set(text, {rid, line: undefined});
+  }
+  return ends;
+}
+
+function notFound({rid, line}: ForeignEnd): Refusal {
   const text = ridText(rid);
-  return new Refusal('record.not-found', `Record ${text} not found`, {
+  const refusal = new Refusal('record.not-found', `Record ${text} not found`, {
     detail: {rid: text, args: text},
   });
+  return atLine(refusal, line);
+}
+
+function atLine(refusal: Refusal, line: number | undefined): Refusal {
+  return line === undefined ? refusal : withLine(refusal, line);
 }

@@ -36,10 +36,10 @@ export class UniqueKey {
   }
 }
 
-/** An end of an edge that this batch did not make. */
+/** An end of an edge that must be there; `line` where this batch did not make it. */
 export interface ForeignEnd {
   readonly rid: Rid;
-  readonly line: number;
+  readonly line: number | undefined;
 }
 
 /** An edge of a type that allows only one from one vertex to another. */

@@ -6,6 +6,9 @@
  * ask for them while the commit is in flight.
  */
 import {utf8Bytes} from '#server/base/utf8.ts';
+import {isAdjacencyKey, otherEndOf, vertexOf} from '#server/layout/adjacency-key.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import type {Rid} from '#server/model/value.ts';
 
 const tagPut = 0x01;
 const lengthBytesMax = 5;
@@ -59,6 +62,23 @@ export class PackedOperations {
   /** Every key as text, read anew. */
   keyTexts(): ReadonlySet<string> {
     const texts = new Set<string>();
+    this.#eachKey((start, end) => texts.add(this.bytes.toString('latin1', start, end)));
+    return texts;
+  }
+
+  /** Ids of the vertices at which its edges begin or end, by the text of their record keys. */
+  edgeEnds(): ReadonlyMap<string, Rid> {
+    const ends = new Map<string, Rid>();
+    this.#eachKey(start => {
+      if (!isAdjacencyKey(this.bytes, start)) return;
+      for (const end of [vertexOf(this.bytes, start), otherEndOf(this.bytes, start)]) {
+        ends.set(Buffer.from(recordKey(end)).toString('latin1'), end);
+      }
+    });
+    return ends;
+  }
+
+  #eachKey(visit: (start: number, end: number) => void): void {
     const {bytes} = this;
     let at = 0;
     const size = (): number => {
@@ -72,12 +92,11 @@ export class PackedOperations {
     while (at < this.length) {
       at++;
       const keyLength = size();
-      texts.add(bytes.toString('latin1', at, at + keyLength));
+      visit(at, at + keyLength);
       at += keyLength;
       const valueLength = size();
       at += valueLength;
     }
-    return texts;
   }
 
   #varint(value: number): void {

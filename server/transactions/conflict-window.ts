@@ -37,6 +37,8 @@ interface LargeCommit {
   readonly operations: readonly Operation[] | PackedOperations;
   writes: ReadonlySet<string> | undefined;
   deletes: ReadonlySet<string> | undefined;
+  /** Vertices that a bulk load attached edges to: pinned without a precondition each. */
+  ends?: ReadonlyMap<string, unknown>;
 }
 
 interface Remembered {
@@ -114,7 +116,7 @@ export class ConflictWindow {
       }
       case 'unpinned': {
         const key = keyText(precondition.key);
-        if ((this.#pins.get(key) ?? 0) <= since) return undefined;
+        if ((this.#pins.get(key) ?? 0) <= since && !this.#isEdgeEnd(key, since)) return undefined;
         return {kind: 'conflict', reason: 'another transaction attached an edge to the vertex'};
       }
       default:
@@ -144,6 +146,17 @@ export class ConflictWindow {
       if (commit.deletes.has(key)) return commit.index;
     }
     return this.#deletes.get(key) ?? 0;
+  }
+
+  /** Whether a bulk load behind `since` attached an edge to the vertex. */
+  #isEdgeEnd(key: string, since: LogIndex): boolean {
+    for (const commit of this.#large) {
+      const {operations} = commit;
+      if (commit.index <= since || !(operations instanceof PackedOperations)) continue;
+      commit.ends ??= operations.edgeEnds();
+      if (commit.ends.has(key)) return true;
+    }
+    return false;
   }
 
   #inRange(key: string, since: LogIndex): boolean {

@@ -162,7 +162,8 @@ const good: readonly (readonly [string, string, string, string, number, number, 
     'CSV has headers',
     '',
     'csv',
-    '@type,@class,@id,name\nv,Person,1,"A ""B"""\nv,Person,2,\n---\n@type,@class,@from,@to\ne,Knows,1,2\n',
+    '@type,@class,@id,name\nv,Person,1,"A ""B"""\nv,Person,2,\n---\n' +
+      '@type,@class,@from,@to\ne,Knows,1,2\n',
     2,
     1,
     {linesSkipped: 3},
@@ -190,7 +191,7 @@ const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
 const bad: readonly (readonly [string, string, string, number, string, RegExp, number, number])[] =
   [
-    // because              query  body                     status  class    says                stored
+    // because  query  body  status  class  says  vertices and edges stored
     ['not JSON', '', v('a') + '{"@type":\n', 400, malformed, /line 2/, 1, 0],
     ['a list', '', '[]', 400, malformed, /line 1.*JSON array/, 0, 0],
     ['a text', '', '"x"', 400, malformed, /line 1/, 0, 0],
@@ -388,7 +389,7 @@ for (const [because, query, body, status, exception, says, vertices, edges] of b
     const answer = await post(`/batch/${database}?${query}`, body);
     assert.equal(answer.status, status, answer.text);
     assert.equal(answer.json['exception'] ?? '', exception);
-    assert.match(`${answer.json['error']} ${answer.json['detail'] ?? ''}`, says);
+    assert.match(`${answer.json['error']} ${String(answer.json['detail'] ?? '')}`, says);
     assert.equal(answer.json['verticesCreated'], vertices);
     assert.equal(answer.json['edgesCreated'], edges);
     assert.equal(answer.json['partialCommit'], vertices + edges > 0);
@@ -435,7 +436,8 @@ test('values keep their kinds, defaults are filled in, other vertices are reache
   const answer = await post(
     `/batch/${database}`,
     '{"@type":"v","@class":"Person","@id":"n","name":"Zo\\u00eb","born":"2024-02-29",' +
-      '"big":9007199254740993,"half":0.5,"whole":5.0,"list":[1,{"a":null}],"yes":true,"no":null}\n' +
+      '"big":9007199254740993,"half":0.5,"whole":5.0,"list":[1,{"a":null}],' +
+      '"yes":true,"no":null}\n' +
       '{"@type":"v","@class":"Ruled","@id":"r","must":10}\n' +
       `{"@type":"e","@class":"Knows","@from":"n","@to":"${rid}","since":1999}\n`,
   );
@@ -477,7 +479,7 @@ test('a streamed answer tells progress, ids and one summary', async () => {
   );
 });
 
-test('a streamed failure keeps its status before the first line, and has counts behind', async () => {
+test('a streamed failure keeps its status before the first line, later it has counts', async () => {
   const database = await newDatabase();
   const headers = {accept: 'application/x-ndjson'};
   const wrong = '{"@type":"v","@class":"Nope"}\n';
@@ -524,8 +526,8 @@ test('a body that breaks off leaves its whole lines stored and the server well',
   socket.on('error', () => {});
   socket.resume();
   socket.write(
-    `POST /api/v1/batch/${database} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${credentials}\r\n` +
-      `Content-Length: 10000\r\n\r\n${v('a')}${v('b')}{"@type":"v","@cla`,
+    `POST /api/v1/batch/${database} HTTP/1.1\r\nHost: x\r\n` +
+      `Authorization: Basic ${credentials}\r\nContent-Length: 10000\r\n\r\n${v('a')}${v('b')}{"@type":"v","@cla`,
   );
   socket.end();
   await closed;
@@ -549,4 +551,54 @@ test('batches at the same time do not meet, except where a key is unique', async
   assert.equal((await countOf(database, 'Person')) + (await countOf(database, 'Free')), stored);
   const names = await command(database, 'SELECT name, count(*) AS c FROM Person GROUP BY name');
   assert.ok(names.every(row => row['c'] === 1));
+});
+
+/** Sends the first part, does something when it is stored, then sends the second. */
+async function inTwoParts(
+  database: string,
+  parts: readonly [string, string],
+  between: () => Promise<unknown>,
+): Promise<Answer> {
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(encoder.encode(parts[0]));
+      while ((await countOf(database, 'Free')) === 0);
+      await between();
+      controller.enqueue(encoder.encode(parts[1]));
+      controller.close();
+    },
+  });
+  const credentials = Buffer.from(`root:${rootPassword}`).toString('base64');
+  const url = `${server.url}/api/v1/batch/${database}?vertexBatchSize=1&commitEvery=1`;
+  const headers = {authorization: `Basic ${credentials}`};
+  const response = await fetch(url, {method: 'POST', headers, body, duplex: 'half'});
+  const text = await response.text();
+  return {status: response.status, text, json: JSON.parse(text) as Record<string, unknown>};
+}
+
+test('an edge to a vertex that was deleted meanwhile is refused', async () => {
+  const database = await newDatabase();
+  const answer = await inTwoParts(database, [v('a'), v('b') + e('a', 'b')], () =>
+    command(database, 'DELETE FROM Free'),
+  );
+  assert.equal(answer.status, 404, answer.text);
+  assert.equal(answer.json['exception'], 'RecordNotFoundException');
+  assert.equal(await countOf(database, 'Knows'), 0);
+});
+
+test('a load goes on when other types are changed, and ends when its own are', async () => {
+  const database = await newDatabase();
+  const parts = [v('a'), v('b') + e('a', 'b')] as const;
+  const other = await inTwoParts(database, parts, () =>
+    command(database, 'CREATE PROPERTY Person.age INTEGER'),
+  );
+  assert.equal(other.status, 200, other.text);
+  await command(database, 'DELETE FROM Free');
+  const own = await inTwoParts(database, [v('a'), v('b', ',"x":"text"')], () =>
+    command(database, 'CREATE PROPERTY Free.x STRING'),
+  );
+  assert.equal(own.status, 200, own.text);
+  const [row] = await command(database, 'SELECT x FROM Free WHERE x IS NOT NULL');
+  assert.equal(row?.['x'], 'text');
 });
