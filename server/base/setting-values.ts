@@ -77,9 +77,9 @@ export class Settings {
    * @throws {Refusal} `setting.unknown`, `setting.value`.
    */
   with(key: string, raw: RawSetting, origin: string): Settings {
-    if (!isSettingKey(key)) throw unknownSetting(key, origin);
-    const value = parseSetting(key, raw, origin);
-    return new Settings(new Map(this.#resolved).set(key, {value, origin}));
+    const known = requireSettingKey(key, origin);
+    const value = parseSetting(known, raw, origin);
+    return new Settings(new Map(this.#resolved).set(known, {value, origin}));
   }
 
   /** Everything that may be shown about every setting, secrets masked, in the table's order. */
@@ -124,9 +124,9 @@ export function resolveSettings(sources: readonly SettingSource[]): {
     for (const [key, raw] of Object.entries(source.values)) {
       if (raw === undefined) continue;
       try {
-        if (!isSettingKey(key)) throw unknownSetting(key, source.name);
-        const value = parseSetting(key, raw, source.name);
-        if (!resolved.has(key)) resolved.set(key, {value, origin: source.name});
+        const known = requireSettingKey(key, source.name);
+        const value = parseSetting(known, raw, source.name);
+        if (!resolved.has(known)) resolved.set(known, {value, origin: source.name});
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refused.push(error);
@@ -143,6 +143,17 @@ export function resolveSettings(sources: readonly SettingSource[]): {
 /** The environment variable of a setting: `svc.ha.enabled` is `SVC_HA_ENABLED`. */
 export function environmentName(key: SettingKey): string {
   return key.toUpperCase().replaceAll('.', '_');
+}
+
+/**
+ * The key that somebody wrote.
+ *
+ * @param origin - Where it was found, for the message.
+ * @throws {Refusal} `setting.unknown` with the nearest key.
+ */
+export function requireSettingKey(key: string, origin: string): SettingKey {
+  if (!isSettingKey(key)) throw unknownSetting(key, origin);
+  return key;
 }
 
 /**

@@ -526,6 +526,22 @@ export const settingRows = {
     dynamic: true,
     description: 'How long a statement may run; 0 for no limit.',
   },
+  'svc.dateFormat': {
+    type: 'string',
+    default: 'yyyy-MM-dd',
+    scope: 'database',
+    dynamic: false,
+    description: 'Pattern in which results print dates.',
+  },
+  'svc.dateTimeFormat': {
+    type: 'string',
+    default: 'yyyy-MM-dd HH:mm:ss',
+    scope: 'database',
+    dynamic: false,
+    description:
+      'Pattern in which results print date-times; the default adds fractions of a second ' +
+      'where there are any.',
+  },
   'svc.queryMaxHeapRAM': {
     type: 'integer',
     default: 0,

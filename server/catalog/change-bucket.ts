@@ -48,14 +48,6 @@ export function dropBucket(catalog: Catalog, name: string): SchemaChange {
   return change(catalog, {buckets}, {bucketIdsDropped: [bucket.id]});
 }
 
-/** Sets a setting of the database; null removes it. The caller knows names and values. */
-export function setDatabaseSetting(catalog: Catalog, name: string, value: Value): SchemaChange {
-  const settings = new Map(catalog.settings);
-  if (value === null) settings.delete(name);
-  else settings.set(name, value);
-  return change(catalog, {settings});
-}
-
 /**
  * Buckets for a type: new ones `Type_0`, `Type_1`, ..., or those named, made when absent.
  * A named one that another type uses is refused.

@@ -96,7 +96,7 @@ export interface CatalogData {
   readonly types: readonly TypeDefinition[];
   readonly buckets: readonly BucketDefinition[];
   readonly indexes: readonly IndexDefinition[];
-  /** Database settings by name (`dateFormat`, ...). */
+  /** Its own values of settings, by key; see database-settings.ts. */
   readonly settings: MapValue;
 }
 

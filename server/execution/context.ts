@@ -6,6 +6,7 @@
  * writes, and is released by whoever made it, after the run has ended.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import type {JsonFormat} from '#server/model/json.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
@@ -23,8 +24,8 @@ export interface CallContext {
   readonly budget: Budget;
   /** Wall clock at the statement's start, milliseconds: the time that all of it sees. */
   readonly startedAt: number;
-  /** Pattern by which date-times in projections are printed; undefined: the usual form. */
-  readonly dateTimeFormat: string | undefined;
+  /** How dates print; no pattern: the usual form. */
+  readonly format: JsonFormat;
 }
 
 export interface ExecutionContext extends CallContext {

@@ -1,15 +1,35 @@
-/** How the records of one catalog version print: names by id, dates by the database's settings. */
+/** How the records of one catalog version print: names by id, dates by patterns. */
+import {settingRows} from '#server/base/settings.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {RecordJson} from '#server/layout/record-json.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {JsonFormat} from '#server/model/json.ts';
 
 export type {RecordJson};
 
-export function createRecordJson(schema: RecordSchema, {settings}: Catalog): RecordJson {
-  const datePattern = settings.get('dateFormat');
-  const dateTimePattern = settings.get('dateTimeFormat');
-  return new RecordJson(schema, {
-    ...(typeof datePattern === 'string' ? {datePattern} : {}),
-    ...(typeof dateTimePattern === 'string' ? {dateTimePattern} : {}),
-  });
+/** Patterns of dates that the server prints where a database has none of its own. */
+export interface ServerPatterns {
+  /** `svc.dateFormat`. */
+  readonly date: string;
+  /** `svc.dateTimeFormat`. */
+  readonly dateTime: string;
+}
+
+export function createRecordJson(
+  schema: RecordSchema,
+  catalog: Catalog,
+  server: ServerPatterns,
+): RecordJson {
+  return new RecordJson(schema, formatOf(catalog, server));
+}
+
+/** The default patterns are no patterns: printing knows them, with fractions of a second. */
+function formatOf(catalog: Catalog, server: ServerPatterns): JsonFormat {
+  const datePattern = databaseSetting(catalog, 'svc.dateFormat') ?? server.date;
+  const dateTimePattern = databaseSetting(catalog, 'svc.dateTimeFormat') ?? server.dateTime;
+  return {
+    ...(datePattern === settingRows['svc.dateFormat'].default ? {} : {datePattern}),
+    ...(dateTimePattern === settingRows['svc.dateTimeFormat'].default ? {} : {dateTimePattern}),
+  };
 }

@@ -4,7 +4,11 @@
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
-import {createRecordJson, type RecordJson} from '#server/execution/record-format.ts';
+import {
+  createRecordJson,
+  type RecordJson,
+  type ServerPatterns,
+} from '#server/execution/record-format.ts';
 import type {ParseLimits} from '#server/languages/sql/cursor.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
@@ -23,6 +27,7 @@ export interface DatabaseSessionOptions {
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly staleReadCheck: boolean;
+  readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
 }
 
@@ -66,7 +71,9 @@ export class DatabaseSession {
   /** How records print under the newest catalog. */
   get json(): RecordJson {
     const {schema} = this.schema.context;
-    if (this.#json?.schema !== schema) this.#json = createRecordJson(schema, this.schema.catalog);
+    if (this.#json?.schema !== schema) {
+      this.#json = createRecordJson(schema, this.schema.catalog, this.#options.patterns);
+    }
     return this.#json;
   }
 }

@@ -43,7 +43,7 @@ export function defaultEvaluator(
         random,
         budget: new Budget(clock, {timeoutMs, memoryBytesMax}),
         startedAt: clock.now(),
-        dateTimeFormat: undefined,
+        format: {},
         batchRows: 1,
         memo: new Map(),
       },

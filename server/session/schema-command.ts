@@ -13,9 +13,9 @@ import {
   dropBucket,
   renameBucket,
   setBucketCustom,
-  setDatabaseSetting,
 } from '#server/catalog/change-bucket.ts';
 import {createIndex, dropIndex, rebuildIndex, sameIndex} from '#server/catalog/change-index.ts';
+import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
 import {
   alterProperty,
   createProperty,
@@ -101,14 +101,7 @@ export function planSchemaCommand(
     case 'truncate-bucket':
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
-      return one(
-        setDatabaseSetting(catalog, command.setting, command.value),
-        row({
-          operation: 'alter database',
-          attribute: command.setting,
-          newValue: command.value,
-        }),
-      );
+      return planAlterDatabase(catalog, command);
     case 'check-database':
       throw new Refusal('not-available', 'CHECK DATABASE is not available yet');
     default:
@@ -495,4 +488,17 @@ function planDropBucket(catalog: Catalog, command: Command<'drop-bucket'>): Plan
     return nothing(answer(false));
   }
   return one(dropBucket(catalog, command.name), answer(true));
+}
+
+/** The row shows the values of the database itself: null is that of the server. */
+function planAlterDatabase(catalog: Catalog, command: Command<'alter-database'>): PlannedChange {
+  const {setting, value} = command;
+  const change = setDatabaseSetting(catalog, setting, value);
+  const answer = row({
+    operation: 'alter database',
+    attribute: setting,
+    oldValue: catalog.settings.get(setting) ?? null,
+    newValue: change.catalog.settings.get(setting) ?? null,
+  });
+  return one(change, answer);
 }

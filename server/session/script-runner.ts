@@ -249,7 +249,7 @@ class ScriptRun {
     if (prepared.kind === 'schema') {
       this.#refuseInside('a schema change');
       await this.#commit();
-      this.#runner.requireSchemaRight(this.#parts);
+      this.#runner.requireSchemaRight(this.#parts, prepared.command);
       return [await session.executor.run(prepared.command, this.#parts.signal)];
     }
     throw new Refusal('not-available', 'EXPLAIN inside a script is not available');

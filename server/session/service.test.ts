@@ -168,6 +168,39 @@ test('CREATE EDGE says itself how often it runs again', async () => {
   await assert.rejects(database.run(`${edge} RETRY -1`), refusedWith('query.semantic'));
 });
 
+test('ALTER DATABASE takes effect at once, in this database alone', async () => {
+  const [changed, other] = [await world.database(people), await world.database(people)];
+  const day = "SELECT date('2024-03-01', 'yyyy-MM-dd').asDate() AS d";
+  const [row] = await changed.run("ALTER DATABASE `svc.dateFormat` 'dd/MM/yyyy'");
+  assert.deepEqual(row, {
+    operation: 'alter database',
+    attribute: 'svc.dateFormat',
+    oldValue: null,
+    newValue: 'dd/MM/yyyy',
+  });
+  assert.deepEqual(await changed.run(day), [{d: '01/03/2024'}]);
+  assert.deepEqual(await other.run(day), [{d: '2024-03-01'}]);
+  const [facts] = await changed.run('SELECT dateFormat FROM schema:database');
+  assert.equal(facts?.['dateFormat'], 'dd/MM/yyyy');
+
+  await changed.run('ALTER DATABASE `svc.dateFormat` null');
+  assert.deepEqual(await changed.run(day), [{d: '2024-03-01'}]);
+});
+
+test('a database says how often its statements run again, and who may not say so', async () => {
+  const database = await world.database(people);
+  await database.run('ALTER DATABASE `svc.txRetries` 1000');
+  await Promise.all(
+    Array.from({length: 20}, () => database.run("UPDATE Person SET age += 1 WHERE name = 'ann'")),
+  );
+  assert.deepEqual(await ages(database), [41, 50]);
+  const reader = {name: 'rita', root: false, grants: new Map([[database.name, ['readonly']]])};
+  await assert.rejects(
+    database.run('ALTER DATABASE `svc.txRetries` 9', {}, reader),
+    refusedWith('security.denied'),
+  );
+});
+
 test('a script runs as one transaction and answers its last statement or RETURN', async () => {
   const database = await world.database(people);
   const script = {language: 'sqlscript'};

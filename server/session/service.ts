@@ -10,7 +10,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
-import {setDatabaseSetting} from '#server/catalog/change-bucket.ts';
+import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -291,6 +291,10 @@ export class SessionService implements Service {
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
+      patterns: {
+        date: settings().get('svc.dateFormat'),
+        dateTime: settings().get('svc.dateTimeFormat'),
+      },
       defaultsOf: catalog => defaultEvaluator(catalog, functions, this.#options),
     });
     this.#databases.set(database, session);

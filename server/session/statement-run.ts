@@ -7,6 +7,7 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
@@ -175,7 +176,6 @@ function contextOf(
   const writes: WritableGraph | undefined =
     data.kind === 'read' ? undefined : new GraphWriter(data.writer, catalog);
   const guard = options.guard && new TypeGuard(options.guard.access, options.guard.user);
-  const format = catalog.settings.get('dateTimeFormat');
   const make = (budget: Budget): ExecutionContext => ({
     catalog,
     databaseName: options.session.database.name,
@@ -186,11 +186,11 @@ function contextOf(
     random,
     budget,
     startedAt: clock.now(),
-    dateTimeFormat: typeof format === 'string' ? format : undefined,
+    format: options.session.json.format,
     batchRows: batchRowsDefault,
     memo: new Map(),
   });
-  const serverMs = environment.timeoutMs();
+  const serverMs = databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
   if (query.timeoutMs === undefined && serverMs === 0) {
     return make(new Budget(clock, limits, options.signal));
   }

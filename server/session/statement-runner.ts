@@ -9,9 +9,10 @@
 import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import {databaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
-import type {Retry} from '#server/plan/statement.ts';
+import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -69,7 +70,7 @@ export class StatementRunner {
       case 'query':
         return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
       case 'schema': {
-        this.requireSchemaRight(parts);
+        this.requireSchemaRight(parts, prepared.command);
         const row = await parts.session.executor.run(prepared.command, parts.signal);
         parts.end();
         const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
@@ -137,7 +138,7 @@ export class StatementRunner {
     work: (data: RunData) => Promise<T>,
   ): Promise<T> {
     const {session, request} = parts;
-    const retries = retry?.times ?? request.retries ?? this.#settings().get('svc.txRetries');
+    const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
     for (let attempt = 0; ; attempt += 1) {
       const transaction = session.database.begin('REPEATABLE_READ');
       const writer = new RecordWriter(transaction, session.schema.context);
@@ -164,13 +165,21 @@ export class StatementRunner {
   }
 
   /** @throws {Refusal} `security.denied`. */
-  requireSchemaRight({access, guard}: RunParts): void {
-    if (access.allows('updateSchema')) return;
+  requireSchemaRight({access, guard}: RunParts, command: SchemaCommand): void {
+    const ofSettings = command.kind === 'alter-database';
+    const right = ofSettings ? 'updateDatabaseSettings' : 'updateSchema';
+    if (access.allows(right)) return;
+    const what = ofSettings ? 'the settings of the database' : 'the schema';
     throw new Refusal(
       'security.denied',
-      `User '${guard?.user ?? ''}' is not allowed to update the schema`,
-      {detail: {right: 'updateSchema'}},
+      `User '${guard?.user ?? ''}' is not allowed to update ${what}`,
+      {detail: {right}},
     );
+  }
+
+  #retriesOf({schema}: DatabaseSession): number {
+    const own = databaseSetting(schema.catalog, 'svc.txRetries');
+    return own ?? this.#settings().get('svc.txRetries');
   }
 
   wishOf(request: RunRequest): ResultWish {

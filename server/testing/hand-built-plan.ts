@@ -179,7 +179,7 @@ export class World {
       random: {u32: () => 4, fill: target => target.fill(4)},
       budget: new Budget(clock, limits, cancellation),
       startedAt: 0,
-      dateTimeFormat: undefined,
+      format: {},
       batchRows,
       memo: new Map(),
     };

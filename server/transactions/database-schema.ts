@@ -7,6 +7,7 @@
  * to it: a commit made under an older version is refused as a conflict and runs again.
  */
 import {Catalog} from '#server/catalog/catalog.ts';
+import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import {idOfNameKey, namesRange} from '#server/layout/name-key.ts';
@@ -57,7 +58,8 @@ export class DatabaseSchema {
       schema: new CatalogSchema(catalog, this.names),
       defaults: this.#options.defaultsOf(catalog),
       recordBytesMax: this.#options.recordBytesMax,
-      staleReadCheck: this.#options.staleReadCheck,
+      staleReadCheck:
+        databaseSetting(catalog, 'svc.txStaleReadCheck') ?? this.#options.staleReadCheck,
       bucketTurns: this.#bucketTurns,
     };
   }

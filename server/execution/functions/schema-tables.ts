@@ -6,6 +6,7 @@
  * counters of the view it reads. What belongs to models that are not there yet has no rows.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {settingRows} from '#server/base/settings.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {
   BucketDefinition,
@@ -142,16 +143,15 @@ function bucketRow(bucket: BucketDefinition, call: CallContext): MapValue {
   });
 }
 
-const defaults: MapValue = new Map<string, Value>([
-  ['mode', 'READ_WRITE'],
-  ['dateFormat', 'yyyy-MM-dd'],
-  ['dateTimeFormat', 'yyyy-MM-dd HH:mm:ss'],
-  ['encoding', 'UTF-8'],
-]);
-
-function databaseRow({catalog, databaseName}: CallContext): MapValue {
-  const name: [string, Value][] = databaseName === undefined ? [] : [['name', databaseName]];
-  return new Map([...name, ...defaults, ...catalog.settings]);
+function databaseRow({catalog, databaseName, format}: CallContext): MapValue {
+  return mapOf({
+    name: databaseName,
+    mode: 'READ_WRITE',
+    dateFormat: format.datePattern ?? settingRows['svc.dateFormat'].default,
+    dateTimeFormat: format.dateTimePattern ?? settingRows['svc.dateTimeFormat'].default,
+    encoding: 'UTF-8',
+    settings: catalog.settings,
+  });
 }
 
 function dictionaryRow(call: CallContext): MapValue {

@@ -15,7 +15,7 @@ import type {BoundQuery, Scope} from './bind-context.ts';
 import {BindContext} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
-import {bindSchema, isSchemaStatement} from './bind-schema.ts';
+import {bindSchema, constantOf, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
 import {bindWrite, retryOf} from './bind-write.ts';
 import type {ParseLimits} from './cursor.ts';
@@ -55,6 +55,11 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       const retry = ast.kind === 'create-edge' ? retryOf(context, ast) : undefined;
       const written = bindWrite(context, ast, undefined);
       return queryOf(context, written, {limit: undefined, timeout, retry});
+    }
+    case 'alter-database': {
+      const value = constantOf(context, ast.value);
+      const command = {kind: 'alter-database', setting: ast.setting.text, value} as const;
+      return {kind: 'schema', command};
     }
     case 'begin':
     case 'commit':
