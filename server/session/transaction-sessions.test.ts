@@ -80,3 +80,51 @@ test('more sessions than allowed are refused', () => {
   for (let i = 0; i < 3; i += 1) sessions.add('ann', 'db', transaction());
   assert.throws(() => sessions.add('ann', 'db', transaction()), refusedWith('admission.full'));
 });
+
+test('a session ended while a statement runs in it is rolled back when that has ended', async () => {
+  const {sessions} = setUp();
+  const inner = transaction();
+  const id = sessions.add('ann', 'db', inner);
+  const held = await sessions.hold('ann', 'db', id);
+  assert.equal(
+    sessions.endWhere(session => session.id === id),
+    1,
+  );
+  assert.deepEqual([held.aborted, inner.rolledBack], [true, 0]);
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.expired'));
+  held.fail();
+  assert.equal(inner.rolledBack, 1);
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.expired'));
+});
+
+test('a session given back goes to who waits, not to who comes then', async () => {
+  const {sessions} = setUp();
+  const id = sessions.add('ann', 'db', transaction());
+  let users = 0;
+  const use = async (turns: number): Promise<void> => {
+    const held = await sessions.hold('ann', 'db', id);
+    users += 1;
+    assert.equal(users, 1);
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    users -= 1;
+    held.done();
+  };
+  const all: Promise<void>[] = [];
+  for (let turn = 0; turn < 60; turn += 1) {
+    all.push(use(turn % 4));
+    await Promise.resolve();
+  }
+  await Promise.all(all);
+});
+
+test('a commit whose outcome is not known is never said to be gone', async () => {
+  const {sessions} = setUp();
+  const id = sessions.add('ann', 'db', transaction());
+  (await sessions.hold('ann', 'db', id)).end();
+  sessions.committed('ann', id, 'unknown');
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('commit.unknown'));
+  await sessions.rollback('ann', 'db', id);
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('commit.unknown'));
+  sessions.committed('ann', id);
+  assert.ok(sessions.wasCommitted('ann', id));
+});

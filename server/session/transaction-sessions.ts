@@ -3,7 +3,8 @@
  *
  * One statement at a time runs in a session (others wait up to `lockWaitMs`). Any failure in a
  * session rolls it back; its id then answers why until the client says rollback or the
- * tombstone ages out. An idle session is rolled back after `idleMs`. Ids are unguessable and
+ * tombstone ages out. A session that is ended while a statement runs in it tells the statement
+ * (`aborted`) and is rolled back when that has ended: nobody reads from a view that is gone. An idle session is rolled back after `idleMs`. Ids are unguessable and
  * bound to their user and database. Source: reference 2.3.
  */
 import {Refusal} from '#server/base/errors.ts';
@@ -24,10 +25,12 @@ interface OpenSession {
   readonly tag: string | undefined;
   lastUsedMs: number;
   busy: boolean;
+  /** Ended from outside while a statement runs in it. */
+  aborted: boolean;
   readonly waiters: (() => void)[];
 }
 
-type EndReason = 'failed' | 'expired' | 'committed';
+type EndReason = 'failed' | 'expired' | 'committed' | 'unknown';
 
 export interface SessionLimits {
   readonly idleMs: number;
@@ -37,6 +40,8 @@ export interface SessionLimits {
 /** A session in use; `done` gives it back, `fail` ends it with its transaction rolled back. */
 export interface HeldSession {
   readonly transaction: Transaction;
+  /** The session was ended from outside: the statement is to stop and then say so. */
+  readonly aborted: boolean;
   done(): void;
   fail(): void;
   /** The transaction was committed or rolled back: the id is forgotten. */
@@ -75,6 +80,7 @@ export class TransactionSessions {
       tag,
       lastUsedMs: this.#clock.monotonic(),
       busy: false,
+      aborted: false,
       waiters: [],
     });
     this.#scheduleSweep();
@@ -89,20 +95,32 @@ export class TransactionSessions {
   /** @throws {Refusal} transaction.gone, .failed, .expired. */
   async hold(user: string, database: string, id: string): Promise<HeldSession> {
     const session = this.#find(user, database, id);
+    // Whoever gives the session back hands it to the next waiter: it stays busy meanwhile.
     if (session.busy) await this.#wait(session);
     if (this.#open.get(id) !== session) this.#find(user, database, id);
     session.busy = true;
     return {
       transaction: session.transaction,
+      get aborted() {
+        return session.aborted;
+      },
       done: () => this.#release(session),
       fail: () => this.#bury(session, 'failed'),
       end: () => this.#forget(session),
     };
   }
 
-  /** Remembers that a session was committed, for a client that lost the answer and asks again. */
-  committed(user: string, id: string): void {
-    this.#remember(id, user, 'committed');
+  /**
+   * Remembers what became of a commit, for a client that lost the answer and asks again:
+   * `unknown` from the moment it is asked for until it is known.
+   */
+  committed(user: string, id: string, outcome: 'committed' | 'unknown' = 'committed'): void {
+    this.#remember(id, user, outcome);
+  }
+
+  /** The commit is known not to have happened. */
+  notCommitted(id: string): void {
+    this.#tombstones.delete(id);
   }
 
   wasCommitted(user: string, id: string): boolean {
@@ -112,7 +130,8 @@ export class TransactionSessions {
 
   /** Rolls back and forgets; false when there is no such session of this user. */
   async rollback(user: string, database: string, id: string): Promise<boolean> {
-    if (this.#tombstones.get(id)?.user === user) this.#tombstones.delete(id);
+    const tombstone = this.#tombstones.get(id);
+    if (tombstone?.user === user && tombstone.reason !== 'unknown') this.#tombstones.delete(id);
     if (!this.isLive(user, database, id)) return false;
     const held = await this.hold(user, database, id).catch(() => undefined);
     if (held === undefined) return false;
@@ -145,8 +164,7 @@ export class TransactionSessions {
 
   close(): void {
     this.#cancelSweep?.();
-    for (const session of this.#open.values()) session.transaction.rollback();
-    this.#open.clear();
+    this.endWhere(() => true);
   }
 
   #find(user: string, database: string, id: string): OpenSession {
@@ -156,6 +174,13 @@ export class TransactionSessions {
     }
     const tombstone = this.#tombstones.get(id);
     if (tombstone?.user === user && tombstone.reason !== 'committed') {
+      if (tombstone.reason === 'unknown') {
+        throw new Refusal(
+          'commit.unknown',
+          `the commit of transaction ${id} is under way or its outcome is not known: it may or ` +
+            'may not have happened; read before writing again',
+        );
+      }
       throw tombstone.reason === 'failed'
         ? new Refusal(
             'transaction.failed',
@@ -187,9 +212,14 @@ export class TransactionSessions {
   }
 
   #release(session: OpenSession): void {
+    if (session.aborted) {
+      session.transaction.rollback();
+      return;
+    }
     session.lastUsedMs = this.#clock.monotonic();
-    session.busy = false;
-    session.waiters.shift()?.();
+    const next = session.waiters.shift();
+    if (next === undefined) session.busy = false;
+    else next();
   }
 
   #forget(session: OpenSession): void {
@@ -199,7 +229,11 @@ export class TransactionSessions {
   }
 
   #bury(session: OpenSession, reason: 'failed' | 'expired'): void {
-    session.transaction.rollback();
+    const inUse = session.busy && reason === 'expired';
+    if (inUse) session.aborted = true;
+    else session.transaction.rollback();
+    // Failed because it was ended: that is remembered already.
+    if (this.#open.get(session.id) !== session) return;
     this.#forget(session);
     this.#remember(session.id, session.user, reason);
   }
