@@ -8,16 +8,17 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {authenticateSocket} from './authentication.ts';
 import type {HttpContext, KnownCredentials} from './context.ts';
 import {clientGone, endsSession, jsonType, loggedFailure} from './exchange.ts';
 import type {FastLane} from './fast-lane.ts';
-import {headBytesMax, type LaneHead, type LaneRoute} from './fast-lane-head.ts';
+import {headBytesMax, type LaneHead} from './fast-lane-head.ts';
+import type {KnownHead} from './fast-lane-memory.ts';
 import {parseBody} from './json-body.ts';
 import {answerResult} from './result.ts';
-import {type Statement, type StatementHead, statementOfBody} from './statement.ts';
+import {type StatementHead, statementOfBody} from './statement.ts';
 import {alreadyStarted, isolationOf} from './transactions.ts';
 
 const headEnd = Buffer.from('\r\n\r\n', 'latin1');
@@ -29,9 +30,7 @@ const none = Buffer.alloc(0);
 const piecesMax = 8;
 const waitingBytesMax = 64 * 1024;
 
-/** What there is to do once the whole request is understood. */
-type Work =
-  | {readonly kind: 'statement'; readonly statement: Statement}
+type TransactionChange =
   | {readonly kind: 'begin'; readonly level: ReturnType<typeof isolationOf>}
   | {readonly kind: 'commit' | 'rollback'};
 
@@ -52,6 +51,7 @@ export class LaneConnection implements AnswerWriter, StatementHead {
   #isUsed = false;
   /** The session to name in the answer. */
   #sessionId: string | undefined;
+  #lastHead: KnownHead | undefined;
   #credentials: KnownCredentials | undefined;
   #signal: AbortSignal | undefined;
   /** Whoever waits for the reader. */
@@ -77,7 +77,7 @@ export class LaneConnection implements AnswerWriter, StatementHead {
   }
 
   closeIfIdle(): void {
-    if (this.#isBusy) return;
+    if (this.#isBusy || this.#drains) return;
     if (this.#waiting.length > 0) this.#leave(this.#waiting);
     else this.#socket.destroy();
   }
@@ -93,7 +93,8 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     if (this.#isBusy) return;
     if (this.#waiting.length > 0 || !this.#isUsed) {
       // Node's server has clocks for those who take their time to ask.
-      if (ticks >= 2) this.#leave(this.#waiting);
+      const patience = this.#waiting.length > 0 ? 2 : this.#lane.silentTicks;
+      if (ticks >= patience) this.#leave(this.#waiting);
     } else if (ticks >= this.#lane.keepAliveTicks) this.#socket.destroy();
   }
 
@@ -136,12 +137,15 @@ export class LaneConnection implements AnswerWriter, StatementHead {
 
   /** Looks at all bytes that are not answered, when nothing is under way. */
   #take(bytes: Buffer): void {
-    const at = bytes.indexOf(headEnd);
-    if (at < 0 || at > headBytesMax) return this.#wait(bytes, at < 0 && mayBecomeHead(bytes));
-    const head = this.#lane.head(bytes.toString('latin1', 0, at));
-    if (head === undefined) return this.#leave(bytes);
-    const bodyAt = at + headEnd.length;
-    const missing = bodyAt + head.bodyBytes - bytes.length;
+    if (this.#lastHead?.begins(bytes) !== true) {
+      const at = bytes.indexOf(headEnd);
+      if (at < 0 || at > headBytesMax) return this.#wait(bytes, at < 0 && mayBecomeHead(bytes));
+      this.#lastHead = this.#lane.head(bytes, at);
+    }
+    const known = this.#lastHead;
+    if (known === undefined) return this.#leave(bytes);
+    const {head} = known;
+    const missing = known.bytes.length + head.bodyBytes - bytes.length;
     if (missing > 0) return this.#wait(bytes, this.#mayTake(head));
     // More than one request at once is not what the lane is for.
     if (missing < 0 || !this.#mayTake(head)) return this.#leave(bytes);
@@ -149,7 +153,7 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.#pieces = 0;
     this.#isBusy = true;
     this.#isUsed = true;
-    void this.#perform(head, bytes, bodyAt);
+    void this.#perform(known, bytes);
   }
 
   #mayTake({bodyBytes}: LaneHead): boolean {
@@ -177,22 +181,23 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.#lane.handOver(socket, bytes);
   }
 
-  async #perform(head: LaneHead, bytes: Buffer, bodyAt: number): Promise<void> {
+  async #perform(known: KnownHead, bytes: Buffer): Promise<void> {
+    const {head} = known;
     this.database = head.database;
     this.transactionId = head.sessionId;
     this.#sessionId = undefined;
     try {
-      const known = this.#principalOf(head.authorization);
-      const principal = known instanceof Promise ? await known : known;
-      const work = this.#understand(head.route, bytes, bodyAt);
+      const found = this.#principalOf(head.authorization);
+      const principal = found instanceof Promise ? await found : found;
+      const work = this.#understand(known, bytes);
       if (work === undefined) {
         this.#isBusy = false;
         if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
         const behind = this.#waiting;
         return this.#leave(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
       }
-      if (work.kind === 'statement') {
-        const {request} = work.statement;
+      if ('text' in work) {
+        const request = work;
         this.#sessionId = request.transactionId;
         const cursor = await this.context.service.run(principal, request);
         const isDocument = request.format === 'graph' || request.format === 'studio';
@@ -219,34 +224,32 @@ export class LaneConnection implements AnswerWriter, StatementHead {
   }
 
   /** Undefined for whatever node's path shall refuse or do in its own way. */
-  #understand(route: LaneRoute, bytes: Buffer, bodyAt: number): Work | undefined {
+  #understand(known: KnownHead, bytes: Buffer): RunRequest | TransactionChange | undefined {
+    const {json} = this.context;
+    const {route} = known.head;
+    const isStatement = route === 'query' || route === 'command';
+    if (isStatement) {
+      const request = known.statement(bytes, json, this.signal);
+      if (request !== undefined) return request;
+    }
+    const bodyAt = known.bytes.length;
     try {
-      const body =
-        bytes.length === bodyAt ? undefined : parseBody(this.context.json, bytes.subarray(bodyAt));
-      switch (route) {
-        case 'query':
-        case 'command': {
-          const access = route === 'query' ? 'read-only' : 'read-write';
-          const statement = statementOfBody(this, body, access);
-          return statement.awaitsResponse || route === 'query'
-            ? {kind: 'statement', statement}
-            : undefined;
-        }
-        case 'begin':
-          return {kind: 'begin', level: isolationOf(body)};
-        default:
-          return {kind: route};
+      const body = bytes.length === bodyAt ? undefined : parseBody(json, bytes.subarray(bodyAt));
+      if (isStatement) {
+        const access = route === 'query' ? 'read-only' : 'read-write';
+        const {request, awaitsResponse} = statementOfBody(this, body, access);
+        if (!awaitsResponse && route === 'command') return undefined;
+        known.learn(bytes, json, request);
+        return request;
       }
+      return route === 'begin' ? {kind: route, level: isolationOf(body)} : {kind: route};
     } catch (error) {
       if (error instanceof AssertionFailure) throw error;
       return undefined;
     }
   }
 
-  async #changeTransaction(
-    principal: Principal,
-    work: Exclude<Work, {readonly kind: 'statement'}>,
-  ): Promise<void> {
+  async #changeTransaction(principal: Principal, work: TransactionChange): Promise<void> {
     const {service} = this.context;
     const {database, transactionId: id} = this;
     if (work.kind === 'begin') {

@@ -13,12 +13,14 @@ import {AnswerBytes} from './answer-bytes.ts';
 import type {HttpContext} from './context.ts';
 import {AnswerHeads} from './fast-lane-answer.ts';
 import {LaneConnection} from './fast-lane-connection.ts';
-import {type LaneHead, parseLaneHead} from './fast-lane-head.ts';
+import {parseLaneHead} from './fast-lane-head.ts';
+import {KnownHead} from './fast-lane-memory.ts';
 
 /** Gives a socket to node's server, `bytes` first. */
 export type HandOver = (socket: Socket, bytes: Buffer) => void;
 
 const headsMax = 512;
+const emptyLineBytes = 4;
 const sparesMax = 64;
 /** What the head of a usual answer takes, and some more. */
 const answerHeadBytes = 448;
@@ -31,6 +33,7 @@ export class FastLane {
   readonly answers: AnswerHeads;
   readonly tickMs: number;
   readonly keepAliveTicks: number;
+  readonly silentTicks: number;
   readonly stallTicks: number;
   /** Moves on by itself while there are connections. */
   tick = 0;
@@ -38,7 +41,7 @@ export class FastLane {
   answered = 0;
   readonly #connections = new Set<LaneConnection>();
   /** Heads repeat from request to request, so each is read once. */
-  readonly #heads = new Map<string, LaneHead>();
+  readonly #heads = new Map<string, KnownHead>();
   readonly #spares: AnswerBytes[] = [];
   #ticks = false;
 
@@ -52,6 +55,7 @@ export class FastLane {
     const shortest = Math.min(socketMs, keepAliveMs > 0 ? keepAliveMs : socketMs);
     this.tickMs = Math.max(tickMsMin, Math.min(shortest / 4, tickMsMax));
     this.keepAliveTicks = keepAliveMs > 0 ? keepAliveMs / this.tickMs + 1 : Number.MAX_SAFE_INTEGER;
+    this.silentTicks = socketMs / this.tickMs;
     this.stallTicks = (2 * socketMs) / this.tickMs;
   }
 
@@ -64,12 +68,20 @@ export class FastLane {
     this.#connections.delete(connection);
   }
 
-  /** What a head says; undefined when it is not for the lane. */
-  head(text: string): LaneHead | undefined {
+  /**
+   * The head that `bytes` begin with; undefined when it is not for the lane.
+   *
+   * @param end - Where the empty line behind it begins.
+   */
+  head(bytes: Buffer, end: number): KnownHead | undefined {
+    const text = bytes.toString('latin1', 0, end);
     const known = this.#heads.get(text);
     if (known !== undefined) return known;
-    const head = parseLaneHead(text);
-    if (head === undefined || head.sessionId !== undefined) return head;
+    const parsed = parseLaneHead(text);
+    if (parsed === undefined) return undefined;
+    const head = new KnownHead(parsed, Buffer.from(bytes.subarray(0, end + emptyLineBytes)));
+    // Sessions come and go: theirs are remembered by their connections only.
+    if (parsed.sessionId !== undefined) return head;
     if (this.#heads.size >= headsMax) this.#heads.clear();
     this.#heads.set(text, head);
     return head;

@@ -1,0 +1,129 @@
+/**
+ * What the fast lane remembers of requests that repeat: the bytes of a head with what they say,
+ * and the bytes in front of a body's parameters with the statement that they are.
+ *
+ * Programs send the same statement again and again and change its parameters only. A head, or the
+ * start of a body, that is the same to the byte is not read again. Only a body that ends with its
+ * parameters is remembered, and only once the same statement came twice in a row.
+ * Invariant H4: what is remembered never reads a body differently than the parser reads it whole.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {JsonParser} from '#server/model/json-parser.ts';
+import type {RunRequest} from '#server/session/session.ts';
+import type {LaneHead} from './fast-lane-head.ts';
+import {parseParameters} from './parameters.ts';
+
+const field = Buffer.from('"params":', 'latin1');
+const substitute = Buffer.from('null}', 'latin1');
+const closing = 0x7d;
+
+/** One head, the same to the byte. */
+export class KnownHead {
+  readonly head: LaneHead;
+  /** The whole head with the empty line behind it. */
+  readonly bytes: Buffer;
+  #start: StatementStart | undefined;
+  #lastText = '';
+
+  constructor(head: LaneHead, bytes: Buffer) {
+    this.head = head;
+    this.bytes = bytes;
+  }
+
+  /** Whether `bytes` begin with this head. */
+  begins(bytes: Buffer): boolean {
+    const {length} = this.bytes;
+    return bytes.length >= length && bytes.compare(this.bytes, 0, length, 0, length) === 0;
+  }
+
+  /** The statement of the body behind this head, when its start is remembered. */
+  statement(bytes: Buffer, parser: JsonParser, signal: AbortSignal): RunRequest | undefined {
+    return this.#start?.read(bytes, parser, signal);
+  }
+
+  /** Tells of a statement that was read the long way from the body behind this head. */
+  learn(bytes: Buffer, parser: JsonParser, request: RunRequest): void {
+    if (request.text === this.#lastText) {
+      this.#start = StatementStart.of(bytes, this.bytes.length, parser, request);
+    }
+    this.#lastText = request.text;
+  }
+}
+
+/** The start of a body, up to the value of its last member, `params`. */
+class StatementStart {
+  readonly #bodyAt: number;
+  readonly #bytes: Buffer;
+  readonly #request: RunRequest;
+
+  private constructor(bodyAt: number, bytes: Buffer, request: RunRequest) {
+    this.#bodyAt = bodyAt;
+    this.#bytes = bytes;
+    this.#request = request;
+  }
+
+  /** @returns undefined when the parameters are not there, not last, or not easily found. */
+  static of(
+    bytes: Buffer,
+    bodyAt: number,
+    parser: JsonParser,
+    request: RunRequest,
+  ): StatementStart | undefined {
+    const at = bytes.indexOf(field, bodyAt);
+    if (at < 0 || bytes.at(-1) !== closing) return undefined;
+    const valueAt = at + field.length;
+    const start = Buffer.from(bytes.subarray(bodyAt, valueAt));
+    try {
+      // Another value in its place still makes one object, so this is where a member's value is.
+      const other = parser.parse(Buffer.concat([start, substitute]));
+      if (!(other instanceof Map) || other.get('params') !== null) return undefined;
+      // And what is there now is one value, so nothing follows it.
+      parser.parse(bytes, valueAt, bytes.length - 1);
+    } catch (error) {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    }
+    return new StatementStart(bodyAt, start, request);
+  }
+
+  /** Undefined when the body begins differently, or its parameters are refused. */
+  read(bytes: Buffer, parser: JsonParser, signal: AbortSignal): RunRequest | undefined {
+    const valueAt = this.#bodyAt + this.#bytes.length;
+    const last = bytes.length - 1;
+    if (last <= valueAt || bytes[last] !== closing) return undefined;
+    if (bytes.compare(this.#bytes, 0, this.#bytes.length, this.#bodyAt, valueAt) !== 0) {
+      return undefined;
+    }
+    try {
+      const parameters = parseParameters(parser.parse(bytes, valueAt, last));
+      return withParameters(this.#request, parameters, signal);
+    } catch (error) {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Written out, which is cheaper than a spread where every request passes. */
+function withParameters(
+  known: RunRequest,
+  parameters: RunRequest['parameters'],
+  signal: AbortSignal,
+): RunRequest {
+  return {
+    database: known.database,
+    language: known.language,
+    text: known.text,
+    parameters,
+    readOnly: known.readOnly,
+    limit: known.limit,
+    format: known.format,
+    typeHints: known.typeHints,
+    profile: known.profile,
+    transactionId: known.transactionId,
+    retries: known.retries,
+    requestId: known.requestId,
+    tag: known.tag,
+    signal,
+  };
+}
