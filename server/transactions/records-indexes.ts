@@ -3,7 +3,8 @@
  *
  * A unique key is looked up under the transaction's view and own writes: a visible duplicate is
  * refused at once, and a precondition guards the key against commits that the view misses.
- * Entries of indexes that are still being built are kept as well.
+ * Entries of indexes that are still being built are kept as well. Until such an index is ready two
+ * records may have one unique key, of which the entry belongs to one: the other leaves it alone.
  * Invariant X1: a record and its entries are written by the same transaction.
  */
 import {compareBytes} from '#server/base/utf8.ts';
@@ -61,9 +62,12 @@ export class IndexMaintenance {
         old.delete(text);
         // The same key may hold another representation (5 and 5.0): then its value is rewritten.
         if (known === undefined) added.push(key);
-        else if (compareBytes(known.value, key.value) !== 0) transaction.put(key.key, key.value);
+        else if (compareBytes(known.value, key.value) !== 0) {
+          if (mayBeAnothers(index, key)) added.push(key);
+          else transaction.put(key.key, key.value);
+        }
       }
-      for (const key of old.values()) transaction.delete(key.key);
+      for (const key of old.values()) removeKey(transaction, index, key, rid);
       for (const key of added) putKey(transaction, index, key, rid);
     }
   }
@@ -71,7 +75,7 @@ export class IndexMaintenance {
   /** Removes the entries of a record. */
   remove(transaction: Transaction, type: CatalogType, rid: Rid, record: IndexedRecord): void {
     for (const index of type.indexes) {
-      for (const {key} of this.keysOf(index, rid, record)) transaction.delete(key);
+      for (const key of this.keysOf(index, rid, record)) removeKey(transaction, index, key, rid);
     }
   }
 
@@ -110,6 +114,25 @@ export function putKey(
     });
   }
   transaction.put(key.key, key.value);
+}
+
+/** Deletes one entry, unless it is another record's, or becomes one's while this is under way. */
+function removeKey(
+  transaction: Transaction,
+  index: IndexDefinition,
+  key: IndexKey,
+  rid: Rid,
+): void {
+  if (mayBeAnothers(index, key)) {
+    transaction.require({kind: 'unchanged', key: key.key});
+    const holder = transaction.get(key.key);
+    if (holder !== undefined && !ridsEqual(ridOfEntry(true, holder, 0), rid)) return;
+  }
+  transaction.delete(key.key);
+}
+
+function mayBeAnothers(index: IndexDefinition, key: IndexKey): boolean {
+  return key.unique && index.state === 'building';
 }
 
 export function duplicateRefusal(index: string, keys: string, holder: Rid): Refusal {

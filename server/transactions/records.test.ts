@@ -486,3 +486,38 @@ test('an index is built in chunks, and a chunk that met a write is made again', 
     refusal('commit.duplicate-key', /T\[n\]\|\[7\]\|/),
   );
 });
+
+test('while a unique index is built, a record leaves the entry of its twin alone', async () => {
+  const w = await world(type({name: 'T', kind: 'document'}), property('T', 'n', 'INTEGER'));
+  const rids = await w.write(writer =>
+    [1, 2, 3, 1].map(n => writer.createDocument({typeName: 'T', properties: of({n})}).rid),
+  );
+  const {catalog} = index('T', [{name: 'n'}], {unique: true})(
+    w.context.catalog,
+    new NameDictionary(),
+  );
+  const context = {...w.context, catalog};
+  const build = new IndexBuild(context, catalog.requireIndex('T[n]'));
+  const fill = async (recordsMax: number): Promise<string> => {
+    const {transaction} = w.begin();
+    build.fill(transaction, {recordsMax, writeBytesMax: 1 << 20});
+    const {kind} = await transaction.commit();
+    if (kind === 'committed') build.advance();
+    return kind;
+  };
+  // One statement sees no entry of its record, and the build puts one before it commits.
+  const early = w.begin(context);
+  early.writer.delete(rids[1] as Rid);
+  assert.equal(await fill(2), 'committed');
+  assert.equal((await early.transaction.commit()).kind, 'conflict');
+  const {transaction, writer} = w.begin(context);
+  writer.delete(rids[3] as Rid);
+  writer.delete(rids[1] as Rid);
+  assert.equal((await transaction.commit()).kind, 'committed');
+  while (!build.done) await fill(99);
+  w.read(reader => {
+    const search = new IndexSearch(reader, catalog.requireIndex('T[n]'), catalog.requireType('T'));
+    const keys = (search.all().nextEntries(99) ?? []).map(entry => entry.key[0]);
+    assert.deepEqual(keys, [1, 3]);
+  });
+});

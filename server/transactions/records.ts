@@ -20,7 +20,6 @@ import {recordKey} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {MapValue, Rid, Value} from '#server/model/value.ts';
-import {keyText} from './conflict-window.ts';
 import {selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
@@ -129,7 +128,7 @@ export class RecordWriter {
     }
     const before = old.properties();
     checkRules(type, next, before);
-    if (this.context.staleReadCheck !== false) this.requireUnchanged(rid);
+    this.requireFresh(type, rid);
     const {kind, from, to} = old;
     const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
     this.indexes.update(this.transaction, type, rid, {
@@ -295,6 +294,18 @@ export class RecordWriter {
   private requireUnchanged(rid: Rid): void {
     if (this.created.has(ridText(rid))) return;
     this.transaction.require({kind: 'unchanged', key: recordKey(rid)});
+  }
+
+  /**
+   * Without the stale read check the last write wins, but never over a deleted record, and not
+   * where index entries follow from values that a whole record takes along.
+   */
+  private requireFresh(type: CatalogType, rid: Rid): void {
+    const isChecked = this.context.staleReadCheck !== false || type.indexes.length > 0;
+    if (isChecked) this.requireUnchanged(rid);
+    else if (!this.created.has(ridText(rid))) {
+      this.transaction.require({kind: 'present', key: recordKey(rid)});
+    }
   }
 
   private requireKind(typeName: string, kind: 'document' | 'vertex' | 'edge'): CatalogType {
