@@ -10,7 +10,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {RecordJson} from '#server/layout/record-json.ts';
 import {type Batch, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
-import {pause} from './operator.ts';
+import {type Pause, pause} from './operator.ts';
 import type {PlanRun} from './run.ts';
 import {GraphDocument} from './result/graph-document.ts';
 import {type PreparedOutput, rowValue} from './output.ts';
@@ -48,12 +48,16 @@ export class QueryResult {
   #batch: Batch | undefined;
   #row = 0;
   #ended = false;
-  #documentDone = false;
+  #documentDone: boolean;
+  #connecting: Iterator<Pause, void> | undefined;
+  /** A pause came before the piece was whole. */
+  #resumes = false;
   /** Bytes of the piece up to the last whole row. */
   #wholeRows = 0;
   /** What ended the run, while rows before it are on their way. */
   #failure: {readonly error: unknown} | undefined;
-  #lastPieceAt: number;
+  /** Undefined before the first piece. */
+  #lastPieceAt: number | undefined;
 
   constructor(parts: {
     readonly run: PlanRun;
@@ -73,8 +77,8 @@ export class QueryResult {
     this.#writer = new RowWriter({output, options: rowOptions, json, context, batch: unitBatch});
     const whole = format === 'graph' || format === 'studio';
     this.#document = whole ? new GraphDocument(context, json.format) : undefined;
+    this.#documentDone = !whole;
     this.#rowsMax = Math.min(options.rowsMax ?? Number.POSITIVE_INFINITY, options.ceilingRows);
-    this.#lastPieceAt = context.clock.monotonic();
   }
 
   /**
@@ -84,21 +88,35 @@ export class QueryResult {
    * written before that come first.
    */
   async next(): Promise<Buffer | undefined> {
+    for (;;) {
+      const piece = this.pull();
+      if (piece !== pause) return piece;
+      await this.rest();
+    }
+  }
+
+  /**
+   * As `next` without giving the thread away: `pause` when the slice of time is used up; then
+   * `rest` and pull again. Short answers are whole after one call.
+   */
+  pull(): Buffer | Pause | undefined {
     const {out} = this.#writer;
-    if (this.#document === undefined) {
+    if (this.#document === undefined && !this.#resumes) {
       out.clear();
       this.#wholeRows = 0;
     }
+    this.#resumes = false;
     try {
       if (this.#failure !== undefined) throw this.#failure.error;
       while (!this.#ended) {
         const step = this.#step();
         if (step === 'piece') return this.#piece();
-        if (step === 'pause') await this.#run.rest();
+        if (step === 'pause') return this.#interrupt();
       }
-      if (this.#document !== undefined) return await this.#finishDocument();
+      if (this.#document !== undefined) return this.#finishDocument(this.#document);
     } catch (error) {
       this.close();
+      this.#documentDone = true;
       if (this.#failure !== undefined || this.#document !== undefined || this.#wholeRows === 0) {
         throw error;
       }
@@ -109,16 +127,34 @@ export class QueryResult {
     return out.length > 0 ? this.#piece() : undefined;
   }
 
-  async #finishDocument(): Promise<Buffer | undefined> {
-    if (this.#documentDone || this.#document === undefined) return undefined;
+  /** Lets others have their turn, after `pull` answered `pause`. */
+  rest(): Promise<void> {
+    return this.#run.rest();
+  }
+
+  /** Nothing comes behind the piece that was pulled last. */
+  get isWhole(): boolean {
+    return this.#ended && this.#failure === undefined && this.#documentDone;
+  }
+
+  #interrupt(): Pause {
+    this.#resumes = true;
+    return pause;
+  }
+
+  #finishDocument(document: GraphDocument): Buffer | Pause | undefined {
+    if (this.#documentDone) return undefined;
+    const withRows = this.#options.format !== 'graph';
+    if (withRows) {
+      this.#connecting ??= document.connect();
+      if (this.#connecting.next().done !== true) return this.#interrupt();
+    }
     this.#documentDone = true;
-    if (this.#options.format === 'graph') return bufferOf(this.#document.finish(undefined));
-    for (const _pause of this.#document.connect()) await this.#run.rest();
-    return bufferOf(this.#document.finish(this.#writer.out));
+    return bufferOf(document.finish(withRows ? this.#writer.out : undefined));
   }
 
   #piece(): Buffer {
-    this.#lastPieceAt = this.#context.clock.monotonic();
+    if (this.#options.format === 'ndjson') this.#lastPieceAt = this.#context.clock.monotonic();
     return bufferOf(this.#writer.out);
   }
 
@@ -191,7 +227,8 @@ export class QueryResult {
   /** Whether lines that are written have waited long enough. */
   #waitingLines(): boolean {
     if (this.#options.format !== 'ndjson' || this.#writer.out.length === 0) return false;
-    return this.#context.clock.monotonic() - this.#lastPieceAt >= linePieceMs;
+    const since = this.#lastPieceAt;
+    return since === undefined || this.#context.clock.monotonic() - since >= linePieceMs;
   }
 
   /** Ends the run; idempotent. */

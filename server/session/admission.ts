@@ -52,6 +52,12 @@ export class Admission {
     return this.#take();
   }
 
+  /** Calls `work` with a place: at once when there is one, else when one becomes free. */
+  within<T>(work: (leave: Leave) => T | Promise<T>): T | Promise<T> {
+    const leave = this.tryEnter();
+    return leave === undefined ? this.enter().then(work) : work(leave);
+  }
+
   /** @throws {Refusal} `admission.full` when the queue is full or the wait took too long. */
   async enter(): Promise<Leave> {
     const leave = this.tryEnter();

@@ -225,3 +225,16 @@ test('what is not there yet says so by name', async () => {
     (error: unknown) => refusedWith('not-available')(error) && /cypher/.test(String(error)),
   );
 });
+
+test('a short answer gives back what it used before it is read, a long one when it is', async () => {
+  const database = await world.database(['CREATE DOCUMENT TYPE Row']);
+  await database.run('INSERT INTO Row SET n = 1');
+  const running = async (text: string): Promise<readonly [number, number]> => {
+    const cursor = await world.service.run(root, {...database.request(text), format: 'ndjson'});
+    const before = world.service.runningCount;
+    while ((await cursor.next()) !== undefined);
+    return [before, world.service.runningCount];
+  };
+  assert.deepEqual(await running('SELECT FROM Row WHERE n = 2'), [0, 0]);
+  assert.deepEqual(await running('SELECT FROM Row'), [1, 0]);
+});

@@ -113,7 +113,11 @@ export class SessionService implements Service {
         end: () => registered.done(),
       };
       const {transactionId} = request;
-      if (transactionId === undefined) return await this.#runner.run(parts);
+      if (transactionId === undefined) {
+        const cursor = this.#runner.run(parts);
+        // A short read is done already; awaiting what is there would only cost time.
+        return cursor instanceof Promise ? await cursor : cursor;
+      }
       const held = await this.#sessions.hold(principal.name, request.database, transactionId);
       return await this.#runner.runInside(parts, held);
     } catch (error) {

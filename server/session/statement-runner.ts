@@ -11,12 +11,13 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
+import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {Admission, Leave} from './admission.ts';
+import type {Admission} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
@@ -63,20 +64,14 @@ export class StatementRunner {
     this.#settings = options.settings;
   }
 
-  /** A statement on its own. */
-  async run(parts: RunParts): Promise<ResultCursor> {
+  /** A statement on its own. A short read answers at once, all else in a promise. */
+  run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
     const prepared = prepare(parts);
     switch (prepared.kind) {
       case 'query':
         return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
-      case 'schema': {
-        this.requireSchemaRight(parts, prepared.command);
-        const row = await parts.session.executor.run(prepared.command, parts.signal);
-        parts.end();
-        const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
-        summary.wrote = true;
-        return rowsCursor([row], parts.request.format, summary);
-      }
+      case 'schema':
+        return this.#changeSchema(parts, prepared);
       case 'explain':
         return this.#explain(parts, prepared);
       case 'script':
@@ -94,9 +89,7 @@ export class StatementRunner {
       if (prepared.kind !== 'query') return await this.#commandInside(parts, prepared, held);
       const data = this.dataOf(parts.session, held.transaction);
       if (prepared.writes) {
-        const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
-        const run = new StatementRun(prepared, data, runOptions(parts), this.environment);
-        const cursor = await this.#collect(run, parts.request, leave);
+        const cursor = await this.#collect(parts, prepared, data);
         held.done();
         parts.end();
         return cursor;
@@ -135,7 +128,7 @@ export class StatementRunner {
   async inTransaction<T>(
     parts: RunParts,
     retry: Retry | undefined,
-    work: (data: RunData) => Promise<T>,
+    work: (data: RunData) => T | Promise<T>,
   ): Promise<T> {
     const {session, request} = parts;
     const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
@@ -143,7 +136,8 @@ export class StatementRunner {
       const transaction = session.database.begin('REPEATABLE_READ');
       const writer = new RecordWriter(transaction, session.schema.context);
       try {
-        const result = await work({kind: 'write', transaction, writer});
+        const working = work({kind: 'write', transaction, writer});
+        const result = working instanceof Promise ? await working : working;
         const outcome = await transaction.commit(request.requestId);
         if (outcome.kind === 'committed') {
           if (outcome.repeated) throw repeated(outcome.index);
@@ -193,6 +187,18 @@ export class StatementRunner {
     };
   }
 
+  async #changeSchema(
+    parts: RunParts,
+    {command}: Extract<Prepared, {kind: 'schema'}>,
+  ): Promise<ResultCursor> {
+    this.requireSchemaRight(parts, command);
+    const row = await parts.session.executor.run(command, parts.signal);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    return rowsCursor([row], parts.request.format, summary);
+  }
+
   async #commandInside(
     parts: RunParts,
     prepared: Exclude<Prepared, PreparedQuery>,
@@ -221,90 +227,100 @@ export class StatementRunner {
     return cursor;
   }
 
-  async #read(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
+  #read(parts: RunParts, query: PreparedQuery): ResultCursor | Promise<ResultCursor> {
     const reader = parts.session.database.read();
-    try {
-      const release = (): void => reader.close();
-      const data = {kind: 'read', reader} as const;
-      return await this.#stream(parts, query, data, {done: release, failed: release});
-    } catch (error) {
-      reader.close();
-      throw error;
-    }
+    const release = (): void => reader.close();
+    const data = {kind: 'read', reader} as const;
+    return this.#stream(parts, query, data, {done: release, failed: release});
   }
 
   /** The cursor has its first piece, so that what is refused at once is refused here. */
-  async #stream(
+  #stream(
     parts: RunParts,
     query: PreparedQuery,
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
-  ): Promise<ResultCursor> {
-    const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
-    const startedAt = this.environment.clock.monotonic();
-    let run: StatementRun;
-    try {
-      run = new StatementRun(query, data, runOptions(parts), this.environment);
-    } catch (error) {
-      leave();
-      throw error;
-    }
-    const {result, limit} = run.result(this.wishOf(parts.request));
-    const summary = newSummary(limit);
-    const cursor = new StreamCursor({
-      result,
-      summary,
-      partialOnTimeout: query.onTimeout === 'partial',
-      onEnd: failed => {
-        run.close();
+  ): ResultCursor | Promise<ResultCursor> {
+    return this.#admission.within(leave => {
+      const startedAt = this.environment.clock.monotonic();
+      let run: StatementRun;
+      let made: ReturnType<StatementRun['result']>;
+      try {
+        run = new StatementRun(query, data, runOptions(parts), this.environment);
+        made = run.result(this.wishOf(parts.request));
+      } catch (error) {
         leave();
-        parts.end();
-        if (failed) ends.failed();
-        else {
-          this.#describe(parts.request, query, summary, startedAt);
-          ends.done();
-        }
-      },
+        ends.failed();
+        throw error;
+      }
+      const {result, limit} = made;
+      const summary = newSummary(limit);
+      const cursor = new StreamCursor({
+        result,
+        summary,
+        partialOnTimeout: query.onTimeout === 'partial',
+        onEnd: failed => {
+          run.close();
+          leave();
+          parts.end();
+          if (failed) ends.failed();
+          else {
+            this.#describe(parts.request, query, summary, startedAt);
+            ends.done();
+          }
+        },
+      });
+      return cursor.begin();
     });
-    await cursor.begin();
-    return cursor;
   }
 
   async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
     const startedAt = this.environment.clock.monotonic();
     let prepared: PreparedQuery | undefined = first;
     try {
-      return await this.inTransaction(parts, first.retry, async data => {
+      let query = first;
+      const cursor = await this.inTransaction(parts, first.retry, data => {
         // Prepared anew for another attempt: the conflict may have been about the schema.
-        const query = prepared ?? requireQuery(prepare(parts));
+        query = prepared ?? requireQuery(prepare(parts));
         prepared = undefined;
-        const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
-        const run = new StatementRun(query, data, runOptions(parts), this.environment);
-        const cursor = await this.#collect(run, parts.request, leave);
-        this.#describe(parts.request, query, cursor.summary, startedAt);
-        return cursor;
+        return this.#collect(parts, query, data);
       });
+      this.#describe(parts.request, query, cursor.summary, startedAt);
+      return cursor;
     } finally {
       parts.end();
     }
   }
 
-  /** Runs to the end and keeps the rows. */
-  async #collect(run: StatementRun, request: RunRequest, leave: Leave): Promise<ResultCursor> {
-    try {
-      const {result, limit} = run.result(this.wishOf(request));
-      const pieces = await allPieces(result);
-      const summary: ResultSummary = {
-        ...newSummary(limit),
-        returned: result.returned,
-        truncated: result.truncated,
-        wrote: true,
-      };
-      return new PiecesCursor(pieces, summary);
-    } finally {
-      run.close();
-      leave();
-    }
+  /** Runs to the end and keeps the rows; in a promise only when it had to wait. */
+  #collect(
+    parts: RunParts,
+    query: PreparedQuery,
+    data: RunData,
+  ): ResultCursor | Promise<ResultCursor> {
+    return this.#admission.within(leave => {
+      let run: StatementRun | undefined;
+      return ending(
+        () => {
+          run = new StatementRun(query, data, runOptions(parts), this.environment);
+          const {result, limit} = run.result(this.wishOf(parts.request));
+          const pieces: Buffer[] = [];
+          const pausing = takePieces(result, pieces);
+          const collected = (): ResultCursor => {
+            const summary = newSummary(limit);
+            summary.returned = result.returned;
+            summary.truncated = result.truncated;
+            summary.wrote = true;
+            return new PiecesCursor(pieces, summary);
+          };
+          return pausing === undefined ? collected() : pausing.then(collected);
+        },
+        () => {
+          run?.close();
+          leave();
+        },
+      );
+    });
   }
 
   async #explain(
@@ -332,11 +348,7 @@ export class StatementRunner {
   }
 
   #writePrepared(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
-    return this.inTransaction(parts, query.retry, async data => {
-      const leave = this.#admission.tryEnter() ?? (await this.#admission.enter());
-      const run = new StatementRun(query, data, runOptions(parts), this.environment);
-      return this.#collect(run, parts.request, leave);
-    });
+    return this.inTransaction(parts, query.retry, data => this.#collect(parts, query, data));
   }
 
   #describe(
@@ -362,13 +374,29 @@ export class StatementRunner {
   }
 }
 
-async function allPieces(result: QueryResult): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
-  for (let piece = await result.next(); piece !== undefined; piece = await result.next()) {
-    // The result reuses its bytes for the next piece.
-    pieces.push(Buffer.from(piece));
+/** Takes all pieces; answers a promise only when the plan pauses. */
+function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<void> {
+  for (;;) {
+    const piece = result.pull();
+    if (piece === undefined) return undefined;
+    if (piece === pause) return result.rest().then(() => takePieces(result, into));
+    // The result would use the bytes for its next piece again.
+    into.push(result.isWhole ? piece : Buffer.from(piece));
+    if (result.isWhole) return undefined;
   }
-  return pieces;
+}
+
+/** Calls `end` once `work` has ended, well or not, at once or later. */
+function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
+  let ends = true;
+  try {
+    const result = work();
+    if (!(result instanceof Promise)) return result;
+    ends = false;
+    return result.finally(end);
+  } finally {
+    if (ends) end();
+  }
 }
 
 function prepare({session, request}: RunParts): Prepared {

@@ -2,9 +2,11 @@
  * A cursor over a run that is still under way.
  *
  * `begin` takes the first piece, so that errors before any row reject where the statement was
- * started. Whatever ends it (the last row, an error, `close`) ends the run exactly once.
+ * started; a short answer is whole then and gives back what it used before anyone reads it.
+ * Whatever ends it (the last piece, an error, `close`) ends the run exactly once.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {type Pause, pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import type {ResultCursor, ResultSummary} from './session.ts';
 
@@ -28,29 +30,49 @@ export class StreamCursor implements ResultCursor {
     this.summary = options.summary;
   }
 
-  async begin(): Promise<void> {
-    this.#first = await this.#pull();
-    this.#hasFirst = true;
+  /** Itself with its first piece; a promise only when the plan pauses before that. */
+  begin(): this | Promise<this> {
+    const piece = this.#pull();
+    return piece === pause ? this.#pullOn().then(first => this.#holds(first)) : this.#holds(piece);
   }
 
-  next(): Promise<Buffer | undefined> {
-    if (!this.#hasFirst) return this.#pull();
-    this.#hasFirst = false;
-    const first = this.#first;
-    this.#first = undefined;
-    return Promise.resolve(first);
+  async next(): Promise<Buffer | undefined> {
+    if (this.#hasFirst) {
+      const first = this.#first;
+      this.#hasFirst = false;
+      this.#first = undefined;
+      return first;
+    }
+    const piece = this.#pull();
+    return piece === pause ? this.#pullOn() : piece;
   }
 
   close(): void {
     this.#end(false);
   }
 
-  async #pull(): Promise<Buffer | undefined> {
+  #holds(first: Buffer | undefined): this {
+    this.#first = first;
+    this.#hasFirst = true;
+    return this;
+  }
+
+  /** Goes on behind a pause. */
+  async #pullOn(): Promise<Buffer | undefined> {
+    for (;;) {
+      await this.#options.result.rest();
+      const piece = this.#pull();
+      if (piece !== pause) return piece;
+    }
+  }
+
+  #pull(): Buffer | Pause | undefined {
     if (this.#ended) return undefined;
+    const {result} = this.#options;
     try {
-      const piece = await this.#options.result.next();
+      const piece = result.pull();
       this.#count();
-      if (piece === undefined) this.#end(false);
+      if (piece === undefined || result.isWhole) this.#end(false);
       return piece;
     } catch (error) {
       this.#count();

@@ -32,7 +32,7 @@ export interface RowOptions {
 }
 
 export class RowWriter {
-  readonly out: ByteWriter = new ByteWriter(512);
+  readonly out: ByteWriter = new ByteWriter(Buffer.allocUnsafe(512));
   readonly #output: PreparedOutput;
   readonly #options: RowOptions;
   readonly #json: RecordJson;
