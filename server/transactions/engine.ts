@@ -385,21 +385,26 @@ export class Engine {
 }
 
 const nameLengthMax = 128;
-/** Control characters, separators of paths, and what shells, URLs and file systems give a meaning. */
-const nameForbidden = /[\u0000-\u001f\u007f/\\:*?"'<>|`%]/;
+/** What is not seen, separators of paths, and what shells, URLs and file systems give a meaning. */
+const nameForbidden = /[\p{C}\p{Z}\ufffd/\\:*?"'<>|`%]/u;
 
-/** The name becomes a directory: nothing in it may lead out of `databases/`. */
+/**
+ * The name becomes a directory: nothing in it may lead out of `databases/`. It has one spelling:
+ * no other name is shown by the same characters. Plain blanks may stand inside.
+ */
 function checkName(name: string): void {
   const shape =
     name.length > 0 &&
     name.length <= nameLengthMax &&
     name === name.trim() &&
+    name === name.normalize('NFKC') &&
     !/^[.-]|\.\.|\.$/.test(name);
-  if (shape && !nameForbidden.test(name) && name.isWellFormed()) return;
+  if (shape && !nameForbidden.test(name.replaceAll(' ', '')) && name.isWellFormed()) return;
   throw new Refusal(
     'database.name',
     `'${name.slice(0, nameLengthMax)}' cannot be the name of a database: at most 128 characters, ` +
-      "no separators, quotes or control characters, no '..', not beginning with '.' or '-'",
+      "no separators, quotes, invisible or compound characters, no '..', not beginning with '.' " +
+      "or '-'",
   );
 }
 

@@ -9,6 +9,7 @@ import {authenticate} from './authentication.ts';
 import {checkDeclaredLength} from './body.ts';
 import type {HttpContext} from './context.ts';
 import {Exchange, sessionHeader} from './exchange.ts';
+import {PlainFailure} from './failure.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {answerRoot} from './landing.ts';
 import type {Match, Router} from './router.ts';
@@ -24,6 +25,7 @@ export async function dispatch(
   const exchange = new Exchange(context, request, response);
   exchange.awaitsContinue = awaitsContinue;
   try {
+    checkCoding(request);
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     const path = mark < 0 ? url : url.slice(0, mark);
@@ -36,6 +38,13 @@ export async function dispatch(
   } catch (error) {
     exchange.fail(error);
   }
+}
+
+/** A body in a coding that we do not take apart would be read as something else. */
+function checkCoding({headers}: IncomingMessage): void {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined || coding.toLowerCase() === 'chunked') return;
+  throw new PlainFailure(501, 'Transfer coding not supported', {detail: 'Send chunked, or none'});
 }
 
 async function perform(exchange: Exchange, {route, operation}: Match): Promise<void> {
