@@ -7,7 +7,8 @@
  */
 import type {Disk, File} from '#server/platform/disk.ts';
 
-const wordsPerSlot = 6;
+/** Four of the hash, two of the record; the last one is 0 in a free slot. */
+export const wordsPerSlot = 6;
 const slotBytes = wordsPerSlot * 4;
 const slotsAtOnce = 16;
 const filterBitsPerId = 10;

@@ -9,9 +9,8 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {Rid} from '#server/model/value.ts';
-import type {SpilledIds} from './bulk-ids-disk.ts';
+import {type SpilledIds, wordsPerSlot} from './bulk-ids-disk.ts';
 
-export const wordsPerSlot = 6;
 const slotsMin = 1 << 12;
 /** Numerator of the load at which a table counts as full, over 8. */
 const fullEighths = 6;
@@ -127,7 +126,7 @@ function upper(position: number): number {
 }
 
 /** Where the hash is, or the free slot where it would be. */
-export function slotOf(words: Uint32Array, hash: Uint32Array): number {
+function slotOf(words: Uint32Array, hash: Uint32Array): number {
   const slots = words.length / wordsPerSlot;
   const first = hash[0] as number;
   const second = hash[1] as number;
@@ -162,7 +161,7 @@ const factor3 = 0x38b34ae5;
 const factor4 = 0xa1e38b93;
 
 /** The 128-bit hash of bytes [start, end). */
-export function hash128(
+function hash128(
   bytes: Uint8Array,
   start: number,
   end: number,

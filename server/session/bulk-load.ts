@@ -64,8 +64,6 @@ export interface BulkCounts {
   /** Empty lines, headers. */
   linesSkipped: number;
   verticesWithoutId: number;
-  /** Records that were read, committed or not. */
-  recordsRead: number;
 }
 
 export class BulkLoad {
@@ -77,7 +75,6 @@ export class BulkLoad {
     linesRead: 0,
     linesSkipped: 0,
     verticesWithoutId: 0,
-    recordsRead: 0,
   };
   phase: 'vertices' | 'edges' = 'vertices';
   readonly #options: BulkLoadOptions;
@@ -183,7 +180,6 @@ export class BulkLoad {
           throw this.#lineFailure(error);
         }
       }
-      counts.recordsRead++;
       const {entry} = this.#writer;
       const recordsMax = isEdge ? edgeBatchSize : vertexBatchSize;
       if (entry.operations.length >= entryBytesMax || entry.records >= recordsMax) {

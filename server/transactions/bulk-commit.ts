@@ -16,7 +16,6 @@ import {ridOfEntry} from '#server/layout/index-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {recordKindOf} from '#server/layout/record.ts';
 import {ridText} from '#server/model/rid.ts';
-import type {Rid} from '#server/model/value.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {RowTooLarge} from '#server/storage/store.ts';

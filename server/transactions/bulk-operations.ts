@@ -43,12 +43,6 @@ export class PackedOperations {
     this.count++;
   }
 
-  /** Takes back everything behind `length`, where `count` puts ended. */
-  truncate(length: number, count: number): void {
-    this.length = length;
-    this.count = count;
-  }
-
   put(key: Uint8Array, value: Uint8Array): void {
     this.open(key.length, value.length);
     copy(key, this.bytes, this.keyAt);

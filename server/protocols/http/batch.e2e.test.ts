@@ -389,7 +389,8 @@ for (const [because, query, body, status, exception, says, vertices, edges] of b
     const answer = await post(`/batch/${database}?${query}`, body);
     assert.equal(answer.status, status, answer.text);
     assert.equal(answer.json['exception'] ?? '', exception);
-    assert.match(`${answer.json['error']} ${String(answer.json['detail'] ?? '')}`, says);
+    const detail = answer.json['detail'] as string | undefined;
+    assert.match(`${answer.json['error'] as string} ${detail ?? ''}`, says);
     assert.equal(answer.json['verticesCreated'], vertices);
     assert.equal(answer.json['edgesCreated'], edges);
     assert.equal(answer.json['partialCommit'], vertices + edges > 0);
@@ -527,7 +528,8 @@ test('a body that breaks off leaves its whole lines stored and the server well',
   socket.resume();
   socket.write(
     `POST /api/v1/batch/${database} HTTP/1.1\r\nHost: x\r\n` +
-      `Authorization: Basic ${credentials}\r\nContent-Length: 10000\r\n\r\n${v('a')}${v('b')}{"@type":"v","@cla`,
+      `Authorization: Basic ${credentials}\r\nContent-Length: 10000\r\n\r\n` +
+      `${v('a')}${v('b')}{"@type":"v","@cla`,
   );
   socket.end();
   await closed;

@@ -1,0 +1,80 @@
+/**
+ * Packed operations are those of any commit: to the log, and to whoever commits at the same time.
+ */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {adjacencyKey, outgoing} from '#server/layout/adjacency-key.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import {Rid} from '#server/model/value.ts';
+import {PackedOperations} from './bulk-operations.ts';
+import type {Operation, Precondition} from './commit.ts';
+import {ConflictWindow, keyText} from './conflict-window.ts';
+import {EntryEncoder, type EntryHead} from './entry.ts';
+
+const vertex = new Rid(1, 7);
+const other = new Rid(2, 300);
+const edge = new Rid(3, 2 ** 40);
+const edgeKey = adjacencyKey({
+  vertex,
+  direction: outgoing,
+  edgeTypeId: 9,
+  other,
+  edge,
+});
+const unique = Buffer.from('unique');
+
+/** A small capacity, so that it has to grow. */
+function packed(): PackedOperations {
+  const operations = new PackedOperations(16);
+  operations.put(recordKey(edge), Buffer.alloc(500, 1));
+  operations.put(edgeKey, Uint8Array.of(0));
+  operations.put(unique, Buffer.alloc(10));
+  operations.uniqueKeys.add(keyText(unique));
+  return operations;
+}
+
+test('the entry is the one of the same puts', () => {
+  const puts: Operation[] = [
+    {kind: 'put', key: recordKey(edge), value: Buffer.alloc(500, 1)},
+    {kind: 'put', key: edgeKey, value: Uint8Array.of(0)},
+    {kind: 'put', key: unique, value: Buffer.alloc(10)},
+  ];
+  const head: EntryHead = {
+    kind: 'transaction',
+    databaseId: 4,
+    schemaVersion: 2,
+    clock: 17,
+    newSchemaVersion: undefined,
+    requestId: undefined,
+    counters: [{kind: 'position', bucketId: 3, value: 12}],
+  };
+  const expected = Buffer.from(new EntryEncoder().encode(head, puts));
+  assert.deepEqual(Buffer.from(new EntryEncoder().encodePacked(head, packed())), expected);
+});
+
+const cases: readonly (readonly [string, Precondition, 'holds' | 'conflict'])[] = [
+  ['a record that was written', {kind: 'unchanged', key: recordKey(edge), since: 4}, 'conflict'],
+  ['a record that was not', {kind: 'unchanged', key: recordKey(other), since: 4}, 'holds'],
+  ['what a newer view shows', {kind: 'unchanged', key: recordKey(edge), since: 5}, 'holds'],
+  [
+    'a unique key',
+    {kind: 'unchanged', key: unique, since: 4, unique: {index: 'i', text: 't'}},
+    'conflict',
+  ],
+  ['a start that is deleted', {kind: 'unpinned', key: recordKey(vertex), since: 4}, 'conflict'],
+  ['an end that is deleted', {kind: 'unpinned', key: recordKey(other), since: 4}, 'conflict'],
+  ['another vertex', {kind: 'unpinned', key: recordKey(new Rid(1, 8)), since: 4}, 'holds'],
+  [
+    'a range with an edge in it',
+    {kind: 'range-untouched', start: edgeKey.subarray(0, 20), end: Buffer.of(0x31), since: 4},
+    'conflict',
+  ],
+];
+
+for (const [because, precondition, expected] of cases) {
+  test(`a bulk commit against ${because}: ${expected}`, () => {
+    const window = new ConflictWindow(4, 1 << 20);
+    window.record(5, packed(), []);
+    assert.equal(window.check([precondition]).kind, expected);
+  });
+}
