@@ -14,7 +14,7 @@ import {type IndexEntryBytes, indexEntry, type KeyPart} from '#server/layout/ind
 import {groupKey, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
 import {convertValue, type DataType, parseDataType} from '#server/model/data-type.ts';
 import {jsonText} from '#server/model/json.ts';
-import {parseRid} from '#server/model/rid.ts';
+import {ridOfText} from '#server/model/rid.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
 
 const keyBytesUsual = 64;
@@ -187,7 +187,7 @@ export function searchForm(
   value: Value,
 ): Value {
   if (typeof value !== 'string') return value;
-  if (declared === 'LINK') return parseRid(value) ?? value;
+  if (declared === 'LINK') return ridOfText(value) ?? value;
   if (declared === 'DATE' || declared?.startsWith('DATETIME') === true) {
     try {
       return convertValue(value, {type: declared}, property.name);

@@ -39,6 +39,14 @@ export function parseRid(text: string): Rid | undefined {
   return at === positionStart ? undefined : new Rid(bucket, position);
 }
 
+/**
+ * The id that a text stands for where other values may stand too: JSON has no ids, so a client
+ * sends them as text. Only `#b:p` does; a time of day is no id.
+ */
+export function ridOfText(text: string): Rid | undefined {
+  return text.startsWith('#') ? parseRid(text) : undefined;
+}
+
 export function ridsEqual(left: Rid, right: Rid): boolean {
   return left.bucket === right.bucket && left.position === right.position;
 }

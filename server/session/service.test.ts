@@ -157,6 +157,30 @@ test('a user of the readonly group reads and cannot write', async () => {
   }
 });
 
+test('an id that came as text finds its record wherever ids are looked up', async () => {
+  const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
+  const [ann, bob] = await database.run('SELECT @rid AS id FROM Person ORDER BY age');
+  const parameters = new Map([
+    ['a', String(ann?.['id'])],
+    ['b', String(bob?.['id'])],
+  ]);
+  await database.run('CREATE EDGE Knows FROM :a TO :b', {parameters});
+  const statements = [
+    'SELECT name FROM Person WHERE @rid = :b',
+    'SELECT name FROM Person WHERE @rid IN [:b]',
+    'SELECT name FROM :b',
+    'SELECT name FROM [:b]',
+    'SELECT @in.name AS name FROM Knows WHERE @out = :a',
+    'MATCH {type: Person, where: (@rid = :a)}.out(){as: other} RETURN other.name AS name',
+  ];
+  for (const text of statements) {
+    assert.deepEqual(await database.run(text, {parameters}), [{name: 'bob'}], text);
+  }
+  assert.deepEqual(await database.run('UPDATE :b SET age = 1', {parameters}), [{count: 1}]);
+  assert.deepEqual(await database.run('DELETE FROM :b', {parameters}), [{count: 1}]);
+  assert.deepEqual(await ages(database), [30]);
+});
+
 test('CREATE EDGE says itself how often it runs again', async () => {
   const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
   const edge =

@@ -8,7 +8,7 @@
 import {classify, compareTotal} from '#server/model/compare.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {compareNumbers, type NumberValue} from '#server/model/number.ts';
-import {parseRid} from '#server/model/rid.ts';
+import {ridOfText} from '#server/model/rid.ts';
 import {dateTimeFromEpoch, parseDateTime} from '#server/model/temporal.ts';
 import {type DateTimeValue, RecordValue, type Value} from '#server/model/value.ts';
 
@@ -71,7 +71,7 @@ function compareWithText(left: Value, text: string): number | undefined {
       return moment === undefined ? undefined : compareTotal(left, moment);
     }
     case 'rid': {
-      const rid = parseRid(text);
+      const rid = ridOfText(text);
       return rid === undefined
         ? undefined
         : compareTotal(left instanceof RecordValue ? left.rid : left, rid);

@@ -5,6 +5,7 @@
  * joins the two ends already instead of making a second one.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {ridOfText} from '#server/model/rid.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
@@ -101,7 +102,7 @@ function* createEdges(parts: {
 
 function vertices(value: Value, side: string, node: Node): Rid[] {
   return asItems(value).map(item => {
-    const rid = ridOf(item) ?? innerRid(item);
+    const rid = typeof item === 'string' ? ridOfText(item) : (ridOf(item) ?? innerRid(item));
     if (rid !== undefined) return rid;
     throw new Refusal('query.execution', `${side} needs vertices, not ${describe(item)}`, {
       place: node.place,

@@ -1,9 +1,10 @@
 /**
  * `records`: records by id, in the order of the ids.
  *
- * Ids come as rids, records or (nested) lists of them; absent records are dropped. Other values
- * pass as they are when `loose`, else they are dropped too.
+ * Ids come as rids, their texts, records or (nested) lists of them; absent records are dropped.
+ * Other values pass as they are when `loose`, else they are dropped too.
  */
+import {ridOfText} from '#server/model/rid.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {itemsOf} from '../expressions/access.ts';
@@ -29,7 +30,8 @@ export function prepareRecords(node: Node, preparation: Preparation): Operator {
 function flatten(value: Value, into: Value[]): Value[] {
   const items = itemsOf(value);
   if (items === undefined) {
-    if (value !== null) into.push(value);
+    if (typeof value === 'string') into.push(ridOfText(value) ?? value);
+    else if (value !== null) into.push(value);
   } else {
     for (const item of items) flatten(item, into);
   }
