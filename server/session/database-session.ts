@@ -13,7 +13,7 @@ import type {ParseLimits} from '#server/languages/sql/cursor.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
+import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import {type Prepared, prepareText} from './prepared.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
@@ -59,21 +59,19 @@ export class DatabaseSession {
     return this.#options.limits;
   }
 
-  /** The statement under the newest catalog. */
-  prepare(language: string, text: string): Prepared {
-    const {catalog} = this.schema;
+  /** The statement under a catalog; kept when that is the newest. */
+  prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
     const {functions, limits} = this.#options;
-    return this.#statements.get(catalog.version, `${language}\n${text}`, () =>
-      prepareText(language, text, {catalog, functions, limits}),
-    );
+    const make = (): Prepared => prepareText(language, text, {catalog, functions, limits});
+    if (catalog !== this.schema.catalog) return make();
+    return this.#statements.get(catalog.version, `${language}\n${text}`, make);
   }
 
-  /** How records print under the newest catalog. */
-  get json(): RecordJson {
-    const {schema} = this.schema.context;
-    if (this.#json?.schema !== schema) {
-      this.#json = createRecordJson(schema, this.schema.catalog, this.#options.patterns);
-    }
-    return this.#json;
+  /** How records print under a catalog. */
+  jsonOf({schema, catalog}: RecordContext): RecordJson {
+    if (this.#json?.schema === schema) return this.#json;
+    const json = createRecordJson(schema, catalog, this.#options.patterns);
+    if (catalog === this.schema.catalog) this.#json = json;
+    return json;
   }
 }

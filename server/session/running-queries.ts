@@ -18,6 +18,7 @@ export class RegisteredQuery implements Cancellation {
   readonly startedMonotonic: number;
   readonly #entries: Map<number, RegisteredQuery>;
   #terminated = false;
+  #listener: (() => void) | undefined;
 
   constructor(
     id: number,
@@ -41,6 +42,12 @@ export class RegisteredQuery implements Cancellation {
 
   terminate(): void {
     this.#terminated = true;
+    this.#listener?.();
+  }
+
+  /** Calls `listener` when it is told to stop. One listener. */
+  onTerminate(listener: () => void): void {
+    this.#listener = listener;
   }
 
   done(): void {

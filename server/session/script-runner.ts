@@ -16,13 +16,14 @@ import {bindStatement} from '#server/languages/sql/bind-statement.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Statement as PlanStatement} from '#server/plan/statement.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
 import {refusalOf} from './outcome.ts';
 import {prepareStatement, type PreparedQuery} from './prepared.ts';
 import type {ResultCursor} from './session.ts';
 import {StatementRun} from './statement-run.ts';
-import type {RunParts, StatementRunner} from './statement-runner.ts';
+import {repeated, type RunParts, type StatementRunner} from './statement-runner.ts';
 
 const rowsMax = 1_000_000;
 const stepsMax = 10_000_000;
@@ -59,7 +60,8 @@ class ScriptRun {
   readonly #runner: StatementRunner;
   readonly #parts: RunParts;
   readonly #outer: Transaction | undefined;
-  readonly #variables = new Map<string, Value>();
+  #variables = new Map<string, Value>();
+  #commits = 0;
   #transaction: Transaction | undefined;
   #isolation: Isolation = 'READ_COMMITTED';
   #rows: readonly Value[] = [];
@@ -75,7 +77,8 @@ class ScriptRun {
   async run(script: Script): Promise<readonly Value[]> {
     try {
       await this.#topLevel(script.statements);
-      await this.#commit();
+      // A script of several commits is none that could be told from its repetition.
+      await this.#commit(this.#commits === 0 ? this.#parts.request.requestId : undefined);
       return this.#rows;
     } catch (error) {
       this.#transaction?.rollback();
@@ -87,12 +90,14 @@ class ScriptRun {
   async #topLevel(statements: readonly Statement[]): Promise<void> {
     let beginAt = 0;
     let attempts = 0;
+    let variables = new Map(this.#variables);
     for (let at = 0; at < statements.length; at += 1) {
       const statement = statements[at];
       assert(statement !== undefined, 'the index is within the script');
-      if (statement.kind === 'begin') {
+      if (statement.kind === 'begin' && at !== beginAt) {
         beginAt = at;
         attempts = 0;
+        variables = new Map(this.#variables);
       }
       try {
         await this.#statement(statement);
@@ -105,6 +110,8 @@ class ScriptRun {
         const retries = await this.#number(statement.retry, 0);
         attempts += 1;
         if (attempts <= retries) {
+          await this.#runner.backOff(attempts, this.#parts.signal, undefined);
+          this.#variables = new Map(variables);
           at = beginAt - 1;
           continue;
         }
@@ -212,14 +219,20 @@ class ScriptRun {
   }
 
   #bind(ast: Statement): PlanStatement {
-    const {request, session} = this.#parts;
-    return bindStatement(request.text, ast, session.schema.catalog);
+    return bindStatement(this.#parts.request.text, ast, this.#context().catalog);
+  }
+
+  /** The schema of the next statement: that of the transaction, once there is one. */
+  #context(): RecordContext {
+    const {session} = this.#parts;
+    const transaction = this.#outer ?? this.#transaction;
+    if (transaction === undefined) return session.schema.context;
+    return this.#runner.beginStatement(session, transaction).context;
   }
 
   async #value(ast: Ast.Expression): Promise<Value> {
     if (ast.kind === 'subquery') return this.#execute(this.#bind(ast.statement));
-    const {request, session} = this.#parts;
-    const value = bindParsedExpression(request.text, ast, session.schema.catalog);
+    const value = bindParsedExpression(this.#parts.request.text, ast, this.#context().catalog);
     const columns = [{name: 'value', value}];
     const [row] = await this.#execute({
       kind: 'query',
@@ -241,7 +254,7 @@ class ScriptRun {
   async #execute(statement: PlanStatement): Promise<readonly Value[]> {
     const {session} = this.#parts;
     const prepared = prepareStatement(statement, {
-      catalog: session.schema.catalog,
+      catalog: this.#context().catalog,
       functions: session.functions,
       limits: session.limits,
     });
@@ -257,10 +270,8 @@ class ScriptRun {
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
     const {session, request, signal, guard} = this.#parts;
-    const transaction = this.#current();
-    transaction.beginStatement();
+    const data = this.#runner.beginStatement(session, this.#current());
     const parameters = new Map([...request.parameters, ...this.#variables]);
-    const data = this.#runner.dataOf(session, transaction);
     const options = {session, parameters, signal, guard};
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
@@ -276,12 +287,15 @@ class ScriptRun {
     return this.#transaction;
   }
 
-  async #commit(): Promise<void> {
+  async #commit(requestId?: string): Promise<void> {
     const transaction = this.#transaction;
     if (transaction === undefined) return;
     this.#transaction = undefined;
-    const refusal = refusalOf(await transaction.commit());
+    const outcome = await transaction.commit(requestId);
+    const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
+    if (outcome.kind === 'committed' && outcome.repeated) throw repeated(outcome.index);
+    this.#commits += 1;
     this.#runner.committed(transaction);
   }
 

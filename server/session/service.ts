@@ -17,7 +17,8 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
-import type {Isolation} from '#server/transactions/transaction-contract.ts';
+import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {Admission} from './admission.ts';
 import {DatabaseSession} from './database-session.ts';
 import {defaultEvaluator} from './default-values.ts';
@@ -110,6 +111,7 @@ export class SessionService implements Service {
         signal: registered,
         access,
         guard: principal.root ? undefined : {access, user: principal.name},
+        onTerminate: (listener: () => void) => registered.onTerminate(listener),
         end: () => registered.done(),
       };
       const {transactionId} = request;
@@ -150,11 +152,30 @@ export class SessionService implements Service {
     if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
     const held = await this.#sessions.hold(principal.name, database, transactionId);
     held.end();
-    const outcome = await held.transaction.commit(requestId);
+    // Who asks while it is under way, or when its outcome is lost, is not told that it is gone.
+    this.#sessions.committed(principal.name, transactionId, 'unknown');
+    const outcome = await this.#commit(held.transaction, transactionId, requestId);
+    if (outcome.kind !== 'unknown' && outcome.kind !== 'committed') {
+      this.#sessions.notCommitted(transactionId);
+    }
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
     this.#runner.committed(held.transaction);
     this.#sessions.committed(principal.name, transactionId);
+  }
+
+  async #commit(
+    transaction: Transaction,
+    transactionId: string,
+    requestId: string | undefined,
+  ): Promise<CommitOutcome> {
+    try {
+      return await transaction.commit(requestId);
+    } catch (error) {
+      // Refused before anything was appended.
+      this.#sessions.notCommitted(transactionId);
+      throw error;
+    }
   }
 
   async rollback(principal: Principal, database: string, transactionId: string): Promise<void> {

@@ -17,11 +17,13 @@ import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
+import type {RecordJson} from '#server/execution/record-format.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
@@ -47,18 +49,25 @@ export interface RunOptions {
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
 }
 
-/** What a run reads and writes. */
-export type RunData =
-  | {readonly kind: 'read'; readonly reader: ReadContext}
-  | {
-      readonly kind: 'write';
-      readonly transaction: Transaction;
-      readonly writer: RecordWriter;
-    };
+/** What a run reads, and the schema that is in force there. */
+export interface ReadData {
+  readonly kind: 'read';
+  readonly reader: ReadContext;
+  readonly context: RecordContext;
+}
 
-export function writeData(session: DatabaseSession, transaction: Transaction): RunData {
-  const writer = new RecordWriter(transaction, session.schema.context);
-  return {kind: 'write', transaction, writer};
+/** What a run reads and writes, and the schema under which it does. */
+export interface WriteData {
+  readonly kind: 'write';
+  readonly transaction: Transaction;
+  readonly writer: RecordWriter;
+  readonly context: RecordContext;
+}
+
+export type RunData = ReadData | WriteData;
+
+export function writeData(transaction: Transaction, context: RecordContext): WriteData {
+  return {kind: 'write', transaction, writer: new RecordWriter(transaction, context), context};
 }
 
 export interface ResultWish {
@@ -73,7 +82,7 @@ export interface ResultWish {
 export class StatementRun {
   readonly context: ExecutionContext;
   readonly #query: PreparedQuery;
-  readonly #session: DatabaseSession;
+  readonly #json: RecordJson;
   readonly #environment: RunEnvironment;
   readonly #run: PlanRun;
 
@@ -84,7 +93,7 @@ export class StatementRun {
     environment: RunEnvironment,
   ) {
     this.#query = query;
-    this.#session = options.session;
+    this.#json = options.session.jsonOf(data.context);
     this.#environment = environment;
     this.context = contextOf(query, data, options, environment);
     this.#run = new PlanRun(query.plan, this.context, environment.timers);
@@ -101,7 +110,7 @@ export class StatementRun {
       run: this.#run,
       context: this.context,
       output: this.#query.output,
-      json: this.#session.json,
+      json: this.#json,
       options: {
         format: wish.format,
         typeHints: wish.typeHints,
@@ -169,7 +178,7 @@ function contextOf(
   environment: RunEnvironment,
 ): ExecutionContext {
   const {clock, random} = environment;
-  const {catalog, schema} = options.session.schema.context;
+  const {catalog, schema} = data.context;
   const limits = {memoryBytesMax: environment.memoryBytesMax()};
   const reader = data.kind === 'read' ? data.reader : data.transaction;
   const plain: Graph = new GraphReader(reader, catalog, schema);
@@ -186,7 +195,7 @@ function contextOf(
     random,
     budget,
     startedAt: clock.now(),
-    format: options.session.json.format,
+    format: options.session.jsonOf(data.context).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
   });

@@ -14,10 +14,9 @@ import type {Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
-import {RecordWriter} from '#server/transactions/records.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {Admission} from './admission.ts';
+import type {Admission, Leave} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
@@ -31,6 +30,8 @@ import {
   type RunEnvironment,
   type RunOptions,
   StatementRun,
+  type WriteData,
+  writeData,
 } from './statement-run.ts';
 import {StreamCursor} from './stream-cursor.ts';
 import type {HeldSession} from './transaction-sessions.ts';
@@ -42,6 +43,8 @@ export interface RunParts {
   readonly signal: Cancellation;
   readonly access: DatabaseAccess;
   readonly guard: RunOptions['guard'];
+  /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
+  readonly onTerminate: (listener: () => void) => void;
   /** Called once, when the statement has ended in whatever way. */
   readonly end: () => void;
 }
@@ -56,7 +59,7 @@ export class StatementRunner {
   readonly environment: RunEnvironment;
   readonly #admission: Admission;
   readonly #settings: () => Settings;
-  readonly #writers = new WeakMap<Transaction, RecordWriter>();
+  readonly #writing = new WeakMap<Transaction, WriteData>();
 
   constructor(options: StatementRunnerOptions) {
     this.environment = options.environment;
@@ -83,13 +86,18 @@ export class StatementRunner {
 
   /** A statement of a client's transaction. */
   async runInside(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
+    return this.#runHeld({...parts, signal: eitherOf(parts.signal, held)}, held);
+  }
+
+  async #runHeld(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
     try {
-      const prepared = prepare(parts);
-      held.transaction.beginStatement();
+      const data = this.beginStatement(parts.session, held.transaction);
+      const prepared = prepare(parts, data.context);
       if (prepared.kind !== 'query') return await this.#commandInside(parts, prepared, held);
-      const data = this.dataOf(parts.session, held.transaction);
       if (prepared.writes) {
         const cursor = await this.#collect(parts, prepared, data);
+        // Told to stop too late to notice: what it wrote is not there all the same.
+        if (held.aborted) throw new Refusal('query.terminated', 'the transaction was terminated');
         held.done();
         parts.end();
         return cursor;
@@ -106,17 +114,27 @@ export class StatementRunner {
 
   /** The commit of a client's transaction succeeded. */
   committed(transaction: Transaction): void {
-    this.#writers.get(transaction)?.committed();
+    this.#writing.get(transaction)?.writer.committed();
   }
 
-  /** Reads and writes of a transaction; one writer for its whole life. */
-  dataOf(session: DatabaseSession, transaction: Transaction): RunData {
-    let writer = this.#writers.get(transaction);
-    if (writer === undefined) {
-      writer = new RecordWriter(transaction, session.schema.context);
-      this.#writers.set(transaction, writer);
+  /**
+   * Begins a statement of a client's or a script's transaction, and says what it reads and writes.
+   *
+   * It runs under the schema that its view has: the newest one while nothing is written (with
+   * REPEATABLE_READ, while nothing is read), the same one from then on.
+   */
+  beginStatement(session: DatabaseSession, transaction: Transaction): WriteData {
+    transaction.beginStatement();
+    const {context} = session.schema;
+    const known = this.#writing.get(transaction);
+    if (known !== undefined) {
+      const isBound = transaction.hasWrites || transaction.isolation === 'REPEATABLE_READ';
+      if (isBound || known.context === context) return known;
     }
-    return {kind: 'write', transaction, writer};
+    transaction.beginAnew(context.catalog.version);
+    const data = writeData(transaction, context);
+    this.#writing.set(transaction, data);
+    return data;
   }
 
   /**
@@ -134,18 +152,18 @@ export class StatementRunner {
     const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
     for (let attempt = 0; ; attempt += 1) {
       const transaction = session.database.begin('REPEATABLE_READ');
-      const writer = new RecordWriter(transaction, session.schema.context);
+      const data = writeData(transaction, session.schema.context);
       try {
-        const working = work({kind: 'write', transaction, writer});
+        const working = work(data);
         const result = working instanceof Promise ? await working : working;
         const outcome = await transaction.commit(request.requestId);
         if (outcome.kind === 'committed') {
           if (outcome.repeated) throw repeated(outcome.index);
-          writer.committed();
+          data.writer.committed();
           return result;
         }
         if (outcome.kind === 'conflict' && attempt < retries) {
-          await this.#backOff(attempt, parts.signal, retry?.waitMs);
+          await this.backOff(attempt, parts.signal, retry?.waitMs);
           continue;
         }
         throw refusalFor(outcome);
@@ -153,7 +171,7 @@ export class StatementRunner {
         transaction.rollback();
         const conflict = error instanceof Refusal && error.code === 'commit.conflict';
         if (!conflict || attempt >= retries) throw error;
-        await this.#backOff(attempt, parts.signal, retry?.waitMs);
+        await this.backOff(attempt, parts.signal, retry?.waitMs);
       }
     }
   }
@@ -213,7 +231,8 @@ export class StatementRunner {
         );
       }
       const cursor = await this.run(parts);
-      transaction.schemaVersion = parts.session.schema.catalog.version;
+      // Nothing is written yet: the next statement begins under the schema as it is then.
+      this.#writing.delete(transaction);
       held.done();
       return cursor;
     }
@@ -228,10 +247,24 @@ export class StatementRunner {
   }
 
   #read(parts: RunParts, query: PreparedQuery): ResultCursor | Promise<ResultCursor> {
+    const {context} = parts.session.schema;
     const reader = parts.session.database.read();
     const release = (): void => reader.close();
-    const data = {kind: 'read', reader} as const;
+    // A plan reads only a view in which its catalog is in force.
+    if (reader.schemaVersion !== context.catalog.version) {
+      release();
+      return this.#readAgain(parts);
+    }
+    const data = {kind: 'read', reader, context} as const;
     return this.#stream(parts, query, data, {done: release, failed: release});
+  }
+
+  /** A schema change is applied and not announced yet. */
+  async #readAgain(parts: RunParts): Promise<ResultCursor> {
+    await this.environment.timers.yield();
+    if (parts.signal.aborted) throw new Refusal('query.terminated', 'the query was terminated');
+    const prepared = prepare(parts);
+    return this.#read(parts, prepared.kind === 'explain' ? prepared.inner : requireQuery(prepared));
   }
 
   /** The cursor has its first piece, so that what is refused at once is refused here. */
@@ -241,19 +274,10 @@ export class StatementRunner {
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
-    return this.#admission.within(leave => {
+    const streaming = (leave: Leave): ResultCursor | Promise<ResultCursor> => {
       const startedAt = this.environment.clock.monotonic();
-      let run: StatementRun;
-      let made: ReturnType<StatementRun['result']>;
-      try {
-        run = new StatementRun(query, data, runOptions(parts), this.environment);
-        made = run.result(this.wishOf(parts.request));
-      } catch (error) {
-        leave();
-        ends.failed();
-        throw error;
-      }
-      const {result, limit} = made;
+      const run = new StatementRun(query, data, runOptions(parts), this.environment);
+      const {result, limit} = run.result(this.wishOf(parts.request));
       const summary = newSummary(limit);
       const cursor = new StreamCursor({
         result,
@@ -270,8 +294,13 @@ export class StatementRunner {
           }
         },
       });
+      parts.onTerminate(() => cursor.terminate());
       return cursor.begin();
-    });
+    };
+    return orFailed(
+      () => this.#admission.within(leave => orFailed(() => streaming(leave), leave)),
+      ends.failed,
+    );
   }
 
   async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
@@ -366,7 +395,7 @@ export class StatementRunner {
   }
 
   /** Full jitter unless the pause is given: those who collided do not collide again in step. */
-  async #backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void> {
+  async backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void> {
     if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
     const {random, timers} = this.environment;
     const delayMs = waitMs ?? (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
@@ -399,8 +428,31 @@ function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> 
   }
 }
 
-function prepare({session, request}: RunParts): Prepared {
-  const prepared = session.prepare(request.language, request.text);
+/** Does `work`; `failed` is called when it throws or rejects. */
+function orFailed<T>(work: () => T | Promise<T>, failed: () => void): T | Promise<T> {
+  const whenFailed = (error: unknown): never => {
+    failed();
+    throw error;
+  };
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(whenFailed) : result;
+  } catch (error) {
+    return whenFailed(error);
+  }
+}
+
+/** Told to stop when one of the two is. */
+function eitherOf(left: Cancellation, right: Cancellation): Cancellation {
+  return {
+    get aborted() {
+      return left.aborted || right.aborted;
+    },
+  };
+}
+
+function prepare({session, request}: RunParts, context = session.schema.context): Prepared {
+  const prepared = session.prepare(request.language, request.text, context);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
   return prepared;
@@ -430,7 +482,7 @@ export function runOptions(parts: RunParts): RunOptions {
 }
 
 /** The rows of this run are not those that were stored, so they are not shown. */
-function repeated(index: number): Refusal {
+export function repeated(index: number): Refusal {
   return new Refusal(
     'request.reused',
     `the request with this id was committed before, by entry ${index}; its answer is not kept`,

@@ -24,6 +24,7 @@ export class StreamCursor implements ResultCursor {
   #first: Buffer | undefined;
   #hasFirst = false;
   #ended = false;
+  #failure: Refusal | undefined;
 
   constructor(options: StreamCursorOptions) {
     this.#options = options;
@@ -51,6 +52,13 @@ export class StreamCursor implements ResultCursor {
     this.#end(false);
   }
 
+  /** Ends the run even if nobody ever asks for another piece; who asks is told. */
+  terminate(): void {
+    if (this.#ended) return;
+    this.#failure = new Refusal('query.terminated', 'the query was terminated');
+    this.#end(true);
+  }
+
   #holds(first: Buffer | undefined): this {
     this.#first = first;
     this.#hasFirst = true;
@@ -67,6 +75,7 @@ export class StreamCursor implements ResultCursor {
   }
 
   #pull(): Buffer | Pause | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
     if (this.#ended) return undefined;
     const {result} = this.#options;
     try {

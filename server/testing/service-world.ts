@@ -90,7 +90,7 @@ export class TestDatabase {
     } finally {
       cursor.close();
     }
-    return JSON.parse(`[${pieces.join(',')}]`) as Row[];
+    return JSON.parse(`[${pieces.join('')}]`) as Row[];
   }
 
   request(text: string): RunRequest {

@@ -9,13 +9,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {
-  PackedRows,
-  ScanOptions,
-  Scanner,
-  ScanRange,
-  View,
-} from '#server/storage/store.ts';
+import type {PackedRows, ScanOptions, Scanner, ScanRange, View} from '#server/storage/store.ts';
 import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 import {keyText} from './conflict-window.ts';

@@ -1,0 +1,287 @@
+/**
+ * What happens when statements, transactions, schema changes and ends of things meet: each test
+ * is one meeting that once went wrong or easily could.
+ */
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+
+let world: ServiceWorld;
+before(async () => {
+  world = await ServiceWorld.open();
+});
+after(() => world.close());
+
+const refusedWith =
+  (...codes: string[]) =>
+  (error: unknown): boolean =>
+    error instanceof Refusal && codes.includes(error.code);
+
+const items = [
+  'CREATE DOCUMENT TYPE Item',
+  'CREATE PROPERTY Item.k INTEGER',
+  ...[1, 2, 3, 4].map(k => `INSERT INTO Item SET k = ${k}, n = 0`),
+];
+
+const begin = (
+  database: TestDatabase,
+  level: 'READ_COMMITTED' | 'REPEATABLE_READ' = 'READ_COMMITTED',
+): Promise<string> => world.service.begin(root, database.name, level);
+const commit = (database: TestDatabase, transactionId: string): Promise<void> =>
+  world.service.commit(root, database.name, transactionId, undefined);
+
+test('a transaction that changes the schema between its statements keeps the new index', async () => {
+  const database = await world.database(items);
+  const transactionId = await begin(database);
+  await database.run('SELECT FROM Item', {transactionId});
+  await database.run('CREATE INDEX ON Item (k) UNIQUE', {transactionId});
+  await database.run('INSERT INTO Item SET k = 9', {transactionId});
+  await commit(database, transactionId);
+  assert.equal((await database.run('SELECT FROM Item WHERE k = 9')).length, 1);
+});
+
+test('a transaction that has only read writes under the newest schema', async () => {
+  const database = await world.database(items);
+  const transactionId = await begin(database);
+  await database.run('SELECT FROM Item', {transactionId});
+  await database.run('CREATE INDEX ON Item (k) UNIQUE');
+  await database.run('INSERT INTO Item SET k = 9', {transactionId});
+  await commit(database, transactionId);
+  assert.equal((await database.run('SELECT FROM Item WHERE k = 9')).length, 1);
+});
+
+test('an index made after the view of a transaction answers nothing in it', async () => {
+  const database = await world.database(items);
+  const transactionId = await begin(database, 'REPEATABLE_READ');
+  const count = async (): Promise<number> =>
+    (await database.run('SELECT FROM Item WHERE k = 2', {transactionId})).length;
+  assert.equal(await count(), 1);
+  await database.run('CREATE INDEX ON Item (k) UNIQUE');
+  assert.equal(await count(), 1);
+  await database.run('DROP INDEX `Item[k]`');
+  assert.equal(await count(), 1);
+});
+
+test('a statement prepared before an index is dropped does not read what is left of it', async () => {
+  const database = await world.database([...items, 'CREATE INDEX ON Item (k) UNIQUE']);
+  for (let round = 0; round < 20; round += 1) {
+    const drop = database.run('DROP INDEX `Item[k]`');
+    for (let turn = 0; turn < round % 5; turn += 1) await new Promise(setImmediate);
+    const counts = await Promise.all(
+      [1, 2, 3].map(k => database.run(`SELECT FROM Item WHERE k = ${k}`)),
+    );
+    assert.deepEqual(
+      counts.map(rows => rows.length),
+      [1, 1, 1],
+    );
+    await drop;
+    await database.run('CREATE INDEX ON Item (k) UNIQUE');
+  }
+});
+
+test('READ_COMMITTED: commits of others between two statements are no conflict', async () => {
+  const database = await world.database(items);
+  const transactionId = await begin(database);
+  await database.run('UPDATE Item SET n = 1 WHERE k = 1', {transactionId});
+  for (const n of [1, 2, 3]) await database.run(`UPDATE Item SET n = ${n} WHERE k = 3`);
+  await database.run('UPDATE Item SET n = 1 WHERE k = 2', {transactionId});
+  for (const n of [4, 5, 6]) await database.run(`UPDATE Item SET n = ${n} WHERE k = 3`);
+  await commit(database, transactionId);
+  assert.deepEqual(
+    (await database.run('SELECT n FROM Item ORDER BY k')).map(row => row['n']),
+    [1, 1, 6, 0],
+  );
+});
+
+test('READ_COMMITTED: a record changed behind the back of the first statement is a conflict', async () => {
+  const database = await world.database(items);
+  const transactionId = await begin(database);
+  await database.run('UPDATE Item SET n = n + 1 WHERE k = 1', {transactionId});
+  await database.run('UPDATE Item SET n = n + 1 WHERE k = 1');
+  await database.run('UPDATE Item SET n = n + 1 WHERE k = 2', {transactionId});
+  await database.run('UPDATE Item SET n = n + 1 WHERE k = 3');
+  await assert.rejects(commit(database, transactionId), refusedWith('commit.conflict'));
+});
+
+/** Fills `Many` with enough records that a statement over them takes several slices. */
+async function many(): Promise<TestDatabase> {
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE Many',
+    'CREATE PROPERTY Many.n LONG',
+  ]);
+  for (let at = 0; at < 10; at += 1) {
+    const rows = Array.from({length: 2_000}, (_, n) => `(${at * 2_000 + n})`).join(',');
+    await database.run(`INSERT INTO Many (n) VALUES ${rows}`);
+  }
+  return database;
+}
+
+test('a transaction terminated in the middle of a write refuses, and stores nothing', async () => {
+  const database = await many();
+  for (const end of ['terminate', 'drop-user', 'close'] as const) {
+    const transactionId = await begin(database);
+    const running = database.run('UPDATE Many SET n = n + 1', {transactionId});
+    const outcome = running.then(
+      () => 'finished',
+      (error: unknown) => error,
+    );
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    if (end === 'terminate') await world.service.terminateTransaction(root, transactionId);
+    else if (end === 'drop-user') world.service.endSessionsOf(root.name);
+    else await world.service.closeDatabase(root, database.name);
+    const error = await outcome;
+    assert.ok(
+      refusedWith('transaction.expired', 'query.terminated')(error),
+      `${end}: ${String(error)}`,
+    );
+    if (end === 'close') await world.service.openDatabase(root, database.name);
+    await assert.rejects(commit(database, transactionId), refusedWith('transaction.expired'));
+  }
+  const [row] = await database.run('SELECT sum(n) AS s FROM Many');
+  assert.equal(row?.['s'], (20_000 * 19_999) / 2);
+});
+
+test('a transaction terminated while its cursor is open: the cursor refuses', async () => {
+  const database = await many();
+  const transactionId = await begin(database);
+  const cursor = await world.service.run(root, {
+    ...database.request('SELECT FROM Many'),
+    format: 'ndjson',
+    limit: -1,
+    transactionId,
+  });
+  await cursor.next();
+  await world.service.terminateTransaction(root, transactionId);
+  const drain = async (): Promise<void> => {
+    while ((await cursor.next()) !== undefined);
+  };
+  await assert.rejects(drain(), refusedWith('transaction.expired', 'query.terminated'));
+  cursor.close();
+});
+
+test('a database is dropped under open cursors, running writes and transactions', async () => {
+  const database = await many();
+  const transactionId = await begin(database);
+  const request = {
+    ...database.request('SELECT FROM Many'),
+    format: 'ndjson' as const,
+    limit: -1,
+  };
+  const cursors = [
+    await world.service.run(root, request),
+    await world.service.run(root, {...request, transactionId}),
+  ];
+  for (const cursor of cursors) await cursor.next();
+  const ended = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => 'finished',
+      (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+    );
+  const writes = [
+    ended(database.run('UPDATE Many SET n = n + 1')),
+    ended(database.run('INSERT INTO Many SET n = 1')),
+    ended(database.run('CREATE INDEX ON Many (n) NOTUNIQUE')),
+    ended(database.run('SELECT sum(n) FROM Many')),
+    ended(database.run('BEGIN; UPDATE Many SET n = 3; COMMIT RETRY 5', {language: 'sqlscript'})),
+  ];
+  await new Promise(setImmediate);
+  await world.service.dropDatabase(root, database.name);
+  for (const cursor of cursors) {
+    const drained = await ended(
+      (async () => {
+        while ((await cursor.next()) !== undefined);
+      })(),
+    );
+    assert.match(String(drained), /^(query\.terminated|transaction\.expired|database\.)/);
+    cursor.close();
+  }
+  for (const write of writes) {
+    assert.match(
+      String(await write),
+      /^(finished|query\.terminated|transaction\.expired|database\.|commit\.unknown)/,
+    );
+  }
+  await assert.rejects(
+    database.run('SELECT FROM Many'),
+    refusedWith('database.not-found', 'database.missing'),
+  );
+});
+
+test('a statement that fails before it starts gives its place back', async () => {
+  const narrow = await ServiceWorld.open({
+    'svc.queryMaxConcurrent': '1',
+    'svc.queryQueueTimeout': '100',
+  });
+  try {
+    const database = await narrow.database(items);
+    const transactionId = await narrow.service.begin(root, database.name, 'READ_COMMITTED');
+    for (const more of [{}, {}, {transactionId}]) {
+      await assert.rejects(database.run("SELECT FROM Item LIMIT 'x'.asDecimal()", more));
+      await assert.rejects(database.run("DELETE FROM Item LIMIT 'x'.asDecimal()"));
+    }
+    assert.equal((await database.run('SELECT FROM Item')).length, 4);
+  } finally {
+    await narrow.close();
+  }
+});
+
+test('COMMIT RETRY gives up after as many times as it says, with its variables as at BEGIN', async () => {
+  const database = await world.database([...items, 'CREATE DOCUMENT TYPE Log']);
+  let stop = false;
+  const disturb = async (): Promise<void> => {
+    while (!stop) await database.run('UPDATE Item SET n = n + 1 WHERE k = 1', {retries: 100});
+  };
+  const disturber = disturb();
+  const script = `
+    LET x = 0;
+    BEGIN;
+    LET x = $x + 1;
+    UPDATE Item SET n = -1 WHERE k = 1;
+    SLEEP 20;
+    COMMIT RETRY 3 ELSE { INSERT INTO Log SET x = $x; } AND CONTINUE;
+    RETURN $x`;
+  const answer = await database.run(script, {language: 'sqlscript'});
+  stop = true;
+  await disturber;
+  assert.deepEqual(answer, [{value: 1}]);
+  assert.deepEqual(
+    (await database.run('SELECT x FROM Log')).map(row => row['x']),
+    [1],
+  );
+});
+
+test('without the stale read check the last write wins, and its index entries are its own', async () => {
+  const loose = await ServiceWorld.open({'svc.txStaleReadCheck': 'false'});
+  try {
+    const database = await loose.database([...items, 'CREATE INDEX ON Item (k) NOTUNIQUE']);
+    const both = await Promise.all([
+      loose.service.begin(root, database.name, 'READ_COMMITTED'),
+      loose.service.begin(root, database.name, 'READ_COMMITTED'),
+      loose.service.begin(root, database.name, 'READ_COMMITTED'),
+    ]);
+    const [first, second, third] = both;
+    await database.run('UPDATE Item SET k = 20 WHERE k = 2', {transactionId: first});
+    await database.run('UPDATE Item SET k = 30 WHERE k = 2', {transactionId: second});
+    await database.run('UPDATE Item SET k = 40 WHERE k = 2', {transactionId: third});
+    for (const id of both) {
+      await loose.service
+        .commit(root, database.name, id, undefined)
+        .catch((error: unknown) => assert.ok(refusedWith('commit.conflict')(error)));
+    }
+    const byScan = await database.run('SELECT k FROM Item WHERE k + 0 >= 20');
+    const byIndex = await database.run('SELECT k FROM Item WHERE k >= 20');
+    assert.deepEqual(byIndex, byScan);
+    const late = await loose.service.begin(root, database.name, 'READ_COMMITTED');
+    await database.run('UPDATE Item SET n = 9 WHERE k = 1', {transactionId: late});
+    await database.run('DELETE FROM Item WHERE k = 1');
+    await loose.service
+      .commit(root, database.name, late, undefined)
+      .catch((error: unknown) => assert.ok(refusedWith('commit.conflict')(error)));
+    assert.equal((await database.run('SELECT FROM Item WHERE k + 0 = 1')).length, 0);
+    assert.deepEqual(await database.run('SELECT count(*) AS c FROM Item'), [{c: 3}]);
+  } finally {
+    await loose.close();
+  }
+});
