@@ -18,13 +18,19 @@ export class BatchBody {
   constructor(request: IncomingMessage, timers: Timers) {
     this.#request = request;
     this.#timers = timers;
-    const wake = (): void => this.#wake?.();
-    request.on('readable', wake);
-    request.on('end', wake);
-    request.on('close', wake);
+    request.on('readable', this.#onNews);
+    request.on('end', this.#onNews);
+    request.on('close', this.#onNews);
     // What broke the connection is told by `complete`.
-    request.on('error', wake);
+    request.on('error', this.#onNews);
   }
+
+  /** Leaves what is still to come to whoever answers. */
+  close(): void {
+    this.#request.off('readable', this.#onNews);
+  }
+
+  readonly #onNews = (): void => this.#wake?.();
 
   /** The next piece; undefined behind the last. @throws {Refusal} `batch.truncated`. */
   async next(): Promise<Buffer | undefined> {

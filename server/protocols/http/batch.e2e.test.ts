@@ -555,6 +555,13 @@ test('batches at the same time do not meet, except where a key is unique', async
   assert.ok(names.every(row => row['c'] === 1));
 });
 
+test('a client that goes on sending behind a mistake hears of it', async () => {
+  const database = await newDatabase();
+  const answer = await post(`/batch/${database}`, `nonsense\n${v('a').repeat(300_000)}`);
+  assert.equal(answer.status, 400, answer.text);
+  assert.equal(answer.json['linesRead'], 1);
+});
+
 /** Sends the first part, does something when it is stored, then sends the second. */
 async function inTwoParts(
   database: string,

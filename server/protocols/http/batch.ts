@@ -84,12 +84,14 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
     onVerticesEnd: () => answer.verticesEnded(load),
     onEdges: () => answer.edges(load),
   });
+  const body = new BatchBody(exchange.request, options.timers);
   try {
-    await readBody(options, exchange, {load, answer});
+    await readBody(options, {body, load, answer});
     await load.finish();
     checkExpected(load, parameters.expectedRecords);
     answer.succeed(load, clock.monotonic() - startedAt, ids.size);
   } catch (error) {
+    body.close();
     answer.fail(load, error);
   } finally {
     ids.close();
@@ -98,10 +100,9 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
 
 async function readBody(
   {clock, timers}: BatchHandlerOptions,
-  exchange: Exchange,
-  {load, answer}: {readonly load: BulkLoad; readonly answer: BatchAnswer},
+  parts: {readonly body: BatchBody; readonly load: BulkLoad; readonly answer: BatchAnswer},
 ): Promise<void> {
-  const body = new BatchBody(exchange.request, timers);
+  const {body, load, answer} = parts;
   let turnBegan = clock.monotonic();
   for (;;) {
     let piece: Buffer | undefined;
