@@ -28,6 +28,8 @@ function collectPlan(plan: PlanNode, needed: Set<Slot>): void {
 
 /** Slots that `expressionsOf` names only because the node starts a hop from them. */
 function takesId(node: PlanNode, expression: Expression): boolean {
+  // A hop's own condition loads what it reads.
+  if (node.kind === 'follow' && expression === node.where) return true;
   if (expression.kind !== 'slot') return false;
   switch (node.kind) {
     case 'follow':

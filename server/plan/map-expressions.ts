@@ -12,7 +12,6 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'union':
     case 'barrier':
     case 'index-entries':
-    case 'follow':
     case 'connect':
     case 'apply':
     case 'delete':
@@ -21,6 +20,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       return {...node, rows: node.rows.map(row => row.map(map))};
     case 'scan-type':
     case 'scan-bucket':
+    case 'follow':
       return node.where ? {...node, where: map(node.where)} : node;
     case 'records':
       return {...node, ids: map(node.ids)};

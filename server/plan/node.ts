@@ -42,7 +42,11 @@ export type Output =
 
 export type OutputColumn =
   | Column
-  | {readonly spread: Expression; readonly except?: readonly string[]; readonly attributes: boolean};
+  | {
+      readonly spread: Expression;
+      readonly except?: readonly string[];
+      readonly attributes: boolean;
+    };
 
 export interface Aggregate {
   readonly slot: Slot;
@@ -147,6 +151,8 @@ export type RowNode =
   /** One hop over edges. `to` and `edge` are bound as asked; order: edge type, other end. */
   | {
       readonly kind: 'follow';
+      /** Only hops for which it is true; reads `to` and `edge` alone. Put there by the optimizer. */
+      readonly where?: Expression;
       readonly input: PlanNode;
       readonly from: Slot;
       readonly direction: Direction;
@@ -279,13 +285,19 @@ export type WholeNode =
 export type Assignment =
   | {readonly kind: 'set'; readonly name: string; readonly value: Expression}
   /** `a.b[0] = x`: inside a property's value. */
-  | {readonly kind: 'set-inside'; readonly path: readonly (string | Expression)[];
-      readonly value: Expression}
+  | {
+      readonly kind: 'set-inside';
+      readonly path: readonly (string | Expression)[];
+      readonly value: Expression;
+    }
   /** All properties of a map or record; `replace` drops the others first. */
   | {readonly kind: 'content'; readonly value: Expression; readonly replace: boolean}
   | {readonly kind: 'remove'; readonly name: string}
-  | {readonly kind: 'remove-inside'; readonly path: readonly (string | Expression)[];
-      readonly value: Expression | undefined};
+  | {
+      readonly kind: 'remove-inside';
+      readonly path: readonly (string | Expression)[];
+      readonly value: Expression | undefined;
+    };
 
 export type WriteNode =
   /** Makes a record a row. Edge: `from`/`to` evaluate to a vertex, rid or list; the product of

@@ -133,7 +133,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     }
     case 'follow': {
       const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
-      return `follow ${arrow(node.from, node, node.to)}${edge}`;
+      const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+      return `follow ${arrow(node.from, node, node.to)}${edge}${where}`;
     }
     case 'connect': {
       const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;

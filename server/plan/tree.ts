@@ -209,7 +209,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'unnest':
       return [node.list];
     case 'follow':
-      return slotReads([node.from]);
+      return [...slotReads([node.from]), ...(node.where ? [node.where] : [])];
     case 'connect':
       return slotReads([node.from, node.to]);
     case 'walk':

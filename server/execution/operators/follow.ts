@@ -2,16 +2,20 @@
  * `follow`: one hop over edges, a row an edge. Order: the input's rows, then edge type, other
  * end, edge.
  *
- * All vertices of a batch are asked for in one go. Edges and ends stay ids where ids suffice;
- * else they are loaded a batch at a time.
+ * All vertices of a batch are asked for in one go, each once. The node's condition is decided on
+ * hops (hop-test.ts), so only what passes becomes a row. Edges and ends stay ids where ids
+ * suffice; else they are loaded a batch at a time.
  */
 import type {RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {type Batch, BatchBuilder} from '../batch.ts';
+import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {Hop} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {idsOf, withRecords} from './vertex-ids.ts';
+import {HopFanOut, type PlacedHops} from './hop-fan-out.ts';
+import {prepareHopTest} from './hop-test.ts';
+import {RecordMemo} from './record-memo.ts';
+import {idsOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'follow'};
 
@@ -21,8 +25,13 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const loadEnds = node.to !== undefined && !preparation.idSuffices(node.to);
   const loadEdges = node.edge !== undefined && !preparation.idSuffices(node.edge);
+  const hopTest = prepareHopTest(node, preparation);
   return function* follow(context, argument) {
     const types = context.graph.edgeTypes(node.types);
+    const memo = new RecordMemo(context);
+    const filter = hopTest?.(context, memo);
+    // Small portions first: whoever asks may want only a few.
+    let portion = Math.min(firstRows, context.batchRows);
     for (const batch of input(context, argument)) {
       if (batch === pause) {
         yield pause;
@@ -30,19 +39,25 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
       }
       const {rids, rows} = idsOf(batch, node.from);
       if (rids.length === 0) continue;
-      const source = context.graph.hops(rids, node.direction, types);
+      const fanOut = new HopFanOut(context.graph, rids, {
+        direction: node.direction,
+        types,
+        filter,
+      });
       try {
-        // Small portions first: whoever asks may want only a few.
-        for (let portion = firstRows; ; portion *= 4) {
-          const hops = source.next(Math.min(portion, context.batchRows));
-          if (hops === undefined) break;
-          const found = hopRows(hops, {node, batch, rids, rows, loadEdges, context});
-          const complete = loadEnds ? ends(found, node, context) : found;
+        for (;;) {
+          const placed = fanOut.next(portion);
+          if (placed === undefined) break;
+          portion = Math.min(portion * 4, context.batchRows);
+          const {vertices} = fanOut;
+          const found = hopRows(placed, {node, batch, vertices, rows, loadEdges, context});
+          const complete =
+            loadEnds && node.to !== undefined ? memo.complete(found, node.to) : found;
           if (complete.rowCount > 0) yield complete;
           if (context.budget.look()) yield pause;
         }
       } finally {
-        source.close();
+        fanOut.close();
       }
     }
   };
@@ -51,33 +66,31 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
 interface HopRows {
   readonly node: Node;
   readonly batch: Batch;
-  readonly rids: readonly Rid[];
+  readonly vertices: readonly Rid[];
   readonly rows: readonly number[];
   readonly loadEdges: boolean;
   readonly context: ExecutionContext;
 }
 
-function hopRows(hops: readonly Hop[], parts: HopRows): Batch {
-  const {node, batch, rids, rows, loadEdges, context} = parts;
-  const builder = new BatchBuilder();
-  const edges: readonly (RecordValue | undefined)[] = loadEdges
-    ? context.graph.hopEdges(hops, rids)
-    : [];
-  for (let at = 0; at < hops.length; at++) {
-    const hop = hops[at] as Hop;
-    const edge = loadEdges ? edges[at] : hop.edge;
-    if (edge === undefined) continue;
-    builder.copy(batch, rows[hop.source] as number);
-    if (node.to !== undefined) builder.set(node.to, hop.other);
-    if (node.edge !== undefined) builder.set(node.edge, edge);
-  }
-  return builder.take();
-}
-
-function ends(batch: Batch, node: Node, context: ExecutionContext): Batch {
-  return node.to === undefined || batch.rowCount === 0
-    ? batch
-    : withRecords(batch, node.to, context.graph);
+/** A row a hop; a hop whose edge is gone gives none. */
+function hopRows({hops, places}: PlacedHops, parts: HopRows): Batch {
+  const {node, batch, vertices, rows, loadEdges, context} = parts;
+  const edges: readonly (RecordValue | Rid | undefined)[] = loadEdges
+    ? context.graph.hopEdges(hops, vertices)
+    : hops.map(hop => hop.edge);
+  const kept: number[] = [];
+  for (let at = 0; at < hops.length; at++) if (edges[at] !== undefined) kept.push(at);
+  let found = batch.gather(kept.map(at => rows[places[at] as number] as number));
+  if (node.to !== undefined)
+    found = found.with(
+      node.to,
+      kept.map(at => (hops[at] as Hop).other),
+    );
+  if (node.edge === undefined) return found;
+  return found.with(
+    node.edge,
+    kept.map(at => edges[at] as RecordValue | Rid),
+  );
 }
 
 /** All hops of the vertices at once; for callers that need them whole. */

@@ -33,10 +33,7 @@ function sink(input: PlanNode, terms: readonly Expression[]): PlanNode {
       return below(input, terms, made, inner => ({...input, input: inner}));
     }
     case 'follow':
-      return below(input, terms, slotSet(input.to, input.edge), inner => ({
-        ...input,
-        input: inner,
-      }));
+      return intoFollow(input, terms);
     case 'connect':
       return below(input, terms, slotSet(input.edge), inner => ({...input, input: inner}));
     case 'unnest':
@@ -80,6 +77,22 @@ function intoScan(
   const where = conjunction([...conjunctsOf(scan.where), ...terms.filter(own)]);
   const rest = terms.filter(term => !own(term));
   return filtered(where === undefined ? scan : {...scan, where}, rest);
+}
+
+/** What reads the hop alone becomes its condition, what does not read it goes below. */
+function intoFollow(
+  follow: Extract<PlanNode, {kind: 'follow'}>,
+  terms: readonly Expression[],
+): PlanNode {
+  const made = slotSet(follow.to, follow.edge);
+  const own = (term: Expression): boolean => {
+    const read = [...slotsOf(term)];
+    return isMovable(term) && read.length > 0 && read.every(slot => made.has(slot));
+  };
+  const where = conjunction([...conjunctsOf(follow.where), ...terms.filter(own)]);
+  const hop = where === undefined ? follow : {...follow, where};
+  const rest = terms.filter(term => !own(term));
+  return below(hop, rest, made, inner => ({...hop, input: inner}));
 }
 
 function intoJoin(join: Extract<PlanNode, {kind: 'join'}>, terms: readonly Expression[]): PlanNode {
