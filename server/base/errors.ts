@@ -185,11 +185,6 @@ export const refusals = {
     exception: 'TransactionException',
     says: 'the transaction writes more than one transaction may',
   },
-  'transaction.already-started': {
-    retry: 'never',
-    exception: 'TransactionException',
-    says: 'the session has an open transaction',
-  },
   'request.reused': {
     retry: 'never',
     exception: 'IllegalArgumentException',
@@ -279,11 +274,6 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'the body of the request is larger than allowed',
   },
-  'limit.statement': {
-    retry: 'never',
-    exception: 'CommandSQLParsingException',
-    says: 'the statement is longer than allowed',
-  },
   'limit.record': {
     retry: 'never',
     exception: 'IllegalArgumentException',
@@ -308,11 +298,6 @@ export const refusals = {
     retry: 'never',
     exception: 'RequestRefusedBeforeExecutionException',
     says: 'a field of the request is missing or unusable, so nothing was executed',
-  },
-  'request.invalid': {
-    retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the request breaks its protocol: route, method, header or field',
   },
   'batch.record': {
     retry: 'never',

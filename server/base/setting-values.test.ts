@@ -96,10 +96,10 @@ test('an unknown key names the nearest one, and all refusals come at once', () =
 
 test('folders follow the root path unless they are set', () => {
   const {settings} = resolveSettings([
-    {name: '--set', values: {'svc.server.rootPath': '/data', 'svc.server.logsDirectory': '/l'}},
+    {name: '--set', values: {'svc.server.rootPath': '/data', 'svc.server.configDirectory': '/l'}},
   ]);
   assert.equal(settings.get('svc.server.databaseDirectory'), '/data/databases');
-  assert.equal(settings.get('svc.server.logsDirectory'), '/l');
+  assert.equal(settings.get('svc.server.configDirectory'), '/l');
 });
 
 test('secrets are never shown, not even when they are refused', () => {

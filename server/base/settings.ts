@@ -101,20 +101,6 @@ export const settingRows = {
     dynamic: false,
     description: 'Folder of the configuration file and of users, groups and tokens.',
   },
-  'svc.server.backupDirectory': {
-    type: 'path',
-    default: '${svc.server.rootPath}/backups',
-    scope: 'server',
-    dynamic: false,
-    description: 'Folder of the backups.',
-  },
-  'svc.server.logsDirectory': {
-    type: 'path',
-    default: '${svc.server.rootPath}/log',
-    scope: 'server',
-    dynamic: false,
-    description: 'Folder of the log files.',
-  },
   'svc.server.rootPassword': {
     type: 'string',
     default: '',
@@ -162,14 +148,6 @@ export const settingRows = {
     scope: 'server',
     dynamic: true,
     description: 'Least severe level of the lines that are logged.',
-  },
-  'svc.server.logFormat': {
-    type: 'enum',
-    values: ['text', 'json'],
-    default: 'text',
-    scope: 'server',
-    dynamic: false,
-    description: 'Format of the log: lines for people, or one JSON object a line.',
   },
 
   // HTTP.
@@ -262,16 +240,6 @@ export const settingRows = {
     scope: 'server',
     dynamic: true,
     description: 'Silence after which a streamed answer sends an empty line; 0 sends none.',
-  },
-  'svc.server.httpStreamingReadTimeout': {
-    type: 'duration',
-    unit: 'milliseconds',
-    default: 10 * MINUTE,
-    min: SECOND,
-    max: DAY,
-    scope: 'server',
-    dynamic: true,
-    description: 'How long a streamed request body may pause before it counts as broken off.',
   },
   'svc.network.socketTimeout': {
     type: 'duration',
@@ -417,15 +385,6 @@ export const settingRows = {
     description:
       'Whether a commit is refused when a record it changes was changed since it read it.',
   },
-  'svc.ha.groupCommitQueueSize': {
-    type: 'integer',
-    default: 10_000,
-    min: 1,
-    max: 10_000_000,
-    scope: 'server',
-    dynamic: false,
-    description: 'Commits that may wait for the log before more are refused.',
-  },
   'svc.ha.enabled': {
     type: 'boolean',
     default: false,
@@ -541,16 +500,6 @@ export const settingRows = {
     description:
       'Pattern in which results print date-times; the default adds fractions of a second ' +
       'where there are any.',
-  },
-  'svc.queryMaxHeapRAM': {
-    type: 'integer',
-    default: 0,
-    min: 0,
-    max: 1_048_576,
-    scope: 'server',
-    dynamic: true,
-    description:
-      'Megabytes that sorts, groups and sets of all statements may hold; 0 is a quarter of memory.',
   },
   'svc.queryMemoryMax': {
     type: 'size',

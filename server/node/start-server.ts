@@ -9,6 +9,7 @@ import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
@@ -165,60 +166,76 @@ interface Parts {
   readonly trim: () => void;
 }
 
-async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
+interface Services {
+  readonly service: SessionService;
+  readonly security: Security;
+  readonly administration: ServerAdministration;
+  /** Resolves with the reason when somebody asks the server to stop. */
+  readonly stop: PromiseWithResolvers<string>;
+}
+
+interface Means {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+}
+
+function createServices(given: Settings, parts: Parts, means: Means): Services {
   const {engine, logger, events} = parts;
-  const clock = createClock();
-  const random = createRandom();
-  const timers = createTimers();
   const stop = Promise.withResolvers<string>();
+  const shutdown = (): void => {
+    means.timers.after(shutdownDelayMs, () => stop.resolve('shutdown command'));
+  };
   const administration = new ServerAdministration({
     engine,
     events,
-    random,
+    random: means.random,
     settings: given,
-    shutdown: () => timers.after(shutdownDelayMs, () => stop.resolve('shutdown command')),
+    shutdown,
   });
   const settings = (): Settings => administration.settings();
   // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
   const security: Security = new Security({
+    ...means,
     store: {
       read: name => readDocument(engine, given, name),
       write: async (name, bytes) => {
         await engine.putServerDocument(name, bytes);
       },
     },
-    clock,
-    random,
     settings,
     endSessionsOf: user => service.endSessionsOf(user),
   });
   const service: SessionService = new SessionService({
+    ...means,
     engine,
     security,
-    clock,
-    random,
-    timers,
     logger,
     settings,
   });
   administration.use(service);
+  return {service, security, administration, stop};
+}
+
+async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
+  const {engine, logger} = parts;
+  const means: Means = {clock: createClock(), random: createRandom(), timers: createTimers()};
+  const {clock, timers} = means;
+  const services = createServices(given, parts, means);
+  const {service, security, administration, stop} = services;
   if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, parts.prompt));
   await createDefaultDatabases(given, {engine, service, security});
   const http: HttpServer = createHttpServer({
+    ...means,
     service,
     security,
     administration,
-    clock,
-    random,
-    timers,
     logger,
     batch: createBatchHandler({
+      ...means,
       service,
       security,
-      settings,
-      clock,
-      timers,
-      random,
+      settings: () => administration.settings(),
       disk: createDisk(),
       temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
     }),

@@ -55,7 +55,6 @@ export const statusOf = {
   'transaction.expired': {status: 404, error: session},
   'transaction.failed': {status: 404, error: session},
   'transaction.too-large': {status: 413, error: 'Error on transaction commit'},
-  'transaction.already-started': {status: 409, error: 'Transaction already started'},
   'request.reused': {status: 409, error: command},
   'request.in-flight': {status: 409, error: 'Request still in flight'},
   'record.not-found': {status: 404, error: 'Record not found'},
@@ -75,13 +74,11 @@ export const statusOf = {
 
   'admission.full': {status: 503, error: command},
   'limit.body': {status: 413, error: 'Request body too large'},
-  'limit.statement': {status: 400, error: command},
   'limit.record': {status: 400, error: command},
   'limit.entry': {status: 413, error: command},
   'limit.depth': {status: 400, error: command},
   'json.invalid': {status: 400, error: payload},
   'request.field': {status: 400, error: command},
-  'request.invalid': {status: 400, error: command},
   'batch.record': {status: 400, error: command},
   'batch.truncated': {status: 408, error: command},
 
