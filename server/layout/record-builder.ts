@@ -17,6 +17,8 @@ import type {ValueTag} from './value-tag.ts';
 const narrowMax = 0xffff;
 const propertiesMax = 0xffff;
 const nameIdMax = 0xffffff;
+/** Up to so many properties a look at each is cheaper than a map. */
+const scannedMax = 32;
 
 export class RecordBuilder {
   /** The body of the open property is appended here. */
@@ -25,6 +27,9 @@ export class RecordBuilder {
   #ids = new Int32Array(32);
   #tags = new Uint8Array(32);
   #offsets = new Float64Array(32);
+  /** Slots of the first `#indexed` properties by id, once there are many. */
+  readonly #slots = new Map<number, number>();
+  #indexed = 0;
 
   /** Properties so far. */
   get count(): number {
@@ -35,11 +40,19 @@ export class RecordBuilder {
   clear(): void {
     this.#count = 0;
     this.bodies.clear();
+    if (this.#indexed === 0) return;
+    this.#slots.clear();
+    this.#indexed = 0;
   }
 
-  /** Begins the next property; its body follows, then `close`. Ids are distinct. */
+  /**
+   * Begins the next property; its body follows, then `close`. Ids are distinct.
+   *
+   * @throws {Refusal} `limit.record` when there are too many.
+   */
   open(id: number): void {
     const slot = this.#count;
+    if (slot >= propertiesMax) throw tooManyProperties();
     if (slot === this.#ids.length) this.#grow();
     this.#ids[slot] = id;
     this.#offsets[slot] = this.bodies.length;
@@ -65,9 +78,6 @@ export class RecordBuilder {
 
   /** Bytes of the record. @throws {Refusal} `limit.record` when that is too much. */
   size(isEdge: boolean, bytesMax: number): number {
-    if (this.#count > propertiesMax) {
-      throw new Refusal('limit.record', `a record has at most ${propertiesMax} properties`);
-    }
     const entryBytes = this.#isWide ? 8 : 6;
     const head = isEdge ? edgeHeaderBytes : headerBytes;
     const bytes = head + this.#count * entryBytes + this.bodies.length;
@@ -111,8 +121,17 @@ export class RecordBuilder {
   }
 
   #slotOf(id: number): number {
+    if (this.#count > scannedMax) return this.#indexedSlotOf(id);
     for (let slot = 0; slot < this.#count; slot++) if (this.#ids[slot] === id) return slot;
     return -1;
+  }
+
+  #indexedSlotOf(id: number): number {
+    while (this.#indexed < this.#count) {
+      this.#slots.set(this.#ids[this.#indexed] as number, this.#indexed);
+      this.#indexed++;
+    }
+    return this.#slots.get(id) ?? -1;
   }
 
   /** As record-encoding.ts decides: by where the last body begins. */
@@ -129,6 +148,10 @@ export class RecordBuilder {
 }
 
 const shortCopyMax = 64;
+
+function tooManyProperties(): Refusal {
+  return new Refusal('limit.record', `a record has at most ${propertiesMax} properties`);
+}
 
 function grown<A extends {set(from: A): void}>(from: A, into: A): A {
   into.set(from);

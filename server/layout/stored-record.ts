@@ -94,8 +94,7 @@ export class StoredRecord extends RecordValue {
     return names;
   }
 
-  /** All properties in order, decoded. */
-  properties(): Map<string, Value> {
+  override properties(): Map<string, Value> {
     const properties = new Map<string, Value>();
     for (const [slot, name] of this.propertyNames().entries()) {
       properties.set(name, readSlot(this.bytes, this.offset, this.length, slot));

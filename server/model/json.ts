@@ -114,8 +114,8 @@ function recordText(record: RecordValue, format: JsonFormat): string {
   if (record.from !== undefined && record.to !== undefined) {
     text += `,"@in":"${ridText(record.to)}","@out":"${ridText(record.from)}"`;
   }
-  for (const name of record.propertyNames()) {
-    text += `,${jsonString(name)}:${jsonText(record.get(name), format)}`;
+  for (const [name, value] of record.properties()) {
+    text += `,${jsonString(name)}:${jsonText(value, format)}`;
   }
   return `${text},"@cat":"${categoryOf[record.kind]}"}`;
 }

@@ -171,6 +171,12 @@ export abstract class RecordValue {
   /** The property's value; undefined when the record does not have it. */
   abstract get(name: string): Value | undefined;
   abstract propertyNames(): readonly string[];
+  /** All properties in order, in a map of the caller's; stored records read them in one pass. */
+  properties(): Map<string, Value> {
+    const properties = new Map<string, Value>();
+    for (const name of this.propertyNames()) properties.set(name, this.get(name) ?? null);
+    return properties;
+  }
   /** Ends of an edge; undefined for other kinds. */
   abstract readonly from: Rid | undefined;
   abstract readonly to: Rid | undefined;

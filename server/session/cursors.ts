@@ -57,7 +57,7 @@ function rowText(row: Value): string {
   if (row instanceof Map) return jsonText(row);
   if (!(row instanceof RecordValue)) return jsonText(new Map([['value', row]]));
   const map = attributesOf(row);
-  for (const name of row.propertyNames()) map.set(name, row.get(name) ?? null);
+  for (const [name, value] of row.properties()) map.set(name, value);
   return jsonText(map);
 }
 

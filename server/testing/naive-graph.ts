@@ -26,7 +26,7 @@ export class NaiveRecord extends RecordValue {
   readonly rid: Rid;
   readonly typeName: string;
   readonly kind: RecordKind;
-  readonly properties: ReadonlyMap<string, Value>;
+  readonly #properties: ReadonlyMap<string, Value>;
   readonly from: Rid | undefined;
   readonly to: Rid | undefined;
 
@@ -40,17 +40,17 @@ export class NaiveRecord extends RecordValue {
     this.rid = rid;
     this.typeName = type.name;
     this.kind = type.kind;
-    this.properties = properties;
+    this.#properties = properties;
     this.from = ends.from;
     this.to = ends.to;
   }
 
   get(name: string): Value | undefined {
-    return this.properties.get(name);
+    return this.#properties.get(name);
   }
 
   propertyNames(): readonly string[] {
-    return [...this.properties.keys()];
+    return [...this.#properties.keys()];
   }
 }
 

@@ -44,9 +44,7 @@ export function mapOf(value: Value, graph: Graph): MapValue | undefined {
 }
 
 export function propertiesOf(record: RecordValue): MapValue {
-  const map = new Map<string, Value>();
-  for (const name of record.propertyNames()) map.set(name, record.get(name) ?? null);
-  return map;
+  return record.properties();
 }
 
 /** A property; undefined when there is no such thing. */

@@ -64,6 +64,10 @@ export abstract class NeighbourRecord extends RecordValue {
   propertyNames(): readonly string[] {
     return this.stored?.propertyNames() ?? [];
   }
+
+  override properties(): Map<string, Value> {
+    return this.stored?.properties() ?? new Map();
+  }
 }
 
 class NeighbourVertex extends NeighbourRecord {

@@ -63,8 +63,8 @@ export class GraphDocument {
     const type = jsonString(record.typeName);
     const rid = jsonString(ridText(record.rid));
     out.ascii('{"p":{');
-    for (const name of record.propertyNames()) {
-      out.text(`${jsonString(name)}:${jsonText(record.get(name), this.#format)},`);
+    for (const [name, value] of record.properties()) {
+      out.text(`${jsonString(name)}:${jsonText(value, this.#format)},`);
     }
     out.text(`"@cat":"${categoryOf[record.kind]}","@type":${type},"@rid":${rid}`);
     const ends = this.#ends(record);

@@ -125,8 +125,8 @@ export class RowWriter {
       this.#json.appendProperties(this.out, record.bytes, record.offset, record.length);
       return;
     }
-    for (const name of record.propertyNames()) {
-      this.out.text(`,${jsonString(name)}:${jsonText(record.get(name), this.#format)}`);
+    for (const [name, value] of record.properties()) {
+      this.out.text(`,${jsonString(name)}:${jsonText(value, this.#format)}`);
     }
   }
 

@@ -12,6 +12,7 @@ import {
   propertyCount,
   propertyId,
   readProperty,
+  readSlot,
   recordKindOf,
   recordTypeId,
 } from '#server/layout/record.ts';
@@ -108,5 +109,14 @@ export class ScannedRecord extends RecordValue {
       names.push(this.schema.propertyName(propertyId(this.bytes, this.start, slot)));
     }
     return names;
+  }
+
+  override properties(): Map<string, Value> {
+    const properties = new Map<string, Value>();
+    const length = this.end - this.start;
+    for (const [slot, name] of this.propertyNames().entries()) {
+      properties.set(name, readSlot(this.bytes, this.start, length, slot));
+    }
+    return properties;
   }
 }
