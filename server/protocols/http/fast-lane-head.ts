@@ -8,7 +8,7 @@
  * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-lane.md.
  */
 
-export type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
+type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
 
 export interface LaneHead {
   readonly route: LaneRoute;
@@ -20,7 +20,7 @@ export interface LaneHead {
 }
 
 export const headBytesMax = 2_048;
-export const bodyBytesMax = 64 * 1024;
+const bodyBytesMax = 64 * 1024;
 
 const requestLine =
   /^POST \/api\/v1\/(query|command|begin|commit|rollback)\/([A-Za-z0-9_-]{1,128}) HTTP\/1\.1$/;

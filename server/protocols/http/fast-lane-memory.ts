@@ -16,6 +16,7 @@ import {parseParameters} from './parameters.ts';
 const field = Buffer.from('"params":', 'latin1');
 const substitute = Buffer.from('null}', 'latin1');
 const closing = 0x7d;
+const startBytesMax = 4 * 1024;
 
 /** One head, the same to the byte. */
 export class KnownHead {
@@ -43,6 +44,7 @@ export class KnownHead {
 
   /** Tells of a statement that was read the long way from the body behind this head. */
   learn(bytes: Buffer, parser: JsonParser, request: RunRequest): void {
+    if (request.text.length > startBytesMax) return;
     if (request.text === this.#lastText) {
       this.#start = StatementStart.of(bytes, this.bytes.length, parser, request);
     }
@@ -70,7 +72,7 @@ class StatementStart {
     request: RunRequest,
   ): StatementStart | undefined {
     const at = bytes.indexOf(field, bodyAt);
-    if (at < 0 || bytes.at(-1) !== closing) return undefined;
+    if (at < 0 || at - bodyAt > startBytesMax || bytes.at(-1) !== closing) return undefined;
     const valueAt = at + field.length;
     const start = Buffer.from(bytes.subarray(bodyAt, valueAt));
     try {
@@ -83,7 +85,9 @@ class StatementStart {
       if (error instanceof Refusal) return undefined;
       throw error;
     }
-    return new StatementStart(bodyAt, start, request);
+    // Kept for long, so without what belongs to one request only.
+    const kept = {...request, parameters: parseParameters(undefined), signal: undefined};
+    return new StatementStart(bodyAt, start, kept);
   }
 
   /** Undefined when the body begins differently, or its parameters are refused. */
