@@ -37,7 +37,11 @@ import {
   setBucketSelection,
   setTypeCustom,
 } from '#server/catalog/change-type.ts';
-import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
+import type {
+  IndexDefinition,
+  IndexProperty,
+  PropertyDefinition,
+} from '#server/catalog/definition.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
 import {jsonText} from '#server/model/json.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
@@ -206,8 +210,9 @@ function altered(catalog: Catalog, name: string, wish: TypeChange): readonly [st
     case 'remove-supertype':
       return ['supertype', type.superTypes.map(superType => superType.name)];
     case 'add-bucket':
+      return ['addBucket', wish.name];
     case 'remove-bucket':
-      return ['bucket', type.bucketIds.map(id => catalog.bucketById(id)?.name ?? null)];
+      return ['removeBucket', wish.name];
     case 'bucket-selection':
       return ['bucketSelectionStrategy', wish.strategy];
     case 'custom':
@@ -260,7 +265,7 @@ function planTruncateType(
     );
   }
   const family = command.polymorphic ? type.family : [type];
-  const answer = row({operation: 'truncate type', typeName: type.name, count});
+  const answer = row({operation: 'truncate type', typeName: type.name, transactional: true});
   return emptied(catalog, bucketIds, family, answer);
 }
 
@@ -279,7 +284,8 @@ function planTruncateBucket(
         'use DELETE, or add UNSAFE to leave dangling edges behind',
     );
   }
-  const answer = row({operation: 'truncate bucket', bucketName: bucket.name, count});
+  const {id: bucketId, name: bucketName} = bucket;
+  const answer = row({operation: 'truncate bucket', bucketName, bucketId, transactional: true});
   return emptied(catalog, [bucket.id], type === undefined ? [] : [type], answer);
 }
 
@@ -356,8 +362,8 @@ function planAlterProperty(
   command: Command<'alter-property'>,
   facts: SchemaFacts,
 ): PlannedChange {
-  const {type, attributes} = command;
-  let {name} = command;
+  const {type, attributes, newName} = command;
+  const {name} = command;
   const changes: SchemaChange[] = [];
   const current = (): Catalog => changes.at(-1)?.catalog ?? catalog;
   if (command.dataType !== undefined) {
@@ -369,19 +375,57 @@ function planAlterProperty(
   for (const [key, value] of command.custom) {
     changes.push(setPropertyCustom(current(), type, name, {key, value: value ?? null}));
   }
-  if (command.newName !== undefined) {
-    const renamed = {name: command.newName, nameId: facts.names.idOf(command.newName).id};
+  if (newName !== undefined) {
+    const renamed = {name: newName, nameId: facts.names.idOf(newName).id};
     changes.push(renameProperty(current(), type, name, renamed));
-    name = command.newName;
   }
-  const answer = row({
-    operation: 'alter property',
-    typeName: type,
-    propertyName: name,
-    ...shownAttributes(attributes),
-    result: 'OK',
-  });
-  return {changes, row: answer, bucketIdsEmptied: []};
+  const before = catalog.requireType(type).properties.get(name);
+  const what = alteredProperty(command, before);
+  return {
+    changes,
+    row: row({operation: 'alter property', type, property: name, ...what}),
+    bucketIdsEmptied: [],
+  };
+}
+
+/** What an ALTER PROPERTY row says of its (last) change. */
+function alteredProperty(
+  {attributes, custom, dataType, newName}: Command<'alter-property'>,
+  before: PropertyDefinition | undefined,
+): Readonly<Record<string, Value | undefined>> {
+  const [key, value = null] = [...custom].at(-1) ?? [];
+  if (key !== undefined) {
+    const oldValue = before?.custom.get(key) ?? null;
+    const operation = 'alter property custom';
+    return {operation, customAttribute: key, oldValue, newValue: value};
+  }
+  if (newName !== undefined) {
+    return {attribute: 'name', oldValue: before?.name ?? null, newValue: newName};
+  }
+  if (dataType !== undefined) {
+    return {attribute: 'type', oldValue: before?.type ?? null, newValue: dataType};
+  }
+  const old = before === undefined ? {} : shownProperty(before);
+  const [attribute, newValue = null] = Object.entries(shownAttributes(attributes)).find(
+    ([, given]) => given !== undefined,
+  ) ?? ['none'];
+  return {attribute, oldValue: old[attribute] ?? null, newValue};
+}
+
+/** A property's attributes by the names that rows use; limits as the text that is stored. */
+function shownProperty(property: PropertyDefinition): Readonly<Record<string, Value | undefined>> {
+  const {mandatory, notNull, readonly, hidden, min, max, regexp, defaultText} = property;
+  const text = (limit: Value | undefined): Value => (limit == null ? null : shown(limit));
+  return {
+    mandatory,
+    notnull: notNull,
+    readonly,
+    hidden,
+    min: text(min),
+    max: text(max),
+    regexp,
+    default: defaultText,
+  };
 }
 
 function planDropProperty(catalog: Catalog, command: Command<'drop-property'>): PlannedChange {
@@ -436,24 +480,24 @@ function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
 }
 
 function planDropIndex(catalog: Catalog, command: Command<'drop-index'>): PlannedChange {
-  const answer = (dropped: boolean): MapValue =>
-    row({operation: 'drop index', indexName: command.name, dropped});
+  const answer = row({operation: 'drop index', indexName: command.name});
   if (command.name === '*') {
     const changes: SchemaChange[] = [];
     for (const index of catalog.indexes) {
       changes.push(dropIndex(changes.at(-1)?.catalog ?? catalog, index.name));
     }
-    return {changes, row: answer(changes.length > 0), bucketIdsEmptied: []};
+    return {changes, row: answer, bucketIdsEmptied: []};
   }
-  if (command.ifExists && catalog.index(command.name) === undefined) return nothing(answer(false));
-  return one(dropIndex(catalog, command.name), answer(true));
+  if (command.ifExists && catalog.index(command.name) === undefined) return nothing(answer);
+  return one(dropIndex(catalog, command.name), answer);
 }
 
 function planRebuildIndex(catalog: Catalog, command: Command<'rebuild-index'>): PlannedChange {
   const names = command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
   const changes: SchemaChange[] = [];
   for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
-  const answer = row({operation: 'rebuild index', indexes: names, totalIndexed: 0});
+  const operation = 'rebuild index';
+  const answer = row({operation, indexes: names, totalIndexed: 0, recordsMisplaced: 0});
   return {changes, row: answer, bucketIdsEmptied: []};
 }
 
@@ -482,11 +526,10 @@ function planAlterBucket(catalog: Catalog, command: Command<'alter-bucket'>): Pl
 }
 
 function planDropBucket(catalog: Catalog, command: Command<'drop-bucket'>): PlannedChange {
+  const known = catalog.bucket(command.name);
   const answer = (dropped: boolean): MapValue =>
-    row({operation: 'drop bucket', bucketName: command.name, dropped});
-  if (command.ifExists && catalog.bucket(command.name) === undefined) {
-    return nothing(answer(false));
-  }
+    row({operation: 'drop bucket', bucketName: command.name, bucketId: known?.id, dropped});
+  if (command.ifExists && known === undefined) return nothing(answer(false));
   return one(dropBucket(catalog, command.name), answer(true));
 }
 
