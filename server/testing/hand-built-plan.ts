@@ -172,7 +172,7 @@ export class World {
     const clock = {now: () => 0, monotonic};
     return {
       graph: this.graph,
-      writes: this.writes,
+      writes: options.readOnly === true ? undefined : this.writes,
       catalog: this.catalog,
       parameters: new Map(Object.entries(parameters)),
       clock,
@@ -226,6 +226,8 @@ export class World {
 }
 
 export interface RunOptions {
+  /** Operators may then remember what they have read. */
+  readonly readOnly?: boolean;
   readonly limits?: BudgetLimits;
   readonly cancellation?: Cancellation;
   readonly batchRows?: number;
