@@ -8,7 +8,7 @@ import {utf8Length, writeUtf8} from './utf8.ts';
 
 const capacityDefault = 256;
 const shortCopyMax = 32;
-const shortTextMax = 96;
+const shortTextMax = 192;
 /** Up to here digits are made by 32-bit divisions. */
 const smallIntegerMax = 0x7fffffff;
 const needsEscape = /["\\\u0000-\u001f]/;

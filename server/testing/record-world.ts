@@ -9,7 +9,11 @@ import {NameDictionary} from '#server/catalog/names.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
-import {CatalogSchema, type RecordContext} from '#server/transactions/records-context.ts';
+import {
+  CatalogSchema,
+  type RecordContext,
+  RecordWorkspace,
+} from '#server/transactions/records-context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type InlineEngine, openInlineEngine} from './inline-engine.ts';
 
@@ -42,6 +46,7 @@ export class RecordWorld {
       defaults: text => Number(text),
       recordBytesMax: 1 << 20,
       bucketTurns: new Map(),
+      workspace: new RecordWorkspace(catalog),
     });
   }
 

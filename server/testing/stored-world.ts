@@ -10,7 +10,7 @@ import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
-import {CatalogSchema} from '#server/transactions/records-context.ts';
+import {CatalogSchema, RecordWorkspace} from '#server/transactions/records-context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {openInlineEngine} from './inline-engine.ts';
 import {World, worldCatalog, type WorldData} from './hand-built-plan.ts';
@@ -40,6 +40,7 @@ export async function openStoredWorld(): Promise<StoredWorld> {
       defaults: () => null,
       recordBytesMax: 16 << 20,
       bucketTurns: new Map<number, number>(),
+      workspace: new RecordWorkspace(catalog),
     };
     const writer = new RecordWriter(transaction, context);
     return {

@@ -13,7 +13,7 @@ import {NameDictionary} from '#server/catalog/names.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {BulkDraft, type TextRange} from './bulk-draft.ts';
 import {JsonLineReader} from './bulk-json-line.ts';
-import {CatalogSchema} from './records-context.ts';
+import {CatalogSchema, RecordWorkspace} from './records-context.ts';
 
 const declared: readonly (readonly [string, DataType])[] = [
   ['text', 'STRING'],
@@ -44,6 +44,7 @@ function newDraft(): BulkDraft {
     defaults: () => null,
     recordBytesMax: 1 << 20,
     bucketTurns: new Map(),
+    workspace: new RecordWorkspace(catalog),
   });
 }
 

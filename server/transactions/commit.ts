@@ -26,20 +26,34 @@ export type Operation =
   | {readonly kind: 'delete'; readonly key: Uint8Array; readonly text?: string}
   | {readonly kind: 'delete-range'; readonly start: Uint8Array; readonly end: Uint8Array};
 
-/** All are relative to `since`, the log index of the view in which the fact was seen. */
+/**
+ * All are relative to `since`, the log index of the view in which the fact was seen. `text`: as in
+ * `Operation`.
+ */
 export type Precondition =
   /** Nobody wrote or deleted the key (record at its version; unique key still absent). */
   | {
       readonly kind: 'unchanged';
       readonly key: Uint8Array;
+      readonly text?: string;
       readonly since: LogIndex;
       /** Set for a unique index key: the refusal then names index and key. */
-      readonly unique?: {readonly index: string; readonly text: string};
+      readonly unique?: UniqueKeyName | undefined;
     }
   /** Nobody deleted the key (an end of an edge); pins it against concurrent deletion. */
-  | {readonly kind: 'present'; readonly key: Uint8Array; readonly since: LogIndex}
+  | {
+      readonly kind: 'present';
+      readonly key: Uint8Array;
+      readonly text?: string;
+      readonly since: LogIndex;
+    }
   /** Nobody pinned the key (delete of a vertex: no edge was attached meanwhile). */
-  | {readonly kind: 'unpinned'; readonly key: Uint8Array; readonly since: LogIndex}
+  | {
+      readonly kind: 'unpinned';
+      readonly key: Uint8Array;
+      readonly text?: string;
+      readonly since: LogIndex;
+    }
   /** Nobody wrote in the range (drop of a type or bucket). */
   | {
       readonly kind: 'range-untouched';
@@ -47,6 +61,12 @@ export type Precondition =
       readonly end: Uint8Array;
       readonly since: LogIndex;
     };
+
+/** A key of a unique index as a refusal shows it. */
+export interface UniqueKeyName {
+  readonly index: string;
+  readonly text: string;
+}
 
 export interface CommitRequest {
   readonly databaseId: number;
@@ -61,9 +81,9 @@ export interface CommitRequest {
   /** Buckets in which positions were handed out: their high-water marks travel along. */
   readonly positionBuckets: ReadonlySet<number>;
   /** Applies once however often it is sent. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   /** The new catalog version when this is a schema change. */
-  readonly newSchemaVersion?: number;
+  readonly newSchemaVersion?: number | undefined;
 }
 
 /**
@@ -76,7 +96,7 @@ export type CommitOutcome =
   | {
       readonly kind: 'conflict';
       readonly reason: string;
-      readonly unique?: {readonly index: string; readonly text: string};
+      readonly unique?: UniqueKeyName;
     }
   | Refused
   | {readonly kind: 'unknown'; readonly detail: string};
@@ -98,7 +118,7 @@ export interface Refused {
 
 /** What became of an appended entry on this node; `unknown` when the log failed meanwhile. */
 export type AppendResult =
-  | {readonly kind: 'applied'}
+  | {readonly kind: 'committed'; readonly index: LogIndex}
   | {readonly kind: 'unknown'; readonly detail: string};
 
 /**
@@ -109,7 +129,7 @@ export interface CommitLog {
   /** Why an entry of `bytes` cannot be taken now; undefined when it can. */
   admission(bytes: number): Refused | undefined;
   /**
-   * Appends one entry that `admission` let pass; `applied` resolves when it is durable (by
+   * Appends one entry that `admission` let pass; `settled` resolves when it is durable (by
    * `svc.txWalFlush`) and applied here, in index order. The order of calls is the order of
    * indexes. The bytes are copied before the call returns. `onApplied` runs in index order
    * too, before anything later is reported.
@@ -118,7 +138,7 @@ export interface CommitLog {
     entry: Uint8Array,
     databaseId: number,
     onApplied?: () => void,
-  ): {readonly index: LogIndex; readonly applied: Promise<AppendResult>};
+  ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>};
   /** Greatest index applied on this node. */
   readonly appliedIndex: LogIndex;
   /** Greatest index handed out. */

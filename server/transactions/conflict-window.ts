@@ -100,22 +100,22 @@ export class ConflictWindow {
     const {since} = precondition;
     switch (precondition.kind) {
       case 'unchanged': {
-        const key = keyText(precondition.key);
+        const key = precondition.text ?? keyText(precondition.key);
         const isUnique = precondition.unique !== undefined;
         const written = this.#lastWrite(key, since, isUnique) > since;
         if (!written && !this.#inRange(key, since)) return undefined;
         const reason = 'a record that this transaction read or wrote was changed by another one';
-        return precondition.unique === undefined
-          ? {kind: 'conflict', reason}
-          : {kind: 'conflict', reason, unique: precondition.unique};
+        if (precondition.unique === undefined) return {kind: 'conflict', reason};
+        const {index, text} = precondition.unique;
+        return {kind: 'conflict', reason, unique: {index, text}};
       }
       case 'present': {
-        const key = keyText(precondition.key);
+        const key = precondition.text ?? keyText(precondition.key);
         if (this.#lastDelete(key, since) <= since && !this.#inRange(key, since)) return undefined;
         return {kind: 'conflict', reason: 'an end of an edge was deleted by another transaction'};
       }
       case 'unpinned': {
-        const key = keyText(precondition.key);
+        const key = precondition.text ?? keyText(precondition.key);
         if ((this.#pins.get(key) ?? 0) <= since && !this.#isEdgeEnd(key, since)) return undefined;
         return {kind: 'conflict', reason: 'another transaction attached an edge to the vertex'};
       }
@@ -219,7 +219,7 @@ export class ConflictWindow {
     let pins = none as string[];
     for (const precondition of preconditions) {
       if (precondition.kind !== 'present') continue;
-      const key = keyText(precondition.key);
+      const key = precondition.text ?? keyText(precondition.key);
       this.#pins.set(key, index);
       if (pins.length === 0) pins = [];
       pins.push(key);

@@ -12,7 +12,6 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {
-  AppendResult,
   CommitLog,
   CommitOutcome,
   CommitRequest,
@@ -137,7 +136,7 @@ export class Coordinator {
       newSchemaVersion === undefined
         ? undefined
         : () => this.#options.onSchemaApplied(newSchemaVersion);
-    const {index, applied} = log.append(entry, databaseId, onApplied);
+    const {index, settled} = log.append(entry, databaseId, onApplied);
     for (const counter of counters) {
       if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
     }
@@ -145,11 +144,10 @@ export class Coordinator {
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     this.#window.record(index, request.packed ?? request.operations, request.preconditions);
     this.#window.prune(this.views.oldest(log.appliedIndex));
-    const outcome = settle(index, applied);
     if (request.requestId !== undefined) {
-      this.#requests.began(request.requestId, {index, clock}, outcome);
+      this.#requests.began(request.requestId, {index, clock}, settled);
     }
-    return outcome;
+    return settled;
   }
 
   #findObstacle(request: CommitRequest): CommitOutcome | undefined {
@@ -204,11 +202,6 @@ export class Coordinator {
       ...this.#requests.operationsFor(request.requestId, index, clock),
     ];
   }
-}
-
-async function settle(index: LogIndex, applied: Promise<AppendResult>): Promise<CommitOutcome> {
-  const result = await applied;
-  return result.kind === 'unknown' ? result : {kind: 'committed', index};
 }
 
 function tooLarge(bytes: number, bytesMax: number): Refused {

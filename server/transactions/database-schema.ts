@@ -13,7 +13,12 @@ import {NameDictionary} from '#server/catalog/names.ts';
 import {idOfNameKey, namesRange} from '#server/layout/name-key.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import type {Database} from './database.ts';
-import {CatalogSchema, type DefaultEvaluator, type RecordContext} from './records-context.ts';
+import {
+  CatalogSchema,
+  type DefaultEvaluator,
+  type RecordContext,
+  RecordWorkspace,
+} from './records-context.ts';
 
 const pageBytes = 64 << 10;
 
@@ -61,6 +66,7 @@ export class DatabaseSchema {
       staleReadCheck:
         databaseSetting(catalog, 'svc.txStaleReadCheck') ?? this.#options.staleReadCheck,
       bucketTurns: this.#bucketTurns,
+      workspace: new RecordWorkspace(catalog),
     };
   }
 

@@ -327,7 +327,7 @@ export class Engine {
     if (refused !== undefined) throw refusalOf(refused.code, refused.detail);
     const entry = decodeEntry(Buffer.from(bytes));
     const executed = Promise.withResolvers<void>();
-    const {index, applied} = this.#log.append(bytes, 0, () => {
+    const {index, settled} = this.#log.append(bytes, 0, () => {
       const work = () => this.#set.execute(index, entry);
       this.#serverWork = this.#serverWork.then(work).then(
         () => {
@@ -341,7 +341,7 @@ export class Engine {
       );
     });
     this.#serverEntries.push(index);
-    const result = await applied;
+    const result = await settled;
     if (result.kind === 'unknown') throw new Refusal('commit.unknown', result.detail);
     await executed.promise;
   }

@@ -25,8 +25,6 @@ interface Waiting {
   readonly resolve: (result: AppendResult) => void;
 }
 
-const applied: AppendResult = {kind: 'applied'};
-
 export class LocalCommitLog implements CommitLog {
   readonly #pipe: CommitPipe;
   readonly #observer: CommitLogObserver;
@@ -77,12 +75,12 @@ export class LocalCommitLog implements CommitLog {
     entry: Uint8Array,
     databaseId: number,
     onApplied?: () => void,
-  ): {readonly index: LogIndex; readonly applied: Promise<AppendResult>} {
+  ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>} {
     const index = ++this.#lastIndex;
     const {promise, resolve} = Promise.withResolvers<AppendResult>();
     this.#waiting.push({index, databaseId, bytes: entry.length, onApplied, resolve});
     this.#pipe.offer(entry);
-    return {index, applied: promise};
+    return {index, settled: promise};
   }
 
   /** Resolves when nothing waits any more. */
@@ -120,7 +118,7 @@ export class LocalCommitLog implements CommitLog {
         continue;
       }
       next.onApplied?.();
-      next.resolve(applied);
+      next.resolve({kind: 'committed', index: next.index});
     }
     this.#appliedIndex = Math.max(this.#appliedIndex, progress.appliedIndex);
     if (this.#head === this.#waiting.length) {

@@ -2,10 +2,15 @@
  * What reading and writing records needs beside the transaction: the schema, the dictionary of
  * names, and choices that belong to the database.
  */
+import {ByteWriter} from '#server/base/byte-writer.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import type {Value} from '#server/model/value.ts';
+import {IndexMaintenance} from './records-indexes.ts';
+
+const scratchBytes = 1 << 10;
+const scratchBytesKept = 64 << 10;
 
 /** Evaluates the text of a property's default, for one new record. */
 export type DefaultEvaluator = (text: string) => Value;
@@ -21,6 +26,25 @@ export interface RecordContext {
   readonly staleReadCheck?: boolean;
   /** Next bucket by type id (round robin); shared by the transactions of a database. */
   readonly bucketTurns: Map<number, number>;
+  readonly workspace: RecordWorkspace;
+}
+
+/** What the writers under one catalog share because each needs it within one call only. */
+export class RecordWorkspace {
+  readonly indexes: IndexMaintenance;
+  #scratch = new ByteWriter(scratchBytes);
+
+  constructor(catalog: Catalog) {
+    this.indexes = new IndexMaintenance(catalog);
+  }
+
+  /** Empty, to build a record in. */
+  get scratch(): ByteWriter {
+    // What a huge record needed is not kept.
+    if (this.#scratch.bytes.length > scratchBytesKept) this.#scratch = new ByteWriter(scratchBytes);
+    this.#scratch.clear();
+    return this.#scratch;
+  }
 }
 
 /** Names for the ids in records, by one catalog. */

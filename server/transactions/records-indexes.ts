@@ -22,6 +22,7 @@ import {ridOfEntry} from '#server/layout/index-key.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
+import type {UniqueKeyName} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Transaction} from './transaction-contract.ts';
 
@@ -90,6 +91,21 @@ export class IndexMaintenance {
   }
 }
 
+/** Names a key for a refusal; the text is made when it is shown. */
+class KeyName implements UniqueKeyName {
+  readonly index: string;
+  readonly #key: IndexKey;
+
+  constructor({name}: IndexDefinition, key: IndexKey) {
+    this.index = name;
+    this.#key = key;
+  }
+
+  get text(): string {
+    return this.#key.text;
+  }
+}
+
 /**
  * Puts one entry. A unique key that another record has is refused.
  *
@@ -107,11 +123,7 @@ export function putKey(
       const other = ridOfEntry(true, holder, 0);
       if (!ridsEqual(other, rid)) throw duplicateRefusal(index.name, key.text, other);
     }
-    transaction.require({
-      kind: 'unchanged',
-      key: key.key,
-      unique: {index: index.name, text: key.text},
-    });
+    transaction.require({kind: 'unchanged', key: key.key, unique: new KeyName(index, key)});
   }
   transaction.put(key.key, key.value);
 }

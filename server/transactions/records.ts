@@ -9,7 +9,6 @@
  * Invariants: L1 (adjacency-key.ts) and X1 (records-indexes.ts).
  */
 import {assert} from '#server/base/assert.ts';
-import {ByteWriter} from '#server/base/byte-writer.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
@@ -23,7 +22,7 @@ import type {MapValue, Rid, Value} from '#server/model/value.ts';
 import {selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
-import {IndexMaintenance} from './records-indexes.ts';
+import type {IndexMaintenance} from './records-indexes.ts';
 import {loadRecord} from './records-read.ts';
 import {applyDefaults, checkRules, convertProperties} from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
@@ -50,7 +49,6 @@ export class RecordWriter {
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
-  private readonly scratch = new ByteWriter(Buffer.allocUnsafe(1024));
   /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
   private readonly created = new Set<string>();
   /** Names that travel in this transaction because no commit has stored them yet. */
@@ -59,7 +57,7 @@ export class RecordWriter {
   constructor(transaction: Transaction, context: RecordContext) {
     this.transaction = transaction;
     this.context = context;
-    this.indexes = new IndexMaintenance(context.catalog);
+    this.indexes = context.workspace.indexes;
     this.edges = new EdgeKeys(transaction, this.created);
   }
 
@@ -229,7 +227,7 @@ export class RecordWriter {
     type: CatalogType,
     rid: Rid,
     properties: MapValue,
-    header: Pick<RecordHeader, 'kind' | 'from' | 'to'>,
+    {kind, from, to}: Pick<RecordHeader, 'kind' | 'from' | 'to'>,
     recordVersion: number,
   ): StoredRecord {
     const {catalog, recordBytesMax: bytesMax, schema} = this.context;
@@ -237,11 +235,10 @@ export class RecordWriter {
     for (const [name, value] of properties) {
       fields.push({id: this.nameId(name), value, declared: type.properties.get(name)?.type});
     }
-    const {scratch} = this;
-    scratch.clear();
+    const {scratch} = this.context.workspace;
     appendRecord(
       scratch,
-      {...header, typeId: type.id, schemaVersion: catalog.version, recordVersion},
+      {kind, typeId: type.id, schemaVersion: catalog.version, recordVersion, from, to},
       fields,
       bytesMax,
     );

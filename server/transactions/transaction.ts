@@ -11,7 +11,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {PackedRows, ScanOptions, Scanner, ScanRange, View} from '#server/storage/store.ts';
 import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
-import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
+import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
@@ -204,20 +204,24 @@ export class StoreTransaction implements Transaction {
 
   require(wish: PreconditionWish): void {
     this.#checkUsable();
-    const length = this.#preconditions.length;
-    this.#writes.onUndo(() => {
-      this.#preconditions.length = length;
-    });
-    this.#preconditions.push({...copyKeys(wish), since: this.#view().since});
+    if (this.#writes.hasSavepoint) {
+      const {length} = this.#preconditions;
+      this.#writes.onUndo(() => {
+        this.#preconditions.length = length;
+      });
+    }
+    this.#preconditions.push(conditionOf(wish, this.#view().since));
   }
 
   count(bucketId: number, delta: number): void {
     this.#checkUsable();
     const before = this.#countDeltas.get(bucketId);
-    this.#writes.onUndo(() => {
-      if (before === undefined) this.#countDeltas.delete(bucketId);
-      else this.#countDeltas.set(bucketId, before);
-    });
+    if (this.#writes.hasSavepoint) {
+      this.#writes.onUndo(() => {
+        if (before === undefined) this.#countDeltas.delete(bucketId);
+        else this.#countDeltas.set(bucketId, before);
+      });
+    }
     this.#countDeltas.set(bucketId, (before ?? 0) + delta);
   }
 
@@ -252,8 +256,8 @@ export class StoreTransaction implements Transaction {
       preconditions: this.#preconditions,
       countDeltas: this.#countDeltas,
       positionBuckets: this.#positionBuckets,
-      ...(requestId === undefined ? {} : {requestId}),
-      ...(this.newSchemaVersion === undefined ? {} : {newSchemaVersion: this.newSchemaVersion}),
+      requestId,
+      newSchemaVersion: this.newSchemaVersion,
     });
     this.#end();
     return outcome;
@@ -364,11 +368,35 @@ function appendValue(into: PackedRows, value: Uint8Array | undefined): boolean {
   return true;
 }
 
-function copyKeys(wish: PreconditionWish): PreconditionWish {
-  if (wish.kind === 'range-untouched') {
-    return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end)};
+function conditionOf(wish: PreconditionWish, since: LogIndex): Precondition {
+  if (wish.kind !== 'range-untouched') return new KeyCondition(wish, since);
+  return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end), since};
+}
+
+/** A condition on a key, kept as the text that the check asks for. */
+class KeyCondition<Kind extends 'unchanged' | 'present' | 'unpinned'> {
+  readonly kind: Kind;
+  readonly text: string;
+  readonly since: LogIndex;
+  readonly unique: UniqueKeyName | undefined;
+
+  constructor(
+    wish: {
+      readonly kind: Kind;
+      readonly key: Uint8Array;
+      readonly unique?: UniqueKeyName | undefined;
+    },
+    since: LogIndex,
+  ) {
+    this.kind = wish.kind;
+    this.text = keyText(wish.key);
+    this.since = since;
+    this.unique = wish.unique;
   }
-  return {...wish, key: Buffer.from(wish.key)};
+
+  get key(): Buffer {
+    return Buffer.from(this.text, 'latin1');
+  }
 }
 
 /** A view for a statement that only reads; `close` releases it. */

@@ -114,6 +114,11 @@ export class WriteSet {
     return this.#undo.length;
   }
 
+  /** Whether anything may be asked to be undone. */
+  get hasSavepoint(): boolean {
+    return this.#undo !== undefined;
+  }
+
   /** Lets the owner of the transaction undo what it keeps beside the write set. */
   onUndo(undo: () => void): void {
     this.#undo?.push({kind: 'other', undo});
