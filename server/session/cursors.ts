@@ -20,6 +20,8 @@ export function newSummary(limit: number): ResultSummary {
   };
 }
 
+const nothing = Buffer.alloc(0);
+
 /** An answer that lies in memory. */
 export class PiecesCursor implements ResultCursor {
   readonly summary: ResultSummary;
@@ -29,6 +31,10 @@ export class PiecesCursor implements ResultCursor {
   constructor(pieces: readonly Buffer[], summary: ResultSummary) {
     this.#pieces = pieces;
     this.summary = summary;
+  }
+
+  get whole(): Buffer | undefined {
+    return this.#at > 0 || this.#pieces.length > 1 ? undefined : (this.#pieces[0] ?? nothing);
   }
 
   next(): Promise<Buffer | undefined> {

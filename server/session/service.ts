@@ -34,7 +34,7 @@ import type {
   Service,
 } from './session.ts';
 import type {RunEnvironment} from './statement-run.ts';
-import {StatementRunner} from './statement-runner.ts';
+import {type RunParts, StatementRunner} from './statement-runner.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
 
 export interface ServiceOptions {
@@ -100,7 +100,7 @@ export class SessionService implements Service {
     return this.#sessions.list().length;
   }
 
-  async run(principal: Principal, request: RunRequest): Promise<ResultCursor> {
+  run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
     const registered = this.#queries.start(principal.name, request);
@@ -115,17 +115,25 @@ export class SessionService implements Service {
         end: () => registered.done(),
       };
       const {transactionId} = request;
-      if (transactionId === undefined) {
-        const cursor = this.#runner.run(parts);
-        // A short read is done already; awaiting what is there would only cost time.
-        return cursor instanceof Promise ? await cursor : cursor;
-      }
-      const held = await this.#sessions.hold(principal.name, request.database, transactionId);
-      return await this.#runner.runInside(parts, held);
+      const cursor =
+        transactionId === undefined
+          ? this.#runner.run(parts)
+          : this.#runInside(principal, transactionId, parts);
+      // A short read is done already; awaiting what is there would only cost time.
+      if (!(cursor instanceof Promise)) return cursor;
+      return cursor.catch((error: unknown) => {
+        registered.done();
+        throw error;
+      });
     } catch (error) {
       registered.done();
       throw error;
     }
+  }
+
+  async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {
+    const held = await this.#sessions.hold(principal.name, parts.request.database, id);
+    return this.#runner.runInside(parts, held);
   }
 
   begin(

@@ -53,6 +53,11 @@ export interface ResultCursor {
    * piece, the whole value of `result`. The buffer is the caller's until its next call.
    */
   next(): Promise<Buffer | undefined>;
+  /**
+   * All of the result, when it is at hand (empty when there is nothing): `summary` is complete
+   * then and `next` need not be called. The caller's until it gives the thread away.
+   */
+  readonly whole?: Buffer | undefined;
   /** Complete after `next` answered undefined. */
   readonly summary: ResultSummary;
   close(): void;
@@ -100,8 +105,11 @@ export interface RunningTransaction {
 
 /** Everything refuses with a `Refusal`; nothing here answers half a result as success. */
 export interface Service {
-  /** Starts a statement; errors before the first row reject here. */
-  run(principal: Principal, request: RunRequest): Promise<ResultCursor>;
+  /**
+   * Starts a statement; a promise only when something has to be waited for. Errors before the
+   * first row are thrown or rejected here.
+   */
+  run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor;
 
   begin(
     principal: Principal,

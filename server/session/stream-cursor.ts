@@ -18,6 +18,8 @@ export interface StreamCursorOptions {
   readonly onEnd: (failed: boolean) => void;
 }
 
+const nothing = Buffer.alloc(0);
+
 export class StreamCursor implements ResultCursor {
   readonly summary: ResultSummary;
   readonly #options: StreamCursorOptions;
@@ -35,6 +37,11 @@ export class StreamCursor implements ResultCursor {
   begin(): this | Promise<this> {
     const piece = this.#pull();
     return piece === pause ? this.#pullOn().then(first => this.#holds(first)) : this.#holds(piece);
+  }
+
+  get whole(): Buffer | undefined {
+    if (!this.#ended || !this.#hasFirst || this.#failure !== undefined) return undefined;
+    return this.#first ?? nothing;
   }
 
   async next(): Promise<Buffer | undefined> {

@@ -199,9 +199,12 @@ export class LaneConnection implements AnswerWriter, StatementHead {
       if ('text' in work) {
         const request = work;
         this.#sessionId = request.transactionId;
-        const cursor = await this.context.service.run(principal, request);
+        const started = this.context.service.run(principal, request);
+        // What is done already is not awaited: it would only cost time.
+        const cursor = started instanceof Promise ? await started : started;
         const isDocument = request.format === 'graph' || request.format === 'studio';
-        await answerResult(this, cursor, {user: principal.name, isDocument});
+        const rest = answerResult(this, cursor, {user: principal.name, isDocument});
+        if (rest !== undefined) await rest;
       } else await this.#changeTransaction(principal, work);
     } catch (error) {
       this.#fail(error);

@@ -11,22 +11,40 @@ import {jsonType} from './exchange.ts';
 
 const chunkBytes = 64 * 1024;
 
-/**
- * Answers 200 with the rows of `cursor` and closes it.
- *
- * @param user - Shown in front of the rows; undefined shows none.
- * @param isDocument - The result is one JSON value, not rows.
- */
-export async function answerResult(
+export interface ResultOptions {
+  /** Shown in front of the rows; undefined shows none. */
+  readonly user: string | undefined;
+  /** The result is one JSON value, not rows. */
+  readonly isDocument: boolean;
+}
+
+/** Answers 200 with the rows of `cursor` and closes it; a promise only when it has to wait. */
+export function answerResult(
   writer: AnswerWriter,
   cursor: ResultCursor,
-  options: {readonly user: string | undefined; readonly isDocument: boolean},
+  options: ResultOptions,
+): Promise<void> | void {
+  const {whole} = cursor;
+  if (whole === undefined) return answerPieces(writer, cursor, options);
+  const {isDocument} = options;
+  const output = writer.bytes();
+  output.text(startText(options));
+  if (whole.length > 0) output.bytes(whole);
+  else if (isDocument) output.text('null');
+  output.text(endText(cursor.summary, isDocument));
+  writer.answerBytes(output);
+  cursor.close();
+}
+
+async function answerPieces(
+  writer: AnswerWriter,
+  cursor: ResultCursor,
+  options: ResultOptions,
 ): Promise<void> {
-  const {isDocument, user} = options;
-  const start = user === undefined ? '{' : `{"user":${JSON.stringify(user)},`;
+  const {isDocument} = options;
   const output = writer.bytes();
   try {
-    output.text(isDocument ? `${start}"result":` : `${start}"result":[`);
+    output.text(startText(options));
     let streams = false;
     let pieces = 0;
     for (;;) {
@@ -41,13 +59,22 @@ export async function answerResult(
       if (streams && output.length >= chunkBytes) await writer.write(output.take());
     }
     if (isDocument && pieces === 0) output.text('null');
-    output.text(`${isDocument ? '' : ']'}${summaryText(cursor.summary)}}`);
+    output.text(endText(cursor.summary, isDocument));
     if (streams) writer.endStream(output.take());
     else writer.answerBytes(output);
   } finally {
     output.release();
     cursor.close();
   }
+}
+
+function startText({user, isDocument}: ResultOptions): string {
+  const start = user === undefined ? '{' : `{"user":${JSON.stringify(user)},`;
+  return isDocument ? `${start}"result":` : `${start}"result":[`;
+}
+
+function endText(summary: ResultSummary, isDocument: boolean): string {
+  return `${isDocument ? '' : ']'}${summaryText(summary)}}`;
 }
 
 /** Members of the answer behind `result`, with a comma in front. */

@@ -2,7 +2,7 @@
  * The routes that run a statement: `/query` (GET and POST, reads only) and `/command`.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {Principal, ResultCursor, RunRequest} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import {answerResult} from './result.ts';
 import type {Route} from './router.ts';
@@ -65,9 +65,12 @@ async function run(
       const message = `EXPLAIN answers a plan, not rows: ask with 'Accept: application/json'`;
       throw new Refusal('argument', message);
     }
-    const cursor = await service.run(principal, request).catch(error => {
+    let cursor: ResultCursor;
+    try {
+      cursor = await service.run(principal, request);
+    } catch (error) {
       throw asStreamRefusal(error);
-    });
+    }
     return streamRows(exchange, cursor);
   }
   const idempotencyKey = exchange.idempotencyKey;
