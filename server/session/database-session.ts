@@ -14,7 +14,7 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
-import {type Prepared, prepareText} from './prepared.ts';
+import {languages, type Prepared, prepareText} from './prepared.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
 
@@ -36,10 +36,13 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly #options: DatabaseSessionOptions;
-  readonly #statements = new StatementCache<Prepared>({
-    entriesMax: statementsMax,
-    textLengthMax: statementLengthMax,
-  });
+  /** By language: a key put together from language and text would cost more than the look-up. */
+  readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
+    languages.map(language => [
+      language,
+      new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
+    ]),
+  );
   #json: RecordJson | undefined;
 
   constructor(database: Database, options: DatabaseSessionOptions) {
@@ -63,8 +66,9 @@ export class DatabaseSession {
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
     const {functions, limits} = this.#options;
     const make = (): Prepared => prepareText(language, text, {catalog, functions, limits});
-    if (catalog !== this.schema.catalog) return make();
-    return this.#statements.get(catalog.version, `${language}\n${text}`, make);
+    const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
+    if (kept === undefined || catalog !== this.schema.catalog) return make();
+    return kept.get(catalog.version, text, make);
   }
 
   /** How records print under a catalog. */

@@ -9,12 +9,11 @@ import type {Cancellation} from '#server/execution/budget.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {RunningQuery, RunRequest} from './session.ts';
 
-/** What is known of a statement while it runs; `elapsedMs` is computed when somebody asks. */
+/** What is known of a statement while it runs; its times are computed when somebody asks. */
 export class RegisteredQuery implements Cancellation {
   readonly id: number;
   readonly user: string;
   readonly request: RunRequest;
-  readonly startedAt: number;
   readonly startedMonotonic: number;
   readonly #entries: Map<number, RegisteredQuery>;
   #terminated = false;
@@ -30,7 +29,6 @@ export class RegisteredQuery implements Cancellation {
     this.id = id;
     this.user = user;
     this.request = request;
-    this.startedAt = clock.now();
     this.startedMonotonic = clock.monotonic();
     this.#entries = entries;
   }
@@ -76,17 +74,21 @@ export class RunningQueries {
   }
 
   list(): RunningQuery[] {
-    const now = this.#clock.monotonic();
-    return [...this.#entries.values()].map(({id, user, request, startedAt, startedMonotonic}) => ({
-      id: String(id),
-      database: request.database,
-      language: request.language,
-      text: request.text,
-      user,
-      tag: request.tag,
-      startedAt,
-      elapsedMs: Math.round(now - startedMonotonic),
-    }));
+    const now = this.#clock.now();
+    const monotonic = this.#clock.monotonic();
+    return [...this.#entries.values()].map(({id, user, request, startedMonotonic}) => {
+      const elapsedMs = Math.round(monotonic - startedMonotonic);
+      return {
+        id: String(id),
+        database: request.database,
+        language: request.language,
+        text: request.text,
+        user,
+        tag: request.tag,
+        startedAt: now - elapsedMs,
+        elapsedMs,
+      };
+    });
   }
 
   /** Tells every matching statement to stop; how many there were. */

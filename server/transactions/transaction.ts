@@ -240,12 +240,20 @@ export class StoreTransaction implements Transaction {
     this.#writes.rollbackTo(savepoint);
   }
 
-  async commit(requestId?: string): Promise<CommitOutcome> {
-    this.#checkDeadline();
+  commit(requestId?: string): Promise<CommitOutcome> {
+    try {
+      this.#checkDeadline();
+      return this.#commit(requestId);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #commit(requestId: string | undefined): Promise<CommitOutcome> {
     if (!this.hasWrites && this.newSchemaVersion === undefined) {
       const index = this.viewIndex;
       this.#end();
-      return {kind: 'committed', index};
+      return Promise.resolve({kind: 'committed', index});
     }
     // The view stays live until the conditions are checked, so that nothing they need is
     // forgotten meanwhile; `commit` below checks and appends before it returns.

@@ -15,6 +15,9 @@ import type {IndexLimit} from '../graph.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';
 
+const unitsPerKey = 4;
+const unitsPerRecord = 2;
+
 type Point = PlanNode & {readonly kind: 'index-point'};
 type Range = PlanNode & {readonly kind: 'index-range'};
 type Entries = PlanNode & {readonly kind: 'index-entries'};
@@ -73,7 +76,7 @@ function* ridRows(rids: readonly Rid[], {node, idSuffices, context, argument}: R
         : rids.slice(start, start + context.batchRows);
     const column = idSuffices ? part : present(context.graph.records(part));
     if (column.length > 0) yield sourceBatch(argument, node.slot, column);
-    if (context.budget.look()) yield pause;
+    if (context.budget.spend(unitsPerKey + unitsPerRecord * part.length)) yield pause;
   }
 }
 
