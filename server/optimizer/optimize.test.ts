@@ -36,6 +36,7 @@ const catalog = [
   property('Person', 'age', 'INTEGER'),
   (c: Catalog) => createType(c, {name: 'Worker', kind: 'vertex', superTypes: ['Person']}).catalog,
   (c: Catalog) => createType(c, {name: 'Item', kind: 'document'}).catalog,
+  (c: Catalog) => createType(c, {name: 'Knows', kind: 'edge'}).catalog,
   property('Item', 'kind', 'STRING'),
   property('Item', 'size', 'INTEGER'),
   property('Item', 'label', 'STRING'),

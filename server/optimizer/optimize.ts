@@ -13,17 +13,21 @@ import {mapExpressions} from '#server/plan/map-expressions.ts';
 import {mapInputs, mapParts} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
+import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {top} from './rules/top.ts';
+import {slotUse} from './slots.ts';
 
-export const rules: readonly Rule[] = [pushFilter, chooseIndex, top];
+export const rules: readonly Rule[] = [hopFromUnnest, pushFilter, chooseIndex, top];
 
 export function optimize(
   plan: PlanNode,
   catalog: Catalog,
   without: ReadonlySet<string> = new Set(),
 ): PlanNode {
-  const context: RuleContext = {catalog};
+  const slots = slotUse(plan);
+  let next = slots.next;
+  const context: RuleContext = {catalog, slots, newSlot: () => next++};
   return rules
     .filter(rule => !without.has(rule.name))
     .reduce((current, rule) => applyEverywhere(current, rule, context), plan);

@@ -5,10 +5,16 @@
  * rows, in the same order where the plan promises one. No rule names a language.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {SlotUse} from './slots.ts';
 
 export interface RuleContext {
   readonly catalog: Catalog;
+  /** Slots of the statement as the binder made it. */
+  readonly slots: SlotUse;
+  /** A slot that the statement does not use. */
+  newSlot(): Slot;
 }
 
 export interface Rule {
