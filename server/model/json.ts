@@ -120,8 +120,9 @@ function recordText(record: RecordValue, format: JsonFormat): string {
   return `${text},"@cat":"${categoryOf[record.kind]}"}`;
 }
 
-function embeddedText(embedded: EmbeddedValue, format: JsonFormat): string {
-  const type = embedded.typeName === '' ? '' : `"@type":${jsonString(embedded.typeName)}`;
-  const entries = entriesText(embedded.properties, format);
-  return `{${type}${type !== '' && entries !== '' ? ',' : ''}${entries}}`;
+/** Like a record inside a value: its type first, its category last. */
+function embeddedText({typeName, properties}: EmbeddedValue, format: JsonFormat): string {
+  const entries = entriesText(properties, format);
+  if (typeName === '') return `{${entries}}`;
+  return `{"@type":${jsonString(typeName)}${entries === '' ? '' : `,${entries}`},"@cat":"d"}`;
 }

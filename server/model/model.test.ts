@@ -15,7 +15,7 @@ import {addNumbers, divideNumbers, makeDouble, multiplyNumbers, numberText} from
 import {parseRid, ridText} from './rid.ts';
 import {formatByPattern, parseByPattern} from './temporal-pattern.ts';
 import {parseDateTime} from './temporal.ts';
-import {Decimal, Double, type Value} from './value.ts';
+import {Decimal, Double, EmbeddedValue, type Value} from './value.ts';
 
 test('the order is total: antisymmetric, transitive, and equal values have one hash key', () => {
   fc.assert(
@@ -162,4 +162,11 @@ test('dates by pattern', () => {
   assert.equal(jsonText(read), '"2024-05-06 00:00:00"');
   assert.equal(parseByPattern('30/02/2024', 'dd/MM/yyyy'), undefined);
   assert.equal(parseByPattern('06/05/2024x', 'dd/MM/yyyy'), undefined);
+});
+
+test('an embedded document prints its type first and its category last', () => {
+  const properties = new Map([['k', 1]]);
+  assert.equal(jsonText(new EmbeddedValue('S', properties)), '{"@type":"S","k":1,"@cat":"d"}');
+  assert.equal(jsonText(new EmbeddedValue('S', new Map())), '{"@type":"S","@cat":"d"}');
+  assert.equal(jsonText(new EmbeddedValue('', properties)), '{"k":1}');
 });

@@ -13,7 +13,7 @@ import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/ou
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
-import {bindStatement} from '#server/languages/sql/bind-statement.ts';
+import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/sql/cursor.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
@@ -54,6 +54,8 @@ export function prepareText(language: string, text: string, options: PrepareOpti
   switch (language.toLowerCase()) {
     case 'sql': {
       const ast = parseStatement(text, options.limits);
+      // A statement of scripts is a script of one.
+      if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
       return prepareStatement(bindStatement(text, ast, options.catalog), options);
     }
     case 'sqlscript':

@@ -13,14 +13,17 @@ import type * as Ast from '#server/languages/sql/ast.ts';
 import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
 import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
 import {bindStatement} from '#server/languages/sql/bind-statement.ts';
+import {jsonText} from '#server/model/json.ts';
+import {parseJsonText} from '#server/model/json-parser.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Statement as PlanStatement} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
+import {explain} from './explain.ts';
 import {refusalOf} from './outcome.ts';
-import {prepareStatement, type PreparedQuery} from './prepared.ts';
+import {type Prepared, type PreparedQuery, prepareStatement} from './prepared.ts';
 import type {ResultCursor} from './session.ts';
 import {StatementRun} from './statement-run.ts';
 import {repeated, type RunParts, type StatementRunner} from './statement-runner.ts';
@@ -128,52 +131,66 @@ class ScriptRun {
 
   async #statement(ast: Statement): Promise<void> {
     this.#checkAlive();
+    this.#rows = await this.#answer(ast);
+  }
+
+  /** Carries the statement out; the rows that it answers where it is the last one. */
+  async #answer(ast: Statement): Promise<readonly Value[]> {
     switch (ast.kind) {
       case 'begin':
         this.#refuseInside(ast.kind);
         await this.#commit();
         this.#isolation =
           ast.isolation === 'repeatable-read' ? 'REPEATABLE_READ' : 'READ_COMMITTED';
-        return;
+        return [];
       case 'commit':
         this.#refuseInside(ast.kind);
-        return this.#commit();
+        await this.#commit();
+        return [done('commit')];
       case 'rollback':
         this.#refuseInside(ast.kind);
         this.#transaction?.rollback();
         this.#transaction = undefined;
-        return;
+        return [done('rollback')];
       case 'let':
         for (const {name, value} of ast.items) {
           this.#variables.set(`$${name}`, await this.#value(value));
         }
-        return;
+        return [];
       case 'if': {
         const holds = (await this.#value(ast.condition)) === true;
-        return this.#block(holds ? ast.then : ast.otherwise);
+        this.#rows = [];
+        await this.#block(holds ? ast.then : ast.otherwise);
+        return this.#rows;
       }
       case 'while':
-        return this.#loop(async () => {
+        await this.#loop(async () => {
           if ((await this.#value(ast.condition)) !== true) return false;
           await this.#block(ast.body);
           return true;
         });
+        return [];
       case 'foreach':
-        return this.#foreach(ast);
+        await this.#foreach(ast);
+        return [];
       case 'break':
         throw new Leaving('break');
       case 'return':
         this.#rows = rowsOf(ast.value === undefined ? null : await this.#value(ast.value));
         throw new Leaving('return');
-      case 'sleep':
-        return this.#sleep(ast.milliseconds);
-      case 'console':
-        this.#rows = rowsOf(await this.#value(ast.value));
-        return;
+      case 'sleep': {
+        const millis = await this.#sleep(ast.milliseconds);
+        return [done('sleep', {result: 'OK', millis})];
+      }
+      case 'console': {
+        const value = await this.#value(ast.value);
+        const message = typeof value === 'string' ? value : jsonText(value);
+        return [done('console', {level: ast.level, message})];
+      }
       case 'set-global':
         throw new Refusal('not-available', 'SET GLOBAL is not available yet');
       default:
-        this.#rows = await this.#execute(this.#bind(ast));
+        return this.#execute(this.#bind(ast));
     }
   }
 
@@ -204,13 +221,14 @@ class ScriptRun {
     }
   }
 
-  async #sleep(milliseconds: Ast.Expression): Promise<void> {
+  /** For how many milliseconds it slept. */
+  async #sleep(milliseconds: Ast.Expression): Promise<number> {
     const delayMs = await this.#number(milliseconds, 0);
     if (delayMs < 0) throw new Refusal('argument', `SLEEP takes no negative time (${delayMs})`);
     const until = this.#runner.environment.clock.monotonic() + delayMs;
     for (;;) {
       const leftMs = until - this.#runner.environment.clock.monotonic();
-      if (leftMs <= 0) return;
+      if (leftMs <= 0) return delayMs;
       this.#checkAlive();
       await new Promise<void>(resolve => {
         this.#runner.environment.timers.after(Math.min(leftMs, sleepSliceMs), resolve);
@@ -265,7 +283,26 @@ class ScriptRun {
       this.#runner.requireSchemaRight(this.#parts, prepared.command);
       return [await session.executor.run(prepared.command, this.#parts.signal)];
     }
-    throw new Refusal('not-available', 'EXPLAIN inside a script is not available');
+    assert(prepared.kind === 'explain', 'a script does not stand inside a script');
+    return this.#explain(prepared);
+  }
+
+  async #explain({
+    execute,
+    inner,
+  }: Extract<Prepared, {kind: 'explain'}>): Promise<readonly Value[]> {
+    const {clock} = this.#runner.environment;
+    const startedAt = clock.monotonic();
+    if (execute) await this.#query(inner);
+    const elapsedMs = execute ? clock.monotonic() - startedAt : undefined;
+    const {text, json} = explain(inner.plan.plan, elapsedMs);
+    const plan = parseJsonText(json);
+    return [
+      new Map<string, Value>([
+        ['executionPlan', plan],
+        ['executionPlanAsString', text],
+      ]),
+    ];
   }
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
@@ -322,6 +359,11 @@ const sleepSliceMs = 50;
 
 function isRetryable(error: unknown): boolean {
   return error instanceof Refusal && error.retry === 'retryable';
+}
+
+/** The row of a statement that answers no records. */
+function done(operation: string, more: Readonly<Record<string, Value>> = {}): Value {
+  return new Map<string, Value>(Object.entries({operation, ...more}));
 }
 
 /** The rows of a returned value: of a list its items, else the value itself. */

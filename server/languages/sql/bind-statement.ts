@@ -10,7 +10,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
-import type {Statement} from './ast-statement.ts';
+import type {ScriptStatement, Statement} from './ast-statement.ts';
 import type {BoundQuery, Scope} from './bind-context.ts';
 import {BindContext} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
@@ -28,6 +28,26 @@ import {parseStatement} from './parser.ts';
  */
 export function bindSql(text: string, catalog: Catalog, limits?: ParseLimits): PlanStatement {
   return bindStatement(text, parseStatement(text, limits), catalog);
+}
+
+const scriptKinds: ReadonlySet<string> = new Set<ScriptStatement['kind']>([
+  'begin',
+  'commit',
+  'rollback',
+  'let',
+  'set-global',
+  'if',
+  'foreach',
+  'while',
+  'break',
+  'return',
+  'sleep',
+  'console',
+]);
+
+/** Whether it is control flow, which runs above plans. */
+export function isScriptStatement(ast: Statement): ast is ScriptStatement {
+  return scriptKinds.has(ast.kind);
 }
 
 /** Binds a parsed statement; `text` is what it was parsed from, for the places of errors. */
@@ -61,26 +81,12 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       const command = {kind: 'alter-database', setting: ast.setting.text, value} as const;
       return {kind: 'schema', command};
     }
-    case 'begin':
-    case 'commit':
-    case 'rollback':
-    case 'let':
-    case 'set-global':
-    case 'if':
-    case 'foreach':
-    case 'while':
-    case 'break':
-    case 'return':
-    case 'sleep':
-    case 'console':
-      return context.refuse(
-        ast.at,
-        `${nameOf(ast.kind)} belongs to scripts: send it in the language sqlscript`,
-      );
     default:
-      return isSchemaStatement(ast)
-        ? {kind: 'schema', command: bindSchema(context, ast)}
-        : context.notAvailable(ast.at, nameOf(ast.kind));
+      if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
+      if (isScriptStatement(ast)) {
+        return context.refuse(ast.at, `${nameOf(ast.kind)} stands only by itself or in a script`);
+      }
+      return context.notAvailable(ast.at, nameOf(ast.kind));
   }
 }
 
