@@ -118,7 +118,7 @@ export function markIndexReady(catalog: Catalog, indexId: number): SchemaChange 
 export function rebuildIndex(catalog: Catalog, name: string): SchemaChange {
   const old = catalog.requireIndex(name);
   const id = catalog.data.indexIdNext;
-  const rebuilt: IndexDefinition = {...old, id, state: 'building'};
+  const rebuilt: IndexDefinition = {...old, id, state: 'rebuilding'};
   const indexes = catalog.indexes.map(index => (index === old ? rebuilt : index));
   return change(
     catalog,

@@ -82,8 +82,11 @@ export interface IndexDefinition {
   readonly kind: IndexKind;
   readonly unique: boolean;
   readonly nullStrategy: NullStrategy;
-  /** Writes keep a building index up to date; only a ready one may be read. */
-  readonly state: 'building' | 'ready';
+  /**
+   * Writes keep every index up to date; only a ready one may be read. What is built anew
+   * (`rebuilding`) keeps its promise meanwhile: new unique keys are refused until it is ready.
+   */
+  readonly state: 'building' | 'rebuilding' | 'ready';
 }
 
 /** The whole schema of one database. Ids are never used again. */

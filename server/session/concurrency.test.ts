@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
+import {assertIntegrity} from '#server/testing/integrity.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
 let world: ServiceWorld;
@@ -284,4 +285,26 @@ test('without the stale read check the last write wins, and its index entries ar
   } finally {
     await loose.close();
   }
+});
+
+test('whoever terminates a rebuild does not lose the index', async () => {
+  const database = await many();
+  await database.run('CREATE INDEX ON Many (n) UNIQUE');
+  const rebuilt = database.run('REBUILD INDEX `Many[n]`', {tag: 'rebuild'});
+  const refused = assert.rejects(rebuilt, refusedWith('query.terminated'));
+  await new Promise(setImmediate);
+  world.service.terminateTagged(root, 'rebuild');
+  await refused;
+  // It is built on; until then nobody can tell whether a key is free.
+  await assert.rejects(
+    database.run('INSERT INTO Many SET n = 19999', {retries: 0}),
+    refusedWith('commit.conflict', 'commit.duplicate-key'),
+  );
+  // The next change of the schema waits for the build.
+  await database.run('CREATE DOCUMENT TYPE Behind');
+  const {database: opened, schema} = world.service.databaseSession(root, database.name);
+  assert.equal(schema.catalog.requireIndex('Many[n]').state, 'ready');
+  const reader = opened.read();
+  assertIntegrity(reader, schema.context);
+  reader.close();
 });

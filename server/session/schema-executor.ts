@@ -5,7 +5,9 @@
  * that were bound against the old catalog are refused at their commit and run again. An index is
  * built in three steps: the entry that creates it (`building`: from there on every write keeps
  * its keys), the keys of older records in bounded transactions, the entry that makes it `ready`.
- * A build cut off by a stop is found at the next open and done again from the start. Records of
+ * A build cut off by a stop is found at the next open and done again from the start; a new index
+ * whose build fails or is terminated is taken back, one that takes the place of another is built
+ * on when its statement is terminated. Records of
  * dropped edge types are deleted before the drop, also in bounded transactions: a drop cut off
  * there leaves a type with fewer edges, never an edge without its record.
  */
@@ -60,10 +62,15 @@ export class SchemaExecutor {
 
   /** Finishes builds that a stop has cut off. */
   resume(): Promise<unknown> {
-    const building = this.#schema.catalog.indexes.filter(index => index.state === 'building');
-    if (building.length === 0) return this.#tail;
-    this.#tail = this.#tail.then(() => this.#build(building, undefined)).catch(() => undefined);
+    if (this.#building().length === 0) return this.#tail;
+    this.#tail = this.#tail
+      .then(() => this.#build(this.#building(), undefined))
+      .catch(() => undefined);
     return this.#tail;
+  }
+
+  #building(): readonly IndexDefinition[] {
+    return this.#schema.catalog.indexes.filter(index => index.state !== 'ready');
   }
 
   async #execute(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
@@ -141,7 +148,7 @@ export class SchemaExecutor {
     const current = this.#schema.catalog;
     const building = planned.changes
       .flatMap(change => change.indexesToBuild)
-      .filter(index => current.indexById(index.id)?.state === 'building');
+      .filter(index => isUnfinished(current.indexById(index.id)));
     if (building.length === 0) return planned.row;
     const indexed = await this.#build(building, signal);
     const row = new Map(planned.row);
@@ -155,11 +162,14 @@ export class SchemaExecutor {
   ): Promise<number> {
     let indexed = 0;
     for (const index of indexes) {
+      if (!isUnfinished(this.#schema.catalog.indexById(index.id))) continue;
       try {
         indexed += await this.#buildOne(index, signal);
         await this.#changeCatalog(catalog => markIndexReady(catalog, index.id).catalog);
       } catch (error) {
-        await this.#withdraw(index);
+        // Who terminates a rebuild or a truncation does not ask for the end of the index.
+        if (index.state === 'rebuilding' && isTermination(error)) void this.resume();
+        else await this.#withdraw(index);
         throw error;
       }
     }
@@ -190,7 +200,7 @@ export class SchemaExecutor {
 
   /** Takes back an index whose build failed: what it holds so far is not an index. */
   async #withdraw(index: IndexDefinition): Promise<void> {
-    if (this.#schema.catalog.indexById(index.id)?.state !== 'building') return;
+    if (!isUnfinished(this.#schema.catalog.indexById(index.id))) return;
     await this.#execute({kind: 'drop-index', name: index.name, ifExists: true}, undefined);
   }
 
@@ -211,6 +221,14 @@ export class SchemaExecutor {
       throw new Refusal('query.terminated', 'the schema change was terminated');
     }
   }
+}
+
+function isUnfinished(index: IndexDefinition | undefined): boolean {
+  return index !== undefined && index.state !== 'ready';
+}
+
+function isTermination(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'query.terminated';
 }
 
 function committed(outcome: CommitOutcome): void {

@@ -24,7 +24,7 @@ import type {BulkEntry, ForeignEnd} from './bulk-entry.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Database} from './database.ts';
-import {duplicateRefusal} from './records-indexes.ts';
+import {duplicateRefusal, requireNotRebuilding} from './records-indexes.ts';
 import type {ReadSession} from './transaction.ts';
 
 export interface BulkCommitOptions {
@@ -156,6 +156,7 @@ export class BulkCommits {
   #requireUnique(session: ReadSession, entry: BulkEntry, into: Precondition[]): void {
     const {uniqueKeys} = entry;
     if (uniqueKeys.length === 0) return;
+    for (const {index} of uniqueKeys) requireNotRebuilding(index);
     const texts = uniqueKeys.map(({text}) => text);
     this.#lookUp(session, texts, (at, value) => {
       if (value === undefined) return;

@@ -42,7 +42,7 @@ export class IndexMaintenance {
   /** Adds the entries of a new record. */
   insert(transaction: Transaction, type: CatalogType, rid: Rid, record: IndexedRecord): void {
     for (const index of type.indexes) {
-      for (const key of this.keysOf(index, rid, record)) putKey(transaction, index, key, rid);
+      for (const key of this.keysOf(index, rid, record)) addKey(transaction, index, key, rid);
     }
   }
 
@@ -69,7 +69,7 @@ export class IndexMaintenance {
         }
       }
       for (const key of old.values()) removeKey(transaction, index, key, rid);
-      for (const key of added) putKey(transaction, index, key, rid);
+      for (const key of added) addKey(transaction, index, key, rid);
     }
   }
 
@@ -128,6 +128,25 @@ export function putKey(
   transaction.put(key.key, key.value);
 }
 
+/** Puts the entry of a record that is being written. */
+function addKey(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
+  if (key.unique) requireNotRebuilding(index);
+  putKey(transaction, index, key, rid);
+}
+
+/**
+ * While a unique index is built anew, nobody can tell whether a key is free.
+ *
+ * @throws {Refusal} `commit.conflict`: run again, it takes as long as the build.
+ */
+export function requireNotRebuilding(index: IndexDefinition): void {
+  if (index.state !== 'rebuilding') return;
+  throw new Refusal(
+    'commit.conflict',
+    `the unique index '${index.name}' is being rebuilt: nothing was stored, run it again`,
+  );
+}
+
 /** Deletes one entry, unless it is another record's, or becomes one's while this is under way. */
 function removeKey(
   transaction: Transaction,
@@ -144,7 +163,7 @@ function removeKey(
 }
 
 function mayBeAnothers(index: IndexDefinition, key: IndexKey): boolean {
-  return key.unique && index.state === 'building';
+  return key.unique && index.state !== 'ready';
 }
 
 export function duplicateRefusal(index: string, keys: string, holder: Rid): Refusal {
