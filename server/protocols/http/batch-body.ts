@@ -30,6 +30,12 @@ export class BatchBody {
     this.#request.off('readable', this.#onNews);
   }
 
+  /** No more will come, though the connection is there to answer on. */
+  lose(): void {
+    this.#isSilent = true;
+    this.#wake?.();
+  }
+
   readonly #onNews = (): void => this.#wake?.();
 
   /** The next piece; undefined behind the last. @throws {Refusal} `batch.truncated`. */

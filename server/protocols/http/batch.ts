@@ -85,8 +85,9 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
     onEdges: () => answer.edges(load),
   });
   const body = new BatchBody(exchange.request, options.timers);
+  exchange.onBodyLost = () => body.lose();
   try {
-    await readBody(options, {body, load, answer});
+    await readBody(options, {exchange, body, load, answer});
     await load.finish();
     checkExpected(load, parameters.expectedRecords);
     answer.succeed(load, clock.monotonic() - startedAt, ids.size);
@@ -100,16 +101,22 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
 
 async function readBody(
   {clock, timers}: BatchHandlerOptions,
-  parts: {readonly body: BatchBody; readonly load: BulkLoad; readonly answer: BatchAnswer},
+  parts: {
+    readonly exchange: Exchange;
+    readonly body: BatchBody;
+    readonly load: BulkLoad;
+    readonly answer: BatchAnswer;
+  },
 ): Promise<void> {
-  const {body, load, answer} = parts;
+  const {exchange, body, load, answer} = parts;
   let turnBegan = clock.monotonic();
   for (;;) {
     let piece: Buffer | undefined;
     try {
       piece = await body.next();
     } catch (error) {
-      await load.abandon();
+      // What nobody can be told of any more is not stored either.
+      if (!exchange.response.destroyed) await load.abandon();
       throw error;
     }
     if (piece === undefined) return;

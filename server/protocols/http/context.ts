@@ -11,6 +11,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
+import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 
 export interface HttpOptions {
@@ -48,6 +49,8 @@ export class HttpContext {
   readonly replayProtection: string;
   /** By socket: requests of one connection mostly bring the same credentials. */
   readonly credentials = new WeakMap<object, KnownCredentials>();
+  /** By socket: the last request that was begun on it. */
+  readonly exchanges = new WeakMap<Socket, Exchange>();
   /** Set when the server closes: answers then end their connections. */
   isStopping = false;
   /** Commands that run without anybody waiting for their answer. */

@@ -24,6 +24,7 @@ export async function dispatch(
 ): Promise<void> {
   const exchange = new Exchange(context, request, response);
   exchange.awaitsContinue = awaitsContinue;
+  context.exchanges.set(request.socket, exchange);
   try {
     checkCoding(request);
     const url = request.url ?? '/';

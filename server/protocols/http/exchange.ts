@@ -36,6 +36,8 @@ export class Exchange implements AnswerWriter {
   sessionId: string | undefined;
   /** Told of a complete answer just before it is written. */
   onAnswer: ((answer: StoredAnswer) => void) | undefined;
+  /** Told when the body will never be complete though the client still reads. */
+  onBodyLost: (() => void) | undefined;
   /** Set when the request carries an id under which it must happen only once. */
   idempotencyKey: string | undefined;
   /** The client waits for a word before it sends its body. */

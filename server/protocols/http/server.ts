@@ -11,6 +11,7 @@ import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/settings.ts';
 import {uuidOf} from '#server/session/uuid.ts';
 import type {Principal} from '#server/session/session.ts';
+import {answerBroken} from './broken-request.ts';
 import {HttpContext, type HttpOptions} from './context.ts';
 import {databaseRoutes} from './databases.ts';
 import {dispatch} from './dispatch.ts';
@@ -99,6 +100,9 @@ export function createHttpServer(
   const lane = openLane(server, context);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     void dispatch(context, router, request, response, false);
+  });
+  server.on('clientError', (error, socket) => {
+    answerBroken(context, error, socket as Socket);
   });
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     void dispatch(context, router, request, response, true);
