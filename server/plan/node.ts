@@ -94,6 +94,8 @@ export type SourceNode =
       readonly ids: Expression;
       readonly slot: Slot;
       readonly loose: boolean;
+      /** A text that is no id names a type: all its records (`FROM :target`). */
+      readonly typeNames?: boolean;
     }
   /** All entries equal to one full key (hash or ordered index). `keys`: each a full key; a
    * list-valued expression when `each` (IN). */

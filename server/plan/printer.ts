@@ -81,7 +81,7 @@ export function nodeText(node: PlanNode): string {
     case 'scan-bucket':
       return `scan buckets ${node.buckets.join(', ')}${into(node)}${where(node)}`;
     case 'records': {
-      const loose = node.loose ? ' loosely' : '';
+      const loose = node.typeNames === true ? ' or type' : node.loose ? ' loosely' : '';
       return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
     }
     case 'index-point': {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
+import type {Value} from '#server/model/value.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
 let world: ServiceWorld;
@@ -179,6 +180,24 @@ test('an id that came as text finds its record wherever ids are looked up', asyn
   assert.deepEqual(await database.run('UPDATE :b SET age = 1', {parameters}), [{count: 1}]);
   assert.deepEqual(await database.run('DELETE FROM :b', {parameters}), [{count: 1}]);
   assert.deepEqual(await ages(database), [30]);
+});
+
+test('a target given as a parameter is a type, an id or several', async () => {
+  const database = await world.database(people);
+  const target = (value: Value): {parameters: Map<string, Value>} => ({
+    parameters: new Map([['target', value]]),
+  });
+  const names = (value: Value): Promise<unknown> =>
+    database
+      .run('SELECT name FROM :target ORDER BY name', target(value))
+      .then(rows => rows.map(row => row['name']));
+  assert.deepEqual(await names('Person'), ['ann', 'bob']);
+  await assert.rejects(names('Persn'), refusedWith('schema.unknown-type'));
+  const [bob] = await database.run("SELECT @rid AS id FROM Person WHERE name = 'bob'");
+  assert.deepEqual(await names(String(bob?.['id'])), ['bob']);
+  assert.deepEqual(await names([String(bob?.['id'])]), ['bob']);
+  const changed = await database.run('UPDATE :target SET age = 1', target('Person'));
+  assert.deepEqual(changed, [{count: 2}]);
 });
 
 test('CREATE EDGE says itself how often it runs again', async () => {

@@ -25,19 +25,34 @@ export function prepareScan(node: Node, preparation: Preparation): Operator {
   const where = node.where && prepareTerms(node.where, node.slot, preparation);
   return function* scan(context, argument) {
     const test = where && recordTest(where, node.slot, context, argument);
-    const source = open(node, context, test);
-    try {
-      // Small portions first: a LIMIT above may want only a few.
-      for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {
-        const records = source.next(Math.min(rows, context.batchRows));
-        if (records === undefined) return;
-        if (records.length > 0) yield sourceBatch(argument, node.slot, records);
-        if (context.budget.look()) yield pause;
-      }
-    } finally {
-      source.close();
-    }
+    yield* scanRecords(open(node, context, test), {context, argument, slot: node.slot});
   };
+}
+
+/** The records of `source`, which it closes. */
+export function* scanRecords(
+  source: Source<RecordValue>,
+  {
+    context,
+    argument,
+    slot,
+  }: {
+    readonly context: ExecutionContext;
+    readonly argument: Batch;
+    readonly slot: Slot;
+  },
+): ReturnType<Operator> {
+  try {
+    // Small portions first: a LIMIT above may want only a few.
+    for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {
+      const records = source.next(Math.min(rows, context.batchRows));
+      if (records === undefined) return;
+      if (records.length > 0) yield sourceBatch(argument, slot, records);
+      if (context.budget.look()) yield pause;
+    }
+  } finally {
+    source.close();
+  }
 }
 
 function open(

@@ -221,6 +221,7 @@ function bindExpressionTarget(
     ids,
     slot,
     loose: !isRids(ids),
+    ...(ast.kind === 'parameter' && {typeNames: true}),
   }));
 }
 
