@@ -8,7 +8,10 @@ import {createType} from '#server/catalog/change-type.ts';
 import type {IndexProperty} from '#server/catalog/definition.ts';
 import {bindSql} from '#server/languages/sql/bind-statement.ts';
 import type {DataType} from '#server/model/data-type.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
 import {planText} from '#server/plan/printer.ts';
+import {call, literal, slot} from '#server/testing/hand-built-plan.ts';
 import {testScript} from '#server/testing/script.ts';
 import {optimize, rules} from './optimize.ts';
 
@@ -46,6 +49,10 @@ const catalog = [
   index('Item', [part('label', true)], false),
 ].reduce((before, step) => step(before), new Catalog());
 
+function follow(input: PlanNode, type: string): PlanNode & {kind: 'follow'} {
+  return {kind: 'follow', input, from: 0, direction: 'out', types: [type], to: 1, edge: undefined};
+}
+
 testScript(new URL('./testdata/rules.txt', import.meta.url), ({input}) => {
   const statement = bindSql(input, catalog);
   assert.ok(statement.kind === 'query');
@@ -62,6 +69,41 @@ test('an index that is being built is not read', () => {
   const statement = bindSql('SELECT FROM Item WHERE size = 3', made.catalog);
   assert.ok(statement.kind === 'query');
   assert.match(planText(optimize(statement.plan, made.catalog)), /scan Item/);
+});
+
+test('asking whether a sub-plan has a row becomes an apply, the terms around it stay around', () => {
+  const exists: Expression = {
+    kind: 'subplan',
+    mode: 'exists',
+    plan: follow({kind: 'argument'}, 'Knows'),
+    slot: 1,
+    correlated: true,
+  };
+  const age: Expression = {kind: 'property', of: slot(0), name: 'age', each: false};
+  const guard = call('op:notEqual', age, literal(0));
+  const behind = call('op:greater', call('op:divide', literal(9), age), literal(1));
+  const condition: Expression = {
+    kind: 'and',
+    terms: [guard, {kind: 'not', of: exists}, behind, exists],
+  };
+  const input = follow({kind: 'argument'}, 'Knows');
+  const plan: PlanNode = {kind: 'filter', input: {...input, to: 0}, condition};
+  const off = new Set(['push-filter']);
+  assert.equal(
+    planText(optimize(plan, catalog, off)),
+    [
+      'apply semi',
+      '├─ filter (9 / $0.age) > 1',
+      '│  └─ apply anti',
+      '│     ├─ filter $0.age <> 0',
+      '│     │  └─ follow $0 -[:Knows]-> $0',
+      '│     │     └─ argument',
+      '│     └─ follow $0 -[:Knows]-> $1',
+      '│        └─ argument',
+      '└─ follow $0 -[:Knows]-> $1',
+      '   └─ argument',
+    ].join('\n'),
+  );
 });
 
 test('a rule that is switched off changes nothing', () => {

@@ -15,10 +15,11 @@ import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {pushFilter} from './rules/push-filter.ts';
+import {semiFromExists} from './rules/semi-from-exists.ts';
 import {top} from './rules/top.ts';
 import {slotUse} from './slots.ts';
 
-export const rules: readonly Rule[] = [hopFromUnnest, pushFilter, chooseIndex, top];
+export const rules: readonly Rule[] = [hopFromUnnest, pushFilter, semiFromExists, chooseIndex, top];
 
 export function optimize(
   plan: PlanNode,

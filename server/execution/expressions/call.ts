@@ -16,6 +16,7 @@ import type {Closure} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 import {areEqual} from './comparison.ts';
 import {membershipTest} from './containment.ts';
+import {fromSecondUse} from './repeated-list.ts';
 import {
   binaryOperators,
   testText,
@@ -45,6 +46,8 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
       return value === null ? null : unary(value);
     };
   }
+  const membership = membershipClosure(call.name, first, second);
+  if (membership !== undefined) return membership;
   const binary = binaryOperators[call.name];
   if (binary !== undefined && first !== undefined && second !== undefined) {
     if (!propagatesNull) return frame => binary(first(frame), second(frame), frame.context);
@@ -62,6 +65,28 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
     });
   }
   return callClosure(args, implementation, propagatesNull);
+}
+
+/** IN and CONTAINS over lists that are not literals. */
+function membershipClosure(
+  name: string,
+  left: Closure | undefined,
+  right: Closure | undefined,
+): Closure | undefined {
+  if (left === undefined || right === undefined) return undefined;
+  if (name !== 'op:in' && name !== 'op:contains') return undefined;
+  const general = binaryOperators[name];
+  if (general === undefined) return undefined;
+  const testOf = fromSecondUse(membershipTest);
+  const isIn = name === 'op:in';
+  return frame => {
+    const one = left(frame);
+    if (one === null) return null;
+    const other = right(frame);
+    if (other === null) return null;
+    const test = testOf(isIn ? other : one);
+    return test === undefined ? general(one, other, frame.context) : test(isIn ? one : other);
+  };
 }
 
 function callClosure(

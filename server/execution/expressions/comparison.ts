@@ -7,7 +7,7 @@
  */
 import {classify, compareTotal} from '#server/model/compare.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
-import {compareNumbers, type NumberValue} from '#server/model/number.ts';
+import {compareNumbers, type NumberValue, numberOf} from '#server/model/number.ts';
 import {ridOfText} from '#server/model/rid.ts';
 import {dateTimeFromEpoch, parseDateTime} from '#server/model/temporal.ts';
 import {type DateTimeValue, RecordValue, type Value} from '#server/model/value.ts';
@@ -42,8 +42,14 @@ function order(left: Value, right: Value, wish: 'equality' | 'order'): number | 
     const reversed = compareWithText(right, a.value);
     return reversed === undefined ? undefined : -reversed;
   }
-  if (a.of === 'instant' && b.of === 'number') return compareTotal(left, instant(b.value));
-  if (a.of === 'number' && b.of === 'instant') return compareTotal(instant(a.value), right);
+  if (a.of === 'instant' && b.of === 'number') {
+    const moment = instant(b.value);
+    return moment === undefined ? undefined : compareTotal(left, moment);
+  }
+  if (a.of === 'number' && b.of === 'instant') {
+    const moment = instant(a.value);
+    return moment === undefined ? undefined : compareTotal(moment, right);
+  }
   // A single record is its own list of one (SQL: `$path[0] = @this`, `out() = #1:0`).
   if (wish === 'equality' && a.of === 'list' && b.of === 'rid') return oneOf(a.value, right);
   if (wish === 'equality' && a.of === 'rid' && b.of === 'list') return oneOf(b.value, left);
@@ -54,9 +60,12 @@ function oneOf(list: readonly Value[], value: Value): number | undefined {
   return list.length === 1 && compareTotal(list[0] as Value, value) === 0 ? 0 : undefined;
 }
 
-function instant(number: NumberValue): DateTimeValue {
-  const millis = typeof number === 'bigint' ? number : BigInt(Math.trunc(Number(number)));
-  return dateTimeFromEpoch(millis, 'millisecond');
+/** The instant so many milliseconds after 1970; NaN and infinities are none. */
+function instant(number: NumberValue): DateTimeValue | undefined {
+  if (typeof number === 'bigint') return dateTimeFromEpoch(number, 'millisecond');
+  const millis = numberOf(number);
+  if (!Number.isFinite(millis)) return undefined;
+  return dateTimeFromEpoch(BigInt(Math.trunc(millis)), 'millisecond');
 }
 
 function compareWithText(left: Value, text: string): number | undefined {

@@ -16,6 +16,7 @@ import {compileCall} from './call.ts';
 import type {Closure, Compiler, Scope, Test} from '../closure.ts';
 import {compileComprehension, compileReduce} from './comprehension.ts';
 import {compileList, compileMap} from './construction.ts';
+import {fromSecondUse, holdsItsItems} from './repeated-list.ts';
 import {compileSubplan} from './subplan.ts';
 
 export interface CompilerParts {
@@ -125,9 +126,13 @@ export class ExpressionCompiler implements Compiler {
     const of = this.expression(expression.of);
     const {name} = expression;
     if (expression.each) {
+      const listOf = fromSecondUse<{list?: Value}>(list => (holdsItsItems(list) ? {} : undefined));
       return frame => {
         const value = of(frame);
-        return propertyOfEach(value, name, frame.context.graph);
+        const kept = listOf(value);
+        if (kept === undefined) return propertyOfEach(value, name, frame.context.graph);
+        kept.list ??= propertyOfEach(value, name, frame.context.graph);
+        return kept.list;
       };
     }
     return frame => propertyOf(of(frame), name, frame.context.graph) ?? null;

@@ -4,7 +4,8 @@
  * Modes: `inner` and `left` give the row once a row of the sub-plan (left: once with nulls when
  * there is none), `semi` and `anti` pass the row when there is or is not one, `collect` binds
  * the list of a slot, `scalar` the slots of the only row, `for-each` runs for the effects.
- * Order: the input's, then the sub-plan's.
+ * Order: the input's, then the sub-plan's. A sub-plan that works row by row runs once a batch of
+ * rows instead (apply-batch.ts).
  */
 import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -13,6 +14,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
+import {prepareBatchedApply} from './apply-batch.ts';
 import {estimateValue} from './memory-estimate.ts';
 
 type Node = PlanNode & {readonly kind: 'apply'};
@@ -20,6 +22,8 @@ type Node = PlanNode & {readonly kind: 'apply'};
 export function prepareApply(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const plan = preparation.prepare(node.plan);
+  const batched = prepareBatchedApply(node, input, plan);
+  if (batched !== undefined) return batched;
   return function* apply(context, argument) {
     const builder = new BatchBuilder();
     for (const batch of input(context, argument)) {

@@ -6,7 +6,7 @@
  * number of the argument as one more slot each row tells whose it is, so one run over a batch
  * stands for a run a row: hops are read and records loaded for all of them together.
  */
-import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
 import {boundSlots, expressionsOf, inputsOf, slotsOf, visitPlan} from '#server/plan/tree.ts';
@@ -22,14 +22,14 @@ export function isRowWise(plan: PlanNode): boolean {
     case 'unnest':
     case 'follow':
     case 'connect':
-      return isRowWise(plan.input) && expressionsOf(plan).every(isSimple);
+    case 'walk':
+      return isRowWise(plan.input);
+    case 'apply':
+      // What it applies sees one row of the input or many, as it can.
+      return plan.mode !== 'for-each' && isRowWise(plan.input);
     default:
       return false;
   }
-}
-
-function isSimple(expression: Expression): boolean {
-  return expression.kind !== 'subplan';
 }
 
 /** Whether the rows of the plan follow from the slots `given` alone, whenever it runs. */
