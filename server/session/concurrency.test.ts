@@ -308,3 +308,33 @@ test('whoever terminates a rebuild does not lose the index', async () => {
   assertIntegrity(reader, schema.context);
   reader.close();
 });
+
+for (const end of ['TRUNCATE TYPE Light UNSAFE', 'DROP TYPE Light UNSAFE']) {
+  test(`${end} leaves no light edge behind, whoever makes some meanwhile`, async () => {
+    const database = await world.database([
+      'CREATE VERTEX TYPE V',
+      'CREATE EDGE TYPE Light LIGHTWEIGHT',
+      ...[1, 2, 3].map(id => `CREATE VERTEX V SET id = ${id}`),
+    ]);
+    const edge = (to: number): Promise<unknown> =>
+      database
+        .run(
+          `CREATE EDGE Light FROM (SELECT FROM V WHERE id = 1) TO (SELECT FROM V WHERE id = ${to})`,
+        )
+        .catch((error: unknown) => {
+          assert.ok(refusedWith('commit.conflict', 'schema.unknown-type')(error), String(error));
+        });
+    for (const to of [1, 2, 3]) await edge(to);
+    const ended = database.run(end);
+    await Promise.all(Array.from({length: 20}, (_, number) => edge(1 + (number % 3))));
+    await ended;
+    const [{o} = {o: undefined}] = await database.run(
+      'SELECT both().size() AS o FROM V WHERE id = 1',
+    );
+    if (end.startsWith('DROP')) assert.equal(o, 0);
+    const {database: opened, schema} = world.service.databaseSession(root, database.name);
+    const reader = opened.read();
+    assertIntegrity(reader, schema.context);
+    reader.close();
+  });
+}

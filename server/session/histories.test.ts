@@ -312,6 +312,7 @@ class History {
         'DROP TYPE Temp IF EXISTS',
         'TRUNCATE TYPE Key',
         'TRUNCATE TYPE Knows UNSAFE',
+        'TRUNCATE TYPE Light UNSAFE',
         `CREATE PROPERTY Node.p${client.below(5)} IF NOT EXISTS STRING`,
       ]),
     );

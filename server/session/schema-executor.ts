@@ -23,7 +23,11 @@ import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {type BuildLimits, IndexBuild} from '#server/transactions/records-build.ts';
-import {deleteSomeRecords} from '#server/transactions/records-removal.ts';
+import {
+  deleteSomeRecords,
+  LightEdgeRemoval,
+  requireEdgesUntouched,
+} from '#server/transactions/records-removal.ts';
 import {emptyBucket, writeCatalog, writeDrops} from '#server/transactions/schema-writer.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
@@ -33,6 +37,12 @@ const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;
 /** One chunk of a build or a removal: small enough to be one entry and one slice of time. */
 const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
+
+interface ChunkedWork {
+  readonly done: boolean;
+  fill(transaction: Transaction, limits: BuildLimits): void;
+  advance(): void;
+}
 
 export interface SchemaExecutorOptions {
   readonly database: Database;
@@ -82,7 +92,7 @@ export class SchemaExecutor {
           transaction.rollback();
           return planned.row;
         }
-        if (await this.#removedEdges(planned, signal)) {
+        if (await this.#removedEdges(planned, transaction, signal)) {
           transaction.rollback();
           continue;
         }
@@ -113,17 +123,33 @@ export class SchemaExecutor {
   }
 
   /** Deletes edges one by one where a whole bucket of them is to go; true when there were any. */
-  async #removedEdges(planned: PlannedChange, signal: Cancellation | undefined): Promise<boolean> {
-    const {catalog} = this.#schema;
+  async #removedEdges(
+    planned: PlannedChange,
+    transaction: Transaction,
+    signal: Cancellation | undefined,
+  ): Promise<boolean> {
+    const {catalog, context} = this.#schema;
     const bucketIds = [
       ...planned.bucketIdsEmptied,
       ...planned.changes.flatMap(change => change.bucketIdsDropped),
     ].filter(id => catalog.typeOfBucket(id)?.kind === 'edge');
     let removed = false;
     for (const bucketId of bucketIds) {
+      if (catalog.typeOfBucket(bucketId)?.edge.lightweight === true) {
+        requireEdgesUntouched(transaction, context);
+        if (transaction.recordCount(bucketId) === 0) continue;
+        await this.#removeLightEdges(bucketId, signal);
+        removed = true;
+        continue;
+      }
       while (await this.#removeEdgesChunk(bucketId, signal)) removed = true;
     }
     return removed;
+  }
+
+  async #removeLightEdges(bucketId: number, signal: Cancellation | undefined): Promise<void> {
+    const removal = new LightEdgeRemoval(this.#schema.context, bucketId);
+    await this.#inChunks(removal, signal);
   }
 
   async #removeEdgesChunk(bucketId: number, signal: Cancellation | undefined): Promise<boolean> {
@@ -178,24 +204,29 @@ export class SchemaExecutor {
 
   async #buildOne(index: IndexDefinition, signal: Cancellation | undefined): Promise<number> {
     const build = new IndexBuild(this.#schema.context, index);
+    await this.#inChunks(build, signal);
+    return build.recordsDone;
+  }
+
+  /** Does the work in bounded transactions, again where another commit was faster. */
+  async #inChunks(work: ChunkedWork, signal: Cancellation | undefined): Promise<void> {
     let attempt = 0;
-    while (!build.done) {
+    while (!work.done) {
       await this.#pause(signal);
       const transaction = this.#database.begin('READ_COMMITTED');
       try {
-        build.fill(transaction, chunkLimits);
+        work.fill(transaction, chunkLimits);
         const outcome = await transaction.commit();
         attempt += 1;
         if (outcome.kind === 'conflict' && attempt < chunkAttemptsMax) continue;
         committed(outcome);
         attempt = 0;
-        build.advance();
+        work.advance();
       } catch (error) {
         transaction.rollback();
         throw error;
       }
     }
-    return build.recordsDone;
   }
 
   /** Takes back an index whose build failed: what it holds so far is not an index. */
