@@ -71,7 +71,8 @@ export class ConflictWindow {
   readonly #pins = new Map<string, LogIndex>();
   #ranges: DeletedRange[] = [];
   #large: LargeCommit[] = [];
-  #queue: Remembered[] = [];
+  /** Oldest first; what is forgotten leaves its place at once, so that it is never old garbage. */
+  #queue: (Remembered | undefined)[] = [];
   #queueHead = 0;
   #bytes = 0;
   #floor: LogIndex;
@@ -236,7 +237,7 @@ export class ConflictWindow {
       if (oldest === undefined) break;
       if (oldest.index > oldestView && this.#bytes <= this.#bytesMax) break;
       this.#forget(oldest);
-      this.#queueHead++;
+      this.#queue[this.#queueHead++] = undefined;
     }
     if (this.#queueHead > 1024 && this.#queueHead * 2 > this.#queue.length) {
       this.#queue = this.#queue.slice(this.#queueHead);
