@@ -200,6 +200,16 @@ test('a target given as a parameter is a type, an id or several', async () => {
   assert.deepEqual(changed, [{count: 2}]);
 });
 
+test('SET to a query of one column takes its values', async () => {
+  const database = await world.database(people);
+  const names = '(SELECT name FROM Person ORDER BY name)';
+  const read = (): Promise<unknown> => database.run('SELECT friends FROM Person LIMIT 1');
+  await database.run(`UPDATE Person SET friends = ${names}`);
+  assert.deepEqual(await read(), [{friends: ['ann', 'bob']}]);
+  await database.run('UPDATE Person SET friends = (SELECT name, age FROM Person WHERE age = 30)');
+  assert.deepEqual(await read(), [{friends: [{name: 'ann', age: 30}]}]);
+});
+
 test('CREATE EDGE says itself how often it runs again', async () => {
   const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
   const edge =

@@ -309,7 +309,7 @@ export class RecordWriter {
     const type = this.context.catalog.requireType(typeName);
     if (type.kind === kind) return type;
     throw new Refusal(
-      'query.semantic',
+      'query.execution',
       `type '${type.name}' is no ${kind} type but a ${type.kind} type`,
     );
   }

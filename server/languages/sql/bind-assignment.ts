@@ -5,7 +5,7 @@ import type {Assignment} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import {type BindContext, literal, operator, type Scope} from './bind-context.ts';
-import {bindExpression} from './bind-expression.ts';
+import {bindExpression, bindItems} from './bind-expression.ts';
 
 const operatorNames: Readonly<Record<Exclude<Sql.AssignmentOperator, '='>, string>> = {
   '+=': 'add',
@@ -20,7 +20,7 @@ export function bindAssignments(
   items: readonly Sql.Assignment[],
 ): readonly Assignment[] {
   return items.map(item => {
-    const value = bindExpression(context, scope, item.value);
+    const value = bindItems(context, scope, item.value);
     if (item.operator === '=') return assign(context, scope, item.target, value);
     const old = bindExpression(context, scope, item.target);
     return assign(context, scope, item.target, operator(operatorNames[item.operator], old, value));

@@ -316,13 +316,22 @@ function relationName(context: BindContext, ast: Ast.Relation): string {
   );
 }
 
+/** Relations that look at the items of their right side. */
+const ofItems: ReadonlySet<string> = new Set(['IN', 'CONTAINSALL', 'CONTAINSANY']);
+
+/** A value whose items matter: of a query of one column, its values. */
+export function bindItems(context: BindContext, scope: Scope, ast: Ast.Expression): Expression {
+  return ast.kind === 'subquery'
+    ? bindSubquery(context, scope, ast, 'values')
+    : bindExpression(context, scope, ast);
+}
+
 function bindRight(context: BindContext, scope: Scope, ast: Ast.Relation): Expression {
   const {right} = ast;
   if (ast.operator === 'INSTANCEOF' && right.kind === 'name') return literal(right.name);
-  if (ast.operator === 'IN' && right.kind === 'subquery') {
-    return bindSubquery(context, scope, right, 'values');
-  }
-  return bindExpression(context, scope, right);
+  return ofItems.has(ast.operator)
+    ? bindItems(context, scope, right)
+    : bindExpression(context, scope, right);
 }
 
 function bindContainsWhere(context: BindContext, scope: Scope, ast: Ast.ContainsWhere): Expression {

@@ -22,7 +22,7 @@ import {
   type Shape,
   slotOf,
 } from './bind-context.ts';
-import {bindExpression, bindSubquery, elementOf} from './bind-expression.ts';
+import {bindExpression, bindItems, elementOf} from './bind-expression.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
 import {countOf} from './bind-schema.ts';
 import {bindTarget, type Source} from './bind-target.ts';
@@ -270,8 +270,8 @@ function bindCreateEdge(
     what: 'edge',
     type,
     bucket,
-    from: bindEnd(context, scope, ast.from),
-    to: bindEnd(context, scope, ast.to),
+    from: bindItems(context, scope, ast.from),
+    to: bindItems(context, scope, ast.to),
     ifNotExists: ast.ifNotExists,
     unidirectional: ast.unidirectional,
     assignments,
@@ -290,12 +290,6 @@ export function retryOf(context: BindContext, ast: Sql.CreateEdge): Retry | unde
   }
   if (times !== undefined) return {times, waitMs};
   return ast.wait && context.refuse(ast.wait.at, 'WAIT stands only beside RETRY');
-}
-
-function bindEnd(context: BindContext, scope: Scope, ast: Ast.Expression): Expression {
-  return ast.kind === 'subquery'
-    ? bindSubquery(context, scope, ast, 'values')
-    : bindExpression(context, scope, ast);
 }
 
 function bindUpdate(context: BindContext, ast: Sql.Update, parent: Scope | undefined): BoundQuery {
@@ -426,7 +420,7 @@ function bindTruncateRecord(
   parent: Scope | undefined,
 ): BoundQuery {
   const slot = context.newSlot();
-  const ids = bindEnd(context, makeScope(undefined, parent), ast.records);
+  const ids = bindItems(context, makeScope(undefined, parent), ast.records);
   const input: PlanNode = {kind: 'records', ids, slot, loose: false};
   return counted(context, {kind: 'delete', input, slot, only: undefined});
 }
@@ -443,7 +437,7 @@ function edgesBetween(
   const [vertex, edge, to] = [context.newSlot(), context.newSlot(), context.newSlot()];
   const ends: PlanNode = {
     kind: 'records',
-    ids: bindEnd(context, scope, start),
+    ids: bindItems(context, scope, start),
     slot: vertex,
     loose: false,
   };
@@ -463,7 +457,7 @@ function edgesBetween(
       : {
           kind: 'filter',
           input: hop,
-          condition: operator('in', rid(to), bindEnd(context, scope, other)),
+          condition: operator('in', rid(to), bindItems(context, scope, other)),
         };
   return {plan, slot: edge, scope: makeScope(slotOf(edge), parent)};
 }
