@@ -338,3 +338,23 @@ for (const end of ['TRUNCATE TYPE Light UNSAFE', 'DROP TYPE Light UNSAFE']) {
     reader.close();
   });
 }
+
+test('a type whose records have keys of its new supertype does not join it', async () => {
+  const database = await world.database([
+    ...items,
+    'CREATE INDEX ON Item (k) UNIQUE',
+    'CREATE DOCUMENT TYPE Other',
+    'INSERT INTO Other SET k = 2',
+  ]);
+  await assert.rejects(
+    database.run('ALTER TYPE Other SUPERTYPE +Item'),
+    refusedWith('commit.duplicate-key'),
+  );
+  assert.equal((await database.run('SELECT FROM Item')).length, 4);
+  await assert.rejects(
+    database.run('INSERT INTO Item SET k = 2'),
+    refusedWith('commit.duplicate-key'),
+  );
+  const {schema} = world.service.databaseSession(root, database.name);
+  assert.equal(schema.catalog.requireIndex('Item[k]').state, 'ready');
+});

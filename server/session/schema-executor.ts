@@ -17,7 +17,7 @@ import {markIndexReady} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {MapValue} from '#server/model/value.ts';
-import type {SchemaCommand} from '#server/plan/statement.ts';
+import type {SchemaCommand, TypeChange} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
@@ -100,7 +100,7 @@ export class SchemaExecutor {
         const outcome = await transaction.commit();
         if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
         committed(outcome);
-        return await this.#built(planned, signal);
+        return await this.#builtOrTakenBack(command, planned, signal);
       } catch (error) {
         transaction.rollback();
         throw error;
@@ -169,14 +169,33 @@ export class SchemaExecutor {
     }
   }
 
+  /** A type whose records have keys of its new supertype's leaves it again. */
+  async #builtOrTakenBack(
+    command: SchemaCommand,
+    planned: PlannedChange,
+    signal: Cancellation | undefined,
+  ): Promise<MapValue> {
+    const inverse = inverseOf(command);
+    try {
+      return await this.#built(planned, signal, inverse !== undefined);
+    } catch (error) {
+      if (inverse !== undefined) await this.#execute(inverse, undefined);
+      throw error;
+    }
+  }
+
   /** Builds the indexes that the change asks for and says in the row how many keys there are. */
-  async #built(planned: PlannedChange, signal: Cancellation | undefined): Promise<MapValue> {
+  async #built(
+    planned: PlannedChange,
+    signal: Cancellation | undefined,
+    isTakenBack: boolean,
+  ): Promise<MapValue> {
     const current = this.#schema.catalog;
     const building = planned.changes
       .flatMap(change => change.indexesToBuild)
       .filter(index => isUnfinished(current.indexById(index.id)));
     if (building.length === 0) return planned.row;
-    const indexed = await this.#build(building, signal);
+    const indexed = await this.#build(building, signal, isTakenBack);
     const row = new Map(planned.row);
     if (row.has('totalIndexed')) row.set('totalIndexed', indexed);
     return row;
@@ -185,6 +204,7 @@ export class SchemaExecutor {
   async #build(
     indexes: readonly IndexDefinition[],
     signal: Cancellation | undefined,
+    isTakenBack = false,
   ): Promise<number> {
     let indexed = 0;
     for (const index of indexes) {
@@ -193,9 +213,11 @@ export class SchemaExecutor {
         indexed += await this.#buildOne(index, signal);
         await this.#changeCatalog(catalog => markIndexReady(catalog, index.id).catalog);
       } catch (error) {
+        if (isTakenBack) throw error;
         // Who terminates a rebuild or a truncation does not ask for the end of the index.
-        if (index.state === 'rebuilding' && isTermination(error)) void this.resume();
-        else await this.#withdraw(index);
+        const goesOn = index.state === 'rebuilding' && isTermination(error);
+        if (!goesOn) await this.#withdraw(index);
+        void this.resume();
         throw error;
       }
     }
@@ -252,6 +274,18 @@ export class SchemaExecutor {
       throw new Refusal('query.terminated', 'the schema change was terminated');
     }
   }
+}
+
+/** What takes the command back when its indexes cannot be built. */
+function inverseOf(command: SchemaCommand): SchemaCommand | undefined {
+  if (command.kind !== 'alter-type') return undefined;
+  const {kind, name, changes} = command;
+  const inverse: TypeChange[] = [];
+  for (const change of changes) {
+    if (change.kind !== 'add-supertype') return undefined;
+    inverse.unshift({kind: 'remove-supertype', name: change.name});
+  }
+  return {kind, name, changes: inverse};
 }
 
 function isUnfinished(index: IndexDefinition | undefined): boolean {
