@@ -10,6 +10,7 @@ export const emptyGraph: Graph = {
   records: rids => rids.map(() => undefined),
   edgeTypes: () => undefined,
   hops: () => nothing,
+  hopsBetween: () => nothing,
   hopEdges: hops => hops.map(() => undefined),
   degree: () => 0,
   indexPoint: () => [],

@@ -6,6 +6,7 @@
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {lightEdgeFlag, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
@@ -18,7 +19,16 @@ import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import type {EdgeTypes, Graph, Hop, IndexEntry, IndexLimit, ScanOrder, Source} from './graph.ts';
+import type {
+  EdgeTypes,
+  Graph,
+  Hop,
+  HopEnds,
+  IndexEntry,
+  IndexLimit,
+  ScanOrder,
+  Source,
+} from './graph.ts';
 import {HopSource} from './stored/hop-source.ts';
 import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
@@ -128,6 +138,14 @@ export class GraphReader implements Graph {
 
   hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop> {
     return new HopSource(this.#reader, {vertices, direction, types});
+  }
+
+  hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop> {
+    const typeIds =
+      types === undefined
+        ? [...this.#catalog.types].filter(type => type.kind === 'edge').map(type => type.id)
+        : [...types];
+    return new EdgeCursor(this.#reader, betweenRanges(pairs, direction, typeIds), types);
   }
 
   hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[] {

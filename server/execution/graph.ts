@@ -41,6 +41,12 @@ export interface Hop {
   readonly outgoing: boolean;
 }
 
+/** Where a hop starts and ends. */
+export interface HopEnds {
+  readonly vertex: Rid;
+  readonly other: Rid;
+}
+
 export interface IndexEntry {
   readonly key: readonly Value[];
   readonly rid: Rid;
@@ -64,6 +70,11 @@ export interface Graph {
    * other end, edge. A loop is met once each way.
    */
   hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop>;
+  /**
+   * Edges between the ends of each pair (each pair at most once), as `hops` would give them from
+   * `vertex`; `source` counts the pairs. Cost: a few keys a pair, whatever the degrees.
+   */
+  hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop>;
   /** The edges themselves; `vertices` as given to `hops`. Light edges are made up from the hop. */
   hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[];
   /** How many edges a vertex has. */

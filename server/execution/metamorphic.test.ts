@@ -111,6 +111,17 @@ const layers: fc.Arbitrary<Layer> = fc.oneof(
         slots: [2],
       }),
   ),
+  fc.tuple(hop, hop, fc.boolean()).map(
+    ([there, back, edges]): Layer =>
+      input => ({
+        kind: 'connect',
+        input: {kind: 'follow', input, from: 0, to: 2, edge: undefined, ...there},
+        from: 2,
+        to: 0,
+        edge: edges ? 3 : undefined,
+        ...back,
+      }),
+  ),
   hop.map(
     (parts): Layer =>
       input => ({

@@ -6,6 +6,7 @@
  */
 import {
   adjacencyKeyBytes,
+  betweenRange,
   directionOf,
   directionRange,
   edgeOf,
@@ -51,8 +52,7 @@ export function edgeRanges(
   direction: EdgeDirection,
   edgeTypeIds: ReadonlySet<number> | undefined,
 ): readonly EdgeRange[] {
-  const directions: readonly DirectionByte[] =
-    direction === 'both' ? [outgoing, incoming] : [direction === 'out' ? outgoing : incoming];
+  const directions = waysOf(direction);
   const narrow = edgeTypeIds !== undefined && edgeTypeIds.size <= typeRangesMax;
   const typeIds = narrow ? [...edgeTypeIds].sort((a, b) => a - b) : [];
   const ranges: EdgeRange[] = [];
@@ -63,6 +63,36 @@ export function edgeRanges(
     }
   }
   return ranges;
+}
+
+/** Two vertices between which edges are wanted, seen from the first. */
+export interface VertexPair {
+  readonly vertex: Rid;
+  readonly other: Rid;
+}
+
+/** One range for each pair, direction and type: the cost does not follow the vertices' degrees. */
+export function betweenRanges(
+  pairs: readonly VertexPair[],
+  direction: EdgeDirection,
+  edgeTypeIds: readonly number[],
+): readonly EdgeRange[] {
+  const typeIds = [...edgeTypeIds].sort((a, b) => a - b);
+  const ranges: EdgeRange[] = [];
+  for (const [source, {vertex, other}] of pairs.entries()) {
+    for (const way of waysOf(direction)) {
+      for (const edgeTypeId of typeIds) {
+        const parts = {vertex, direction: way, edgeTypeId, other};
+        ranges.push({source, ...betweenRange(parts)});
+      }
+    }
+  }
+  return ranges;
+}
+
+function waysOf(direction: EdgeDirection): readonly DirectionByte[] {
+  if (direction === 'both') return [outgoing, incoming];
+  return [direction === 'out' ? outgoing : incoming];
 }
 
 export class EdgeCursor {

@@ -85,6 +85,7 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
     records: rids => graph.records(rids).map(readable),
     edgeTypes: names => graph.edgeTypes(names),
     hops: (vertices, direction, types) => graph.hops(vertices, direction, types),
+    hopsBetween: (pairs, direction, types) => graph.hopsBetween(pairs, direction, types),
     hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
     degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
     indexPoint(index, key) {

@@ -10,6 +10,7 @@ import type {
   EdgeTypes,
   Graph,
   Hop,
+  HopEnds,
   IndexEntry,
   IndexLimit,
   NewRecord,
@@ -150,6 +151,14 @@ export class NaiveGraph implements Graph, WritableGraph {
 
   hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop> {
     return this.#open(vertices.flatMap((v, at) => this.#hopsOf(v, at, direction, types)));
+  }
+
+  hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop> {
+    return this.#open(
+      pairs.flatMap(({vertex, other}, at) =>
+        this.#hopsOf(vertex, at, direction, types).filter(hop => ridsEqual(hop.other, other)),
+      ),
+    );
   }
 
   hopEdges(hops: readonly Hop[]): readonly (RecordValue | undefined)[] {
