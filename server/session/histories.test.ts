@@ -18,6 +18,7 @@ import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-wor
 import {BulkIds} from './bulk-ids.ts';
 import {SpilledIds} from './bulk-ids-disk.ts';
 import {BulkLoad} from './bulk-load.ts';
+import type {SessionService} from './service.ts';
 import type {RunRequest} from './session.ts';
 
 /** Seeds that once found something stay in the list. */
@@ -26,16 +27,21 @@ const seedFirst = Number(process.env['HISTORY_SEED'] ?? 1);
 const seedCount = Number(process.env['HISTORY_SEEDS'] ?? (process.env['HISTORY_SEED'] ? 1 : 5));
 const seeds = [...seedsKept, ...Array.from({length: seedCount}, (_, number) => seedFirst + number)];
 
-let world: ServiceWorld;
+/** Every other history runs where commits are heard of later than they are in the store. */
+const worlds: ServiceWorld[] = [];
 before(async () => {
-  world = await ServiceWorld.open({'svc.txRetries': '30'});
+  for (const reportsLate of [false, true]) {
+    worlds.push(await ServiceWorld.open({'svc.txRetries': '30'}, {reportsLate}));
+  }
 });
-after(() => world.close());
+after(async () => {
+  for (const world of worlds) await world.close();
+});
 
 for (const seed of seeds) {
   test(`a concurrent history, seed ${seed}`, async context => {
     context.diagnostic(`again: HISTORY_SEED=${seed}`);
-    const history = await History.begin(seed);
+    const history = await History.begin(seed, worlds[seed % 2] as ServiceWorld);
     await history.run();
     await history.checkEnd();
     context.diagnostic(history.summary());
@@ -80,25 +86,27 @@ const always = ['commit.conflict', 'transaction.expired', 'query.terminated', 't
 
 class History {
   readonly #seed: number;
+  readonly #service: SessionService;
   readonly #database: TestDatabase;
   readonly #increments = new Array<number>(counters).fill(0);
   readonly #rids = new Set<string>();
   readonly #outcomes = new Map<string, number>();
   #serial = 0;
 
-  private constructor(seed: number, database: TestDatabase) {
+  private constructor(seed: number, service: SessionService, database: TestDatabase) {
     this.#seed = seed;
+    this.#service = service;
     this.#database = database;
   }
 
-  static async begin(seed: number): Promise<History> {
+  static async begin(seed: number, world: ServiceWorld): Promise<History> {
     const rows = [
       ...Array.from({length: accounts}, (_, id) => `Account SET id = ${id}, balance = ${balance}`),
       ...Array.from({length: counters}, (_, id) => `Counter SET id = ${id}, n = 0`),
       ...Array.from({length: nodes}, (_, id) => `Node SET id = ${id}, tag = ${id % tags}`),
     ];
     const inserts = rows.map(row => `INSERT INTO ${row}`);
-    return new History(seed, await world.database([...schema, ...inserts]));
+    return new History(seed, world.service, await world.database([...schema, ...inserts]));
   }
 
   async run(): Promise<void> {
@@ -118,7 +126,7 @@ class History {
 
   /** Everything that must hold whenever nobody is in the middle of a step. */
   check(): void {
-    const {database, schema: current} = world.service.databaseSession(root, this.#database.name);
+    const {database, schema: current} = this.#service.databaseSession(root, this.#database.name);
     const reader = database.read();
     try {
       // A schema change may be applied and not announced yet.
@@ -345,7 +353,7 @@ class History {
       );
     }
     const load = new BulkLoad({
-      session: world.service.databaseSession(root, this.#database.name),
+      session: this.#service.databaseSession(root, this.#database.name),
       guard: undefined,
       timers: createTimers(),
       format: 'json',
@@ -379,7 +387,7 @@ class History {
   }
 
   async #terminate(client: SeededRandom): Promise<void> {
-    const {service} = world;
+    const service = this.#service;
     const open = service.transactions(root).filter(one => one.database === this.#database.name);
     if (open.length > 0 && client.chance(50)) {
       await service.terminateTransaction(root, client.pick(open).id);
@@ -396,7 +404,7 @@ class History {
     work: (more: Partial<RunRequest>) => Promise<void>,
     done: () => void = () => {},
   ): Promise<void> {
-    const {service} = world;
+    const service = this.#service;
     const {name} = this.#database;
     const transactionId = await service.begin(root, name, level);
     try {

@@ -18,7 +18,17 @@ export interface InlineEngine {
   close(): Promise<void>;
 }
 
-export async function openInlineEngine(): Promise<InlineEngine> {
+export interface InlineEngineOptions {
+  /**
+   * Reports of the commit pipe arrive some turns after what they report is in the store, as they
+   * do when it is applied on a thread of its own.
+   */
+  readonly reportsLate?: boolean;
+}
+
+export async function openInlineEngine({
+  reportsLate = false,
+}: InlineEngineOptions = {}): Promise<InlineEngine> {
   const base = mkdtempSync(join(tmpdir(), 'svc-inline-'));
   const disk = createDisk();
   const engine = await openEngine({
@@ -31,14 +41,17 @@ export async function openInlineEngine(): Promise<InlineEngine> {
     stores: createDiskStoreFactory(disk, openStore),
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
     process: {pid: process.pid, isAlive: () => false},
-    startPipe: ({log, applier}) =>
-      new InlinePipe({
+    startPipe: ({log, applier}) => {
+      const pipe = new InlinePipe({
         log,
         applier,
         schedule: task => setImmediate(task),
         syncCommits: false,
         queueBytesMax: 64 << 20,
-      }),
+      });
+      if (reportsLate) delayReports(pipe);
+      return pipe;
+    },
   });
   return {
     engine,
@@ -46,5 +59,19 @@ export async function openInlineEngine(): Promise<InlineEngine> {
       await engine.close();
       rmSync(base, {recursive: true, force: true});
     },
+  };
+}
+
+function delayReports(pipe: InlinePipe): void {
+  const listen = pipe.listen.bind(pipe);
+  pipe.listen = listener => {
+    listen(progress => {
+      const arrive = (turns: number): void => {
+        if (turns === 0) listener(progress);
+        else setImmediate(() => arrive(turns - 1));
+      };
+      // As many turns for each, so that they arrive in order.
+      arrive(3);
+    });
   };
 }

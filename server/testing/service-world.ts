@@ -8,7 +8,7 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {Security} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
-import {type InlineEngine, openInlineEngine} from './inline-engine.ts';
+import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
 
@@ -47,8 +47,11 @@ export class ServiceWorld {
     });
   }
 
-  static async open(settings: Readonly<Record<string, string>> = {}): Promise<ServiceWorld> {
-    const inline = await openInlineEngine();
+  static async open(
+    settings: Readonly<Record<string, string>> = {},
+    options: InlineEngineOptions = {},
+  ): Promise<ServiceWorld> {
+    const inline = await openInlineEngine(options);
     return new ServiceWorld(inline, settings);
   }
 
