@@ -51,7 +51,7 @@ export class IndexSearch {
     this.type = type;
   }
 
-  /** Data types of the parts; most lookups of numbers never ask. */
+  /** Data types of the parts. */
   get declared(): readonly (DataType | undefined)[] {
     this.knownParts ??= declaredParts(this.index, this.type);
     return this.knownParts;
@@ -137,12 +137,9 @@ export class IndexSearch {
 
   private prefix(values: readonly Value[]): Uint8Array {
     assert(values.length <= this.index.properties.length, "a bound has at most the index's parts");
-    // Only texts have another form.
-    const searched = values.some(value => typeof value === 'string')
-      ? values.map((value, at) =>
-          searchForm(this.index.properties[at] as IndexProperty, this.declared[at], value),
-        )
-      : values;
+    const searched = values.map((value, at) =>
+      searchForm(this.index.properties[at] as IndexProperty, this.declared[at], value),
+    );
     return indexKeyPrefix(this.index.id, searched, keyWriter());
   }
 }
