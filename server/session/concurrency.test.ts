@@ -65,19 +65,34 @@ test('an index made after the view of a transaction answers nothing in it', asyn
 });
 
 test('a statement prepared before an index is dropped does not read what is left of it', async () => {
-  const database = await world.database([...items, 'CREATE INDEX ON Item (k) UNIQUE']);
-  for (let round = 0; round < 20; round += 1) {
-    const drop = database.run('DROP INDEX `Item[k]`');
-    for (let turn = 0; turn < round % 5; turn += 1) await new Promise(setImmediate);
-    const counts = await Promise.all(
-      [1, 2, 3].map(k => database.run(`SELECT FROM Item WHERE k = ${k}`)),
-    );
-    assert.deepEqual(
-      counts.map(rows => rows.length),
-      [1, 1, 1],
-    );
-    await drop;
-    await database.run('CREATE INDEX ON Item (k) UNIQUE');
+  const late = await ServiceWorld.open({}, {reportsLate: true});
+  try {
+    const database = await late.database([...items, 'CREATE INDEX ON Item (k) UNIQUE']);
+    const found = async (k: number, more = {}): Promise<unknown> =>
+      (await database.run(`SELECT FROM Item WHERE k = ${k}`, more)).length;
+    const inside = async (level: 'READ_COMMITTED' | 'REPEATABLE_READ'): Promise<unknown> => {
+      const transactionId = await late.service.begin(root, database.name, level);
+      return found(1, {transactionId}).catch((error: unknown) => {
+        assert.ok(refusedWith('commit.conflict')(error), String(error));
+        return 1;
+      });
+    };
+    for (let round = 0; round < 30; round += 1) {
+      const drop = database.run('DROP INDEX `Item[k]`');
+      for (let turn = 0; turn < round % 10; turn += 1) await new Promise(setImmediate);
+      const counts = await Promise.all([
+        found(1),
+        found(2),
+        inside('READ_COMMITTED'),
+        inside('REPEATABLE_READ'),
+        database.run('UPDATE Item SET n = 1 WHERE k = 3').then(rows => rows[0]?.['count']),
+      ]);
+      assert.deepEqual(counts, [1, 1, 1, 1, 1], `after ${round % 10} turns`);
+      await drop;
+      await database.run('CREATE INDEX ON Item (k) UNIQUE');
+    }
+  } finally {
+    await late.close();
   }
 });
 
