@@ -14,13 +14,14 @@ import {
   edgeFrom,
   edgeTo,
   bodyOffsetAt,
+  misplaced,
   nameIdAt,
   recordLayout,
   recordKindOf,
   recordTypeId,
 } from './record.ts';
 import type {RecordSchema} from './record-schema.ts';
-import {readInt32, readValue} from './stored-value-reader.ts';
+import {elementEnd, readInt32, readValue} from './stored-value-reader.ts';
 import {valueTag} from './value-tag.ts';
 
 const nullWord = utf8Bytes('null');
@@ -68,6 +69,7 @@ export class RecordJson {
     for (let at = table; at < tableEnd; at += entryBytes) {
       const next = at + entryBytes;
       const end = next < tableEnd ? tableEnd + bodyOffsetAt(bytes, next, entryBytes) : recordEnd;
+      if (end < start || end > recordEnd) throw misplaced(offset, length);
       out.raw(this.keyPart(nameIdAt(bytes, at)));
       appendValueJson(out, bytes[at + 3] as number, bytes, start, end, this.format);
       start = end;
@@ -145,7 +147,7 @@ export function appendValueJson(
       out.byte(0x22);
       return;
     case valueTag.list:
-      appendListJson(out, bytes, start, format);
+      appendListJson(out, bytes, start, end, format);
       return;
     default:
       out.text(jsonText(readValue(tag, bytes, start, end), format));
@@ -164,6 +166,7 @@ function appendListJson(
   out: ByteWriter,
   bytes: Uint8Array,
   start: number,
+  end: number,
   format: JsonFormat,
 ): void {
   out.byte(0x5b);
@@ -171,9 +174,9 @@ function appendListJson(
   const count = readInt32(bytes, start);
   for (let element = 0; element < count; element++) {
     if (element > 0) out.byte(0x2c);
-    const length = readInt32(bytes, at + 1);
-    appendValueJson(out, bytes[at] as number, bytes, at + 5, at + 5 + length, format);
-    at += 5 + length;
+    const bodyEnd = elementEnd(bytes, at, end);
+    appendValueJson(out, bytes[at] as number, bytes, at + 5, bodyEnd, format);
+    at = bodyEnd;
   }
   out.byte(0x5d);
 }

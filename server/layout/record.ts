@@ -41,6 +41,13 @@ export function checkRecord(bytes: Uint8Array, offset: number, length: number): 
   if (length < headerBytes || bytes[offset] !== recordFormat || (bytes[offset + 1] as number) > 6) {
     throw new Corruption('a stored record has an unknown format', {offset, length});
   }
+  const table = tableAt(bytes, offset) + propertyCount(bytes, offset) * entryBytes(bytes, offset);
+  if (table > offset + length) throw misplaced(offset, length);
+}
+
+/** The table or a body does not lie in the record in bytes [offset, offset + length). */
+export function misplaced(offset: number, length: number): Corruption {
+  return new Corruption('a stored record is shorter than it says', {offset, length});
 }
 
 export function recordKindOf(bytes: Uint8Array, offset: number): RecordKind {
@@ -160,6 +167,7 @@ export function bodyOffsetAt(bytes: Uint8Array, at: number, size: number): numbe
 export function readSlot(bytes: Uint8Array, offset: number, length: number, slot: number): Value {
   const start = propertyStart(bytes, offset, slot);
   const end = propertyEnd(bytes, offset, length, slot);
+  if (end < start || end > offset + length) throw misplaced(offset, length);
   return readValue(propertyTag(bytes, offset, slot), bytes, start, end);
 }
 

@@ -3,7 +3,7 @@
  *
  * Nothing returned refers to the bytes read from. Impossible bytes are a Corruption.
  */
-import {Corruption} from '#server/base/errors.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
 import {copyBytes, readUtf8} from '#server/base/utf8.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
@@ -22,12 +22,14 @@ import {
   TimeValue,
   type Value,
 } from '#server/model/value.ts';
-import {lightRidAt, positionAt, ridAt} from './namespace.ts';
+import {lightRidAt, positionAt, ridAt, ridBytes} from './namespace.ts';
 import {precisions, secondsBias} from './stored-value.ts';
 import {valueTag} from './value-tag.ts';
 
 const jsonDepthMax = 2_000;
 const exactDigitsMax = 15;
+/** The sign and the digits of 64 bits. */
+const longDigitsMax = 20;
 
 /** The value with `tag` whose body is bytes [start, end). */
 export function readValue(tag: number, bytes: Uint8Array, start: number, end: number): Value {
@@ -52,21 +54,25 @@ export function readValue(tag: number, bytes: Uint8Array, start: number, end: nu
     case valueTag.decimal:
       return parseDecimal(readUtf8(bytes, start, end)) ?? impossible(tag);
     case valueTag.date:
+      requireBytes(tag, start + 4, end);
       return new DateValue(readInt32(bytes, start));
     case valueTag.dateTimeSecond:
     case valueTag.dateTime:
     case valueTag.dateTimeMicros:
     case valueTag.dateTimeNanos:
+      requireBytes(tag, start + 10, end);
       return readDateTime(tag, bytes, start);
     case valueTag.rid:
+      requireBytes(tag, start + ridBytes, end);
       return ridAt(bytes, start);
     case valueTag.lightRid:
+      requireBytes(tag, start + ridBytes, end);
       return lightRidAt(bytes, start);
     case valueTag.binary:
       return copyBytes(bytes, start, end);
     case valueTag.listJson:
     case valueTag.mapJson:
-      return new JsonParser(jsonDepthMax).parse(bytes, start, end);
+      return readJson(tag, bytes, start, end);
     default:
       return readRare(tag, bytes, start, end);
   }
@@ -75,12 +81,26 @@ export function readValue(tag: number, bytes: Uint8Array, start: number, end: nu
 /** An integer in ASCII digits: a number where it is safe, else a bigint. */
 export function readInteger(bytes: Uint8Array, start: number, end: number): number | bigint {
   const negative = bytes[start] === 0x2d;
-  if (end - start > exactDigitsMax) return normalInteger(BigInt(readUtf8(bytes, start, end)));
+  if (end - start > exactDigitsMax) return readLong(readUtf8(bytes, start, end));
   let value = 0;
   for (let at = negative ? start + 1 : start; at < end; at++) {
     value = value * 10 + ((bytes[at] as number) - 48);
   }
   return negative ? -value : value;
+}
+
+function readLong(text: string): number | bigint {
+  if (text.length > longDigitsMax || !/^-?[0-9]+$/.test(text)) return impossible(valueTag.long);
+  return normalInteger(BigInt(text));
+}
+
+function readJson(tag: number, bytes: Uint8Array, start: number, end: number): Value {
+  try {
+    return new JsonParser(jsonDepthMax).parse(bytes, start, end);
+  } catch (error) {
+    if (error instanceof Refusal) return impossible(tag);
+    throw error;
+  }
 }
 
 /** A double in text. Short ones without an exponent are read in place and rounded once. */
@@ -121,23 +141,23 @@ export function readInt32(bytes: Uint8Array, offset: number): number {
 function readRare(tag: number, bytes: Uint8Array, start: number, end: number): Value {
   switch (tag) {
     case valueTag.list:
-      return readList(bytes, start);
+      return readList(bytes, start, end);
     case valueTag.map:
-      return readMap(bytes, start);
+      return readMap(bytes, start, end);
     case valueTag.embedded:
-      return readEmbedded(bytes, start);
+      return readEmbedded(bytes, start, end);
     case valueTag.path:
-      return new PathValue(readList(bytes, start) as readonly (Rid | RecordValue)[]);
+      return new PathValue(readList(bytes, start, end) as readonly (Rid | RecordValue)[]);
     case valueTag.shorts:
-      return new Int16Array(copyBytes(bytes, start, end).buffer as ArrayBuffer);
+      return new Int16Array(elements(tag, bytes, {start, end, size: 2}));
     case valueTag.integers:
-      return new Int32Array(copyBytes(bytes, start, end).buffer as ArrayBuffer);
+      return new Int32Array(elements(tag, bytes, {start, end, size: 4}));
     case valueTag.longs:
-      return new BigInt64Array(copyBytes(bytes, start, end).buffer as ArrayBuffer);
+      return new BigInt64Array(elements(tag, bytes, {start, end, size: 8}));
     case valueTag.floats:
-      return new Float32Array(copyBytes(bytes, start, end).buffer as ArrayBuffer);
+      return new Float32Array(elements(tag, bytes, {start, end, size: 4}));
     case valueTag.doubles:
-      return new Float64Array(copyBytes(bytes, start, end).buffer as ArrayBuffer);
+      return new Float64Array(elements(tag, bytes, {start, end, size: 8}));
     default:
       return readInText(tag, readUtf8(bytes, start, end));
   }
@@ -169,37 +189,71 @@ function readInText(tag: number, text: string): Value {
   }
 }
 
-function readList(bytes: Uint8Array, start: number): readonly Value[] {
+/** A copy of the bytes of numbers of `size` bytes each. */
+function elements(
+  tag: number,
+  bytes: Uint8Array,
+  {start, end, size}: {readonly start: number; readonly end: number; readonly size: number},
+): ArrayBuffer {
+  if ((end - start) % size !== 0) impossible(tag);
+  return copyBytes(bytes, start, end).buffer as ArrayBuffer;
+}
+
+function readList(bytes: Uint8Array, start: number, end: number): readonly Value[] {
   const list: Value[] = [];
+  requireBytes(valueTag.list, start + 4, end);
   let at = start + 4;
   for (let left = readInt32(bytes, start); left > 0; left--) {
-    const length = readInt32(bytes, at + 1);
-    list.push(readValue(bytes[at] as number, bytes, at + 5, at + 5 + length));
-    at += 5 + length;
+    const bodyEnd = elementEnd(bytes, at, end);
+    list.push(readValue(bytes[at] as number, bytes, at + 5, bodyEnd));
+    at = bodyEnd;
   }
   return list;
 }
 
-function readMap(bytes: Uint8Array, start: number): MapValue {
+/**
+ * Behind the element at `at` of a list or map: tag, length, body.
+ *
+ * @throws {Corruption} when it does not lie before `end`.
+ */
+export function elementEnd(bytes: Uint8Array, at: number, end: number): number {
+  requireBytes(valueTag.list, at + 5, end);
+  return lengthEnd(bytes, at + 1, end);
+}
+
+/** Behind the bytes whose length stands in the four bytes at `at`. */
+function lengthEnd(bytes: Uint8Array, at: number, end: number): number {
+  const length = readInt32(bytes, at);
+  if (length < 0) impossible(valueTag.list);
+  requireBytes(valueTag.list, at + 4 + length, end);
+  return at + 4 + length;
+}
+
+function readMap(bytes: Uint8Array, start: number, end: number): MapValue {
   const map = new Map<string, Value>();
+  requireBytes(valueTag.map, start + 4, end);
   let at = start + 4;
   for (let left = readInt32(bytes, start); left > 0; left--) {
-    const keyLength = readInt32(bytes, at);
-    const key = readUtf8(bytes, at + 4, at + 4 + keyLength);
-    at += 4 + keyLength;
-    const length = readInt32(bytes, at + 1);
-    map.set(key, readValue(bytes[at] as number, bytes, at + 5, at + 5 + length));
-    at += 5 + length;
+    requireBytes(valueTag.map, at + 4, end);
+    const keyEnd = lengthEnd(bytes, at, end);
+    const key = readUtf8(bytes, at + 4, keyEnd);
+    at = elementEnd(bytes, keyEnd, end);
+    map.set(key, readValue(bytes[keyEnd] as number, bytes, keyEnd + 5, at));
   }
   return map;
 }
 
-function readEmbedded(bytes: Uint8Array, start: number): EmbeddedValue {
-  const nameLength = readInt32(bytes, start);
-  const at = start + 4 + nameLength;
-  const length = readInt32(bytes, at + 1);
-  const properties = readValue(bytes[at] as number, bytes, at + 5, at + 5 + length);
-  return new EmbeddedValue(readUtf8(bytes, start + 4, at), properties as MapValue);
+function readEmbedded(bytes: Uint8Array, start: number, end: number): EmbeddedValue {
+  requireBytes(valueTag.embedded, start + 4, end);
+  const at = lengthEnd(bytes, start, end);
+  const bodyEnd = elementEnd(bytes, at, end);
+  const properties = readValue(bytes[at] as number, bytes, at + 5, bodyEnd);
+  if (!(properties instanceof Map)) return impossible(valueTag.embedded);
+  return new EmbeddedValue(readUtf8(bytes, start + 4, at), properties);
+}
+
+function requireBytes(tag: number, until: number, end: number): void {
+  if (until > end) impossible(tag);
 }
 
 function impossible(tag: number): never {

@@ -328,5 +328,16 @@ export function* eachOperation(entry: Entry): Generator<EntryOperation> {
 export function decodeServerBody(entry: Entry): ServerBody {
   const cursor = new EntryCursor(entry.operations);
   const json = cursor.slice().toString('utf8');
-  return {head: JSON.parse(json) as ServerBody['head'], bytes: cursor.slice()};
+  return {head: parseHead(json), bytes: cursor.slice()};
+}
+
+function parseHead(json: string): ServerBody['head'] {
+  let head: unknown;
+  try {
+    head = JSON.parse(json);
+  } catch {
+    throw damaged('has a head that is no JSON');
+  }
+  if (typeof head !== 'object' || head === null) throw damaged('has a head that is no object');
+  return head as ServerBody['head'];
 }
