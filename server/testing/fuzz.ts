@@ -1,14 +1,19 @@
 /**
- * Feeds parsers with nonsense until the time or the count is over: `make fuzz TARGET=sql`.
+ * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
+ * `make fuzz TARGET=sql`, or `json`, `record`, `http`.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
- * and the text; the same seed finds it again.
+ * and the input; the same seed finds it again.
  */
 
 import {isDeepStrictEqual} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {printStatement} from '#server/languages/sql/printer-statement.ts';
+import {jsonFuzzer} from './hostile/fuzz-json.ts';
+import {httpFuzzer} from './hostile/fuzz-http.ts';
+import {recordFuzzer} from './hostile/fuzz-record.ts';
+import type {Fuzzer} from './hostile/fuzzer.ts';
 import {SqlGenerator} from './sql-generator.ts';
 import {withoutPlaces} from './sql-round-trip.ts';
 
@@ -57,24 +62,49 @@ function measured(text: string, tally: Tally, parse: () => void): void {
   }
 }
 
-function main(): void {
-  const {env} = process;
-  const target = env['TARGET'] ?? 'sql';
-  if (target !== 'sql') throw new Error(`there is no target '${target}'; there is sql`);
-  const seconds = Number(env['SECONDS'] ?? 60);
-  const count = Number(env['COUNT'] ?? Number.POSITIVE_INFINITY);
-  const seed = Number(env['SEED'] ?? Date.now() % 1_000_000);
-  console.log(`fuzzing ${target} with seed ${seed}`);
+/** Statements, generated and mutated. */
+function sqlFuzzer(seed: number): Fuzzer {
   const generator = new SqlGenerator(seed);
   const tally: Tally = {statements: 0, refused: 0, slowestMilliseconds: 0};
-  const end = Date.now() + seconds * 1_000;
-  while (tally.statements < count && (tally.statements % 256 !== 0 || Date.now() < end)) {
-    step(generator, tally);
-  }
-  const {statements, refused, slowestMilliseconds} = tally;
-  console.log(
-    `${statements} statements, ${refused} refused, slowest ${slowestMilliseconds} ms of CPU`,
-  );
+  return {
+    step: () => step(generator, tally),
+    summary: () =>
+      `${tally.statements} statements, ${tally.refused} refused, ` +
+      `slowest ${tally.slowestMilliseconds} ms of CPU`,
+  };
 }
 
-main();
+type Target = (seed: number) => Fuzzer | Promise<Fuzzer>;
+
+const targets: ReadonlyMap<string, Target> = new Map<string, Target>([
+  ['sql', sqlFuzzer],
+  ['json', jsonFuzzer],
+  ['record', recordFuzzer],
+  ['http', httpFuzzer],
+]);
+
+async function main(): Promise<void> {
+  const {env} = process;
+  const target = env['TARGET'] || 'sql';
+  const make = targets.get(target);
+  if (make === undefined) {
+    throw new Error(`there is no target '${target}'; there are ${[...targets.keys()].join(', ')}`);
+  }
+  const seconds = Number(env['SECONDS'] || 60);
+  const count = Number(env['COUNT'] || Number.POSITIVE_INFINITY);
+  const seed = Number(env['SEED'] || Date.now() % 1_000_000);
+  console.log(`fuzzing ${target} with seed ${seed}`);
+  const fuzzer = await make(seed);
+  const end = Date.now() + seconds * 1_000;
+  try {
+    for (let steps = 0; steps < count && Date.now() < end; steps++) {
+      const done = fuzzer.step();
+      if (done !== undefined) await done;
+    }
+    console.log(fuzzer.summary());
+  } finally {
+    await fuzzer.close?.();
+  }
+}
+
+await main();

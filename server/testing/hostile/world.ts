@@ -150,13 +150,17 @@ export class HostileWorld {
 
   /**
    * Sends bytes on a connection of their own and gives what comes back until the server closes,
-   * or `quietMillis` have passed without a byte after the first.
+   * or `quietMillis` have passed without a byte after the first, or `silenceMillis` before it.
    */
-  async raw(bytes: string | Uint8Array, quietMillis = 300): Promise<string> {
+  async raw(
+    bytes: string | Uint8Array,
+    quietMillis = 300,
+    silenceMillis = answerMillisMax,
+  ): Promise<string> {
     const socket = await this.connection();
     const {promise, resolve} = Promise.withResolvers<string>();
     let received = '';
-    let timer = setTimeout(() => socket.destroy(), answerMillisMax);
+    let timer = setTimeout(() => socket.destroy(), silenceMillis);
     socket.on('data', chunk => {
       received += chunk.toString('latin1');
       clearTimeout(timer);
