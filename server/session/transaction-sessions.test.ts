@@ -128,3 +128,15 @@ test('a commit whose outcome is not known is never said to be gone', async () =>
   sessions.committed('ann', id);
   assert.ok(sessions.wasCommitted('ann', id));
 });
+
+test('a rollback does not wait for the statement that runs: it is told to stop', async () => {
+  const {sessions} = setUp();
+  const inner = transaction();
+  const id = sessions.add('ann', 'db', inner);
+  const held = await sessions.hold('ann', 'db', id);
+  assert.equal(await sessions.rollback('ann', 'db', id), true);
+  assert.deepEqual([held.aborted, inner.rolledBack], [true, 0]);
+  held.done();
+  assert.equal(inner.rolledBack, 1);
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.gone'));
+});

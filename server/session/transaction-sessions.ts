@@ -128,16 +128,19 @@ export class TransactionSessions {
     return tombstone?.user === user && tombstone.reason === 'committed';
   }
 
-  /** Rolls back and forgets; false when there is no such session of this user. */
-  async rollback(user: string, database: string, id: string): Promise<boolean> {
+  /**
+   * Rolls back and forgets; false when there is no such session of this user. A statement that
+   * runs in it is told to stop.
+   */
+  rollback(user: string, database: string, id: string): Promise<boolean> {
     const tombstone = this.#tombstones.get(id);
     if (tombstone?.user === user && tombstone.reason !== 'unknown') this.#tombstones.delete(id);
-    if (!this.isLive(user, database, id)) return false;
-    const held = await this.hold(user, database, id).catch(() => undefined);
-    if (held === undefined) return false;
-    held.transaction.rollback();
-    held.end();
-    return true;
+    if (!this.isLive(user, database, id)) return Promise.resolve(false);
+    const session = this.#find(user, database, id);
+    if (session.busy) session.aborted = true;
+    else session.transaction.rollback();
+    this.#forget(session);
+    return Promise.resolve(true);
   }
 
   /** Rolls back every session that matches, also those in use (their next step refuses). */

@@ -30,6 +30,8 @@ export class RequestIds {
   readonly #pending = new Map<string, Promise<CommitOutcome>>();
   #order: Known[] | undefined;
   #head = 0;
+  /** Ids that the entry being made forgets; they are forgotten here when it is appended. */
+  #expiring = 0;
 
   constructor(store: Store, limits: RequestIdLimits) {
     this.#store = store;
@@ -55,10 +57,11 @@ export class RequestIds {
       {kind: 'put', key: requestKey(id), value},
       {kind: 'put', key: requestOrderKey(index), value: orderValue(id, clock)},
     ];
-    for (let count = 0; count < expiredPerCommit; count++) {
-      const oldest = order[this.#head];
+    this.#expiring = 0;
+    while (this.#expiring < expiredPerCommit) {
+      const oldest = order[this.#head + this.#expiring];
       if (oldest === undefined || !this.#isExpired(oldest, clock)) break;
-      this.#head++;
+      this.#expiring++;
       operations.push({kind: 'delete', key: requestKey(oldest.id)});
       operations.push({kind: 'delete', key: requestOrderKey(oldest.index)});
     }
@@ -69,6 +72,8 @@ export class RequestIds {
   began(id: string, known: {index: LogIndex; clock: number}, outcome: Promise<CommitOutcome>) {
     const order = this.#loadOrder();
     order.push({...known, id});
+    this.#head += this.#expiring;
+    this.#expiring = 0;
     if (this.#head > 1024 && this.#head * 2 > order.length) {
       this.#order = order.slice(this.#head);
       this.#head = 0;
@@ -79,7 +84,7 @@ export class RequestIds {
   }
 
   #isExpired(known: Known, clock: number): boolean {
-    const count = (this.#order?.length ?? 0) - this.#head;
+    const count = (this.#order?.length ?? 0) - this.#head - this.#expiring;
     return known.clock + this.#limits.ageMsMax < clock || count > this.#limits.countMax;
   }
 
