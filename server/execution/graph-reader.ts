@@ -145,7 +145,9 @@ export class GraphReader implements Graph {
       types === undefined
         ? [...this.#catalog.types].filter(type => type.kind === 'edge').map(type => type.id)
         : [...types];
-    return new EdgeCursor(this.#reader, betweenRanges(pairs, direction, typeIds), types);
+    return new EdgeCursor(this.#reader, betweenRanges(pairs, direction, typeIds), types, {
+      distinct: true,
+    });
   }
 
   hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[] {

@@ -104,14 +104,17 @@ export class EdgeCursor {
   /** Key of the row before; empty before the first. */
   private before = new Uint8Array(adjacencyKeyBytes);
   private started = false;
+  /** No vertex (or pair) is asked for twice. */
+  private readonly distinct: boolean;
 
   constructor(
     reader: Reader,
     ranges: readonly EdgeRange[],
     edgeTypeIds: ReadonlySet<number> | undefined,
-    options: {readonly keysOnly?: boolean} = {},
+    options: {readonly keysOnly?: boolean; readonly distinct?: boolean} = {},
   ) {
     this.ranges = ranges;
+    this.distinct = options.distinct ?? false;
     this.edgeTypeIds = edgeTypeIds;
     const bufferBytes = Math.min(bufferBytesMin + ranges.length * rangeBytes, bufferBytesMax);
     this.walker = new RowWalker(reader, ranges, {...options, bufferBytes, bufferBytesMax});
@@ -161,17 +164,21 @@ export class EdgeCursor {
   }
 
   private sourceOf(bytes: Uint8Array, keyStart: number): number {
-    // A vertex may be asked for twice: its first row again is the row of another range.
-    if (this.started && !this.ascends(bytes, keyStart)) this.rangeAt++;
-    this.started = true;
-    for (let at = 0; at < adjacencyKeyBytes; at++) {
-      this.before[at] = bytes[keyStart + at] as number;
-    }
+    if (!this.distinct) this.passRepetition(bytes, keyStart);
     let range = this.ranges[this.rangeAt] as EdgeRange;
     while (!startsWith(bytes, keyStart, range.start)) {
       range = this.ranges[++this.rangeAt] as EdgeRange;
     }
     return range.source;
+  }
+
+  /** A vertex may be asked for twice: its first row again is the row of another range. */
+  private passRepetition(bytes: Uint8Array, keyStart: number): void {
+    if (this.started && !this.ascends(bytes, keyStart)) this.rangeAt++;
+    this.started = true;
+    for (let at = 0; at < adjacencyKeyBytes; at++) {
+      this.before[at] = bytes[keyStart + at] as number;
+    }
   }
 
   private ascends(bytes: Uint8Array, keyStart: number): boolean {

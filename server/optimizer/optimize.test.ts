@@ -71,7 +71,7 @@ test('an index that is being built is not read', () => {
   assert.match(planText(optimize(statement.plan, made.catalog)), /scan Item/);
 });
 
-test('asking whether a sub-plan has a row becomes an apply, the terms around it stay around', () => {
+test('asking whether a sub-plan has a row becomes an apply between the other terms', () => {
   const exists: Expression = {
     kind: 'subplan',
     mode: 'exists',

@@ -153,7 +153,7 @@ export type RowNode =
   /** One hop over edges. `to` and `edge` are bound as asked; order: edge type, other end. */
   | {
       readonly kind: 'follow';
-      /** Only hops for which it is true; reads `to` and `edge` alone. Put there by the optimizer. */
+      /** Only hops for which it is true; reads `to` and `edge` alone (the optimizer's). */
       readonly where?: Expression;
       readonly input: PlanNode;
       readonly from: Slot;

@@ -1,4 +1,4 @@
-/** A list of starts with repetitions gives the hops of each place, as the graph gives one start's. */
+/** A list of starts, some of them twice, gives each place the hops of its vertex. */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import fc from 'fast-check';

@@ -4,10 +4,9 @@
  * A row says by its key from which vertex it comes, so one scan may name a vertex only once: a
  * list that names it again (two rows of a batch with one vertex) is cut there into another scan.
  */
-import type {EdgeCursor} from '#server/indexes/edge-cursor.ts';
+import {EdgeCursor, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
-import {edgesOf} from '#server/transactions/records-read.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {EdgeTypes, Hop, Source} from '../graph.ts';
 import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
@@ -59,6 +58,7 @@ export class HopSource implements Source<Hop> {
       seen.add(key);
     }
     const part = seen.size === vertices.length ? vertices : vertices.slice(this.#start, this.#next);
-    this.#cursor = edgesOf(this.#reader, part, direction, types);
+    const ranges = edgeRanges(part, direction, types);
+    this.#cursor = new EdgeCursor(this.#reader, ranges, types, {distinct: true});
   }
 }

@@ -50,7 +50,9 @@ function bindGraph(context: BindContext, hops: HopBinder, graph: PatternGraph): 
     const root = chooseRoot(context.catalog, open, pending, keepOrder);
     if (root === undefined) break;
     plan = hops.bindSource(plan, root);
-    for (let edge = nextEdge(hops, pending, false); edge !== undefined; ) {
+    const next = (): PatternEdge | undefined =>
+      (keepOrder ? undefined : closingEdge(hops, pending)) ?? nextEdge(hops, pending, false);
+    for (let edge = next(); edge !== undefined; ) {
       pending.delete(edge);
       const end = hops.farEnd(edge, pending);
       if (end === undefined) plan = hops.bindEdge(plan, edge);
@@ -58,7 +60,7 @@ function bindGraph(context: BindContext, hops: HopBinder, graph: PatternGraph): 
         pending.delete(end);
         plan = hops.bindBoth(plan, edge, end);
       }
-      edge = nextEdge(hops, pending, false);
+      edge = next();
     }
   }
   let rows: PlanNode = plan ?? {kind: 'unit'};
@@ -71,6 +73,14 @@ function bindGraph(context: BindContext, hops: HopBinder, graph: PatternGraph): 
   if (left !== undefined)
     context.refuse(left.at, 'a node behind an optional one cannot be matched');
   return rows;
+}
+
+/** An edge whose ends are bound both: it only drops rows, so it comes before one that adds some. */
+function closingEdge(hops: HopBinder, pending: ReadonlySet<PatternEdge>): PatternEdge | undefined {
+  for (const edge of pending) {
+    if (edge.reversible && hops.isBound(edge.from) && hops.isBound(edge.to)) return edge;
+  }
+  return undefined;
 }
 
 /** An edge that one can follow from what is bound; edges to optional nodes only when asked. */
