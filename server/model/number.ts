@@ -132,12 +132,6 @@ export function divideNumbers(left: NumberValue, right: NumberValue): NumberValu
   return makeDouble(numberOf(left) / numberOf(right));
 }
 
-/** Integer division rounded towards zero, for languages that divide integers so. */
-export function divideIntegers(left: number | bigint, right: number | bigint): number | bigint {
-  if (Number(right) === 0) throw new Refusal('arithmetic', 'division by zero');
-  return makeInteger(BigInt(left) / BigInt(right));
-}
-
 /** The remainder with the sign of the dividend. */
 export function remainderOfNumbers(left: NumberValue, right: NumberValue): NumberValue {
   if (isIntegerValue(left) && isIntegerValue(right)) {

@@ -220,8 +220,3 @@ function assemble(read: ReadonlyMap<string, number>): DateTimeValue | undefined 
   const nanos = field('n', 0);
   return new DateTimeValue(seconds, nanos, nanos % 1_000_000 === 0 ? 'millisecond' : 'nanosecond');
 }
-
-/** The day in which a parsed time lies. */
-export function dayOf(value: DateTimeValue): DateValue {
-  return new DateValue(Math.floor(value.epochSeconds / secondsPerDay));
-}

@@ -415,7 +415,8 @@ function alteredProperty(
 /** A property's attributes by the names that rows use; limits as the text that is stored. */
 function shownProperty(property: PropertyDefinition): Readonly<Record<string, Value | undefined>> {
   const {mandatory, notNull, readonly, hidden, min, max, regexp, defaultText} = property;
-  const text = (limit: Value | undefined): Value => (limit == null ? null : shown(limit));
+  const text = (limit: Value | undefined): Value =>
+    limit === undefined || limit === null ? null : shown(limit);
   return {
     mandatory,
     notnull: notNull,
