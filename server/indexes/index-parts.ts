@@ -13,11 +13,22 @@ import {ByteWriter} from '#server/base/byte-writer.ts';
 import {type IndexEntryBytes, indexEntry, type KeyPart} from '#server/layout/index-key.ts';
 import {groupKey, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
 import {convertValue, type DataType, parseDataType} from '#server/model/data-type.ts';
+import {parseDecimal} from '#server/model/decimal.ts';
 import {jsonText} from '#server/model/json.ts';
+import {isNumberValue, numberText} from '#server/model/number.ts';
 import {ridOfText} from '#server/model/rid.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
 
 const keyBytesUsual = 64;
+const numberTypes: ReadonlySet<DataType> = new Set<DataType>([
+  'BYTE',
+  'SHORT',
+  'INTEGER',
+  'LONG',
+  'FLOAT',
+  'DOUBLE',
+  'DECIMAL',
+]);
 /** A product of several multi-valued parts may not exceed this. */
 const keysMax = 10_000;
 
@@ -179,14 +190,20 @@ function combinations(
 
 /**
  * A searched value in the form of the index's keys: folded under COLLATE CI, a text read as the
- * date or record id that the property holds.
+ * number, date, boolean or record id that the property holds, a number as the text that it holds.
  */
 export function searchForm(
   property: IndexProperty,
   declared: DataType | undefined,
   value: Value,
 ): Value {
+  if (declared === 'STRING' && isNumberValue(value)) {
+    return sortedForm(property, numberText(value));
+  }
   if (typeof value !== 'string') return value;
+  if (declared !== undefined && numberTypes.has(declared))
+    return parseDecimal(value.trim()) ?? value;
+  if (declared === 'BOOLEAN') return value === 'true' || (value === 'false' ? false : value);
   if (declared === 'LINK') return ridOfText(value) ?? value;
   if (declared === 'DATE' || declared?.startsWith('DATETIME') === true) {
     try {

@@ -210,6 +210,46 @@ test('SET to a query of one column takes its values', async () => {
   assert.deepEqual(await read(), [{friends: [{name: 'ann', age: 30}]}]);
 });
 
+test('an index finds what the comparison without it finds, texts for numbers too', async () => {
+  const properties = ['n INTEGER', 'd DOUBLE', 's STRING', 'b BOOLEAN'];
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE T',
+    ...properties.map(property => `CREATE PROPERTY T.${property}`),
+    "INSERT INTO T SET n = 1, d = 1.5, s = '7', b = true",
+    "INSERT INTO T SET n = 20, d = 20.0, s = 'x', b = false",
+  ]);
+  const conditions = [
+    ["n = '1'", 1],
+    ["n > '1'", 1],
+    ["n IN ['1', 20]", 2],
+    ["n = 'x'", 0],
+    ["n BETWEEN '1' AND '20'", 2],
+    ["d = '1.5'", 1],
+    ["d < ' 20 '", 1],
+    ['s = 7', 1],
+    ["b = 'true'", 1],
+    ["b = 'yes'", 0],
+  ] as const;
+  const counts = async (): Promise<unknown> => {
+    const found: unknown[] = [];
+    for (const [condition] of conditions) {
+      const [row] = await database.run(`SELECT count(*) AS c FROM T WHERE ${condition}`);
+      found.push([condition, row?.['c']]);
+    }
+    return found;
+  };
+  assert.deepEqual(await counts(), conditions);
+  for (const name of ['n', 'd', 's', 'b'])
+    await database.run(`CREATE INDEX ON T (${name}) NOTUNIQUE`);
+  assert.deepEqual(await counts(), conditions);
+});
+
+test('+= begins with what is added, and adds nothing for null', async () => {
+  const database = await world.database(['CREATE DOCUMENT TYPE T', 'INSERT INTO T SET z = 1']);
+  await database.run("UPDATE T SET a += 5, b += 'x', c += [1], z += null");
+  assert.deepEqual(await database.run('SELECT a, b, c, z FROM T'), [{a: 5, b: 'x', c: [1], z: 1}]);
+});
+
 test('CREATE EDGE says itself how often it runs again', async () => {
   const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
   const edge =

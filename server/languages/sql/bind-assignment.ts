@@ -23,7 +23,10 @@ export function bindAssignments(
     const value = bindItems(context, scope, item.value);
     if (item.operator === '=') return assign(context, scope, item.target, value);
     const old = bindExpression(context, scope, item.target);
-    return assign(context, scope, item.target, operator(operatorNames[item.operator], old, value));
+    const changed = operator(operatorNames[item.operator], old, value);
+    // What is not there yet starts with what is added; adding nothing changes nothing.
+    const next = item.operator === '+=' ? operator('coalesce', changed, value, old) : changed;
+    return assign(context, scope, item.target, next);
   });
 }
 
