@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {assertIntegrity} from '#server/testing/integrity.ts';
+import {assertIntegrity} from '#server/simulation/integrity.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
 let world: ServiceWorld;
@@ -32,7 +32,7 @@ const begin = (
 const commit = (database: TestDatabase, transactionId: string): Promise<void> =>
   world.service.commit(root, database.name, transactionId, undefined);
 
-test('a transaction that changes the schema between its statements keeps the new index', async () => {
+test('a transaction that changes the schema meanwhile keeps the new index', async () => {
   const database = await world.database(items);
   const transactionId = await begin(database);
   await database.run('SELECT FROM Item', {transactionId});
@@ -64,7 +64,7 @@ test('an index made after the view of a transaction answers nothing in it', asyn
   assert.equal(await count(), 1);
 });
 
-test('a statement prepared before an index is dropped does not read what is left of it', async () => {
+test('a statement prepared before an index is dropped does not search it', async () => {
   const late = await ServiceWorld.open({}, {reportsLate: true});
   try {
     const database = await late.database([...items, 'CREATE INDEX ON Item (k) UNIQUE']);
@@ -110,7 +110,7 @@ test('READ_COMMITTED: commits of others between two statements are no conflict',
   );
 });
 
-test('READ_COMMITTED: a record changed behind the back of the first statement is a conflict', async () => {
+test('READ_COMMITTED: a record changed behind a statement is a conflict', async () => {
   const database = await world.database(items);
   const transactionId = await begin(database);
   await database.run('UPDATE Item SET n = n + 1 WHERE k = 1', {transactionId});
@@ -243,7 +243,7 @@ test('a statement that fails before it starts gives its place back', async () =>
   }
 });
 
-test('COMMIT RETRY gives up after as many times as it says, with its variables as at BEGIN', async () => {
+test('COMMIT RETRY gives up in time, with its variables as at BEGIN', async () => {
   const database = await world.database([...items, 'CREATE DOCUMENT TYPE Log']);
   let stop = false;
   const disturb = async (): Promise<void> => {
@@ -268,7 +268,7 @@ test('COMMIT RETRY gives up after as many times as it says, with its variables a
   );
 });
 
-test('without the stale read check the last write wins, and its index entries are its own', async () => {
+test('without the stale read check entries still belong to their records', async () => {
   const loose = await ServiceWorld.open({'svc.txStaleReadCheck': 'false'});
   try {
     const database = await loose.database([...items, 'CREATE INDEX ON Item (k) NOTUNIQUE']);

@@ -13,7 +13,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
-import {assertIntegrity} from '#server/testing/integrity.ts';
+import {assertIntegrity} from '#server/simulation/integrity.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {BulkIds} from './bulk-ids.ts';
 import {SpilledIds} from './bulk-ids-disk.ts';

@@ -81,7 +81,7 @@ test('more sessions than allowed are refused', () => {
   assert.throws(() => sessions.add('ann', 'db', transaction()), refusedWith('admission.full'));
 });
 
-test('a session ended while a statement runs in it is rolled back when that has ended', async () => {
+test('a session ended under a statement is rolled back when that has ended', async () => {
   const {sessions} = setUp();
   const inner = transaction();
   const id = sessions.add('ann', 'db', inner);

@@ -4,8 +4,9 @@
  * One statement at a time runs in a session (others wait up to `lockWaitMs`). Any failure in a
  * session rolls it back; its id then answers why until the client says rollback or the
  * tombstone ages out. A session that is ended while a statement runs in it tells the statement
- * (`aborted`) and is rolled back when that has ended: nobody reads from a view that is gone. An idle session is rolled back after `idleMs`. Ids are unguessable and
- * bound to their user and database. Source: reference 2.3.
+ * (`aborted`) and is rolled back when that has ended: nobody reads from a view that is gone. An
+ * idle session is rolled back after `idleMs`. Ids are unguessable and bound to their user and
+ * database. Source: reference 2.3.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
