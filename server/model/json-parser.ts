@@ -4,8 +4,8 @@
  * 5 is an integer, 5.0 and 5e0 are doubles, an integer beyond 64 bits is an exact decimal, a
  * repeated key's last value wins, `__proto__` is a key like any other. Bad syntax, invalid
  * UTF-8 and too deep nesting are refused with the byte position (`json.invalid`,
- * `limit.depth`, `limit.body` for too many values); nothing is skipped or repaired, except that an escaped lone surrogate
- * becomes U+FFFD. Source: RFC 8259.
+ * `limit.depth`, `limit.body` for too many values); nothing is skipped or repaired, except that
+ * an escaped lone surrogate becomes U+FFFD. Source: RFC 8259.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {copyBytes, readUtf8, utf8Bytes} from '#server/base/utf8.ts';

@@ -33,7 +33,7 @@ const bodies = [
   '{"language":"sql","command":"CREATE VERTEX V SET k = 5","serializer":"graph"}',
   '{"language":"sqlscript","command":"LET a = SELECT FROM V; RETURN $a;","typeHints":true}',
   '{"isolationLevel":"REPEATABLE_READ"}',
-  '{"@type":"vertex","@class":"V","@id":"a"}\n{"@type":"edge","@class":"E","@from":"a","@to":"a"}\n',
+  '{"@type":"v","@class":"V","@id":"a"}\n{"@type":"e","@class":"E","@from":"a","@to":"a"}\n',
   '@type,@class,@id\nvertex,V,a\n',
   '{"command":"list queries"}',
   '',
@@ -74,7 +74,7 @@ export async function httpFuzzer(seed: number): Promise<Fuzzer> {
       }
     },
     summary() {
-      const counts = [...statuses].sort().map(([status, count]) => `${status}: ${count}`);
+      const counts = Array.from(statuses, ([status, count]) => `${status}: ${count}`);
       return `requests by status ${counts.join(', ')}`;
     },
     close: () => world.dispose(),

@@ -57,53 +57,12 @@ export function recordFuzzer(seed: number): Fuzzer {
 
   function entry(): void {
     tally.entries++;
-    const operations: EntryOperation[] = Array.from({length: random.below(4)}, () =>
-      random.below(2) === 0
-        ? {kind: 'put', key: randomBytes(random), value: randomBytes(random)}
-        : {kind: 'delete', key: randomBytes(random)},
-    );
-    const head = {
-      kind: 'transaction',
-      databaseId: 1,
-      schemaVersion: 2,
-      clock: 3,
-      newSchemaVersion: undefined,
-      requestId: 'r',
-      counters: [{kind: 'count', bucketId: 3, value: 4}],
-    } as const;
-    const isServer = random.below(3) === 0;
-    const body = {head: {name: 'n', id: 1}, bytes: randomBytes(random)};
-    const whole = isServer
-      ? encoder.encodeServer('create-database', 5, body)
-      : encoder.encode(head, operations);
-    const decoded = decodeEntry(spoilt(random, whole));
-    if (isServer) decodeServerBody(decoded);
-    else for (const operation of eachOperation(decoded)) void operation;
+    spoiltEntry(random, encoder);
   }
 
   function segment(): void {
     tally.segments++;
-    const disk = new SimulatedDisk(new Machine());
-    disk.makeDirectory('/log');
-    const options: SegmentLogOptions = {disk, directory: '/log', segmentBytes: 8 << 10};
-    const log = SegmentLog.create(options, logId, 1);
-    for (let left = random.below(6); left >= 0; left--) {
-      const payloads = Array.from({length: 1 + random.below(3)}, () => randomBytes(random));
-      log.append(payloads, new Uint32Array(payloads.length), true);
-    }
-    log.close();
-    const path = `/log/${random.pick(disk.list('/log'))}`;
-    const file = disk.open(path, 'write');
-    const bytes = Buffer.alloc(file.size());
-    file.readAt(bytes, 0);
-    const used = bytes.subarray(0, 2_048);
-    file.writeAt(spoilt(random, used).subarray(0, used.length), 0);
-    file.sync();
-    file.close();
-    const again = SegmentLog.open(options);
-    if (again === undefined) return;
-    for (const {payload} of again.read(again.firstIndex)) void payload;
-    again.close();
+    spoiltSegment(random);
   }
 
   return {
@@ -123,6 +82,55 @@ export function recordFuzzer(seed: number): Fuzzer {
       `${tally.records} records, ${tally.entries} entries, ${tally.segments} segments, ` +
       `${tally.corrupt} found to be corrupt`,
   };
+}
+
+function spoiltEntry(random: SeededRandom, encoder: EntryEncoder): void {
+  const operations: EntryOperation[] = Array.from({length: random.below(4)}, () =>
+    random.below(2) === 0
+      ? {kind: 'put', key: randomBytes(random), value: randomBytes(random)}
+      : {kind: 'delete', key: randomBytes(random)},
+  );
+  const head = {
+    kind: 'transaction',
+    databaseId: 1,
+    schemaVersion: 2,
+    clock: 3,
+    newSchemaVersion: undefined,
+    requestId: 'r',
+    counters: [{kind: 'count', bucketId: 3, value: 4}],
+  } as const;
+  const isServer = random.below(3) === 0;
+  const body = {head: {name: 'n', id: 1}, bytes: randomBytes(random)};
+  const whole = isServer
+    ? encoder.encodeServer('create-database', 5, body)
+    : encoder.encode(head, operations);
+  const decoded = decodeEntry(spoilt(random, whole));
+  if (isServer) decodeServerBody(decoded);
+  else for (const operation of eachOperation(decoded)) void operation;
+}
+
+function spoiltSegment(random: SeededRandom): void {
+  const disk = new SimulatedDisk(new Machine());
+  disk.makeDirectory('/log');
+  const options: SegmentLogOptions = {disk, directory: '/log', segmentBytes: 8 << 10};
+  const log = SegmentLog.create(options, logId, 1);
+  for (let left = random.below(6); left >= 0; left--) {
+    const payloads = Array.from({length: 1 + random.below(3)}, () => randomBytes(random));
+    log.append(payloads, new Uint32Array(payloads.length), true);
+  }
+  log.close();
+  const path = `/log/${random.pick(disk.list('/log'))}`;
+  const file = disk.open(path, 'write');
+  const bytes = Buffer.alloc(file.size());
+  file.readAt(bytes, 0);
+  const used = bytes.subarray(0, 2_048);
+  file.writeAt(spoilt(random, used).subarray(0, used.length), 0);
+  file.sync();
+  file.close();
+  const again = SegmentLog.open(options);
+  if (again === undefined) return;
+  for (const {payload} of again.read(again.firstIndex)) void payload;
+  again.close();
 }
 
 function randomBytes(random: SeededRandom): Buffer {
