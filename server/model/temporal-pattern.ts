@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import {civilFromDays, dayOfWeek, daysFromCivil, isCivilDate} from './calendar.ts';
 import {epochSecondsOf, nanosOf, offsetText, parseOffset, secondsPerDay} from './temporal.ts';
-import {DateTimeValue, DateValue} from './value.ts';
+import {DateTimeValue, type DateValue} from './value.ts';
 
 const patternLengthMax = 200;
 const months = [

@@ -50,3 +50,12 @@ function refused({code, detail}: Refused): Refusal {
       return unreachable(code);
   }
 }
+
+/** The rows of this run are not those that were stored, so they are not shown. */
+export function repeated(index: number): Refusal {
+  return new Refusal(
+    'request.reused',
+    `the request with this id was committed before, by entry ${index}; its answer is not kept`,
+    {detail: {index}},
+  );
+}

@@ -74,7 +74,8 @@ function unknownLanguage(language: string): Refusal {
   }
   return new Refusal(
     'query.unknown-language',
-    `Query engine '${language.slice(0, 64)}' was not found: expected one of ${languages.join(', ')}`,
+    `Query engine '${language.slice(0, 64)}' was not found: ` +
+      `expected one of ${languages.join(', ')}`,
   );
 }
 

@@ -22,11 +22,11 @@ import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
 import {explain} from './explain.ts';
-import {refusalOf} from './outcome.ts';
+import {refusalOf, repeated} from './outcome.ts';
 import {type Prepared, type PreparedQuery, prepareStatement} from './prepared.ts';
+import type {RunParts, StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
 import {StatementRun} from './statement-run.ts';
-import {repeated, type RunParts, type StatementRunner} from './statement-runner.ts';
 
 const rowsMax = 1_000_000;
 const stepsMax = 10_000_000;
@@ -42,7 +42,7 @@ class Leaving extends Error {
 
 /** @param outer - The client's transaction; BEGIN, COMMIT and ROLLBACK are refused inside it. */
 export async function runScript(
-  runner: StatementRunner,
+  runner: StatementHost,
   parts: RunParts,
   script: Script,
   outer?: Transaction,
@@ -60,7 +60,7 @@ export async function runScript(
 }
 
 class ScriptRun {
-  readonly #runner: StatementRunner;
+  readonly #runner: StatementHost;
   readonly #parts: RunParts;
   readonly #outer: Transaction | undefined;
   #variables = new Map<string, Value>();
@@ -70,7 +70,7 @@ class ScriptRun {
   #rows: readonly Value[] = [];
   #steps = 0;
 
-  constructor(runner: StatementRunner, parts: RunParts, outer: Transaction | undefined) {
+  constructor(runner: StatementHost, parts: RunParts, outer: Transaction | undefined) {
     this.#runner = runner;
     this.#parts = parts;
     this.#outer = outer;

@@ -119,7 +119,8 @@ test('a dropped edge type leaves no edge behind', async () => {
   const database = await world.database([
     ...people,
     'CREATE EDGE TYPE Knows',
-    "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') TO (SELECT FROM Person WHERE name = 'bob')",
+    "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') " +
+      "TO (SELECT FROM Person WHERE name = 'bob')",
   ]);
   await assert.rejects(database.run('DROP TYPE Knows'), refusedWith('query.execution'));
   await database.run('DROP TYPE Knows UNSAFE');
@@ -319,7 +320,7 @@ test('what is not there yet says so by name', async () => {
   );
 });
 
-test('a short answer gives back what it used before it is read, a long one when it is', async () => {
+test('a short answer gives back what it used before it is read, a long one then', async () => {
   const database = await world.database(['CREATE DOCUMENT TYPE Row']);
   await database.run('INSERT INTO Row SET n = 1');
   const running = async (text: string): Promise<readonly [number, number]> => {

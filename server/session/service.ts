@@ -34,7 +34,8 @@ import type {
   Service,
 } from './session.ts';
 import type {RunEnvironment} from './statement-run.ts';
-import {type RunParts, StatementRunner} from './statement-runner.ts';
+import type {RunParts} from './run-parts.ts';
+import {StatementRunner} from './statement-runner.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
 
 export interface ServiceOptions {

@@ -49,8 +49,9 @@ export interface RunRequest {
 export interface ResultCursor {
   /**
    * The next piece of the result, or undefined at its end. `record`: all pieces one after the
-   * other are JSON rows with commas between them (none at the ends); `ndjson`: whole lines; `graph` and `studio`: one final
-   * piece, the whole value of `result`. The buffer is the caller's until its next call.
+   * other are JSON rows with commas between them (none at the ends); `ndjson`: whole lines;
+   * `graph` and `studio`: one final piece, the whole value of `result`. The buffer is the
+   * caller's until its next call.
    */
   next(): Promise<Buffer | undefined>;
   /**

@@ -20,8 +20,9 @@ import type {Admission, Leave} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
-import {refusalOf} from './outcome.ts';
+import {refusalOf, repeated} from './outcome.ts';
 import type {Prepared, PreparedQuery} from './prepared.ts';
+import type {RunParts, StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
 import type {ResultCursor, ResultSummary, RunRequest} from './session.ts';
 import {
@@ -35,19 +36,6 @@ import {
 } from './statement-run.ts';
 import {StreamCursor} from './stream-cursor.ts';
 import type {HeldSession} from './transaction-sessions.ts';
-import type {DatabaseAccess} from '#server/access/decide.ts';
-
-export interface RunParts {
-  readonly session: DatabaseSession;
-  readonly request: RunRequest;
-  readonly signal: Cancellation;
-  readonly access: DatabaseAccess;
-  readonly guard: RunOptions['guard'];
-  /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
-  readonly onTerminate: (listener: () => void) => void;
-  /** Called once, when the statement has ended in whatever way. */
-  readonly end: () => void;
-}
 
 export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;
@@ -55,7 +43,7 @@ export interface StatementRunnerOptions {
   readonly settings: () => Settings;
 }
 
-export class StatementRunner {
+export class StatementRunner implements StatementHost {
   readonly environment: RunEnvironment;
   readonly #admission: Admission;
   readonly #settings: () => Settings;
@@ -479,15 +467,6 @@ function notIdempotent(): Refusal {
 export function runOptions(parts: RunParts): RunOptions {
   const {session, request, signal, guard} = parts;
   return {session, parameters: request.parameters, signal, guard};
-}
-
-/** The rows of this run are not those that were stored, so they are not shown. */
-export function repeated(index: number): Refusal {
-  return new Refusal(
-    'request.reused',
-    `the request with this id was committed before, by entry ${index}; its answer is not kept`,
-    {detail: {index}},
-  );
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

@@ -58,7 +58,7 @@ export function scan(type: string, into: Slot, where?: Expression): PlanNode {
 /** Aggregates enough for tests. */
 const testFunctions: FunctionFamily = {
   scalars: {
-    'test.upper': ([text]) => String(text).toUpperCase(),
+    'test.upper': ([text]) => (typeof text === 'string' ? text.toUpperCase() : null),
   },
   aggregates: {
     'test.collect': aggregate<Value[]>({

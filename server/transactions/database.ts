@@ -42,7 +42,7 @@ export class Database {
   readonly #appliedIndex: () => LogIndex;
   readonly #views: ViewSource;
   #viewsOpen = 0;
-  #releasedWaiters: (() => void)[] = [];
+  readonly #releasedWaiters: (() => void)[] = [];
   #schemaVersion: number;
 
   constructor(options: DatabaseOptions) {

@@ -1,0 +1,34 @@
+/**
+ * What a statement is run with, and what the runner of scripts may ask of that of statements.
+ */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import type {Cancellation} from '#server/execution/budget.ts';
+import type {SchemaCommand} from '#server/plan/statement.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {DatabaseSession} from './database-session.ts';
+import type {RunRequest} from './session.ts';
+import type {ResultWish, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
+
+export interface RunParts {
+  readonly session: DatabaseSession;
+  readonly request: RunRequest;
+  readonly signal: Cancellation;
+  readonly access: DatabaseAccess;
+  readonly guard: RunOptions['guard'];
+  /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
+  readonly onTerminate: (listener: () => void) => void;
+  /** Called once, when the statement has ended in whatever way. */
+  readonly end: () => void;
+}
+
+/** The side of statement-runner.ts that scripts need. */
+export interface StatementHost {
+  readonly environment: RunEnvironment;
+  beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
+  committed(transaction: Transaction): void;
+  /** @throws {Refusal} `security.denied`. */
+  requireSchemaRight(parts: RunParts, command: SchemaCommand): void;
+  wishOf(request: RunRequest): ResultWish;
+  /** Waits before another attempt. @throws {Refusal} `query.terminated`. */
+  backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void>;
+}
