@@ -17,7 +17,6 @@ export type Slot = number;
 
 export type {Place};
 
-
 export type Expression =
   | {readonly kind: 'literal'; readonly value: Value}
   /** By name or by position (from 0, as a decimal string: "0"); absent reads as null. */
