@@ -109,7 +109,7 @@ async function rounds(
       clients,
       millis: seconds * 1_000,
     });
-  await warmUp(() => read(ours, 0), {secondsMin: 4, secondsMax: 20});
+  await warmUp(() => read(ours, 0), {secondsMin: 12, secondsMax: 30});
   await warmUp(() => read(floor, 0), {secondsMin: 2, secondsMax: 6});
   if (reference !== undefined) {
     await warmUp(() => read(reference, 0), {secondsMin: 20, secondsMax: 90});

@@ -132,7 +132,7 @@ async function rounds(
       secondsMin,
       secondsMax,
     });
-  await warm(ours, 4, 20);
+  await warm(ours, 12, 30);
   await warm(peer, 2, 4);
   if (reference !== undefined) await warm(reference, 20, 90);
   for (const clients of points) {
