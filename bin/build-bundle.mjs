@@ -78,7 +78,6 @@ function options({root, entries, fresh, dist}) {
     target: 'node24',
     conditions: ['source'],
     packages: 'external',
-    keepNames: true,
     legalComments: 'none',
     logLevel: 'silent',
     plugins: [relativeUrls({root, entries, dist})],
