@@ -4,6 +4,7 @@
  * One growing buffer with room in front for a head, so that head and body can leave in one write
  * without another copy. Large ones are counted against what all answers together may hold.
  */
+import {assert} from '#server/base/assert.ts';
 import type {HttpContext} from './context.ts';
 
 /** Where an answer goes: node's response (exchange.ts), or a socket (fast-lane-connection.ts). */
@@ -30,6 +31,8 @@ export class AnswerBytes {
   readonly #context: HttpContext;
   readonly #headBytes: number;
   #buffer: Buffer;
+  /** Where what was put in front begins. */
+  #start: number;
   #end: number;
   #held = 0;
 
@@ -37,6 +40,7 @@ export class AnswerBytes {
     this.#context = context;
     this.#headBytes = headBytes;
     this.#buffer = Buffer.allocUnsafe(headBytes + firstBytes);
+    this.#start = headBytes;
     this.#end = headBytes;
   }
 
@@ -71,16 +75,42 @@ export class AnswerBytes {
 
   /** The whole with `head` (one byte a character) in front; nothing may follow. */
   takeWith(head: string): Buffer {
+    if (head.length > this.#start) {
+      return Buffer.concat([Buffer.from(head, 'latin1'), this.take()]);
+    }
+    this.prepend(Buffer.from(head, 'latin1'));
+    return this.takeWhole();
+  }
+
+  /** Puts `piece` in front of all there is. The room for it was asked for by `headBytes`. */
+  prepend(piece: Buffer): void {
+    this.#start -= piece.length;
+    assert(this.#start >= 0, 'a head fits into the room that was left for it');
+    this.#buffer.set(piece, this.#start);
+  }
+
+  /** Puts the digits of a whole number that is not negative in front of all there is. */
+  prependNumber(number: number, radix: 10 | 16): void {
+    let rest = number;
+    do {
+      const digit = rest % radix;
+      rest = (rest - digit) / radix;
+      this.#start -= 1;
+      this.#buffer[this.#start] = digit < 10 ? 0x30 + digit : 0x57 + digit;
+    } while (rest > 0);
+    assert(this.#start >= 0, 'a head fits into the room that was left for it');
+  }
+
+  /** Everything, with what was put in front; nothing may follow. */
+  takeWhole(): Buffer {
     this.release();
-    const start = this.#headBytes - head.length;
-    if (start < 0) return Buffer.concat([Buffer.from(head, 'latin1'), this.take()]);
-    this.#buffer.write(head, start, 'latin1');
-    return this.#buffer.subarray(start, this.#end);
+    return this.#buffer.subarray(this.#start, this.#end);
   }
 
   /** Makes it empty, to be used again; false when it has grown too large to be kept. */
   reset(): boolean {
     this.release();
+    this.#start = this.#headBytes;
     this.#end = this.#headBytes;
     return this.#buffer.length <= keptBytesMax;
   }

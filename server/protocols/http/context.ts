@@ -57,7 +57,8 @@ export class HttpContext {
   backgroundCount = 0;
   /** Bytes of large bodies and answers held now, by everybody together. */
   heldBytes = 0;
-  readonly #requestIdPrefix: string;
+  /** The begin of every request id that this server makes. */
+  readonly requestIdPrefix: string;
   readonly #signals = new WeakMap<object, AbortSignal>();
   #requestIdLast = 0;
 
@@ -70,7 +71,7 @@ export class HttpContext {
     this.answers = new IdempotentAnswers(options);
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
-    this.#requestIdPrefix = prefix.toString('hex');
+    this.requestIdPrefix = `${prefix.toString('hex')}-`;
   }
 
   get settings(): Settings {
@@ -111,7 +112,12 @@ export class HttpContext {
   }
 
   nextRequestId(): string {
-    return `${this.#requestIdPrefix}-${(++this.#requestIdLast).toString(16)}`;
+    return `${this.requestIdPrefix}${this.nextRequestNumber().toString(16)}`;
+  }
+
+  /** What follows the prefix in the next request id, in hexadecimal digits. */
+  nextRequestNumber(): number {
+    return ++this.#requestIdLast;
   }
 }
 

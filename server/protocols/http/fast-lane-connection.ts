@@ -299,7 +299,7 @@ export class LaneConnection implements AnswerWriter, StatementHead {
   }
 
   answerBytes(bytes: AnswerBytes): void {
-    this.#send(bytes.takeWith(this.#lane.answers.plain(bytes.length, this.#sessionId)));
+    this.#send(this.#lane.answers.whole(bytes, this.#sessionId));
     // What the kernel has taken may be written over.
     if (this.#socket.writableLength === 0) this.#lane.takeBack(bytes);
   }
