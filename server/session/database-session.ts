@@ -9,7 +9,7 @@ import {
   type RecordJson,
   type ServerPatterns,
 } from '#server/execution/record-format.ts';
-import type {ParseLimits} from '#server/languages/sql/cursor.ts';
+import type {ParseLimits} from '#server/languages/limits.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';

@@ -18,7 +18,7 @@ import {bindConstant} from './bind-projection.ts';
 import {bindSchema, constantOf, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
 import {bindWrite, retryOf} from './bind-write.ts';
-import type {ParseLimits} from './cursor.ts';
+import type {ParseLimits} from '../limits.ts';
 import {parseStatement} from './parser.ts';
 
 /**

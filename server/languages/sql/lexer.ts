@@ -10,18 +10,13 @@
  * and slash-star, which do not nest.
  */
 
+import {baseKinds, type Tokens as TokensOf} from '../token-cursor.ts';
 import type {Lexeme, SymbolText} from './keyword.ts';
 import {foldHash, hashStart, keywordOf} from './keyword.ts';
 
-/** Kinds of tokens. `symbol` and `word` are told apart further by their lexeme. */
+/** Kinds of tokens. `symbol` and `word` are told apart further by their lexeme: a keyword, or ''. */
 export const TokenKind = {
-  end: 0,
-  bad: 1,
-  /** A bare word; its lexeme is the keyword it spells, or ''. */
-  word: 2,
-  /** A name in backquotes: never a keyword. */
-  quoted: 3,
-  string: 4,
+  ...baseKinds,
   integer: 5,
   real: 6,
   rid: 7,
@@ -34,18 +29,7 @@ export const TokenKind = {
   symbol: 11,
 } as const;
 
-export interface Tokens {
-  /** Number of tokens, the final `end` or `bad` included. */
-  readonly count: number;
-  readonly kinds: Uint8Array;
-  /** Offsets into the text, in UTF-16 code units; `ends` are exclusive. */
-  readonly starts: Uint32Array;
-  readonly ends: Uint32Array;
-  /** The keyword or symbol, '' for all other tokens. */
-  readonly lexemes: readonly (Lexeme | '')[];
-  /** Why the last token is `bad`; '' when it is `end`. */
-  readonly problem: string;
-}
+export type Tokens = TokensOf<Lexeme>;
 
 /** Cost: linear, about 20 ns a character. Memory: 9 bytes and a pointer a character of `text`. */
 export function tokenize(text: string): Tokens {

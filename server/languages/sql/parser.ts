@@ -16,8 +16,10 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Expression} from './ast.ts';
 import type {RecordClass, Script, Statement} from './ast-statement.ts';
-import type {ParseLimits} from './cursor.ts';
-import {Cursor, defaultLimits, ParseStop} from './cursor.ts';
+import type {ParseLimits} from '../limits.ts';
+import {defaultLimits} from '../limits.ts';
+import {ParseStop} from '../place.ts';
+import {Cursor} from './cursor.ts';
 import {TokenKind, tokenize} from './lexer.ts';
 import {
   parseAlterDatabase,

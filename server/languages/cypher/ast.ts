@@ -1,0 +1,285 @@
+/**
+ * The syntax tree of openCypher: clauses and patterns; expressions are in ast-expression.ts.
+ *
+ * Immutable; every node carries the offset `at` of its first character in UTF-16 code units, so
+ * that a message can point. The tree says what was written, not what it means: variables are not
+ * resolved, labels are not looked up.
+ */
+import type {Expression, MapLiteral, Parameter} from './ast-expression.ts';
+
+/** A name as it is meant: without backquotes. */
+export interface Name {
+  readonly text: string;
+  readonly at: number;
+}
+
+export type Statement =
+  | {readonly kind: 'query'; readonly query: Query}
+  | {readonly kind: 'explain'; readonly profile: boolean; readonly query: Query}
+  | {readonly kind: 'schema'; readonly command: SchemaCommand};
+
+/** Single queries joined by UNION; all of one kind. */
+export interface Query {
+  readonly parts: readonly SingleQuery[];
+  /** Undefined for a lone part. */
+  readonly union: 'all' | 'distinct' | undefined;
+  readonly at: number;
+}
+
+export interface SingleQuery {
+  readonly clauses: readonly Clause[];
+  readonly at: number;
+}
+
+export type Clause =
+  | MatchClause
+  | UnwindClause
+  | ProjectionClause
+  | CallClause
+  | SubqueryClause
+  | LoadCsvClause
+  | CreateClause
+  | MergeClause
+  | SetClause
+  | RemoveClause
+  | DeleteClause
+  | ForeachClause;
+
+export interface MatchClause {
+  readonly kind: 'match';
+  readonly optional: boolean;
+  readonly patterns: readonly Pattern[];
+  readonly where: Expression | undefined;
+  readonly at: number;
+}
+
+export interface UnwindClause {
+  readonly kind: 'unwind';
+  readonly list: Expression;
+  readonly name: Name;
+  readonly at: number;
+}
+
+/** WITH and RETURN. */
+export interface ProjectionClause {
+  readonly kind: 'with' | 'return';
+  readonly distinct: boolean;
+  /** `*`: every variable in scope, before the items. */
+  readonly star: boolean;
+  readonly items: readonly ProjectionItem[];
+  readonly orderBy: readonly SortItem[];
+  readonly skip: Expression | undefined;
+  readonly limit: Expression | undefined;
+  /** WITH only. */
+  readonly where: Expression | undefined;
+  readonly at: number;
+}
+
+export interface ProjectionItem {
+  readonly value: Expression;
+  readonly alias: Name | undefined;
+  /** The text of the expression: the column's name when there is no alias. */
+  readonly text: string;
+}
+
+export interface SortItem {
+  readonly value: Expression;
+  readonly descending: boolean;
+}
+
+/** CALL of a procedure. */
+export interface CallClause {
+  readonly kind: 'call';
+  readonly procedure: Name;
+  /** Undefined: the arguments are parameters named as the procedure's (`CALL p` alone). */
+  readonly args: readonly Expression[] | undefined;
+  /** Undefined: no YIELD; star: YIELD *. */
+  readonly yields: readonly YieldItem[] | 'star' | undefined;
+  readonly where: Expression | undefined;
+  readonly at: number;
+}
+
+export interface YieldItem {
+  readonly column: Name;
+  readonly alias: Name | undefined;
+}
+
+/** CALL {...}: a sub-query for every row. */
+export interface SubqueryClause {
+  readonly kind: 'subquery';
+  readonly query: Query;
+  /** CALL (a, b) {...}; 'star' for CALL (*); undefined: the query's first WITH says. */
+  readonly imports: readonly Name[] | 'star' | undefined;
+  readonly optional: boolean;
+  readonly at: number;
+}
+
+export interface LoadCsvClause {
+  readonly kind: 'load-csv';
+  readonly withHeaders: boolean;
+  readonly from: Expression;
+  readonly name: Name;
+  readonly separator: Expression | undefined;
+  readonly at: number;
+}
+
+export interface CreateClause {
+  readonly kind: 'create';
+  readonly patterns: readonly Pattern[];
+  readonly at: number;
+}
+
+export interface MergeClause {
+  readonly kind: 'merge';
+  readonly pattern: Pattern;
+  readonly onCreate: readonly SetItem[];
+  readonly onMatch: readonly SetItem[];
+  readonly at: number;
+}
+
+export interface SetClause {
+  readonly kind: 'set';
+  readonly items: readonly SetItem[];
+  readonly at: number;
+}
+
+export type SetItem =
+  | {
+      readonly kind: 'property';
+      readonly of: Expression;
+      /** A text in brackets may be computed: `n[$key] = 1`. */
+      readonly name: Name | Expression;
+      readonly value: Expression;
+      readonly at: number;
+    }
+  /** `n = {...}` and `n += {...}`. */
+  | {
+      readonly kind: 'properties';
+      readonly name: Name;
+      readonly value: Expression;
+      readonly adds: boolean;
+      readonly at: number;
+    }
+  | {
+      readonly kind: 'labels';
+      readonly name: Name;
+      readonly labels: readonly Name[];
+      readonly at: number;
+    };
+
+export interface RemoveClause {
+  readonly kind: 'remove';
+  readonly items: readonly RemoveItem[];
+  readonly at: number;
+}
+
+export type RemoveItem =
+  | {
+      readonly kind: 'property';
+      readonly of: Expression;
+      readonly name: Name | Expression;
+      readonly at: number;
+    }
+  | {
+      readonly kind: 'labels';
+      readonly name: Name;
+      readonly labels: readonly Name[];
+      readonly at: number;
+    };
+
+export interface DeleteClause {
+  readonly kind: 'delete';
+  readonly detach: boolean;
+  readonly values: readonly Expression[];
+  readonly at: number;
+}
+
+export interface ForeachClause {
+  readonly kind: 'foreach';
+  readonly name: Name;
+  readonly list: Expression;
+  readonly clauses: readonly Clause[];
+  readonly at: number;
+}
+
+/** A chain of nodes and relationships, maybe named, maybe the shortest of its kind. */
+export interface Pattern {
+  readonly name: Name | undefined;
+  readonly shortest: 'one' | 'all' | undefined;
+  readonly start: NodePattern;
+  readonly hops: readonly PatternHop[];
+  readonly at: number;
+}
+
+export type PatternHop =
+  | {
+      readonly kind: 'hop';
+      readonly relationship: RelationshipPattern;
+      readonly node: NodePattern;
+    }
+  /** `((a)-[r]->(b) WHERE ...){1,3}` and the node behind it. */
+  | {
+      readonly kind: 'repeated';
+      readonly inner: Pattern;
+      readonly where: Expression | undefined;
+      readonly min: number;
+      readonly max: number | undefined;
+      readonly node: NodePattern;
+      readonly at: number;
+    };
+
+export interface NodePattern {
+  readonly name: Name | undefined;
+  readonly labels: LabelExpression | undefined;
+  readonly properties: MapLiteral | Parameter | undefined;
+  readonly where: Expression | undefined;
+  readonly at: number;
+}
+
+export interface RelationshipPattern {
+  readonly name: Name | undefined;
+  /** As written: `-->`, `<--`, `--`, `<-->` (both). */
+  readonly direction: 'out' | 'in' | 'both';
+  readonly types: LabelExpression | undefined;
+  /** `*`, `*1..2`; undefined: exactly one. */
+  readonly length: {readonly min: number | undefined; readonly max: number | undefined} | undefined;
+  readonly properties: MapLiteral | Parameter | undefined;
+  readonly where: Expression | undefined;
+  readonly at: number;
+}
+
+/** Labels and what joins them: `:A:B` and `:A&B`, `:A|B`, `:!A`, `:%`. */
+export type LabelExpression =
+  | {readonly kind: 'label'; readonly name: Name}
+  | {readonly kind: 'and' | 'or'; readonly terms: readonly LabelExpression[]}
+  | {readonly kind: 'not'; readonly of: LabelExpression}
+  | {readonly kind: 'any'; readonly at: number};
+
+/** Commands that change the schema or say what it is. */
+export type SchemaCommand =
+  | {
+      readonly kind: 'create-index';
+      readonly name: Name | undefined;
+      readonly entity: 'node' | 'relationship';
+      readonly label: Name;
+      readonly properties: readonly Name[];
+      readonly ifNotExists: boolean;
+      readonly at: number;
+    }
+  | {
+      readonly kind: 'create-constraint';
+      readonly name: Name | undefined;
+      readonly entity: 'node' | 'relationship';
+      readonly label: Name;
+      readonly properties: readonly Name[];
+      readonly rule: 'unique' | 'key' | 'not-null' | {readonly type: Name};
+      readonly ifNotExists: boolean;
+      readonly at: number;
+    }
+  | {
+      readonly kind: 'drop';
+      readonly what: 'index' | 'constraint';
+      readonly name: Name;
+      readonly ifExists: boolean;
+      readonly at: number;
+    };
