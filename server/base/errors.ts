@@ -31,6 +31,11 @@ export const refusals = {
     exception: 'CommandSQLParsingException',
     says: 'the SQL text cannot be parsed',
   },
+  'cypher.syntax': {
+    retry: 'never',
+    exception: 'CommandParsingException',
+    says: 'the Cypher text cannot be parsed, or means nothing',
+  },
   'query.semantic': {
     retry: 'never',
     exception: 'CommandSemanticException',

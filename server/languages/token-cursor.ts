@@ -94,6 +94,11 @@ export abstract class TokenCursor<Lexeme extends string> {
     return this.text.slice(this.at, this.#tokens.ends[this.index]);
   }
 
+  /** Where the token before the current one ends; 0 at the first. */
+  get endBefore(): number {
+    return this.#tokens.ends[this.index - 1] ?? 0;
+  }
+
   /** Kind of the token `ahead` after the current one. */
   kindAhead(ahead: number): number {
     return this.#tokens.kinds[this.index + ahead] ?? baseKinds.end;

@@ -20,6 +20,7 @@ const payload = 'Invalid JSON payload';
 
 export const statusOf = {
   'sql.syntax': {status: 400, error: command},
+  'cypher.syntax': {status: 400, error: command},
   'query.semantic': {status: 400, error: command},
   'query.unknown-language': {status: 400, error: command},
   'query.unknown-name': {status: 400, error: command},

@@ -1,0 +1,257 @@
+/** The clauses of a single query. */
+import type {Expression} from './ast-expression.ts';
+import type {
+  CallClause,
+  Clause,
+  DeleteClause,
+  ForeachClause,
+  LoadCsvClause,
+  MatchClause,
+  MergeClause,
+  ProjectionClause,
+  ProjectionItem,
+  RemoveItem,
+  SetItem,
+  SortItem,
+  SubqueryClause,
+  Name,
+  YieldItem,
+} from './ast.ts';
+import type {Cursor} from './cursor.ts';
+import {parseList} from './parser-atom.ts';
+import {parseExpression, parseOperand} from './parser-expression.ts';
+import {parsePattern, parsePatterns} from './parser-pattern.ts';
+
+/** The clause that stands here, or undefined. */
+export function parseClause(cursor: Cursor): Clause | undefined {
+  const {at} = cursor;
+  if (cursor.is('MATCH') || cursor.isPair('OPTIONAL', 'MATCH')) return parseMatch(cursor);
+  if (cursor.accept('UNWIND')) return parseUnwind(cursor, at);
+  if (cursor.accept('WITH')) return parseProjection(cursor, 'with', at);
+  if (cursor.accept('RETURN')) return parseProjection(cursor, 'return', at);
+  if (cursor.acceptPair('OPTIONAL', 'CALL')) return parseSubquery(cursor, true, at);
+  if (cursor.accept('CALL')) return parseCallOrSubquery(cursor, at);
+  if (cursor.acceptPair('LOAD', 'CSV')) return parseLoadCsv(cursor, at);
+  return parseUpdate(cursor);
+}
+
+/** A clause that FOREACH may hold. */
+function parseUpdate(cursor: Cursor): Clause | undefined {
+  const {at} = cursor;
+  if (cursor.accept('CREATE')) return {kind: 'create', patterns: parsePatterns(cursor), at};
+  if (cursor.accept('MERGE')) return parseMerge(cursor, at);
+  if (cursor.accept('SET')) return {kind: 'set', items: parseSetItems(cursor), at};
+  if (cursor.accept('REMOVE')) return {kind: 'remove', items: parseRemoveItems(cursor), at};
+  if (cursor.acceptPair('DETACH', 'DELETE')) return parseDelete(cursor, true, at);
+  if (cursor.acceptPair('NODETACH', 'DELETE')) return parseDelete(cursor, false, at);
+  if (cursor.accept('DELETE')) return parseDelete(cursor, false, at);
+  if (cursor.accept('FOREACH')) return parseForeach(cursor, at);
+  return undefined;
+}
+
+function parseMatch(cursor: Cursor): MatchClause {
+  const {at} = cursor;
+  const optional = cursor.accept('OPTIONAL');
+  cursor.expect('MATCH');
+  const patterns = parsePatterns(cursor);
+  return {kind: 'match', optional, patterns, where: parseWhere(cursor), at};
+}
+
+function parseWhere(cursor: Cursor): Expression | undefined {
+  return cursor.accept('WHERE') ? parseExpression(cursor) : undefined;
+}
+
+function parseUnwind(cursor: Cursor, at: number): Clause {
+  const list = parseExpression(cursor);
+  cursor.expect('AS');
+  return {kind: 'unwind', list, name: cursor.name('a variable'), at};
+}
+
+function parseProjection(cursor: Cursor, kind: 'with' | 'return', at: number): ProjectionClause {
+  const distinct = cursor.accept('DISTINCT');
+  const star = cursor.accept('*');
+  const items: ProjectionItem[] = [];
+  if (!star || cursor.accept(',')) {
+    do items.push(parseProjectionItem(cursor));
+    while (cursor.accept(','));
+  }
+  const orderBy = cursor.acceptPair('ORDER', 'BY') ? parseSortItems(cursor) : [];
+  const skip =
+    cursor.accept('SKIP') || cursor.accept('OFFSET') ? parseExpression(cursor) : undefined;
+  const limit = cursor.accept('LIMIT') ? parseExpression(cursor) : undefined;
+  const where = kind === 'with' ? parseWhere(cursor) : undefined;
+  return {kind, distinct, star, items, orderBy, skip, limit, where, at};
+}
+
+function parseProjectionItem(cursor: Cursor): ProjectionItem {
+  const {at} = cursor;
+  const value = parseExpression(cursor);
+  const text = cursor.text.slice(at, cursor.endBefore);
+  const alias = cursor.accept('AS') ? cursor.name('a name') : undefined;
+  return {value, alias, text};
+}
+
+function parseSortItems(cursor: Cursor): readonly SortItem[] {
+  const items: SortItem[] = [];
+  do {
+    const value = parseExpression(cursor);
+    const descending = cursor.accept('DESC') || cursor.accept('DESCENDING');
+    if (!descending && !cursor.accept('ASC')) cursor.accept('ASCENDING');
+    items.push({value, descending});
+  } while (cursor.accept(','));
+  return items;
+}
+
+function parseCallOrSubquery(cursor: Cursor, at: number): CallClause | SubqueryClause {
+  if (cursor.is('{') || cursor.is('(')) return parseSubquery(cursor, false, at);
+  return parseCall(cursor, at);
+}
+
+function parseSubquery(cursor: Cursor, optional: boolean, at: number): SubqueryClause {
+  const imports = cursor.accept('(') ? parseImports(cursor) : undefined;
+  cursor.expect('{');
+  const query = cursor.queryRule(cursor);
+  cursor.expect('}');
+  return {kind: 'subquery', query, imports, optional, at};
+}
+
+function parseImports(cursor: Cursor): readonly Name[] | 'star' {
+  if (cursor.accept('*')) {
+    cursor.expect(')');
+    return 'star';
+  }
+  const names: Name[] = [];
+  if (cursor.accept(')')) return names;
+  do names.push(cursor.name('a variable'));
+  while (cursor.accept(','));
+  cursor.expect(')');
+  return names;
+}
+
+function parseCall(cursor: Cursor, at: number): CallClause {
+  const start = cursor.at;
+  let text = cursor.name('a procedure').text;
+  while (cursor.accept('.')) text += `.${cursor.name('a procedure').text}`;
+  const args = cursor.accept('(') ? parseList(cursor, ')') : undefined;
+  const procedure = {text, at: start};
+  if (!cursor.accept('YIELD')) {
+    return {kind: 'call', procedure, args, yields: undefined, where: undefined, at};
+  }
+  const yields = cursor.accept('*') ? ('star' as const) : parseYields(cursor);
+  return {kind: 'call', procedure, args, yields, where: parseWhere(cursor), at};
+}
+
+function parseYields(cursor: Cursor): readonly YieldItem[] {
+  const yields: YieldItem[] = [];
+  if (cursor.accept('-')) return yields;
+  do {
+    const column = cursor.name('a column');
+    const alias = cursor.accept('AS') ? cursor.name('a variable') : undefined;
+    yields.push({column, alias});
+  } while (cursor.accept(','));
+  return yields;
+}
+
+function parseLoadCsv(cursor: Cursor, at: number): LoadCsvClause {
+  const withHeaders = cursor.acceptPair('WITH', 'HEADERS');
+  cursor.expect('FROM');
+  const from = parseExpression(cursor);
+  cursor.expect('AS');
+  const name = cursor.name('a variable');
+  const separator = cursor.accept('FIELDTERMINATOR') ? parseExpression(cursor) : undefined;
+  return {kind: 'load-csv', withHeaders, from, name, separator, at};
+}
+
+function parseMerge(cursor: Cursor, at: number): MergeClause {
+  const pattern = parsePattern(cursor);
+  const onCreate: SetItem[] = [];
+  const onMatch: SetItem[] = [];
+  for (;;) {
+    if (cursor.acceptWords('ON', 'CREATE', 'SET')) onCreate.push(...parseSetItems(cursor));
+    else if (cursor.acceptWords('ON', 'MATCH', 'SET')) onMatch.push(...parseSetItems(cursor));
+    else return {kind: 'merge', pattern, onCreate, onMatch, at};
+  }
+}
+
+function parseSetItems(cursor: Cursor): readonly SetItem[] {
+  const items: SetItem[] = [];
+  do items.push(parseSetItem(cursor));
+  while (cursor.accept(','));
+  return items;
+}
+
+function parseSetItem(cursor: Cursor): SetItem {
+  const {at} = cursor;
+  if (cursor.isName()) {
+    const next = cursor.lexemeAhead(1);
+    if (next === ':' || next === 'IS') {
+      return {kind: 'labels', name: cursor.name('a variable'), labels: parseLabelNames(cursor), at};
+    }
+    if (next === '=' || next === '+=') {
+      const name = cursor.name('a variable');
+      const adds = cursor.lexeme === '+=';
+      cursor.advance();
+      return {kind: 'properties', name, value: parseExpression(cursor), adds, at};
+    }
+  }
+  const target = parseTarget(cursor);
+  cursor.expect('=');
+  return {kind: 'property', ...target, value: parseExpression(cursor), at};
+}
+
+/** `n.name`, `(n).name`, `n['name']`: read as an expression whose last step is assigned to. */
+function parseTarget(cursor: Cursor): {
+  readonly of: Expression;
+  readonly name: Name | Expression;
+} {
+  const {at} = cursor;
+  const target = parseOperand(cursor);
+  if (target.kind === 'property') return {of: target.of, name: target.name};
+  if (target.kind === 'item') return {of: target.of, name: target.key};
+  return cursor.refuse(at, 'UnexpectedSyntax', 'a property is needed to assign to');
+}
+
+function parseLabelNames(cursor: Cursor): readonly Name[] {
+  const labels: Name[] = [];
+  if (cursor.accept('IS')) labels.push(cursor.name('a label'));
+  while (cursor.accept(':')) labels.push(cursor.name('a label'));
+  return labels;
+}
+
+function parseRemoveItems(cursor: Cursor): readonly RemoveItem[] {
+  const items: RemoveItem[] = [];
+  do {
+    const {at} = cursor;
+    if (cursor.isName() && cursor.lexemeAhead(1) === ':') {
+      const name = cursor.name('a variable');
+      items.push({kind: 'labels', name, labels: parseLabelNames(cursor), at});
+    } else items.push({kind: 'property', ...parseTarget(cursor), at});
+  } while (cursor.accept(','));
+  return items;
+}
+
+function parseDelete(cursor: Cursor, detach: boolean, at: number): DeleteClause {
+  const values: Expression[] = [];
+  do values.push(parseExpression(cursor));
+  while (cursor.accept(','));
+  return {kind: 'delete', detach, values, at};
+}
+
+function parseForeach(cursor: Cursor, at: number): ForeachClause {
+  cursor.enter();
+  cursor.expect('(');
+  const name = cursor.name('a variable');
+  cursor.expect('IN');
+  const list = parseExpression(cursor);
+  cursor.expect('|');
+  const clauses: Clause[] = [];
+  for (;;) {
+    const clause = parseUpdate(cursor);
+    if (clause === undefined) break;
+    clauses.push(clause);
+  }
+  if (clauses.length === 0) cursor.fail();
+  cursor.expect(')');
+  cursor.leave();
+  return {kind: 'foreach', name, list, clauses, at};
+}

@@ -1,0 +1,101 @@
+/** CREATE and DROP of indexes and constraints. */
+import type {Name, SchemaCommand} from './ast.ts';
+import type {Cursor} from './cursor.ts';
+
+/** The schema command that stands here, or undefined. */
+export function acceptSchemaCommand(cursor: Cursor): SchemaCommand | undefined {
+  const {at} = cursor;
+  if (cursor.acceptPair('CREATE', 'INDEX') || cursor.acceptWords('CREATE', 'RANGE', 'INDEX')) {
+    return parseCreateIndex(cursor, at);
+  }
+  if (cursor.acceptPair('CREATE', 'CONSTRAINT')) return parseCreateConstraint(cursor, at);
+  if (cursor.acceptPair('DROP', 'INDEX')) return parseDrop(cursor, 'index', at);
+  if (cursor.acceptPair('DROP', 'CONSTRAINT')) return parseDrop(cursor, 'constraint', at);
+  return undefined;
+}
+
+function parseCreateIndex(cursor: Cursor, at: number): SchemaCommand {
+  const head = parseHead(cursor);
+  const target = parseTarget(cursor);
+  cursor.expect('ON');
+  cursor.expect('(');
+  const properties = parseProperties(cursor);
+  cursor.expect(')');
+  return {kind: 'create-index', ...head, ...target, properties, at};
+}
+
+function parseCreateConstraint(cursor: Cursor, at: number): SchemaCommand {
+  const head = parseHead(cursor);
+  const target = parseTarget(cursor);
+  if (!cursor.accept('REQUIRE')) cursor.expect('ASSERT');
+  const inParentheses = cursor.accept('(');
+  const properties = parseProperties(cursor);
+  if (inParentheses) cursor.expect(')');
+  const command = {kind: 'create-constraint', ...head, ...target, properties, at} as const;
+  cursor.expect('IS');
+  if (cursor.acceptPair('NOT', 'NULL')) return {...command, rule: 'not-null'};
+  if (cursor.accept('UNIQUE')) return {...command, rule: 'unique'};
+  if (cursor.acceptPair('NODE', 'KEY') || cursor.acceptPair('RELATIONSHIP', 'KEY')) {
+    return {...command, rule: 'key'};
+  }
+  if (!cursor.accept('TYPED')) {
+    cursor.expect(':');
+    cursor.expect(':');
+  }
+  return {...command, rule: {type: cursor.name('a type')}};
+}
+
+/** The name, IF NOT EXISTS, and FOR (or ON, as it was written before). */
+function parseHead(cursor: Cursor): {
+  readonly name: Name | undefined;
+  readonly ifNotExists: boolean;
+} {
+  const isNamed = cursor.isName() && !['IF', 'FOR', 'ON'].includes(cursor.lexeme);
+  const name = isNamed ? cursor.name('a name') : undefined;
+  const ifNotExists = cursor.acceptWords('IF', 'NOT', 'EXISTS');
+  if (!cursor.accept('FOR')) cursor.expect('ON');
+  return {name, ifNotExists};
+}
+
+/** `(n:Label)` or `()-[r:TYPE]-()`. */
+function parseTarget(cursor: Cursor): {
+  readonly entity: 'node' | 'relationship';
+  readonly label: Name;
+} {
+  cursor.expect('(');
+  if (!cursor.accept(')')) {
+    cursor.name('a variable');
+    cursor.expect(':');
+    const label = cursor.name('a label');
+    cursor.expect(')');
+    return {entity: 'node', label};
+  }
+  cursor.accept('<');
+  cursor.expect('-');
+  cursor.expect('[');
+  cursor.name('a variable');
+  cursor.expect(':');
+  const label = cursor.name('a type');
+  cursor.expect(']');
+  cursor.expect('-');
+  cursor.accept('>');
+  cursor.expect('(');
+  cursor.expect(')');
+  return {entity: 'relationship', label};
+}
+
+/** `n.a, n.b`: the variable is the target's. */
+function parseProperties(cursor: Cursor): readonly Name[] {
+  const properties: Name[] = [];
+  do {
+    cursor.name('a variable');
+    cursor.expect('.');
+    properties.push(cursor.name('a property'));
+  } while (cursor.accept(','));
+  return properties;
+}
+
+function parseDrop(cursor: Cursor, what: 'index' | 'constraint', at: number): SchemaCommand {
+  const name = cursor.name('a name');
+  return {kind: 'drop', what, name, ifExists: cursor.acceptPair('IF', 'EXISTS'), at};
+}
