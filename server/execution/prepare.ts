@@ -22,6 +22,9 @@ import {prepareChange, prepareUpsert} from './operators/change.ts';
 import {prepareConnect} from './operators/connect.ts';
 import {prepareCreate} from './operators/create.ts';
 import {prepareDelete} from './operators/delete.ts';
+import {prepareErase} from './operators/erase.ts';
+import {prepareOtherwise} from './operators/otherwise.ts';
+import {prepareRetype} from './operators/retype.ts';
 import {prepareDistinct} from './operators/distinct.ts';
 import {prepareExtend} from './operators/extend.ts';
 import {prepareFilter} from './operators/filter.ts';
@@ -127,6 +130,8 @@ export class PlanPreparation implements Preparation {
         return prepareApply(node, this);
       case 'union':
         return prepareUnion(node, this);
+      case 'otherwise':
+        return prepareOtherwise(node, this);
       case 'repeat':
         return prepareRepeat(node, this);
       case 'aggregate':
@@ -151,6 +156,10 @@ export class PlanPreparation implements Preparation {
         return prepareUpsert(node, this);
       case 'delete':
         return prepareDelete(node, this);
+      case 'erase':
+        return prepareErase(node, this);
+      case 'retype':
+        return prepareRetype(node, this);
       default:
         return unreachable(node);
     }

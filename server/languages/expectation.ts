@@ -52,3 +52,18 @@ export function editDistance(a: string, b: string): number {
   }
   return last[b.length] ?? 0;
 }
+
+/** The known name that `found` misspells, if one is close enough. */
+export function nearestName(found: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = found.length <= 4 ? 2 : 3;
+  for (const name of names) {
+    if (Math.abs(name.length - found.length) >= bestDistance) continue;
+    const distance = editDistance(found, name);
+    if (distance < bestDistance) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}

@@ -114,27 +114,42 @@ export function dateTimeText(value: DateTimeValue): string {
   const days = Math.floor(seconds / secondsPerDay);
   const iso = value.local || value.zone !== undefined;
   const date = dateText(new DateValue(days));
-  const time = timeOfDayText(seconds - days * secondsPerDay, value.nanos);
-  if (!iso) return `${date} ${time}`;
+  const ofDay = seconds - days * secondsPerDay;
+  if (!iso) return `${date} ${timeOfDayText(ofDay, value.nanos)}`;
+  const time = shortTimeText(ofDay, value.nanos);
   const region = value.zone?.region === undefined ? '' : `[${value.zone.region}]`;
   return `${date}T${time}${value.zone === undefined ? '' : offsetText(offset)}${region}`;
 }
 
 export function timeText(value: TimeValue): string {
   const offset = value.offsetSeconds === undefined ? '' : offsetText(value.offsetSeconds);
-  return timeOfDayText(value.secondOfDay, value.nanos) + offset;
+  return shortTimeText(value.secondOfDay, value.nanos) + offset;
 }
 
-/** ISO 8601: `P1Y2M3DT4H5M6.7S`, `PT0S` when nothing is in it. */
+/** Without seconds where there are none: `12:30`. */
+function shortTimeText(secondOfDay: number, nanos: number): string {
+  const text = timeOfDayText(secondOfDay, nanos);
+  return text.endsWith(':00') ? text.slice(0, -3) : text;
+}
+
+/**
+ * ISO 8601: `P1Y2M3DT4H5M6.7S`, `PT0S` when nothing is in it. Hours, minutes and seconds have one
+ * sign, each part before them its own.
+ */
 export function durationText(value: DurationValue): string {
-  const years = Math.trunc(value.months / 12);
-  const months = value.months % 12;
-  const hours = Math.trunc(value.seconds / 3600);
-  const minutes = Math.trunc((value.seconds % 3600) / 60);
-  const seconds = (value.seconds % 60) + value.nanos / 1e9;
   const part = (count: number, letter: string): string => (count === 0 ? '' : `${count}${letter}`);
-  const date = part(years, 'Y') + part(months, 'M') + part(value.days, 'D');
-  const time = part(hours, 'H') + part(minutes, 'M') + part(seconds, 'S');
+  const years = Math.trunc(value.months / 12);
+  const date = part(years, 'Y') + part(value.months % 12, 'M') + part(value.days, 'D');
+  const nanos = BigInt(value.seconds) * 1_000_000_000n + BigInt(value.nanos);
+  const size = nanos < 0n ? -nanos : nanos;
+  const sign = nanos < 0n ? -1 : 1;
+  const whole = Number(size / 1_000_000_000n);
+  const fraction = String(size % 1_000_000_000n).padStart(9, '0').replace(/0+$/, '');
+  const seconds = `${whole % 60}${fraction === '' ? '' : `.${fraction}`}`;
+  const time =
+    part(sign * Math.floor(whole / 3600), 'H') +
+    part(sign * (Math.floor(whole / 60) % 60), 'M') +
+    (seconds === '0' ? '' : `${sign < 0 ? '-' : ''}${seconds}S`);
   if (time !== '') return `P${date}T${time}`;
   return date === '' ? 'PT0S' : `P${date}`;
 }
@@ -156,7 +171,8 @@ export function offsetText(offsetSeconds: number): string {
   if (offsetSeconds === 0) return 'Z';
   const size = Math.abs(offsetSeconds);
   const hours = twoDigits(Math.floor(size / 3600));
-  return `${offsetSeconds < 0 ? '-' : '+'}${hours}:${twoDigits(Math.floor(size / 60) % 60)}`;
+  const seconds = size % 60 === 0 ? '' : `:${twoDigits(size % 60)}`;
+  return `${offsetSeconds < 0 ? '-' : '+'}${hours}:${twoDigits(Math.floor(size / 60) % 60)}${seconds}`;
 }
 
 export function yearText(year: number): string {

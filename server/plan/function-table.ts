@@ -9,12 +9,15 @@ import {laterFunctions} from './functions-later.ts';
 import {libraryFunctions} from './functions-library.ts';
 import {mathFunctions} from './functions-math.ts';
 import {methods} from './functions-methods.ts';
-import {operators} from './functions-operators.ts';
+import {operators, strictOperators} from './functions-operators.ts';
 import {schemaTables} from './functions-schema.ts';
+import {standardFunctions} from './functions-standard.ts';
 
 /** Every row, in the order of the families. */
 export const functionRows: readonly FunctionSignature[] = [
   ...operators,
+  ...strictOperators,
+  ...standardFunctions,
   ...generalFunctions,
   ...mathFunctions,
   ...methods,

@@ -79,3 +79,50 @@ export const operators: readonly FunctionSignature[] = [
     handled,
   ),
 ];
+
+/**
+ * Operators without conversions: values of different classes differ and have no order, what is
+ * unknown inside a list makes the list unknown, and what has no meaning is refused.
+ */
+export const strictOperators: readonly FunctionSignature[] = [
+  operator('same', 2, 'Whether both are equal; null where a part of either is unknown.'),
+  operator('differs', 2, 'Whether both are not equal; null where that is unknown.'),
+  operator('before', 2, 'Whether the left is less; null for values without an order.'),
+  operator('notAfter', 2, 'Whether the left is not greater; null for values without an order.'),
+  operator('after', 2, 'Whether the left is greater; null for values without an order.'),
+  operator('notBefore', 2, 'Whether the left is not less; null for values without an order.'),
+  operator('member', 2, 'Whether a list has the value; null where that is unknown.', handled),
+  operator('xor', 2, 'Whether exactly one of two conditions holds.'),
+  operator('plus', 2, 'The sum; joins texts and lists, appends to lists, moves times.'),
+  operator('minus', 2, 'The difference; moves times back.'),
+  operator('times', 2, 'The product; of a duration and a number too.'),
+  operator('over', 2, 'The quotient; of integers the integer without its fraction.'),
+  operator('rest', 2, 'The remainder, with the sign of the dividend.'),
+  operator('power', 2, 'The left to the power of the right, a float.'),
+  operator('minusOf', 1, 'The number with the other sign.'),
+  operator('joined', 2, 'Two texts or two lists as one.'),
+  operator('startsWith', 2, 'Whether a text begins with another.', {cost: 30}),
+  operator('endsWith', 2, 'Whether a text ends with another.', {cost: 30}),
+  operator('hasPart', 2, 'Whether a text has another inside.', {cost: 60}),
+  operator('describedBy', 2, 'Whether a regular expression describes the whole text.', {cost: 300}),
+  operator('field', 2, 'A property of a record or map, a part of a time or point.'),
+  operator('at', 2, 'An item of a list by position (from the end if negative), or a property.'),
+  operator('cut', 3, 'The items between two positions, negative ones from the end.'),
+  operator('items', 1, 'The list as it is.', {cost: 10}),
+  operator('each', 1, 'The items of a list; another value as the only item.', {cost: 10}),
+  operator('path', 1, 'The path of vertices and edges (or lists of edges) in turn.', {
+    argsMax: 4_096,
+    cost: 400,
+  }),
+  operator('ofType', 2, 'Whether a record has the type or label; none: no label at all.'),
+  operator('disjoint', 2, 'Whether two edges or lists of edges have none in common.'),
+  operator('current', 1, 'The record as it is now.', {cost: 2_000}),
+  operator('existing', 1, 'The record, if it was not deleted.', {cost: 2_000}),
+  operator('endpoint', 1, 'The vertex that an edge may begin or end at.', handled),
+  operator('storable', 1, 'The value, if a property can hold it.', {cost: 30}),
+  operator('notNull', 2, 'The value of a named property that must not be null.', handled),
+  operator('content', 1, 'The map, or the properties of the record.', handled),
+  operator('withoutNulls', 1, 'A map without its null values.', handled),
+  operator('entry', 2, 'A map of one key and its value.', handled),
+  operator('rowCount', 2, 'A number of rows, which is whole and not negative.', handled),
+];

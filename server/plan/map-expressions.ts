@@ -10,11 +10,13 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'unit':
     case 'argument':
     case 'union':
+    case 'otherwise':
     case 'barrier':
     case 'index-entries':
     case 'connect':
     case 'apply':
     case 'delete':
+    case 'retype':
       return node;
     case 'values':
       return {...node, rows: node.rows.map(row => row.map(map))};
@@ -81,6 +83,8 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
         seed: node.seed.map(column => ({...column, value: map(column.value)})),
         assignments: mapAssignments(node.assignments, map),
       };
+    case 'erase':
+      return {...node, values: node.values.map(map)};
     default:
       return unreachable(node);
   }

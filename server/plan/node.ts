@@ -15,11 +15,19 @@ import type {Expression, Place, Slot} from './expression.ts';
 
 export type Direction = 'out' | 'in' | 'both';
 
+/** An edge from a vertex to itself, followed in both directions, is met each way unless once. */
+export type Loops = 'once';
+
 export interface SortKey {
   readonly by: Expression;
   readonly descending: boolean;
   /** Where null stands; the binder's choice (SQL: first when ascending, last descending). */
   readonly nulls: 'first' | 'last';
+  /**
+   * Order of values of different classes: as `model/compare.ts` has them, or maps, vertices, edges,
+   * lists, paths, times, texts, booleans, numbers.
+   */
+  readonly classes?: 'structures-first';
 }
 
 /** A bound of an index range; `values` are a prefix of the index's parts. */
@@ -162,6 +170,7 @@ export type RowNode =
       readonly types: readonly string[];
       readonly to: Slot | undefined;
       readonly edge: Slot | undefined;
+      readonly loops?: Loops;
     }
   /** Edges between two bound ends. */
   | {
@@ -172,6 +181,7 @@ export type RowNode =
       readonly direction: Direction;
       readonly types: readonly string[];
       readonly edge: Slot | undefined;
+      readonly loops?: Loops;
     }
   /** Variable length: every path (or every distinct end) within the bounds. */
   | {
@@ -227,6 +237,8 @@ export type MultiNode =
       readonly slots: readonly Slot[];
       readonly collect?: {readonly from: Slot; readonly to: Slot};
     }
+  /** The rows of `input`; when there is none, those of `fallback`. Both bind the same slots. */
+  | {readonly kind: 'otherwise'; readonly input: PlanNode; readonly fallback: PlanNode}
   /** Rows of all inputs, in order; they bind the same slots. */
   | {readonly kind: 'union'; readonly inputs: readonly PlanNode[]}
   /**
@@ -285,7 +297,13 @@ export type WholeNode =
 
 /** What is assigned to a record; applied in order. */
 export type Assignment =
-  | {readonly kind: 'set'; readonly name: string; readonly value: Expression}
+  | {
+      readonly kind: 'set';
+      readonly name: string;
+      readonly value: Expression;
+      /** Null takes the property away. */
+      readonly dropsNull?: boolean;
+    }
   /** `a.b[0] = x`: inside a property's value. */
   | {
       readonly kind: 'set-inside';
@@ -293,7 +311,12 @@ export type Assignment =
       readonly value: Expression;
     }
   /** All properties of a map or record; `replace` drops the others first. */
-  | {readonly kind: 'content'; readonly value: Expression; readonly replace: boolean}
+  | {
+      readonly kind: 'content';
+      readonly value: Expression;
+      readonly replace: boolean;
+      readonly dropsNull?: boolean;
+    }
   | {readonly kind: 'remove'; readonly name: string}
   | {
       readonly kind: 'remove-inside';
@@ -327,6 +350,8 @@ export type WriteNode =
       readonly before: Slot | undefined;
       readonly assignments: readonly Assignment[];
       readonly applyDefaults: boolean;
+      /** A row without a record passes as it is; else it is dropped. */
+      readonly keepsRows?: boolean;
     }
   /** UPSERT: when `input` has no row, creates one of `type` from `seed` and `assignments`. */
   | {
@@ -345,4 +370,26 @@ export type WriteNode =
       readonly slot: Slot;
       /** Refuse when the record is not of this kind (DELETE VERTEX, DELETE EDGE). */
       readonly only: 'vertex' | 'edge' | undefined;
+    }
+  /**
+   * Deletes the records that `values` of all rows hold (records, paths, lists of them; null is
+   * none), edges first; every row passes. A vertex that still has edges then is refused unless
+   * `detach`, which deletes them too.
+   */
+  | {
+      readonly kind: 'erase';
+      readonly input: PlanNode;
+      readonly values: readonly Expression[];
+      readonly detach: boolean;
+    }
+  /**
+   * Gives the vertex in `slot` more labels, or takes some away: its type becomes the one that has
+   * just these (docs/design/0001-labels-are-types.md). Every row passes.
+   */
+  | {
+      readonly kind: 'retype';
+      readonly input: PlanNode;
+      readonly slot: Slot;
+      readonly add: readonly string[];
+      readonly remove: readonly string[];
     };

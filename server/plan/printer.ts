@@ -162,6 +162,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
           : ` binding ${slots(node.slots)}`;
       return `apply ${node.mode}${binds}`;
     }
+    case 'otherwise':
+      return 'otherwise';
     case 'repeat':
       return repeatText(node);
     default:
@@ -180,6 +182,7 @@ type Row =
   | 'shortest'
   | 'join'
   | 'apply'
+  | 'otherwise'
   | 'repeat';
 
 function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {
@@ -230,6 +233,14 @@ function writeText(node: WriteNode): string {
     }
     case 'delete':
       return `delete ${node.only === undefined ? '' : `${node.only} `}${slotText(node.slot)}`;
+    case 'erase': {
+      const values = node.values.map(expressionText).join(', ');
+      return `erase ${node.detach ? 'with edges ' : ''}${values}`;
+    }
+    case 'retype': {
+      const labels = [...node.add.map(label => `+${label}`), ...node.remove.map(label => `-${label}`)];
+      return `retype ${slotText(node.slot)} ${labels.join(' ')}`;
+    }
     default:
       return unreachable(node);
   }

@@ -85,6 +85,10 @@ function collectNode(node: PlanNode, draft: Draft): void {
     case 'change':
       draft.changesAny = true;
       return;
+    case 'retype':
+      draft.changesAny = true;
+      return;
+    case 'erase':
     case 'delete':
       draft.deletesAny = true;
       return;
@@ -177,6 +181,8 @@ export function estimateRows(plan: PlanNode, counts: RowCounts): number {
         : Math.max(input(plan.left), input(plan.right));
     case 'union':
       return plan.inputs.reduce((sum, part) => sum + input(part), 0);
+    case 'otherwise':
+      return Math.max(input(plan.input), 1);
     case 'apply':
       return input(plan.input) * (plan.mode === 'inner' ? Math.max(input(plan.plan), 1) : 1);
     case 'repeat':

@@ -22,6 +22,8 @@ export function inputsOf(node: PlanNode): readonly PlanNode[] {
       return [node.input, node.body];
     case 'union':
       return node.inputs;
+    case 'otherwise':
+      return [node.input, node.fallback];
     default:
       return 'input' in node ? [node.input] : [];
   }
@@ -44,6 +46,12 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
       const input = map(node.input);
       const body = map(node.body);
       return input === node.input && body === node.body ? node : {...node, input, body};
+    }
+    case 'otherwise': {
+      const input = map(node.input);
+      const fallback = map(node.fallback);
+      const same = input === node.input && fallback === node.fallback;
+      return same ? node : {...node, input, fallback};
     }
     case 'union': {
       const inputs = node.inputs.map(map);
@@ -184,6 +192,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'unit':
     case 'argument':
     case 'union':
+    case 'otherwise':
     case 'barrier':
     case 'index-entries':
       return [];
@@ -243,7 +252,10 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'upsert':
       return [...node.seed.map(c => c.value), ...assignmentExpressions(node.assignments)];
     case 'delete':
+    case 'retype':
       return slotReads([node.slot]);
+    case 'erase':
+      return node.values;
     default:
       return unreachable(node);
   }

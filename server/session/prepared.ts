@@ -12,6 +12,8 @@ import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
+import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
+import {parseCypher} from '#server/languages/cypher/parser.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
@@ -24,6 +26,8 @@ export type Prepared =
   | PreparedQuery
   | {readonly kind: 'schema'; readonly command: SchemaCommand}
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
+  /** Types that must be made before the statement can be prepared. */
+  | {readonly kind: 'needs-types'; readonly missing: readonly MissingType[]}
   | {readonly kind: 'script'; readonly script: Script};
 
 export interface PreparedQuery {
@@ -45,9 +49,9 @@ export interface PrepareOptions {
 }
 
 /** Languages that have a front end. */
-export const languages = ['sql', 'sqlscript'] as const;
+export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
 
-const laterLanguages = new Set(['cypher', 'opencypher', 'gremlin', 'graphql', 'mongo', 'redis']);
+const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
@@ -60,6 +64,13 @@ export function prepareText(language: string, text: string, options: PrepareOpti
     }
     case 'sqlscript':
       return {kind: 'script', script: parseScript(text, options.limits)};
+    case 'cypher':
+    case 'opencypher': {
+      const ast = parseCypher(text, options.limits);
+      const {statement, missing} = bindCypher(text, ast, options.catalog);
+      if (missing.length > 0 && statement.kind === 'query') return {kind: 'needs-types', missing};
+      return prepareStatement(statement, options);
+    }
     default:
       throw unknownLanguage(language);
   }

@@ -21,6 +21,7 @@ import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
+import type {MissingType} from '#server/languages/cypher/bind.ts';
 import type {Prepared, PreparedQuery} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
@@ -67,6 +68,8 @@ export class StatementRunner implements StatementHost {
         return this.#explain(parts, prepared);
       case 'script':
         return runScript(this, parts, prepared.script);
+      case 'needs-types':
+        return this.#runWithTypes(parts, prepared.missing);
       default:
         return unreachable(prepared);
     }
@@ -205,6 +208,32 @@ export class StatementRunner implements StatementHost {
     return rowsCursor([row], parts.request.format, summary);
   }
 
+  /** Makes the types that a statement brings along, an entry each, and then runs it. */
+  async #runWithTypes(parts: RunParts, missing: readonly MissingType[]): Promise<ResultCursor> {
+    await this.#makeTypes(parts, missing);
+    return this.run(parts);
+  }
+
+  async #makeTypes(parts: RunParts, missing: readonly MissingType[]): Promise<void> {
+    for (const {name, kind, superTypes} of missing) {
+      const command: SchemaCommand = {
+        kind: 'create-type',
+        recordKind: kind,
+        name,
+        ifNotExists: true,
+        supertypes: superTypes,
+        buckets: undefined,
+        bucketCount: undefined,
+        custom: new Map(),
+        unidirectional: false,
+        lightweight: false,
+        unique: false,
+      };
+      this.requireSchemaRight(parts, command);
+      await parts.session.executor.run(command, parts.signal);
+    }
+  }
+
   async #commandInside(
     parts: RunParts,
     prepared: Exclude<Prepared, PreparedQuery>,
@@ -228,6 +257,12 @@ export class StatementRunner implements StatementHost {
       const cursor = await this.#explain(parts, prepared);
       held.done();
       return cursor;
+    }
+    if (prepared.kind === 'needs-types') {
+      if (transaction.hasWrites) throw typesInside(prepared.missing);
+      await this.#makeTypes(parts, prepared.missing);
+      this.#writing.delete(transaction);
+      return this.#runHeld(parts, held);
     }
     const cursor = await runScript(this, parts, prepared.script, transaction);
     held.done();
@@ -455,6 +490,15 @@ function requireQuery(prepared: Prepared): PreparedQuery {
 function isReadOnly(prepared: Prepared): boolean {
   if (prepared.kind === 'explain') return !prepared.execute || !prepared.inner.writes;
   return prepared.kind === 'query' && !prepared.writes;
+}
+
+function typesInside(missing: readonly MissingType[]): Refusal {
+  const names = missing.map(type => `'${type.name}'`).join(', ');
+  return new Refusal(
+    'query.execution',
+    `the statement needs the types ${names}, and making a type is an entry of its own: ` +
+      'make them before the transaction, or commit what it wrote',
+  );
 }
 
 function notIdempotent(): Refusal {

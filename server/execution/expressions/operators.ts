@@ -35,6 +35,8 @@ import {
   isIn,
 } from './containment.ts';
 import {regularExpressionTest} from './regular-expression.ts';
+import {recordBinary, recordUnary, recordVariadic} from './record-operators.ts';
+import {strictBinary, strictUnary, strictVariadic} from './strict-operators.ts';
 import {ilikeTest, likeTest, type TextTest} from './text-pattern.ts';
 
 export type Unary = (value: Value) => Value;
@@ -42,11 +44,15 @@ export type Binary = (left: Value, right: Value, call: CallContext) => Value;
 export type Variadic = (args: readonly Value[], call: CallContext) => Value;
 
 export const unaryOperators: Readonly<Record<string, Unary>> = {
+  ...strictUnary,
+  ...recordUnary,
   'op:isList': isList,
   'op:negate': negate,
 };
 
 export const binaryOperators: Readonly<Record<string, Binary>> = {
+  ...strictBinary,
+  ...recordBinary,
   'op:equal': areEqual,
   'op:notEqual': (left, right) => !areEqual(left, right),
   'op:nullSafeEqual': (left, right) =>
@@ -81,6 +87,8 @@ export const binaryOperators: Readonly<Record<string, Binary>> = {
 };
 
 export const variadicOperators: Readonly<Record<string, Variadic>> = {
+  ...strictVariadic,
+  ...recordVariadic,
   'op:between': ([value = null, low = null, high = null]) => isBetween(value, low, high),
   'op:coalesce': args => args.find(arg => arg !== null) ?? null,
   'op:item': ([value = null, ...keys], call) =>

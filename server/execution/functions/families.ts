@@ -22,6 +22,10 @@ import {type FunctionFamily, FunctionRegistry} from '../function-registry.ts';
 import {schemaTableFunctions} from './schema-tables.ts';
 import {pathFunctions} from './shortest-path.ts';
 import {statistics} from './statistics.ts';
+import {standardAggregates} from './standard-aggregates.ts';
+import {standardScalars} from './standard-scalars.ts';
+import {standardTimes} from './standard-times.ts';
+import {standardValues} from './standard-values.ts';
 import {textFunctions} from './text-functions.ts';
 import {weightedPathFunctions} from './weighted-path.ts';
 
@@ -44,6 +48,10 @@ const plainFamilies: readonly FunctionFamily[] = [
   convertFunctions,
   graphViews,
   schemaTableFunctions,
+  standardValues,
+  standardScalars,
+  standardTimes,
+  standardAggregates,
 ];
 
 const plainFunctions = new FunctionRegistry(plainFamilies);

@@ -29,9 +29,11 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
   switch (assignment.kind) {
     case 'set': {
       const value = compiler.expression(assignment.value);
-      const {name} = assignment;
+      const {name, dropsNull} = assignment;
       return (properties, frame) => {
-        properties.set(name, storable(value(frame)));
+        const assigned = storable(value(frame));
+        if (assigned === null && dropsNull === true) properties.delete(name);
+        else properties.set(name, assigned);
       };
     }
     case 'remove': {
@@ -83,7 +85,9 @@ function prepareContent(
     }
     if (assignment.replace) properties.clear();
     for (const [name, property] of map) {
-      if (!name.startsWith('@')) properties.set(name, storable(property));
+      if (name.startsWith('@')) continue;
+      if (property === null && assignment.dropsNull === true) properties.delete(name);
+      else properties.set(name, storable(property));
     }
   };
 }

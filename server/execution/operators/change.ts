@@ -50,7 +50,10 @@ function changeRow(parts: {
   const {node, assign, context, batch, row, builder} = parts;
   const rid = ridOf(batch.get(node.slot, row));
   const old = rid && context.graph.record(rid);
-  if (old === undefined) return;
+  if (old === undefined) {
+    if (node.kind === 'change' && node.keepsRows === true) builder.copy(batch, row);
+    return;
+  }
   const frame = new Frame(context, batch.row(row).with(node.slot, [old]));
   const properties = new Map(propertiesOf(old));
   assign(properties, frame);

@@ -12,6 +12,7 @@ import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {EdgeTypes, Hop, HopEnds, Source} from '../graph.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
+import {isLoopAgain} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'connect'};
@@ -52,10 +53,15 @@ export function prepareConnect(node: Node, preparation: Preparation): Operator {
 }
 
 function edgesOf(
-  hops: readonly Hop[],
+  all: readonly Hop[],
   pair: HopEnds,
   parts: {readonly node: Node; readonly loadEdges: boolean; readonly context: ExecutionContext},
 ): readonly (RecordValue | Rid)[] {
+  const {loops, direction} = parts.node;
+  const hops =
+    loops === 'once' && direction === 'both'
+      ? all.filter(hop => !isLoopAgain(hop, pair.vertex))
+      : all;
   if (parts.node.edge === undefined) return hops.slice(0, 1).map(hop => hop.edge);
   if (!parts.loadEdges || hops.length === 0) return hops.map(hop => hop.edge);
   const own = hops.map(hop => ({...hop, source: 0}));

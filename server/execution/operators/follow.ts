@@ -12,10 +12,10 @@ import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {Hop} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {HopFanOut, type PlacedHops} from './hop-fan-out.ts';
+import {type HopFilter, HopFanOut, type PlacedHops} from './hop-fan-out.ts';
 import {prepareHopTest} from './hop-test.ts';
 import {RecordMemo} from './record-memo.ts';
-import {idsOf} from './vertex-ids.ts';
+import {idsOf, ridKey} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'follow'};
 
@@ -42,7 +42,7 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
       const fanOut = new HopFanOut(context.graph, rids, {
         direction: node.direction,
         types,
-        filter,
+        filter: node.loops === 'once' && node.direction === 'both' ? withLoopsOnce(filter) : filter,
       });
       try {
         for (;;) {
@@ -61,6 +61,19 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
       }
     }
   };
+}
+
+/** Leaves out the second meeting of an edge that leads back to its own start. */
+function withLoopsOnce(filter: HopFilter | undefined): HopFilter {
+  return (hops, vertices) => {
+    const once = hops.filter(hop => !isLoopAgain(hop, vertices[hop.source]));
+    return filter === undefined ? once : filter(once, vertices);
+  };
+}
+
+/** Whether the hop is a loop from its incoming side: it was met from the outgoing one. */
+export function isLoopAgain(hop: Hop, vertex: Rid | undefined): boolean {
+  return !hop.outgoing && vertex !== undefined && ridKey(hop.other) === ridKey(vertex);
 }
 
 interface HopRows {

@@ -2,7 +2,7 @@
  * The order that sort keys ask for: by `compareTotal`, each key ascending or descending, null
  * where the key says. Equal rows keep the input's order (the callers see to it).
  */
-import {compareTotal} from '#server/model/compare.ts';
+import {compareStructuresFirst, compareTotal} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import type {SortKey} from '#server/plan/node.ts';
 
@@ -28,9 +28,10 @@ type ValueOrder = (left: Value, right: Value) => number;
 function keyOrder(key: SortKey): ValueOrder {
   const nullOrder = key.nulls === 'first' ? -1 : 1;
   const sign = key.descending ? -1 : 1;
+  const order = key.classes === undefined ? compareTotal : compareStructuresFirst;
   return (left, right) => {
     if (left === null) return right === null ? 0 : nullOrder;
     if (right === null) return -nullOrder;
-    return sign * compareTotal(left, right);
+    return sign * order(left, right);
   };
 }

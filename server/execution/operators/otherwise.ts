@@ -1,0 +1,22 @@
+/**
+ * `otherwise`: the rows of the input, or, when it has none, those of the fallback.
+ *
+ * The fallback is started only after the input has ended without a row.
+ */
+import type {PlanNode} from '#server/plan/node.ts';
+import {type Operator, pause, type Preparation} from '../operator.ts';
+
+type Node = PlanNode & {readonly kind: 'otherwise'};
+
+export function prepareOtherwise(node: Node, preparation: Preparation): Operator {
+  const input = preparation.prepare(node.input);
+  const fallback = preparation.prepare(node.fallback);
+  return function* otherwise(context, argument) {
+    let found = false;
+    for (const batch of input(context, argument)) {
+      if (batch !== pause && batch.rowCount > 0) found = true;
+      yield batch;
+    }
+    if (!found) yield* fallback(context, argument);
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * What binding a query needs everywhere: the catalog, fresh slots, refusals, and scopes.
+ *
+ * A scope is the variables at one point of a query, each with its slot and what is known of its
+ * values. Scopes are values; a clause that adds names makes a new one. Binding is pure.
+ */
+import type {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression, Place, Slot} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {placeOf} from '../place.ts';
+import type * as Ast from './ast-expression.ts';
+import {syntaxRefusal} from './cursor.ts';
+
+/** What is known of a value before anything runs. */
+export type Kind =
+  | 'any'
+  | 'null'
+  | 'boolean'
+  | 'integer'
+  | 'float'
+  | 'string'
+  | 'list'
+  | 'map'
+  | 'node'
+  | 'relationship'
+  | 'relationships'
+  | 'path';
+
+export interface Variable {
+  readonly slot: Slot;
+  readonly kind: Kind;
+}
+
+export interface Scope {
+  readonly variables: ReadonlyMap<string, Variable>;
+  /** Asked first about every expression; grouping answers for keys and aggregates. */
+  readonly intercept: ((ast: Ast.Expression) => Expression | undefined) | undefined;
+  /** Why aggregates are refused here; undefined where they may stand. */
+  readonly refusesAggregates: boolean;
+  /** Whether a pattern may stand for whether it can be found. */
+  readonly allowsPatterns: boolean;
+  /** Whether something was deleted before: then a record may be gone. */
+  readonly hasDeleted: boolean;
+}
+
+export const emptyScope: Scope = {
+  variables: new Map(),
+  intercept: undefined,
+  refusesAggregates: true,
+  allowsPatterns: true,
+  hasDeleted: false,
+};
+
+export function withVariables(
+  scope: Scope,
+  names: Iterable<readonly [string, Variable]>,
+): Scope {
+  return {...scope, variables: new Map([...scope.variables, ...names])};
+}
+
+/** One query being bound. */
+export class BindContext {
+  readonly text: string;
+  readonly catalog: Catalog;
+  /** Names of types that the query makes records of and that do not exist. */
+  readonly #missing = new Map<string, 'vertex' | 'edge'>();
+  #slots = 0;
+
+  constructor(text: string, catalog: Catalog) {
+    this.text = text;
+    this.catalog = catalog;
+  }
+
+  newSlot(): Slot {
+    return this.#slots++;
+  }
+
+  get slotCount(): number {
+    return this.#slots;
+  }
+
+  get missing(): ReadonlyMap<string, 'vertex' | 'edge'> {
+    return this.#missing;
+  }
+
+  /** Remembers that records of a type will be made. */
+  needType(name: string, kind: 'vertex' | 'edge'): void {
+    if (this.catalog.type(name) === undefined) this.#missing.set(name, kind);
+  }
+
+  place(at: number): Place {
+    return placeOf(this.text, at);
+  }
+
+  /** Refuses for one of the suite's reasons. */
+  refuse(at: number, reason: string, message: string): never {
+    throw this.refusal(at, reason, message);
+  }
+
+  refusal(at: number, reason: string, message: string): Refusal {
+    return syntaxRefusal(this.text, at, message, {reason});
+  }
+}
+
+/** A plan and what its rows' names are. */
+export interface Bound {
+  readonly plan: PlanNode;
+  readonly scope: Scope;
+}
+
+// Short names for the expressions that binding makes all the time.
+
+export function literal(value: Value): Expression {
+  return {kind: 'literal', value};
+}
+
+export function slotOf(slot: Slot): Expression {
+  return {kind: 'slot', slot};
+}
+
+export function operator(name: string, ...args: readonly Expression[]): Expression {
+  return {kind: 'call', name: `op:${name}`, args};
+}
+
+export function conjunction(terms: readonly Expression[]): Expression | undefined {
+  const [only, ...more] = terms;
+  return only === undefined || more.length === 0 ? only : {kind: 'and', terms};
+}
+
+export function filtered(input: PlanNode, terms: readonly Expression[]): PlanNode {
+  const condition = conjunction(terms);
+  return condition === undefined ? input : {kind: 'filter', input, condition};
+}
+
+/** No rows, whatever comes in. */
+export function nothing(input: PlanNode): PlanNode {
+  return {kind: 'filter', input, condition: literal(false)};
+}

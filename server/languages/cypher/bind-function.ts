@@ -1,0 +1,70 @@
+/** Calls of functions: known, with as many arguments as they take, of kinds that may be. */
+import type {Expression} from '#server/plan/expression.ts';
+import {nearestName} from '../expectation.ts';
+import type * as Ast from './ast-expression.ts';
+import {type BindContext, literal, operator, type Scope} from './bind-context.ts';
+import {bindExpression} from './bind-expression.ts';
+import {type CypherFunction, cypherFunction, cypherFunctionNames} from './functions.ts';
+import {kindOf, requireKind} from './kind.ts';
+
+type Call = Extract<Ast.Expression, {kind: 'call' | 'count-star'}>;
+
+export function bindCall(context: BindContext, scope: Scope, ast: Call): Expression {
+  if (isAggregate(ast)) {
+    return context.refuse(ast.at, 'InvalidAggregation', 'an aggregate has no meaning here');
+  }
+  if (ast.kind === 'count-star') return literal(null);
+  if (ast.name.toLowerCase() === 'exists') return bindExists(context, scope, ast);
+  const called = requireFunction(context, ast);
+  const inner = {...scope, allowsPatterns: false};
+  ast.args.forEach((arg, at) => {
+    const allowed = called.takes[at] ?? called.takes.at(-1);
+    if (allowed !== undefined) {
+      requireKind(context, arg, kindOf(arg, scope), [...allowed, 'any', 'null']);
+    }
+  });
+  const args = ast.args.map(arg => bindExpression(context, inner, arg));
+  const isGone = scope.hasDeleted && goneRefused.has(called.name);
+  const [first, ...rest] = args;
+  const checked = isGone && first !== undefined ? [operator('existing', first), ...rest] : args;
+  return {kind: 'call', name: called.name, args: checked, place: context.place(ast.at)};
+}
+
+/** What cannot be asked of a record that was deleted. */
+const goneRefused = new Set(['std.labels', 'std.keys', 'std.properties']);
+
+/** `exists(n.name)` and `exists((n)-->())`. */
+function bindExists(context: BindContext, scope: Scope, ast: Ast.Call): Expression {
+  const [arg, ...more] = ast.args;
+  if (arg === undefined || more.length > 0) {
+    return context.refuse(ast.at, 'InvalidNumberOfArguments', 'exists takes one argument');
+  }
+  if (arg.kind === 'pattern') return bindExpression(context, {...scope, allowsPatterns: true}, arg);
+  const of = bindExpression(context, scope, arg);
+  return {kind: 'not', of: {kind: 'is-null', of}};
+}
+
+export function isAggregate(ast: Ast.Expression): boolean {
+  if (ast.kind === 'count-star') return true;
+  return ast.kind === 'call' && cypherFunction(ast.name)?.kind === 'aggregate';
+}
+
+/** @throws {Refusal} UnknownFunction with the nearest name, InvalidNumberOfArguments. */
+export function requireFunction(context: BindContext, ast: Ast.Call): CypherFunction {
+  const called = cypherFunction(ast.name);
+  if (called === undefined) {
+    const near = nearestName(ast.name.toLowerCase(), cypherFunctionNames());
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return context.refuse(ast.at, 'UnknownFunction', `there is no function '${ast.name}'${hint}`);
+  }
+  const {min, max} = called;
+  if (ast.args.length < min || ast.args.length > max) {
+    const wanted = min === max ? `${min}` : `${min} to ${max}`;
+    context.refuse(
+      ast.at,
+      'InvalidNumberOfArguments',
+      `${ast.name} takes ${wanted} arguments, not ${ast.args.length}`,
+    );
+  }
+  return called;
+}

@@ -1,0 +1,73 @@
+/**
+ * The face of Cypher's binder: a syntax tree to a statement of the plan algebra.
+ *
+ * Types that the query makes records of and that do not exist yet are said beside it: they are
+ * made before the query runs, each an entry of the schema of its own (docs/design/0001).
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type {Statement as BoundStatement} from '#server/plan/statement.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Query, Statement} from './ast.ts';
+import {BindContext, emptyScope, slotOf} from './bind-context.ts';
+import {bindInnerQuery} from './bind-query.ts';
+
+export interface BoundCypher {
+  readonly statement: BoundStatement;
+  /** Types to be made first, the simple ones before those that are made of them. */
+  readonly missing: readonly MissingType[];
+}
+
+export interface MissingType {
+  readonly name: string;
+  readonly kind: 'vertex' | 'edge';
+  /** A type of several labels extends them. */
+  readonly superTypes: readonly string[];
+}
+
+/** @throws {Refusal} `cypher.syntax` with the place and the suite's reason. */
+export function bindCypher(text: string, statement: Statement, catalog: Catalog): BoundCypher {
+  const context = new BindContext(text, catalog);
+  if (statement.kind === 'schema') {
+    throw new Refusal('not-available', 'indexes and constraints in Cypher are not available yet', {
+      place: context.place(statement.command.at),
+      detail: {name: statement.command.kind},
+    });
+  }
+  const query = bindQuery(context, statement.query);
+  const bound: BoundStatement =
+    statement.kind === 'explain'
+      ? {kind: 'explain', execute: statement.profile, statement: query}
+      : query;
+  return {statement: bound, missing: missingTypes(context)};
+}
+
+function bindQuery(context: BindContext, query: Query): BoundStatement {
+  const {plan, columns} = bindInnerQuery(context, {plan: {kind: 'unit'}, scope: emptyScope}, query);
+  // A query without RETURN answers nothing, whatever it did.
+  const rows: PlanNode =
+    columns.length > 0 ? plan : {kind: 'limit', input: {kind: 'barrier', input: plan}, count: zero};
+  const output = columns.map(({name, slot}) => ({name, value: slotOf(slot)}));
+  return {
+    kind: 'query',
+    plan: {kind: 'project', input: rows, output: {kind: 'columns', columns: output}},
+    slotCount: context.slotCount,
+    limit: undefined,
+    timeoutMs: undefined,
+    onTimeout: 'error',
+  };
+}
+
+const zero = {kind: 'literal', value: 0} as const;
+
+function missingTypes(context: BindContext): readonly MissingType[] {
+  const types = [...context.missing].map(([name, kind]) => ({
+    name,
+    kind,
+    superTypes: kind === 'vertex' && name.includes('~') ? name.split('~') : [],
+  }));
+  return [
+    ...types.filter(type => type.superTypes.length === 0),
+    ...types.filter(type => type.superTypes.length > 0),
+  ];
+}

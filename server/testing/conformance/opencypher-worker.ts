@@ -1,0 +1,73 @@
+/**
+ * Runs cases of the openCypher suite, each in a database of its own; one worker of several.
+ *
+ * In-process: a session service over a real engine. What a case needs of a server is its session;
+ * the routes have tests of their own.
+ */
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {parentPort, workerData} from 'node:worker_threads';
+import type {Value} from '#server/model/value.ts';
+import {root, ServiceWorld, type TestDatabase} from '../service-world.ts';
+import {runCase} from './opencypher-case.ts';
+import type {Case} from './opencypher-gherkin.ts';
+
+export interface WorkerTask {
+  readonly cases: readonly Case[];
+  /** Where the named graphs lie. */
+  readonly graphs: string;
+}
+
+export interface CaseOutcome {
+  readonly name: string;
+  readonly lines: readonly string[];
+}
+
+async function runText(
+  database: TestDatabase,
+  text: string,
+  parameters: ReadonlyMap<string, Value>,
+): Promise<string> {
+  const cursor = await database.service.run(root, {
+    ...database.request(text),
+    language: 'cypher',
+    parameters,
+  });
+  const pieces: string[] = [];
+  try {
+    for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
+      pieces.push(piece.toString('utf8'));
+    }
+  } finally {
+    cursor.close();
+  }
+  return `[${pieces.join('')}]`;
+}
+
+async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Promise<void> {
+  const world = await ServiceWorld.open();
+  try {
+    for (const one of task.cases) {
+      const database = await world.database([]);
+      let lines: readonly string[];
+      try {
+        lines = await runCase(one, {
+          run: (text, parameters) => runText(database, text, parameters),
+          prepare: async (text, parameters) => {
+            await runText(database, `EXPLAIN ${text}`, parameters);
+          },
+          graph: name => readFileSync(join(task.graphs, `${name}.cypher`), 'utf8'),
+        });
+      } catch (error) {
+        lines = [`failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`];
+      }
+      await world.service.dropDatabase(root, database.name);
+      const outcome: CaseOutcome = {name: one.name, lines};
+      port.postMessage(outcome);
+    }
+  } finally {
+    await world.close();
+  }
+}
+
+if (parentPort !== null) await main(parentPort, workerData as WorkerTask);
