@@ -9,7 +9,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {Statement as BoundStatement} from '#server/plan/statement.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Query, Statement} from './ast.ts';
-import {BindContext, emptyScope, slotOf} from './bind-context.ts';
+import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
 
 export interface BoundCypher {
@@ -46,7 +46,7 @@ function bindQuery(context: BindContext, query: Query): BoundStatement {
   const {plan, columns} = bindInnerQuery(context, {plan: {kind: 'unit'}, scope: emptyScope}, query);
   // A query without RETURN answers nothing, whatever it did.
   const rows: PlanNode =
-    columns.length > 0 ? plan : {kind: 'limit', input: {kind: 'barrier', input: plan}, count: zero};
+    columns.length > 0 ? plan : nothing({kind: 'barrier', input: plan});
   const output = columns.map(({name, slot}) => ({name, value: slotOf(slot)}));
   return {
     kind: 'query',
@@ -57,8 +57,6 @@ function bindQuery(context: BindContext, query: Query): BoundStatement {
     onTimeout: 'error',
   };
 }
-
-const zero = {kind: 'literal', value: 0} as const;
 
 function missingTypes(context: BindContext): readonly MissingType[] {
   const types = [...context.missing].map(([name, kind]) => ({
