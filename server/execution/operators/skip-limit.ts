@@ -2,9 +2,10 @@
  * `skip` and `limit`: leave out the first rows, stop after some rows.
  *
  * Order: the input's. Memory: O(1). `limit` stops pulling as soon as it has its rows, which
- * closes the input; with 0 it does not start it.
+ * closes the input; with 0 it does not start it, unless the input writes.
  */
 import type {PlanNode} from '#server/plan/node.ts';
+import {isReadOnly} from '#server/plan/properties.ts';
 import {wholeNumber} from '../expressions/arithmetic.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame} from './source-rows.ts';
@@ -34,9 +35,13 @@ export function prepareLimit(
 ): Operator {
   const input = preparation.prepare(node.input);
   const count = preparation.expression(node.count);
+  const writes = !isReadOnly(node.input);
   return function* limit(context, argument) {
     let left = wholeNumber(count(argumentFrame(context, argument)), 'LIMIT');
-    if (left === 0) return;
+    if (left === 0) {
+      if (writes) for (const batch of input(context, argument)) if (batch === pause) yield pause;
+      return;
+    }
     for (const batch of input(context, argument)) {
       if (batch === pause) {
         yield pause;

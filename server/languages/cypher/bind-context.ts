@@ -37,8 +37,6 @@ export interface Scope {
   readonly variables: ReadonlyMap<string, Variable>;
   /** Asked first about every expression; grouping answers for keys and aggregates. */
   readonly intercept: ((ast: Ast.Expression) => Expression | undefined) | undefined;
-  /** Why aggregates are refused here; undefined where they may stand. */
-  readonly refusesAggregates: boolean;
   /** Whether a pattern may stand for whether it can be found. */
   readonly allowsPatterns: boolean;
   /** Whether something was deleted before: then a record may be gone. */
@@ -48,7 +46,6 @@ export interface Scope {
 export const emptyScope: Scope = {
   variables: new Map(),
   intercept: undefined,
-  refusesAggregates: true,
   allowsPatterns: true,
   hasDeleted: false,
 };
@@ -99,8 +96,8 @@ export class BindContext {
     throw this.refusal(at, reason, message);
   }
 
-  refusal(at: number, reason: string, message: string): Refusal {
-    return syntaxRefusal(this.text, at, message, {reason});
+  refusal(at: number, reason: string, message: string, type = 'SyntaxError'): Refusal {
+    return syntaxRefusal(this.text, at, message, {reason, type});
   }
 }
 

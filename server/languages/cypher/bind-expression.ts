@@ -12,7 +12,7 @@ import {
   slotOf,
   withVariables,
 } from './bind-context.ts';
-import {bindCall} from './bind-function.ts';
+import {bindCall, isAggregate} from './bind-function.ts';
 import {labelTest} from './bind-label.ts';
 import {bindPatternComprehension, bindPatternTest, bindSubquery} from './bind-subquery.ts';
 import {kindOf, requireKind} from './kind.ts';
@@ -86,6 +86,16 @@ export function bindExpression(
   }
 }
 
+/** A condition: what is certainly no boolean is refused. */
+export function bindCondition(
+  context: BindContext,
+  scope: Scope,
+  ast: Ast.Expression,
+): Expression {
+  requireKind(context, ast, kindOf(ast, scope), ['boolean', 'any', 'null']);
+  return bindExpression(context, scope, ast);
+}
+
 /** A pattern is a condition under AND, OR, XOR and NOT; elsewhere it is no value. */
 function withoutPatterns(scope: Scope, outer: Ast.Expression): Scope {
   const keeps =
@@ -113,7 +123,7 @@ export function variableOf(
 
 function bindProperty(context: BindContext, scope: Scope, ast: Ast.Property): Expression {
   const kind = kindOf(ast.of, scope);
-  requireKind(context, ast.of, kind, ['node', 'relationship', 'map', 'any', 'null']);
+  requireKind(context, ast.of, kind, ['node', 'relationship', 'map', 'null'], 'TypeError');
   const of = bindExpression(context, {...scope, allowsPatterns: false}, ast.of);
   const name = ast.name.text;
   const isRecord = kind === 'node' || kind === 'relationship';
@@ -165,6 +175,11 @@ function bindBinary(
     }
     if (name === 'xor') return operator('xor', bind(left), bind(right));
     return {kind: name, terms: [...termsOf(left, name), ...termsOf(right, name)].map(bind)};
+  }
+  if (['-', '*', '/', '%', '^'].includes(name)) {
+    for (const side of [left, right]) {
+      requireKind(context, side, kindOf(side, scope), ['integer', 'float', 'null']);
+    }
   }
   if (name === 'in') {
     requireKind(context, right, kindOf(right, scope), ['list', 'relationships', 'any', 'null']);
@@ -237,7 +252,7 @@ function bindComprehension(
   const item = context.newSlot();
   const kind = elementKind(ast.list, scope);
   // Inside, nothing is a grouping key as a whole any more.
-  const inner = withVariables({...scope, refusesAggregates: true}, [
+  const inner = withVariables(withoutAggregates(scope), [
     [ast.item.text, {slot: item, kind}],
   ]);
   const where = ast.where === undefined ? {} : {where: bindExpression(context, inner, ast.where)};
@@ -248,7 +263,19 @@ function bindComprehension(
   return {kind: 'comprehension', mode: 'list', list, item, ...where, ...yields};
 }
 
+/** Inside a comprehension there are no groups: keys are known, aggregates are not. */
+function withoutAggregates(scope: Scope): Scope {
+  const {intercept} = scope;
+  if (intercept === undefined) return scope;
+  return {...scope, intercept: ast => (isAggregate(ast) ? undefined : intercept(ast))};
+}
+
 function elementKind(list: Ast.Expression, scope: Scope): Kind {
+  if (list.kind === 'list') {
+    const kinds = new Set(list.items.map(item => kindOf(item, scope)));
+    const [only] = kinds;
+    return kinds.size === 1 && only !== undefined ? only : 'any';
+  }
   if (kindOf(list, scope) === 'relationships') return 'relationship';
   if (list.kind !== 'call') return 'any';
   const name = list.name.toLowerCase();

@@ -18,6 +18,7 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   const called = requireFunction(context, ast);
   const inner = {...scope, allowsPatterns: false};
   ast.args.forEach((arg, at) => {
+    if (arg.kind === 'pattern') bindExpression(context, inner, arg);
     const allowed = called.takes[at] ?? called.takes.at(-1);
     if (allowed !== undefined) {
       requireKind(context, arg, kindOf(arg, scope), [...allowed, 'any', 'null']);

@@ -7,8 +7,9 @@
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import {isReadOnly} from '#server/plan/properties.ts';
 import {slotsOf, visitExpression} from '#server/plan/tree.ts';
-import type {NodePattern, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
+import type {Name, NodePattern, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
 import {
   type BindContext,
   type Bound,
@@ -38,8 +39,8 @@ export class PatternBinder {
   readonly #edges: {readonly slot: Slot; readonly isList: boolean}[] = [];
   /** Slots of nodes without a name, by the pattern they stand in. */
   readonly #unnamed = new Map<NodePattern, Slot>();
-  /** Names that this MATCH itself has bound as relationships. */
-  readonly #ownEdges = new Set<string>();
+  /** What the names of this MATCH itself stand for. */
+  readonly #kinds = new Map<string, Kind>();
 
   constructor(context: BindContext, bound: Bound) {
     this.#context = context;
@@ -65,40 +66,31 @@ export class PatternBinder {
     }
   }
 
-  /** Names keep their meaning: a node is no relationship, and a path is new. */
+  /** Names keep their meaning, as they are written: a node is no relationship, a path is new. */
   #checkNames(pattern: Pattern): void {
-    const {name} = pattern;
-    if (name !== undefined && this.#scope.variables.has(name.text)) {
-      this.#alreadyBound(name.at, name.text);
-    }
-    const inPattern = new Map<string, Kind>();
-    if (name !== undefined) inPattern.set(name.text, 'path');
-    const meet = (text: string, kind: Kind, at: number): void => {
-      const known = inPattern.get(text) ?? this.#scope.variables.get(text)?.kind;
-      if (known === 'path' && inPattern.get(text) === 'path') this.#alreadyBound(at, text);
-      if (known !== undefined && known !== 'any' && known !== 'null' && known !== kind) {
+    for (const {name, kind} of namesOf(pattern)) {
+      const {text, at} = name;
+      const known = this.#kinds.get(text) ?? this.#scope.variables.get(text)?.kind;
+      if (text === pattern.name?.text) this.#alreadyBound(at, text);
+      if (known !== undefined && known !== kind && known !== 'any' && known !== 'null') {
         if (!(kind === 'relationships' && known === 'list')) this.#conflict(at, text);
       }
-      inPattern.set(text, kind);
-    };
-    for (const node of nodesOf(pattern)) {
-      if (node.name !== undefined) meet(node.name.text, 'node', node.name.at);
-    }
-    const seen = new Set<string>();
-    for (const hop of pattern.hops) {
-      if (hop.kind !== 'hop' || hop.relationship.name === undefined) continue;
-      const {name: edge, length} = hop.relationship;
-      meet(edge.text, length === undefined ? 'relationship' : 'relationships', edge.at);
-      if (seen.has(edge.text) || this.#ownEdges.has(edge.text)) {
+      const isEdge = kind === 'relationship' || kind === 'relationships';
+      if (isEdge && this.#kinds.has(text)) {
         this.#context.refuse(
-          edge.at,
+          at,
           'RelationshipUniquenessViolation',
-          `the relationship '${edge.text}' stands twice in one pattern`,
+          `the relationship '${text}' stands twice in one pattern`,
         );
       }
-      seen.add(edge.text);
+      this.#kinds.set(text, kind);
     }
-    for (const edge of seen) this.#ownEdges.add(edge);
+    const {name} = pattern;
+    if (name === undefined) return;
+    if (this.#kinds.has(name.text) || this.#scope.variables.has(name.text)) {
+      this.#alreadyBound(name.at, name.text);
+    }
+    this.#kinds.set(name.text, 'path');
   }
 
   #alreadyBound(at: number, name: string): never {
@@ -189,7 +181,8 @@ export class PatternBinder {
     const isPlain = this.#plan.kind === 'unit' || this.#plan.kind === 'argument';
     const reads = terms.some(term => [...slotsOf(term)].some(read => read !== slot));
     if (isPlain) this.#plan = source;
-    else if (reads || hasSubplan(terms)) {
+    // What was written before must be there when the scan begins: a product reads its right first.
+    else if (reads || hasSubplan(terms) || !isReadOnly(this.#plan)) {
       this.#plan = {kind: 'apply', mode: 'inner', input: this.#plan, plan: source, slots: [slot]};
     } else {
       const [left, right] = [this.#plan, source];
@@ -207,12 +200,12 @@ export class PatternBinder {
       if (type?.kind !== 'vertex') return nothing(scanOf([], slot));
       return scanOf([type.name], slot);
     }
-    const roots = [...catalog.types].filter(
-      type => type.kind === 'vertex' && type.superTypes.length === 0,
-    );
+    // Each type's own records: one of several labels would be met under each of them.
+    const vertices = [...catalog.types].filter(type => type.kind === 'vertex');
     return scanOf(
-      roots.map(type => type.name),
+      vertices.map(type => type.name),
       slot,
+      false,
     );
   }
 
@@ -404,6 +397,23 @@ export class PatternBinder {
   }
 }
 
+/** The names of a pattern's nodes and relationships, as they are written. */
+function namesOf(pattern: Pattern): readonly {readonly name: Name; readonly kind: Kind}[] {
+  const names: {readonly name: Name; readonly kind: Kind}[] = [];
+  const add = (name: Name | undefined, kind: Kind): void => {
+    if (name !== undefined) names.push({name, kind});
+  };
+  add(pattern.start.name, 'node');
+  for (const hop of pattern.hops) {
+    if (hop.kind === 'hop') {
+      const {name, length} = hop.relationship;
+      add(name, length === undefined ? 'relationship' : 'relationships');
+    }
+    add(hop.node.name, 'node');
+  }
+  return names;
+}
+
 const reversed = {out: 'in', in: 'out', both: 'both'} as const;
 
 export function nodesOf(pattern: Pattern): readonly NodePattern[] {
@@ -411,9 +421,9 @@ export function nodesOf(pattern: Pattern): readonly NodePattern[] {
 }
 
 /** All records of the types; none without types. */
-function scanOf(types: readonly string[], slot: Slot): PlanNode {
+function scanOf(types: readonly string[], slot: Slot, polymorphic = true): PlanNode {
   const scans = types.map(
-    (type): PlanNode => ({kind: 'scan-type', type, polymorphic: true, slot, descending: false}),
+    (type): PlanNode => ({kind: 'scan-type', type, polymorphic, slot, descending: false}),
   );
   const [only, ...more] = scans;
   if (only === undefined) return {kind: 'values', slots: [slot], rows: []};

@@ -20,7 +20,7 @@ import {
   slotOf,
   type Variable,
 } from './bind-context.ts';
-import {bindExpression} from './bind-expression.ts';
+import {bindCondition, bindExpression} from './bind-expression.ts';
 import {isAggregate, requireFunction} from './bind-function.ts';
 import {kindOf} from './kind.ts';
 import {syntaxKey, visitSyntax} from './syntax-key.ts';
@@ -43,9 +43,7 @@ export function bindProjection(
   clause: ProjectionClause,
 ): Bound & {readonly columns: readonly Column[]} {
   const items = itemsOf(context, input.scope, clause);
-  const isGrouped =
-    items.some(item => hasAggregate(item.value)) ||
-    clause.orderBy.some(key => hasAggregate(key.value));
+  const isGrouped = items.some(item => hasAggregate(item.value));
   const projector = new Projector(context, input, clause, items);
   return isGrouped ? projector.grouped() : projector.plain();
 }
@@ -133,7 +131,7 @@ class Projector {
       intercept: this.#projectedAgain(columns),
     };
     if (this.#clause.distinct) plan = distinct(plan, columns);
-    return this.#finish(plan, columns, sortScope);
+    return this.#finish(plan, columns, sortScope, false);
   }
 
   grouped(): ReturnType<typeof bindProjection> {
@@ -148,7 +146,14 @@ class Projector {
         value: bindExpression(context, inner, item.value),
         key: syntaxKey(item.value),
       }));
-    const grouping = new Grouping(context, inner, keys);
+    const isPlain = (ast: Ast.Expression): boolean =>
+      ast.kind === 'variable' || (ast.kind === 'property' && isPlain(ast.of));
+    // Only names and their properties are known again inside an item with an aggregate.
+    const grouping = new Grouping(
+      context,
+      inner,
+      keys.filter(key => isPlain(key.item.value)),
+    );
     const bind: {slot: Slot; value: Expression}[] = [];
     const columns = this.#items.map(({name, value}): Column & {readonly kind: Kind} => {
       const kind = kindOf(value, scope);
@@ -158,10 +163,11 @@ class Projector {
       bind.push({slot, value: bindExpression(context, grouping.scope, value)});
       return {name, slot, kind};
     });
+    const projected = this.#projectedAgain(columns);
     const sortScope: Scope = {
-      ...grouping.scope,
+      ...inner,
       variables: variablesOf(columns),
-      intercept: ast => this.#projectedAgain(columns)(ast) ?? grouping.intercept(ast),
+      intercept: ast => projected(ast) ?? grouping.ofRows(ast, variablesOf(columns)),
     };
     const sortKeys = this.#sortKeys(sortScope);
     let plan: PlanNode = {
@@ -172,7 +178,7 @@ class Projector {
     };
     if (bind.length > 0) plan = {kind: 'extend', input: plan, bind};
     if (this.#clause.distinct) plan = distinct(plan, columns);
-    return this.#finish(plan, columns, sortScope, sortKeys);
+    return this.#finish(plan, columns, sortScope, true, sortKeys);
   }
 
   /** Answers for expressions that a column holds. */
@@ -203,6 +209,7 @@ class Projector {
     input: PlanNode,
     columns: readonly (Column & {readonly kind: Kind})[],
     sortScope: Scope,
+    isGrouped: boolean,
     sortKeys = this.#sortKeys(sortScope),
   ): ReturnType<typeof bindProjection> {
     const {skip, limit, where} = this.#clause;
@@ -212,7 +219,10 @@ class Projector {
     if (limit !== undefined) plan = {kind: 'limit', input: plan, count: this.#count(limit, 'LIMIT')};
     const {hasDeleted} = this.#input.scope;
     const scope: Scope = {...emptyScope, hasDeleted, variables: variablesOf(columns)};
-    const condition = where && bindExpression(this.#context, scope, where);
+    // WHERE sees what was there before, too, as long as rows are not grouped.
+    const before = isGrouped ? [] : this.#input.scope.variables;
+    const whereScope = {...scope, variables: new Map([...before, ...scope.variables])};
+    const condition = where && bindCondition(this.#context, whereScope, where);
     return {plan: filtered(plan, condition === undefined ? [] : [condition]), scope, columns};
   }
 
@@ -287,6 +297,16 @@ class Grouping {
     }
     return undefined;
   };
+
+  /** In ORDER BY: aggregates and keys, but no variable that is not projected. */
+  ofRows(ast: Ast.Expression, projected: ReadonlyMap<string, Variable>): Expression | undefined {
+    if (ast.kind === 'variable' && !projected.has(ast.name)) {
+      const key = this.#keys.find(one => one.key === syntaxKey(ast));
+      return key === undefined ? undefined : slotOf(key.slot);
+    }
+    if (ast.kind === 'variable') return undefined;
+    return this.intercept(ast);
+  }
 
   #aggregate(ast: Extract<Ast.Expression, {kind: 'call' | 'count-star'}>): Slot {
     const key = syntaxKey(ast);

@@ -19,7 +19,7 @@ import {
   slotOf,
   withVariables,
 } from './bind-context.ts';
-import {bindExpression, variableOf} from './bind-expression.ts';
+import {bindCondition, bindExpression, variableOf} from './bind-expression.ts';
 import {bindCall} from './bind-procedure.ts';
 import {PatternBinder} from './bind-pattern.ts';
 import {bindProjection, type Column} from './bind-projection.ts';
@@ -109,7 +109,7 @@ function bindMatch(
     const binder = new PatternBinder(context, from);
     binder.bindAll(clause.patterns);
     const {plan, scope} = binder.bound;
-    const where = clause.where && bindExpression(context, scope, clause.where);
+    const where = clause.where && bindCondition(context, scope, clause.where);
     return {plan: filtered(plan, where === undefined ? [] : [where]), scope};
   };
   if (!clause.optional) return search(input);

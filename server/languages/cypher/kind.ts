@@ -95,12 +95,10 @@ export function requireKind(
   ast: Ast.Expression,
   kind: Kind,
   allowed: readonly Kind[],
+  type: 'SyntaxError' | 'TypeError' = 'SyntaxError',
 ): void {
   if (kind === 'any' || allowed.includes(kind)) return;
   const wanted = allowed.filter(one => one !== 'any' && one !== 'null').map(one => names[one]);
-  context.refuse(
-    ast.at,
-    'InvalidArgumentType',
-    `${wanted.join(' or ')} is needed here, not ${names[kind]}`,
-  );
+  const what = `${wanted.join(' or ')} is needed here, not ${names[kind]}`;
+  throw context.refusal(ast.at, 'InvalidArgumentType', what, type);
 }

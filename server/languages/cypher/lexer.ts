@@ -188,7 +188,6 @@ class Lexer {
       if (text.charAt(at + 1) !== '`') break;
       at += 2;
     }
-    if (at === open + 1) return this.#bad(start, 'a quoted name cannot be empty');
     return this.#push(kind, start, at + 1, '');
   }
 

@@ -251,7 +251,9 @@ function parseLength(cursor: Cursor): NonNullable<RelationshipPattern['length']>
   const isBound = cursor.kind === TokenKind.integer;
   const min = isBound ? parseBound(cursor) : undefined;
   if (!cursor.accept('..')) {
-    if (cursor.is('-')) return cursor.fail();
+    if (cursor.lexeme === '-' && cursor.kindAhead(1) === TokenKind.integer) {
+      cursor.refuse(cursor.at, 'InvalidRelationshipPattern', 'a length cannot be negative');
+    }
     return {min, max: min};
   }
   const max = cursor.kind === TokenKind.integer ? parseBound(cursor) : undefined;

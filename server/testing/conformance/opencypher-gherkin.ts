@@ -84,7 +84,7 @@ function readStep(lines: readonly string[], at: number): {readonly step: Step; r
 /** `| a | b \| c |`: cells between unescaped bars. */
 function cells(line: string): string[] {
   const inner = line.replace(/^\|/, '').replace(/\|\s*$/, '');
-  return inner.split(/(?<!\\)\|/).map(cell => cell.trim().replaceAll('\\|', '|'));
+  return inner.split(/(?<!\\)\|/).map(cell => cell.trim().replace(/\\([\\|])/g, '$1'));
 }
 
 function casesOf(draft: Draft, background: readonly Step[], file: string): readonly Case[] {

@@ -10,6 +10,8 @@
 export interface Rendering {
   /** Lists are compared as bags. */
   readonly listsUnordered: boolean;
+  /** A list of nodes and relationships in turn is a path: JSON tells them apart nowhere. */
+  readonly listsMayBePaths: boolean;
 }
 
 /** An answer's JSON with the texts of its numbers. */
@@ -173,7 +175,7 @@ export function actualText(value: Json, rendering: Rendering): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return textOf(value);
   if (isList(value)) {
-    if (isPath(value)) return pathText(value, rendering);
+    if (rendering.listsMayBePaths && isPath(value)) return pathText(value, rendering);
     return listText(
       value.map(item => actualText(item, rendering)),
       rendering,
@@ -208,7 +210,7 @@ function isPath(value: readonly Json[]): boolean {
   if (value.length % 2 === 0) return false;
   return value.every(
     (item, at) => isRecord(item) && item.get('@cat') === (at % 2 === 0 ? 'v' : 'e'),
-  ) && value.length > 1;
+  );
 }
 
 function pathText(elements: readonly Json[], rendering: Rendering): string {
@@ -232,7 +234,8 @@ function numberText(text: string): string {
   const isFloat = /[.eE]/.test(text);
   if (!isFloat) return String(BigInt(text.replace('+', '')));
   const value = Number(text);
-  return Number.isInteger(value) ? `${Object.is(value, -0) ? '-' : ''}${value}.0` : String(value);
+  // Zero has one value, whatever its sign.
+  return Number.isInteger(value) ? `${value + 0}.0` : String(value);
 }
 
 function listText(items: readonly string[], {listsUnordered}: Rendering): string {
