@@ -144,7 +144,9 @@ export function durationText(value: DurationValue): string {
   const size = nanos < 0n ? -nanos : nanos;
   const sign = nanos < 0n ? -1 : 1;
   const whole = Number(size / 1_000_000_000n);
-  const fraction = String(size % 1_000_000_000n).padStart(9, '0').replace(/0+$/, '');
+  const fraction = String(size % 1_000_000_000n)
+    .padStart(9, '0')
+    .replace(/0+$/, '');
   const seconds = `${whole % 60}${fraction === '' ? '' : `.${fraction}`}`;
   const time =
     part(sign * Math.floor(whole / 3600), 'H') +
@@ -172,7 +174,8 @@ export function offsetText(offsetSeconds: number): string {
   const size = Math.abs(offsetSeconds);
   const hours = twoDigits(Math.floor(size / 3600));
   const seconds = size % 60 === 0 ? '' : `:${twoDigits(size % 60)}`;
-  return `${offsetSeconds < 0 ? '-' : '+'}${hours}:${twoDigits(Math.floor(size / 60) % 60)}${seconds}`;
+  const minutes = twoDigits(Math.floor(size / 60) % 60);
+  return `${offsetSeconds < 0 ? '-' : '+'}${hours}:${minutes}${seconds}`;
 }
 
 export function yearText(year: number): string {

@@ -238,7 +238,10 @@ function writeText(node: WriteNode): string {
       return `erase ${node.detach ? 'with edges ' : ''}${values}`;
     }
     case 'retype': {
-      const labels = [...node.add.map(label => `+${label}`), ...node.remove.map(label => `-${label}`)];
+      const labels = [
+        ...node.add.map(label => `+${label}`),
+        ...node.remove.map(label => `-${label}`),
+      ];
       return `retype ${slotText(node.slot)} ${labels.join(' ')}`;
     }
     default:

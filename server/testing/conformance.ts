@@ -11,6 +11,7 @@
 import {readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {runHttp} from './conformance/http.ts';
+import {runOpenCypher} from './conformance/opencypher.ts';
 import {runSqlInventory} from './conformance/sql-inventory.ts';
 import {matches, type SuiteOutcome, type SuiteSource} from './conformance/suite.ts';
 import {freePort, startServer, temporaryRoot} from './server-process.ts';
@@ -24,11 +25,18 @@ interface Baseline {
 interface Suite {
   readonly baseline: string;
   readonly run: (source: SuiteSource) => Promise<SuiteOutcome>;
+  /** Whether the suite asks a server over HTTP; else it brings what it asks. */
+  readonly needsServer: boolean;
 }
 
 const suites: Readonly<Record<string, Suite>> = {
-  http: {baseline: 'http-baseline.json', run: runHttp},
-  'sql-inventory': {baseline: 'sql-inventory-baseline.json', run: runSqlInventory},
+  http: {baseline: 'http-baseline.json', run: runHttp, needsServer: true},
+  'sql-inventory': {
+    baseline: 'sql-inventory-baseline.json',
+    run: runSqlInventory,
+    needsServer: true,
+  },
+  opencypher: {baseline: 'opencypher-baseline.json', run: runOpenCypher, needsServer: false},
 };
 
 /** The password that the recorded requests carry. */
@@ -81,17 +89,21 @@ export async function runSuite(
   const path = join(import.meta.dirname, 'conformance', suite.baseline);
   const stored = JSON.parse(readFileSync(path, 'utf8')) as Baseline;
   const baseline = directory === undefined ? stored : {skipped: stored.skipped, failing: {}};
+  const source = {
+    password: recordedPassword,
+    shared: sharedFolder(),
+    directory,
+    skipped: Object.keys(baseline.skipped),
+  };
+  if (!suite.needsServer) {
+    const outcome = await suite.run({...source, url: ''});
+    return {outcome, verdict: judge(outcome, baseline)};
+  }
   const root = temporaryRoot('conformance');
   const port = await freePort();
   const server = await startServer({root, port, password: recordedPassword});
   try {
-    const outcome = await suite.run({
-      url: server.url,
-      password: recordedPassword,
-      shared: sharedFolder(),
-      directory,
-      skipped: Object.keys(baseline.skipped),
-    });
+    const outcome = await suite.run({...source, url: server.url});
     return {outcome, verdict: judge(outcome, baseline)};
   } finally {
     await server.dispose();

@@ -17,6 +17,11 @@ export const tidyExceptions: readonly TidyException[] = [
   },
   {
     rule: 'folder-size',
+    path: 'server/languages/cypher',
+    reason: 'a language is a single face, and its parser and binder have a file for each part',
+  },
+  {
+    rule: 'folder-size',
     path: 'server/transactions',
     reason: 'the one commit path: a file for each of its steps',
   },
@@ -30,6 +35,11 @@ export const tidyExceptions: readonly TidyException[] = [
     rule: 'folder-size',
     path: 'server/plan',
     reason: 'the one table of functions has a file for each family',
+  },
+  {
+    rule: 'function-length',
+    path: 'server/plan/tree.ts',
+    reason: 'one switch with a case of a line or two for each kind of node',
   },
   {
     rule: 'function-length',

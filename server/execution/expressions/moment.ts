@@ -4,7 +4,13 @@
  */
 import {civilFromDays, daysFromCivil, daysInMonth} from '#server/model/calendar.ts';
 import {secondsPerDay} from '#server/model/temporal.ts';
-import {DateTimeValue, DateValue, DurationValue, TimeValue, type Value} from '#server/model/value.ts';
+import {
+  DateTimeValue,
+  DateValue,
+  DurationValue,
+  TimeValue,
+  type Value,
+} from '#server/model/value.ts';
 import {zoneOffset} from '../functions/time-zone.ts';
 import {normalDuration} from './duration-arithmetic.ts';
 
@@ -27,9 +33,7 @@ export interface Moment {
 export type TemporalValue = DateValue | DateTimeValue | TimeValue;
 
 export function isMoment(value: Value): value is TemporalValue {
-  return (
-    value instanceof DateValue || value instanceof DateTimeValue || value instanceof TimeValue
-  );
+  return value instanceof DateValue || value instanceof DateTimeValue || value instanceof TimeValue;
 }
 
 export function momentOf(value: TemporalValue): Moment {

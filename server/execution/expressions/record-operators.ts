@@ -16,7 +16,7 @@ import {
 import type {CallContext} from '../context.ts';
 import type {Graph} from '../graph.ts';
 import {mapOf, propertyOf} from './access.ts';
-import {describe} from './arithmetic.ts';
+import {describe, plainText} from './arithmetic.ts';
 import {itemsOfList, typeError} from './strict-operators.ts';
 import {isTemporal, temporalPart} from './temporal-parts.ts';
 
@@ -27,7 +27,8 @@ type Variadic = (args: readonly Value[], call: CallContext) => Value;
 const rootType = 'Vertex';
 
 function field(value: Value, name: string, graph: Graph): Value {
-  if (value instanceof RecordValue || value instanceof Rid) return propertyOf(value, name, graph) ?? null;
+  if (value instanceof RecordValue || value instanceof Rid)
+    return propertyOf(value, name, graph) ?? null;
   if (value instanceof Map || value instanceof EmbeddedValue) {
     return propertyOf(value, name, graph) ?? null;
   }
@@ -159,7 +160,7 @@ function storable(value: Value): Value {
 
 function notNull(value: Value, name: Value): Value {
   if (value !== null) return value;
-  throw new Refusal('query.execution', `MERGE cannot search for null in '${String(name)}'`, {
+  throw new Refusal('query.execution', `MERGE cannot search for null in '${plainText(name)}'`, {
     detail: {type: 'SemanticError', reason: 'MergeReadOwnWrites'},
   });
 }
@@ -178,7 +179,7 @@ function withoutNulls(value: Value): Value {
 
 function rowCount(value: Value, word: Value): Value {
   const refuse = (reason: string, what: string): Refusal =>
-    new Refusal('query.execution', `${String(word)} ${what}`, {
+    new Refusal('query.execution', `${plainText(word)} ${what}`, {
       detail: {type: 'SyntaxError', reason},
     });
   if (!isIntegerValue(value)) throw refuse('InvalidArgumentType', 'needs an integer');
@@ -196,7 +197,7 @@ export const recordUnary: Readonly<Record<string, (value: Value) => Value>> = {
 };
 
 export const recordBinary: Readonly<Record<string, Binary>> = {
-  'op:field': (value, name, call) => field(value, String(name), call.graph),
+  'op:field': (value, name, call) => field(value, plainText(name), call.graph),
   'op:at': (value, key, call) => at(value, key, call.graph),
   'op:ofType': (value, name, call) => ofType(value, name, call.graph),
   'op:disjoint': areDisjoint,

@@ -5,7 +5,13 @@
  * answer unknown unless another part decides it.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {classify, compareTotal, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
+import {
+  classify,
+  compareTotal,
+  isListValue,
+  isNumberArray,
+  listOfArray,
+} from '#server/model/compare.ts';
 import {
   addNumbers,
   divideNumbers,

@@ -29,7 +29,9 @@ export function temporalPart(value: TemporalValue | DurationValue, name: string)
   if (value instanceof DateTimeValue && zone !== undefined) {
     if (name === 'epochSeconds') return value.epochSeconds;
     if (name === 'epochMillis') {
-      return makeInteger(BigInt(value.epochSeconds) * 1000n + BigInt(Math.floor(value.nanos / 1e6)));
+      return makeInteger(
+        BigInt(value.epochSeconds) * 1000n + BigInt(Math.floor(value.nanos / 1e6)),
+      );
     }
   }
   return null;

@@ -1,6 +1,12 @@
 /** `std.*` that sum up a group; `plan/functions-standard.ts` says what each does. */
 import {compareStructuresFirst} from '#server/model/compare.ts';
-import {addNumbers, isNumberValue, makeDouble, numberOf, type NumberValue} from '#server/model/number.ts';
+import {
+  addNumbers,
+  isNumberValue,
+  makeDouble,
+  numberOf,
+  type NumberValue,
+} from '#server/model/number.ts';
 import {DurationValue, type Value} from '#server/model/value.ts';
 import {aggregate, type AggregateFunction, type FunctionFamily} from '../function-registry.ts';
 import {describe} from '../expressions/arithmetic.ts';
@@ -100,7 +106,9 @@ interface Ranked {
   share: number | undefined;
 }
 
-function percentile(pick: (sorted: readonly NumberValue[], share: number) => Value): AggregateFunction {
+function percentile(
+  pick: (sorted: readonly NumberValue[], share: number) => Value,
+): AggregateFunction {
   return aggregate<Ranked>({
     init: () => ({numbers: [], share: undefined}),
     step: (ranked, [value = null, share = null]) => {

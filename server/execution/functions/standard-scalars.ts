@@ -1,10 +1,5 @@
 /** `std.*` of texts and numbers; `plan/functions-standard.ts` says what each does. */
-import {
-  isIntegerValue,
-  isNumberValue,
-  makeDouble,
-  numberOf,
-} from '#server/model/number.ts';
+import {isIntegerValue, isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 import {describe} from '../expressions/arithmetic.ts';
@@ -137,4 +132,3 @@ export const standardScalars: FunctionFamily = {
     'std.isNaN': ([value]) => Number.isNaN(float(value)),
   },
 };
-

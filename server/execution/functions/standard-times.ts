@@ -30,7 +30,7 @@ import {
 import {typeError} from '../expressions/strict-operators.ts';
 import {weekOf} from '../expressions/temporal-parts.ts';
 import {zoneOffset} from './time-zone.ts';
-import {type DurationParts, durationOfParts} from './duration-parts.ts';
+import {durationOfParts} from './duration-parts.ts';
 import {argumentError} from './standard-values.ts';
 import {daysOnly, monthsOnly, secondsOnly, timeBetween} from './time-span.ts';
 import {
@@ -170,9 +170,7 @@ function epochMoment(map: MapValue): Moment | undefined {
   if (seconds === undefined && millis === undefined) return undefined;
   const total = seconds ?? Math.floor((millis ?? 0) / 1000);
   const nanos = seconds === undefined ? modulo(millis ?? 0, 1000) * 1_000_000 : 0;
-  return momentOf(
-    new DateTimeValue(total, nanos, 'nanosecond', {zone: {offsetSeconds: 0}}),
-  );
+  return momentOf(new DateTimeValue(total, nanos, 'nanosecond', {zone: {offsetSeconds: 0}}));
 }
 
 function zoneOf(map: MapValue): Zone | undefined {
@@ -388,7 +386,7 @@ function durationOf([value = null]: readonly Value[]): Value {
     if (!isNumberValue(count)) throw typeError(`${name} needs a number, not ${describe(count)}`);
     parts[name] = numberOf(count);
   }
-  return durationOfParts(parts as DurationParts);
+  return durationOfParts(parts);
 }
 
 function between(measure: (left: TemporalValue, right: TemporalValue) => Value): ScalarFunction {

@@ -142,7 +142,8 @@ function toText(value: Value): Value | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (isNumberValue(value)) return numberText(value);
-  if (isTemporal(value) || value instanceof PointValue) return JSON.parse(jsonText(value)) as string;
+  if (isTemporal(value) || value instanceof PointValue)
+    return JSON.parse(jsonText(value)) as string;
   return undefined;
 }
 

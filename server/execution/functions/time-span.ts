@@ -45,9 +45,7 @@ function keptTime(original: Moment, shown: Moment): Moment {
 
 /** Order of two local moments. */
 function order(left: Required<Moment>, right: Required<Moment>): number {
-  return (
-    (left.days ?? 0) - (right.days ?? 0) || (left.nanosOfDay ?? 0) - (right.nanosOfDay ?? 0)
-  );
+  return (left.days ?? 0) - (right.days ?? 0) || (left.nanosOfDay ?? 0) - (right.nanosOfDay ?? 0);
 }
 
 function monthsBetween({from, to}: Pair): number {

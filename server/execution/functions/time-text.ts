@@ -13,17 +13,19 @@ function unreadable(text: string, what: string): Error {
 }
 
 const year = String.raw`([+-]\d{1,9}|\d{4})`;
-const datePatterns: readonly (readonly [RegExp, (parts: readonly number[]) => number | undefined])[] =
-  [
-    [new RegExp(`^${year}-?(\\d\\d)-?(\\d\\d)$`), ([y = 0, m = 1, d = 1]) => calendarDay(y, m, d)],
-    [new RegExp(`^${year}-?W(\\d\\d)-?(\\d)$`), ([y = 0, w = 1, d = 1]) => weekDay(y, w, d)],
-    [new RegExp(`^${year}-?W(\\d\\d)$`), ([y = 0, w = 1]) => weekDay(y, w, 1)],
-    [new RegExp(`^${year}-?Q(\\d)-?(\\d\\d)$`), ([y = 0, q = 1, d = 1]) => quarterDay(y, q, d)],
-    [new RegExp(`^${year}-?Q(\\d)$`), ([y = 0, q = 1]) => quarterDay(y, q, 1)],
-    [new RegExp(`^${year}-?(\\d\\d\\d)$`), ([y = 0, d = 1]) => ordinalDay(y, d)],
-    [new RegExp(`^${year}-?(\\d\\d)$`), ([y = 0, m = 1]) => calendarDay(y, m, 1)],
-    [new RegExp(`^${year}$`), ([y = 0]) => calendarDay(y, 1, 1)],
-  ];
+const datePatterns: readonly (readonly [
+  RegExp,
+  (parts: readonly number[]) => number | undefined,
+])[] = [
+  [new RegExp(`^${year}-?(\\d\\d)-?(\\d\\d)$`), ([y = 0, m = 1, d = 1]) => calendarDay(y, m, d)],
+  [new RegExp(`^${year}-?W(\\d\\d)-?(\\d)$`), ([y = 0, w = 1, d = 1]) => weekDay(y, w, d)],
+  [new RegExp(`^${year}-?W(\\d\\d)$`), ([y = 0, w = 1]) => weekDay(y, w, 1)],
+  [new RegExp(`^${year}-?Q(\\d)-?(\\d\\d)$`), ([y = 0, q = 1, d = 1]) => quarterDay(y, q, d)],
+  [new RegExp(`^${year}-?Q(\\d)$`), ([y = 0, q = 1]) => quarterDay(y, q, 1)],
+  [new RegExp(`^${year}-?(\\d\\d\\d)$`), ([y = 0, d = 1]) => ordinalDay(y, d)],
+  [new RegExp(`^${year}-?(\\d\\d)$`), ([y = 0, m = 1]) => calendarDay(y, m, 1)],
+  [new RegExp(`^${year}$`), ([y = 0]) => calendarDay(y, 1, 1)],
+];
 
 /** Days since 1970, or undefined for a day that there is not. */
 export function calendarDay(y: number, m: number, d: number): number | undefined {
@@ -69,8 +71,10 @@ export function readDate(text: string): number {
   throw unreadable(text, 'date');
 }
 
-const timePattern =
-  /^(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?(Z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?(?:\[([^\]]+)\])?$/;
+const timePattern = new RegExp(
+  String.raw`^(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?` +
+    String.raw`(Z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?(?:\[([^\]]+)\])?$`,
+);
 
 /** The time of day, with a zone where the text has one. */
 export function readTime(text: string): Moment {
@@ -79,8 +83,7 @@ export function readTime(text: string): Moment {
   const [, hours = '0', minutes = '0', seconds = '0', fraction = '', offset, region] = match;
   const [h, m, s] = [Number(hours), Number(minutes), Number(seconds)];
   if (h > 23 || m > 59 || s > 59) throw unreadable(text, 'time');
-  const nanosOfDay =
-    (h * 3600 + m * 60 + s) * nanosPerSecond + Number(fraction.padEnd(9, '0'));
+  const nanosOfDay = (h * 3600 + m * 60 + s) * nanosPerSecond + Number(fraction.padEnd(9, '0'));
   if (offset === undefined && region === undefined) {
     return {days: undefined, nanosOfDay, zone: undefined};
   }
@@ -120,8 +123,7 @@ const durationPattern = new RegExp(
   `^([+-])?P(?:${number}Y)?(?:${number}M)?(?:${number}W)?(?:${number}D)?` +
     `(T(?:${number}H)?(?:${number}M)?(?:${number}S)?)?$`,
 );
-const dateShaped =
-  /^P(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)?:?(\d\d(?:[.,]\d+)?)?)?$/;
+const dateShaped = /^P(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)?:?(\d\d(?:[.,]\d+)?)?)?$/;
 
 export function readDuration(text: string): DurationValue {
   const shaped = dateShaped.exec(text);

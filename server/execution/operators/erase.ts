@@ -51,11 +51,7 @@ export function prepareErase(node: Node, preparation: Preparation): Operator {
   };
 }
 
-function collect(
-  value: Value,
-  into: Map<RidKey, RecordValue>,
-  context: ExecutionContext,
-): void {
+function collect(value: Value, into: Map<RidKey, RecordValue>, context: ExecutionContext): void {
   if (value === null) return;
   if (value instanceof RecordValue || value instanceof Rid) {
     const record = value instanceof Rid ? context.graph.record(value) : value;

@@ -50,10 +50,7 @@ export const emptyScope: Scope = {
   hasDeleted: false,
 };
 
-export function withVariables(
-  scope: Scope,
-  names: Iterable<readonly [string, Variable]>,
-): Scope {
+export function withVariables(scope: Scope, names: Iterable<readonly [string, Variable]>): Scope {
   return {...scope, variables: new Map([...scope.variables, ...names])};
 }
 

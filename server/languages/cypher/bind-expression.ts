@@ -61,7 +61,7 @@ export function bindExpression(
     case 'comparison':
       return bindComparison(ast, bind);
     case 'has-labels':
-      return labelTest(context, bind(ast.of), ast.labels);
+      return labelTest(bind(ast.of), ast.labels);
     case 'is-null': {
       const test: Expression = {kind: 'is-null', of: bind(ast.of)};
       return ast.negated ? {kind: 'not', of: test} : test;
@@ -87,11 +87,7 @@ export function bindExpression(
 }
 
 /** A condition: what is certainly no boolean is refused. */
-export function bindCondition(
-  context: BindContext,
-  scope: Scope,
-  ast: Ast.Expression,
-): Expression {
+export function bindCondition(context: BindContext, scope: Scope, ast: Ast.Expression): Expression {
   requireKind(context, ast, kindOf(ast, scope), ['boolean', 'any', 'null']);
   return bindExpression(context, scope, ast);
 }
@@ -123,7 +119,8 @@ export function variableOf(
 
 function bindProperty(context: BindContext, scope: Scope, ast: Ast.Property): Expression {
   const kind = kindOf(ast.of, scope);
-  requireKind(context, ast.of, kind, ['node', 'relationship', 'map', 'null'], 'TypeError');
+  const type = kind === 'path' || kind === 'relationships' ? 'SyntaxError' : 'TypeError';
+  requireKind(context, ast.of, kind, ['node', 'relationship', 'map', 'null'], type);
   const of = bindExpression(context, {...scope, allowsPatterns: false}, ast.of);
   const name = ast.name.text;
   const isRecord = kind === 'node' || kind === 'relationship';
@@ -145,9 +142,7 @@ function bindUnary(
   return ast.operator === '-' ? operator('minusOf', bind(ast.of)) : bind(ast.of);
 }
 
-const operators: Readonly<
-  Record<Exclude<Ast.BinaryOperator, 'and' | 'or' | 'xor'>, string>
-> = {
+const operators: Readonly<Record<Exclude<Ast.BinaryOperator, 'and' | 'or' | 'xor'>, string>> = {
   '+': 'plus',
   '-': 'minus',
   '*': 'times',
@@ -248,18 +243,20 @@ function bindComprehension(
   ast: Ast.ListComprehension | Ast.Quantifier,
 ): Expression {
   requireKind(context, ast.list, kindOf(ast.list, scope), ['list', 'relationships', 'any', 'null']);
-  const list = operator('items', bindExpression(context, {...scope, allowsPatterns: false}, ast.list));
+  const list = operator(
+    'items',
+    bindExpression(context, {...scope, allowsPatterns: false}, ast.list),
+  );
   const item = context.newSlot();
   const kind = elementKind(ast.list, scope);
   // Inside, nothing is a grouping key as a whole any more.
-  const inner = withVariables(withoutAggregates(scope), [
-    [ast.item.text, {slot: item, kind}],
-  ]);
+  const inner = withVariables(withoutAggregates(scope), [[ast.item.text, {slot: item, kind}]]);
   const where = ast.where === undefined ? {} : {where: bindExpression(context, inner, ast.where)};
   if (ast.kind === 'quantifier') {
     return {kind: 'comprehension', mode: ast.mode, list, item, ...where};
   }
-  const yields = ast.yields === undefined ? {} : {yields: bindExpression(context, inner, ast.yields)};
+  const yields =
+    ast.yields === undefined ? {} : {yields: bindExpression(context, inner, ast.yields)};
   return {kind: 'comprehension', mode: 'list', list, item, ...where, ...yields};
 }
 
@@ -302,11 +299,7 @@ function bindReduce(
   };
 }
 
-function bindMapProjection(
-  context: BindContext,
-  scope: Scope,
-  ast: Ast.MapProjection,
-): Expression {
+function bindMapProjection(context: BindContext, scope: Scope, ast: Ast.MapProjection): Expression {
   const variable = variableOf(context, scope, {name: ast.of.text, at: ast.of.at});
   const of = slotOf(variable.slot);
   const entries = ast.entries.map(entry => {

@@ -13,19 +13,15 @@ export function typeOfLabels(labels: readonly string[]): string {
 }
 
 /** Whether the value has the labels (or the type); null of null. */
-export function labelTest(
-  context: BindContext,
-  value: Expression,
-  labels: LabelExpression,
-): Expression {
+export function labelTest(value: Expression, labels: LabelExpression): Expression {
   switch (labels.kind) {
     case 'label':
       return operator('ofType', value, literal(labels.name.text));
     case 'and':
     case 'or':
-      return {kind: labels.kind, terms: labels.terms.map(term => labelTest(context, value, term))};
+      return {kind: labels.kind, terms: labels.terms.map(term => labelTest(value, term))};
     case 'not':
-      return {kind: 'not', of: labelTest(context, value, labels.of)};
+      return {kind: 'not', of: labelTest(value, labels.of)};
     default:
       return {kind: 'not', of: operator('ofType', value, literal(''))};
   }

@@ -115,7 +115,12 @@ export class PatternBinder {
       edges[at] = this.#bindHop(pattern.hops[at] as PatternHop, nodes[at] as NodePattern, false);
     }
     for (let at = start - 1; at >= 0; at--) {
-      edges[at] = this.#bindHop(pattern.hops[at] as PatternHop, nodes[at + 1] as NodePattern, true, nodes[at]);
+      edges[at] = this.#bindHop(
+        pattern.hops[at] as PatternHop,
+        nodes[at + 1] as NodePattern,
+        true,
+        nodes[at],
+      );
     }
     if (pattern.name !== undefined) {
       const parts = nodes.flatMap((node, at): PathPart[] => {
@@ -212,7 +217,7 @@ export class PatternBinder {
   /** What a node must be: its labels, its properties, its condition. */
   #nodeTerms(node: NodePattern, slot: Slot): readonly Expression[] {
     const value = slotOf(slot);
-    const labels = node.labels === undefined ? [] : [labelTest(this.#context, value, node.labels)];
+    const labels = node.labels === undefined ? [] : [labelTest(value, node.labels)];
     return [...labels, ...this.#propertyTerms(node, value), ...this.#whereTerms(node)];
   }
 
@@ -274,9 +279,7 @@ export class PatternBinder {
     const hop = {from, direction, types: types ?? [], to, edge, loops: 'once'} as const;
     const input = types === undefined ? nothing(this.#plan) : this.#plan;
     this.#plan =
-      known === undefined
-        ? {kind: 'follow', input, ...hop}
-        : {kind: 'connect', input, ...hop};
+      known === undefined ? {kind: 'follow', input, ...hop} : {kind: 'connect', input, ...hop};
     if (known === undefined) this.#setSlot(node, to);
     const terms: Expression[] = [];
     if (named !== undefined) terms.push(operator('same', slotOf(edge), slotOf(named.slot)));
@@ -285,7 +288,7 @@ export class PatternBinder {
     }
     const value = slotOf(edge);
     if (relationship.types !== undefined && plainTypes(relationship.types) === undefined) {
-      terms.push(labelTest(context, value, relationship.types));
+      terms.push(labelTest(value, relationship.types));
     }
     terms.push(...this.#propertyTerms(relationship, value), ...this.#whereTerms(relationship));
     terms.push(...this.#unlike(edge, false));

@@ -18,12 +18,10 @@ export function bindCall(
   const {procedure, yields} = clause;
   const found = procedureOf(procedure.text);
   if (found === undefined) {
-    throw syntaxRefusal(
-      context.text,
-      procedure.at,
-      `there is no procedure '${procedure.text}'`,
-      {type: 'ProcedureError', reason: 'ProcedureNotFound'},
-    );
+    throw syntaxRefusal(context.text, procedure.at, `there is no procedure '${procedure.text}'`, {
+      type: 'ProcedureError',
+      reason: 'ProcedureNotFound',
+    });
   }
   const args = clause.args ?? [];
   if (args.length < found.min || args.length > found.max) {

@@ -7,7 +7,7 @@
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Aggregate, PlanNode, SortKey} from '#server/plan/node.ts';
 import type * as Ast from './ast-expression.ts';
-import type {ProjectionClause, ProjectionItem} from './ast.ts';
+import type {ProjectionClause, ProjectionItem, SortItem} from './ast.ts';
 import {
   type BindContext,
   type Bound,
@@ -52,7 +52,11 @@ function itemsOf(context: BindContext, scope: Scope, clause: ProjectionClause): 
   const items: Item[] = [];
   if (clause.star) {
     if (scope.variables.size === 0 && clause.kind === 'return') {
-      context.refuse(clause.at, 'NoVariablesInScope', 'there is no variable that * could stand for');
+      context.refuse(
+        clause.at,
+        'NoVariablesInScope',
+        'there is no variable that * could stand for',
+      );
     }
     for (const name of [...scope.variables.keys()].sort()) {
       items.push({name, value: {kind: 'variable', name, at: clause.at}, at: clause.at});
@@ -169,7 +173,7 @@ class Projector {
       variables: variablesOf(columns),
       intercept: ast => projected(ast) ?? grouping.ofRows(ast, variablesOf(columns)),
     };
-    const sortKeys = this.#sortKeys(sortScope);
+    const sortKeys = this.#groupedSortKeys(sortScope, grouping);
     let plan: PlanNode = {
       kind: 'aggregate',
       input: this.#input.plan,
@@ -197,12 +201,38 @@ class Projector {
   }
 
   #sortKeys(scope: Scope): readonly SortKey[] {
-    return this.#clause.orderBy.map(({value, descending}) => ({
+    return this.#clause.orderBy.map(key => this.#sortKey(key, scope));
+  }
+
+  #sortKey({value, descending}: SortItem, scope: Scope): SortKey {
+    return {
       by: bindExpression(this.#context, scope, value),
       descending,
       nulls: descending ? 'first' : 'last',
       classes: 'structures-first',
-    }));
+    };
+  }
+
+  /** A key with an aggregate of its own knows plain keys only, as the items do. */
+  #groupedSortKeys(scope: Scope, grouping: Grouping): readonly SortKey[] {
+    const read = new Set<string>();
+    for (const item of this.#items) {
+      visitSyntax(item.value, part => {
+        if (part.kind === 'variable') read.add(part.name);
+        return true;
+      });
+    }
+    const mixed: Scope = {
+      ...scope,
+      intercept: ast => {
+        const isHidden = ast.kind === 'variable' && !scope.variables.has(ast.name);
+        return isHidden && !read.has(ast.name) ? undefined : grouping.intercept(ast);
+      },
+    };
+    return this.#clause.orderBy.map(key => {
+      const isWhole = scope.intercept?.(key.value) !== undefined;
+      return this.#sortKey(key, !isWhole && hasAggregate(key.value) ? mixed : scope);
+    });
   }
 
   #finish(
@@ -216,7 +246,8 @@ class Projector {
     let plan = input;
     if (sortKeys.length > 0) plan = {kind: 'sort', input: plan, keys: sortKeys};
     if (skip !== undefined) plan = {kind: 'skip', input: plan, count: this.#count(skip, 'SKIP')};
-    if (limit !== undefined) plan = {kind: 'limit', input: plan, count: this.#count(limit, 'LIMIT')};
+    if (limit !== undefined)
+      plan = {kind: 'limit', input: plan, count: this.#count(limit, 'LIMIT')};
     const {hasDeleted} = this.#input.scope;
     const scope: Scope = {...emptyScope, hasDeleted, variables: variablesOf(columns)};
     // WHERE sees what was there before, too, as long as rows are not grouped.

@@ -43,7 +43,11 @@ export function bindInnerQuery(context: BindContext, input: Bound, query: Query)
     const other = columns.map(column => column.name);
     if (other.length !== names.length || !names.every(name => other.includes(name))) {
       const place = query.parts[at]?.at ?? query.at;
-      context.refuse(place, 'DifferentColumnsInUnion', 'the parts of a UNION have the same columns');
+      context.refuse(
+        place,
+        'DifferentColumnsInUnion',
+        'the parts of a UNION have the same columns',
+      );
     }
   });
   const columns = names.map(name => ({name, slot: context.newSlot()}));
@@ -54,8 +58,7 @@ export function bindInnerQuery(context: BindContext, input: Bound, query: Query)
   });
   const union: PlanNode = {kind: 'union', inputs};
   const by = columns.map(({slot}) => slotOf(slot));
-  const plan: PlanNode =
-    query.union === 'all' ? union : {kind: 'distinct', input: union, by};
+  const plan: PlanNode = query.union === 'all' ? union : {kind: 'distinct', input: union, by};
   const variables = new Map(columns.map(({name, slot}) => [name, {slot, kind: 'any'}] as const));
   return {plan, scope: {...input.scope, variables}, columns};
 }
@@ -150,7 +153,8 @@ function bindSubqueryClause(context: BindContext, input: Bound, clause: Subquery
     imports === 'star'
       ? [...input.scope.variables]
       : (imports ?? importedByWith(clause.query)).map(
-          name => [name.text, variableOf(context, input.scope, {name: name.text, at: name.at})] as const,
+          name =>
+            [name.text, variableOf(context, input.scope, {name: name.text, at: name.at})] as const,
         );
   const scope: Scope = {...input.scope, variables: new Map(names)};
   const inner = bindInnerQuery(context, {plan: {kind: 'argument'}, scope}, clause.query);
@@ -183,4 +187,3 @@ function importedByWith(query: Query): readonly {readonly text: string; readonly
     );
   });
 }
-

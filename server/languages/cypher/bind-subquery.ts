@@ -58,11 +58,7 @@ export function bindPatternComprehension(
   );
 }
 
-export function bindSubquery(
-  context: BindContext,
-  scope: Scope,
-  ast: Ast.Subquery,
-): Expression {
+export function bindSubquery(context: BindContext, scope: Scope, ast: Ast.Subquery): Expression {
   const bound = bindInnerQuery(context, inner(scope), ast.query);
   const [column] = bound.columns;
   if (ast.mode === 'collect' && bound.columns.length !== 1) {
@@ -71,10 +67,6 @@ export function bindSubquery(
   return subplan(ast.mode, bound.plan, column?.slot ?? context.newSlot());
 }
 
-function subplan(
-  mode: 'exists' | 'count' | 'collect',
-  plan: PlanNode,
-  slot: Slot,
-): Expression {
+function subplan(mode: 'exists' | 'count' | 'collect', plan: PlanNode, slot: Slot): Expression {
   return {kind: 'subplan', mode, plan, slot, correlated: true};
 }

@@ -60,8 +60,7 @@ function refreshed(bound: Bound, clause: Update): Bound {
   const bind = [...bound.scope.variables.values()]
     .filter(({kind}) => kind === 'node' || kind === 'relationship')
     .map(({slot}) => ({slot, value: operator('current', slotOf(slot))}));
-  const scope =
-    clause.kind === 'delete' ? {...bound.scope, hasDeleted: true} : bound.scope;
+  const scope = clause.kind === 'delete' ? {...bound.scope, hasDeleted: true} : bound.scope;
   if (bind.length === 0) return {plan: bound.plan, scope};
   return {plan: {kind: 'extend', input: bound.plan, bind}, scope};
 }
@@ -329,7 +328,9 @@ function changeProperty(
   const of = bindExpression(context, scope, item.of);
   const slot = of.kind === 'slot' ? of.slot : context.newSlot();
   const plan: PlanNode =
-    of.kind === 'slot' ? input.plan : {kind: 'extend', input: input.plan, bind: [{slot, value: of}]};
+    of.kind === 'slot'
+      ? input.plan
+      : {kind: 'extend', input: input.plan, bind: [{slot, value: of}]};
   const {name} = item;
   if ('text' in name) {
     return change(plan, slot, [{kind: 'set', name: name.text, value, dropsNull: true}]);

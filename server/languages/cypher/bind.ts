@@ -45,8 +45,7 @@ export function bindCypher(text: string, statement: Statement, catalog: Catalog)
 function bindQuery(context: BindContext, query: Query): BoundStatement {
   const {plan, columns} = bindInnerQuery(context, {plan: {kind: 'unit'}, scope: emptyScope}, query);
   // A query without RETURN answers nothing, whatever it did.
-  const rows: PlanNode =
-    columns.length > 0 ? plan : nothing({kind: 'barrier', input: plan});
+  const rows: PlanNode = columns.length > 0 ? plan : nothing({kind: 'barrier', input: plan});
   const output = columns.map(({name, slot}) => ({name, value: slotOf(slot)}));
   return {
     kind: 'query',

@@ -56,7 +56,8 @@ function parseWord(cursor: Cursor): Expression {
   const {at} = cursor;
   const word = cursor.lexeme;
   const next = cursor.lexemeAhead(1);
-  const constant = word === 'NULL' ? null : word === 'TRUE' ? true : word === 'FALSE' ? false : word;
+  const constant =
+    word === 'NULL' ? null : word === 'TRUE' ? true : word === 'FALSE' ? false : word;
   if (typeof constant !== 'string') {
     cursor.advance();
     return {kind: 'literal', value: constant, isFloat: false, at};
@@ -174,10 +175,7 @@ function parseFilter(cursor: Cursor): {
   return {item, list, where};
 }
 
-function parseQuantifier(
-  cursor: Cursor,
-  word: 'ANY' | 'ALL' | 'NONE' | 'SINGLE',
-): Quantifier {
+function parseQuantifier(cursor: Cursor, word: 'ANY' | 'ALL' | 'NONE' | 'SINGLE'): Quantifier {
   const {at} = cursor;
   cursor.advance();
   cursor.expect('(');

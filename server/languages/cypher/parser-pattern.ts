@@ -67,7 +67,8 @@ export function parsePatterns(cursor: Cursor): readonly Pattern[] {
 
 export function parsePattern(cursor: Cursor): Pattern {
   const {at} = cursor;
-  const name = isName(cursor.kind) && cursor.lexemeAhead(1) === '=' ? cursor.name('a path') : undefined;
+  const name =
+    isName(cursor.kind) && cursor.lexemeAhead(1) === '=' ? cursor.name('a path') : undefined;
   if (name !== undefined) cursor.expect('=');
   const isShortest = cursor.lexemeAhead(1) === '(' && cursor.kind === TokenKind.word;
   const one = isShortest && cursor.lexeme === 'SHORTESTPATH';
@@ -239,6 +240,9 @@ const emptyDetail: RelationshipDetail = {
 function parseRelationshipDetail(cursor: Cursor): RelationshipDetail {
   const name = cursor.isName() ? cursor.name('a variable') : undefined;
   const types = cursor.is(':') ? parseLabels(cursor) : undefined;
+  if (cursor.lexeme === '..') {
+    cursor.refuse(cursor.at, 'InvalidRelationshipPattern', "a length begins with '*'");
+  }
   const length = cursor.accept('*') ? parseLength(cursor) : undefined;
   const properties = parseProperties(cursor);
   const where = parseWhere(cursor);

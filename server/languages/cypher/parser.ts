@@ -106,21 +106,9 @@ function parseSingleQuery(cursor: Cursor): SingleQuery {
   return {clauses, at};
 }
 
-const updating = new Set<Clause['kind']>([
-  'create',
-  'merge',
-  'set',
-  'remove',
-  'delete',
-  'foreach',
-]);
+const updating = new Set<Clause['kind']>(['create', 'merge', 'set', 'remove', 'delete', 'foreach']);
 
-function checkOrder(
-  cursor: Cursor,
-  before: Clause | undefined,
-  clause: Clause,
-  at: number,
-): void {
+function checkOrder(cursor: Cursor, before: Clause | undefined, clause: Clause, at: number): void {
   if (before?.kind === 'return') {
     cursor.refuse(at, 'InvalidClauseComposition', 'nothing can follow RETURN but UNION');
   }

@@ -14,7 +14,7 @@ import {baseKinds, type Tokens as TokensOf} from '../token-cursor.ts';
 import type {Lexeme, SymbolText} from './keyword.ts';
 import {foldHash, hashStart, keywordOf} from './keyword.ts';
 
-/** Kinds of tokens. `symbol` and `word` are told apart further by their lexeme: a keyword, or ''. */
+/** Kinds of tokens. `symbol` and `word` are told apart by their lexeme: a keyword, or ''. */
 export const TokenKind = {
   ...baseKinds,
   integer: 5,

@@ -6,10 +6,10 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
-import type {RunRequest} from '#server/session/session.ts';
 import type {Case, Step} from './opencypher-gherkin.ts';
 import {
   actualText,
+  attributeText,
   expectedText,
   type Json,
   labelsOf,
@@ -26,8 +26,6 @@ export interface CaseDatabase {
   /** The value of an expression, for parameters. */
   graph(name: string): string;
 }
-
-export type CaseRequest = Partial<RunRequest>;
 
 type Answer =
   | {readonly kind: 'rows'; readonly rows: readonly ReadonlyMap<string, Json>[]}
@@ -81,7 +79,9 @@ function valueOf(json: Json): Value {
   if (json === null || typeof json !== 'object') return json;
   if (Array.isArray(json)) return json.map(valueOf);
   if ('number' in json) return Number(json.number);
-  return new Map([...(json as ReadonlyMap<string, Json>)].map(([key, inner]) => [key, valueOf(inner)]));
+  return new Map(
+    [...(json as ReadonlyMap<string, Json>)].map(([key, inner]) => [key, valueOf(inner)]),
+  );
 }
 
 async function answered(
@@ -172,22 +172,24 @@ async function snapshot(database: CaseDatabase): Promise<Snapshot> {
   const nodes = readJson(await database.run('MATCH (n) RETURN n AS it', none));
   const edges = readJson(await database.run('MATCH ()-[r]->() RETURN r AS it', none));
   const records = (list: Json): readonly ReadonlyMap<string, Json>[] =>
-    (list as readonly ReadonlyMap<string, Json>[]).map(row => row.get('it') as ReadonlyMap<string, Json>);
+    (list as readonly ReadonlyMap<string, Json>[]).map(
+      row => row.get('it') as ReadonlyMap<string, Json>,
+    );
   const ids = (list: readonly ReadonlyMap<string, Json>[]): ReadonlySet<string> =>
-    new Set(list.map(record => String(record.get('@rid'))));
+    new Set(list.map(record => attributeText(record, '@rid')));
   const found = {nodes: records(nodes), edges: records(edges)};
   const properties = [...found.nodes, ...found.edges].flatMap(record =>
     [...record]
       .filter(([key, value]) => !key.startsWith('@') && value !== null)
       .map(([key, value]) => {
         const text = actualText(value, {listsUnordered: false, listsMayBePaths: false});
-        return `${String(record.get('@rid'))} ${key} ${text}`;
+        return `${attributeText(record, '@rid')} ${key} ${text}`;
       }),
   );
   return {
     nodes: ids(found.nodes),
     relationships: ids(found.edges),
-    labels: new Set(found.nodes.flatMap(node => labelsOf(String(node.get('@type'))))),
+    labels: new Set(found.nodes.flatMap(node => labelsOf(attributeText(node, '@type')))),
     properties: new Set(properties),
   };
 }

@@ -54,7 +54,10 @@ export function readFeature(text: string, file: string): readonly Case[] {
 }
 
 /** The step at `at` with what belongs to it, and the line behind. */
-function readStep(lines: readonly string[], at: number): {readonly step: Step; readonly next: number} {
+function readStep(
+  lines: readonly string[],
+  at: number,
+): {readonly step: Step; readonly next: number} {
   const text = (lines[at] ?? '').trim().replace(/^\w+\s+/, '');
   let next = at + 1;
   while (next < lines.length && (lines[next] ?? '').trim() === '') next++;

@@ -77,7 +77,8 @@ class CellReader {
     if (next === '<') return this.#path();
     if (next === '{') return `{${this.#entries()}}`;
     if (next === "'") return textOf(this.#string());
-    if (next === '[') return /^\[\s*:/.test(this.#text.slice(this.#at)) ? this.#edge() : this.#list();
+    if (next === '[')
+      return /^\[\s*:/.test(this.#text.slice(this.#at)) ? this.#edge() : this.#list();
     const word = this.#match(/null|true|false|NaN|-?Infinity|-?Inf/);
     if (word !== undefined) return word.replace(/Inf$/, 'Infinity');
     const number = this.#match(/[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/);
@@ -154,9 +155,8 @@ class CellReader {
 
 /** Reads JSON and keeps the texts of numbers: `1` and `1.0` are different values. */
 export function readJson(text: string): Json {
-  const marked = text.replace(
-    /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g,
-    token => (token.startsWith('"') ? token : `{"#number":"${token}"}`),
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g, token =>
+    token.startsWith('"') ? token : `{"#number":"${token}"}`,
   );
   return revived(JSON.parse(marked));
 }
@@ -188,8 +188,14 @@ export function actualText(value: Json, rendering: Rendering): string {
       .map(([key, inner]) => [key, actualText(inner, rendering)] as const),
   );
   if (!isRecord(value)) return `{${entries}}`;
-  const type = String(value.get('@type'));
+  const type = attributeText(value, '@type');
   return value.get('@cat') === 'v' ? nodeText(labelsOf(type), entries) : edgeText(type, entries);
+}
+
+/** An attribute of a record, which is a text. */
+export function attributeText(record: ReadonlyMap<string, Json>, name: string): string {
+  const value = record.get(name);
+  return typeof value === 'string' ? value : '';
 }
 
 /** Labels of a type: none of the root type, several of a composite one. */
