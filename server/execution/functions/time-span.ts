@@ -30,8 +30,10 @@ function paired(left: TemporalValue, right: TemporalValue): Pair {
   const hasDays = a.days !== undefined && b.days !== undefined;
   const zone = a.zone ?? b.zone;
   const shown = a.zone !== undefined && b.zone !== undefined ? inZone(b, a.zone) : b;
+  // Without a day in both, both are on the same one: that of the zone's offset, where there is any.
+  const day = a.days ?? b.days ?? 0;
   const filled = (moment: Moment): Required<Moment> => ({
-    days: hasDays ? (moment.days ?? 0) : 0,
+    days: hasDays ? (moment.days ?? 0) : day,
     nanosOfDay: moment.nanosOfDay ?? 0,
     zone: moment.zone ?? zone,
   });
