@@ -71,11 +71,14 @@ function isRid(expression: Expression & {readonly kind: 'attribute'}): boolean {
   return expression.attribute === 'rid' && expression.of.kind === 'slot';
 }
 
+/** Operators to which the id of a record is as good as the record. */
+const idComparisons = new Set(['op:equal', 'op:notEqual', 'op:same', 'op:differs', 'op:endpoint']);
+
 /** `slot = slot`: records are equal when their ids are. */
 function isIdComparison(expression: Expression): boolean {
   return (
     expression.kind === 'call' &&
-    (expression.name === 'op:equal' || expression.name === 'op:notEqual') &&
+    idComparisons.has(expression.name) &&
     expression.args.every(arg => arg.kind === 'slot')
   );
 }

@@ -68,7 +68,8 @@ export function prepareText(language: string, text: string, options: PrepareOpti
     case 'opencypher': {
       const ast = parseCypher(text, options.limits);
       const {statement, missing} = bindCypher(text, ast, options.catalog);
-      if (missing.length > 0 && statement.kind === 'query') return {kind: 'needs-types', missing};
+      const runs = statement.kind !== 'explain' || statement.execute;
+      if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
       return prepareStatement(statement, options);
     }
     default:

@@ -32,7 +32,16 @@ const numberSigns: Readonly<Record<string, (value: number, constant: number) => 
   'op:lessOrEqual': (value, constant) => value <= constant,
   'op:greater': (value, constant) => value > constant,
   'op:greaterOrEqual': (value, constant) => value >= constant,
+  'op:same': (value, constant) => value === constant,
+  'op:differs': (value, constant) => value !== constant,
+  'op:before': (value, constant) => value < constant,
+  'op:notAfter': (value, constant) => value <= constant,
+  'op:after': (value, constant) => value > constant,
+  'op:notBefore': (value, constant) => value >= constant,
 };
+
+const equalities = new Set(['op:equal', 'op:same']);
+const inequalities = new Set(['op:notEqual', 'op:differs']);
 
 /** A maker for terms of the form `property <sign> constant` over the record in `slot`. */
 export function packedTerm(term: Expression, slot: Slot): PackedTestMaker | undefined {
@@ -50,8 +59,8 @@ export function packedTerm(term: Expression, slot: Slot): PackedTestMaker | unde
       return numberTest(name, constant, test);
     }
     if (typeof constant !== 'string') return undefined;
-    if (term.name === 'op:equal') return textTest(name, constant, true);
-    return term.name === 'op:notEqual' ? textTest(name, constant, false) : undefined;
+    if (equalities.has(term.name)) return textTest(name, constant, true);
+    return inequalities.has(term.name) ? textTest(name, constant, false) : undefined;
   };
 }
 

@@ -20,30 +20,34 @@ import {parseLabels} from './parser-pattern.ts';
 export function parseExpression(cursor: Cursor): Expression {
   cursor.enter();
   const chain = cursor.chainStart();
-  const expression = parseLevel(cursor, 0);
+  const expression = parseLogic(cursor, 0);
   cursor.chainEnd(chain);
   cursor.leave();
   return expression;
 }
 
-const logical: readonly {readonly word: string; readonly operator: BinaryOperator}[] = [
-  {word: 'OR', operator: 'or'},
-  {word: 'XOR', operator: 'xor'},
-  {word: 'AND', operator: 'and'},
-];
+/** From loose to tight. */
+const logical = ['OR', 'XOR', 'AND'] as const;
 
-function parseLevel(cursor: Cursor, level: number): Expression {
-  const row = logical[level];
-  if (row === undefined) return parseNot(cursor);
-  let left = parseLevel(cursor, level + 1);
+/**
+ * One function for all levels of a kind of operators: a parenthesis costs few calls, so that as
+ * many levels as the limit allows fit on the stack.
+ */
+function parseLogic(cursor: Cursor, loosest: number): Expression {
+  let left = parseNot(cursor);
   for (;;) {
     const {at} = cursor;
-    if (!cursor.accept(row.word)) return left;
+    const level = logical.findIndex((word, place) => place >= loosest && cursor.is(word));
+    const word = logical[level];
+    if (word === undefined) return left;
+    cursor.advance();
     cursor.grow();
-    const right = parseLevel(cursor, level + 1);
-    left = {kind: 'binary', operator: row.operator, left, right, at};
+    const right = parseLogic(cursor, level + 1);
+    left = {kind: 'binary', operator: logicalOperators[word], left, right, at};
   }
 }
+
+const logicalOperators = {OR: 'or', XOR: 'xor', AND: 'and'} as const;
 
 function parseNot(cursor: Cursor): Expression {
   const {at} = cursor;
@@ -70,7 +74,7 @@ function parseComparison(cursor: Cursor): Expression {
 }
 
 function parsePredicate(cursor: Cursor): Expression {
-  let left = parseSum(cursor);
+  let left = parseArithmetic(cursor, 0);
   for (;;) {
     const {at} = cursor;
     if (cursor.acceptWords('IS', 'NOT', 'NULL')) {
@@ -80,7 +84,7 @@ function parsePredicate(cursor: Cursor): Expression {
     } else {
       const operator = predicateOperator(cursor);
       if (operator === undefined) return left;
-      left = {kind: 'binary', operator, left, right: parseSum(cursor), at};
+      left = {kind: 'binary', operator, left, right: parseArithmetic(cursor, 0), at};
     }
     cursor.grow();
   }
@@ -95,30 +99,26 @@ function predicateOperator(cursor: Cursor): BinaryOperator | undefined {
   return undefined;
 }
 
-function parseSum(cursor: Cursor): Expression {
-  return parseChain(cursor, ['+', '-', '||'], parseProduct);
-}
+/** Symbols from loose to tight. */
+const arithmetic: readonly (readonly BinaryOperator[])[] = [
+  ['+', '-', '||'],
+  ['*', '/', '%'],
+  ['^'],
+];
 
-function parseProduct(cursor: Cursor): Expression {
-  return parseChain(cursor, ['*', '/', '%'], parsePower);
-}
-
-function parsePower(cursor: Cursor): Expression {
-  return parseChain(cursor, ['^'], parseSigned);
-}
-
-function parseChain(
-  cursor: Cursor,
-  operators: readonly BinaryOperator[],
-  operand: (cursor: Cursor) => Expression,
-): Expression {
-  let left = operand(cursor);
+function parseArithmetic(cursor: Cursor, loosest: number): Expression {
+  let left = parseSigned(cursor);
   for (;;) {
     const {at} = cursor;
-    const operator = operators.find(symbol => cursor.accept(symbol));
+    const level = arithmetic.findIndex(
+      (symbols, place) => place >= loosest && symbols.some(symbol => cursor.is(symbol)),
+    );
+    const operator = arithmetic[level]?.find(symbol => cursor.lexeme === symbol);
     if (operator === undefined) return left;
+    cursor.advance();
     cursor.grow();
-    left = {kind: 'binary', operator, left, right: operand(cursor), at};
+    const right = parseArithmetic(cursor, level + 1);
+    left = {kind: 'binary', operator, left, right, at};
   }
 }
 

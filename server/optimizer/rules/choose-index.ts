@@ -161,9 +161,11 @@ function equality(
     if (term.kind !== 'call') continue;
     const [left, right] = term.args;
     if (left === undefined || right === undefined) continue;
-    if (term.name === 'op:equal') {
+    if (term.name === 'op:equal' || term.name === 'op:same') {
       const value = otherSide(slot, part, left, right) ?? otherSide(slot, part, right, left);
-      if (value !== undefined) return {term, value, each: false, exact: !part.ignoreCase};
+      // Keys convert what is compared; `same` does not, so it is asked again.
+      const exact = term.name === 'op:equal' && !part.ignoreCase;
+      if (value !== undefined) return {term, value, each: false, exact};
       const folded = part.ignoreCase ? foldedSide(slot, part, left, right) : undefined;
       if (folded !== undefined) return {term, value: folded, each: false, exact: false};
     }
@@ -240,12 +242,18 @@ interface Side {
   readonly inclusive: boolean;
 }
 
+/** Bounds that values of other classes never meet: they are asked again behind the index. */
+const strictBounds = new Set(['op:before', 'op:notAfter', 'op:after', 'op:notBefore']);
 const lowerBounds: ReadonlyMap<string, boolean> = new Map([
   ['op:greater', false],
+  ['op:after', false],
+  ['op:notBefore', true],
   ['op:greaterOrEqual', true],
 ]);
 const upperBounds: ReadonlyMap<string, boolean> = new Map([
   ['op:less', false],
+  ['op:before', false],
+  ['op:notAfter', true],
   ['op:lessOrEqual', true],
 ]);
 const mirrored: ReadonlyMap<string, string> = new Map([
@@ -253,6 +261,10 @@ const mirrored: ReadonlyMap<string, string> = new Map([
   ['op:greaterOrEqual', 'op:lessOrEqual'],
   ['op:less', 'op:greater'],
   ['op:lessOrEqual', 'op:greaterOrEqual'],
+  ['op:before', 'op:after'],
+  ['op:notAfter', 'op:notBefore'],
+  ['op:after', 'op:before'],
+  ['op:notBefore', 'op:notAfter'],
 ]);
 
 /** Lower and upper bound on one part; the terms used are added to `answered`. */
@@ -286,10 +298,10 @@ function rangeOf(
     const upper = upperBounds.get(name);
     if (lower !== undefined && from === undefined) {
       from = {value, inclusive: lower};
-      answered.add(term);
+      if (!strictBounds.has(term.name)) answered.add(term);
     } else if (upper !== undefined && to === undefined) {
       to = {value, inclusive: upper};
-      answered.add(term);
+      if (!strictBounds.has(term.name)) answered.add(term);
     }
   }
   if (from === undefined && to === undefined) return undefined;
