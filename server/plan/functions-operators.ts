@@ -82,7 +82,8 @@ export const operators: readonly FunctionSignature[] = [
 
 /**
  * Operators without conversions: values of different classes differ and have no order, what is
- * unknown inside a list makes the list unknown, and what has no meaning is refused.
+ * unknown inside a list makes the list unknown, and what has no meaning is refused. Why there are
+ * two families: docs/design/0007-strict-operators.md.
  */
 export const strictOperators: readonly FunctionSignature[] = [
   operator('same', 2, 'Whether both are equal; null where a part of either is unknown.'),

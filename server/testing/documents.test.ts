@@ -171,24 +171,25 @@ test('the routes of the manual are the routes of the server', () => {
   assert.deepEqual(documented, routes);
 });
 
-test('every statement of docs/sql.md runs and answers what the page says', async t => {
-  const page = read('docs/sql.md');
-  const world = await ServiceWorld.open();
-  const database = await world.database([]);
-  try {
-    for (const {block, output} of examplesOf(page, 'sql', 'sqlscript')) {
-      const answer = await answerOf(database, block);
-      await t.test(`docs/sql.md:${block.line}`, () => {
-        assert.ok(
-          printsAs(output ?? '...', answer),
-          `${block.text}\nis said to answer\n${output}\nbut answers\n${answer}`,
-        );
-      });
+for (const path of ['docs/sql.md', 'docs/cypher.md']) {
+  test(`every statement of ${path} runs and answers what the page says`, async t => {
+    const world = await ServiceWorld.open();
+    const database = await world.database([]);
+    try {
+      for (const {block, output} of examplesOf(read(path), 'sql', 'sqlscript', 'cypher')) {
+        const answer = await answerOf(database, block);
+        await t.test(`${path}:${block.line}`, () => {
+          assert.ok(
+            printsAs(output ?? '...', answer),
+            `${block.text}\nis said to answer\n${output}\nbut answers\n${answer}`,
+          );
+        });
+      }
+    } finally {
+      await world.close();
     }
-  } finally {
-    await world.close();
-  }
-});
+  });
+}
 
 /** What the section "Not yet" of docs/sql.md says, and a statement that shows it; its language. */
 const notYet: readonly (readonly [string, string, string?])[] = [
@@ -237,7 +238,7 @@ test('docs/sql.md says what is not there yet, and nothing else', async t => {
 
 /** The rows of the last statement as lines, or its plan, or the code and sentence of a refusal. */
 async function answerOf(database: TestDatabase, {language, text}: Block): Promise<string> {
-  const statements = language === 'sql' ? text.split(/;\s*$/m) : [text];
+  const statements = language === 'sqlscript' ? [text] : text.split(/;\s*$/m);
   let answer = '';
   try {
     for (const statement of statements.filter(one => one.trim() !== '')) {

@@ -5,31 +5,7 @@
  * the manual, not from the parser's tables, so that a rule forgotten in the parser shows.
  */
 
-/** A small generator of random numbers (mulberry32). */
-class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed | 0;
-  }
-
-  /** From 0 up to before `bound`. */
-  below(bound: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4_294_967_296) * bound);
-  }
-
-  pick<T>(items: readonly T[]): T {
-    return items[this.below(items.length)] as T;
-  }
-
-  /** True once in `times`. */
-  once(times: number): boolean {
-    return this.below(times) === 0;
-  }
-}
+import {SeededRandom} from './seeded-random.ts';
 
 const names = [
   'a',
@@ -156,10 +132,10 @@ const fragments = [
 ];
 
 export class SqlGenerator {
-  readonly #random: Random;
+  readonly #random: SeededRandom;
 
   constructor(seed: number) {
-    this.#random = new Random(seed);
+    this.#random = new SeededRandom(seed);
   }
 
   /** A statement that must parse. */

@@ -5,6 +5,7 @@
  * a condition. What a row's earlier values decide about a first node makes its scan a part of the
  * row (`apply`), so that an index can serve it; a first node of its own is a product.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
@@ -249,11 +250,11 @@ export class PatternBinder {
   /** @param backwards - Whether the hop is walked from its right end to its left one. */
   #bindHop(hop: PatternHop, from: NodePattern, backwards: boolean, left?: NodePattern): Slot {
     if (hop.kind === 'repeated') {
-      return this.#context.refuse(
-        hop.at,
-        'UnexpectedSyntax',
-        'repeated parts of a path are not available yet: use a length such as [:T*1..3]',
-      );
+      const what = 'a repeated part of a path is not available yet: use a length as in [:T*1..3]';
+      throw new Refusal('not-available', what, {
+        place: this.#context.place(hop.at),
+        detail: {name: 'repeated parts of a path'},
+      });
     }
     const to = backwards && left !== undefined ? left : hop.node;
     const {relationship} = hop;

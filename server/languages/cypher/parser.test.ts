@@ -1,3 +1,4 @@
+/** What the parser of Cypher refuses, where, and how it tells a pattern from a parenthesis. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
