@@ -17,6 +17,7 @@ import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {LightEdge} from '#server/layout/stored-record.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
+import {ForeignMembers} from '#server/transactions/records-members.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {
@@ -55,7 +56,28 @@ export class GraphReader implements Graph {
     const type = this.#catalog.requireType(name);
     if (type.edge.lightweight) return this.#lightEdges(type, polymorphic, order);
     const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
-    return this.#scan(polymorphic ? type.familyBucketIds : type.bucketIds, order, typeIds);
+    const buckets = polymorphic ? type.familyBucketIds : type.bucketIds;
+    return inTurn(this.#scan(buckets, order, typeIds), () =>
+      this.#foreign(buckets, order, typeIds),
+    );
+  }
+
+  /** Records of the types that lie in none of the buckets: their labels were changed. */
+  #foreign(
+    buckets: readonly number[],
+    {test}: ScanOrder,
+    typeIds: ReadonlySet<number>,
+  ): Source<RecordValue> {
+    const members = new ForeignMembers(this.#reader, typeIds, buckets);
+    return {
+      next: max => {
+        const rids = members.next(Math.min(max, rowsPerPortion));
+        if (rids === undefined) return undefined;
+        const records = loadMany(this.#reader, this.#schema, rids);
+        return records.filter(record => record !== undefined).filter(test ?? everything);
+      },
+      close: () => members.close(),
+    };
   }
 
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue> {
@@ -212,4 +234,25 @@ export class GraphReader implements Graph {
   typeExists(type: string): boolean {
     return this.#catalog.type(type) !== undefined;
   }
+}
+
+function everything(): boolean {
+  return true;
+}
+
+/** One source behind the other; the second is opened when the first has ended. */
+function inTurn<T>(first: Source<T>, open: () => Source<T>): Source<T> {
+  let current = first;
+  let isSecond = false;
+  return {
+    next(max) {
+      const found = current.next(max);
+      if (found !== undefined || isSecond) return found;
+      current.close();
+      isSecond = true;
+      current = open();
+      return current.next(max);
+    },
+    close: () => current.close(),
+  };
 }

@@ -43,6 +43,10 @@ export class GraphWriter implements WritableGraph {
     return this.#writer.replace(rid, properties, options);
   }
 
+  retype(rid: Rid, type: string): RecordValue | undefined {
+    return this.#writer.retype(rid, type);
+  }
+
   delete(record: RecordValue): boolean {
     if (record instanceof LightEdge) return this.#writer.deleteEdge(record);
     return this.#writer.delete(record.rid);

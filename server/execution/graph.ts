@@ -115,6 +115,8 @@ export interface WritableGraph {
     properties: ReadonlyMap<string, Value>,
     options: {readonly applyDefaults: boolean},
   ): RecordValue | undefined;
+  /** Gives a vertex another type, which exists; undefined when it is gone. */
+  retype(rid: Rid, type: string): RecordValue | undefined;
   /** Removes the record, a vertex with its edges; false when it is gone already. */
   delete(record: RecordValue): boolean;
 }

@@ -166,7 +166,10 @@ function readRare(tag: number, bytes: Uint8Array, start: number, end: number): V
 /** Kinds whose body is their numbers in text. */
 function readInText(tag: number, text: string): Value {
   const parts = text.split(',');
-  const number = (at: number): number => Number(parts[at]);
+  const number = (at: number): number => {
+    const whole = Number(parts[at]);
+    return Number.isInteger(whole) ? whole : impossible(tag);
+  };
   switch (tag) {
     case valueTag.time:
       return new TimeValue(number(0), number(1), number(2));
@@ -179,10 +182,12 @@ function readInText(tag: number, text: string): Value {
     case valueTag.localDateTime:
     case valueTag.zonedDateTime: {
       const precision = precisions[number(2)] ?? 'nanosecond';
+      if (tag === valueTag.localDateTime) {
+        return new DateTimeValue(number(0), number(1), precision, {local: true});
+      }
       const region = parts.slice(4).join();
       const zone = {offsetSeconds: number(3), ...(region === '' ? {} : {region})};
-      const options = tag === valueTag.localDateTime ? {local: true} : {zone};
-      return new DateTimeValue(number(0), number(1), precision, options);
+      return new DateTimeValue(number(0), number(1), precision, {zone});
     }
     default:
       return impossible(tag);

@@ -121,6 +121,12 @@ export function guardWrites(writes: WritableGraph, graph: Graph, guard: TypeGuar
       if (record !== undefined) guard.require('updateRecord', record.typeName);
       return writes.replace(rid, properties, options);
     },
+    retype(rid: Rid, type: string): RecordValue | undefined {
+      const record = graph.record(rid);
+      if (record !== undefined) guard.require('updateRecord', record.typeName);
+      guard.require('createRecord', type);
+      return writes.retype(rid, type);
+    },
     delete(record: RecordValue): boolean {
       guard.require('deleteRecord', record.typeName);
       return writes.delete(record);

@@ -23,6 +23,7 @@ import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {type BuildLimits, IndexBuild} from '#server/transactions/records-build.ts';
+import {requireNoForeigners} from '#server/transactions/records-members.ts';
 import {
   deleteSomeRecords,
   LightEdgeRemoval,
@@ -116,6 +117,11 @@ export class SchemaExecutor {
   }
 
   #write(transaction: Transaction, planned: PlannedChange): void {
+    const dropped = planned.changes.flatMap(change => change.bucketIdsDropped);
+    requireNoForeigners(transaction, this.#schema.catalog, [
+      ...planned.bucketIdsEmptied,
+      ...dropped,
+    ]);
     for (const bucketId of planned.bucketIdsEmptied) emptyBucket(transaction, bucketId);
     for (const change of planned.changes) writeDrops(transaction, change);
     const last = planned.changes.at(-1);

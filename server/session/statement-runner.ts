@@ -13,6 +13,7 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
+import {type NeededType, TypesNeeded} from '#server/execution/types-needed.ts';
 import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -21,7 +22,6 @@ import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import type {MissingType} from '#server/languages/cypher/bind.ts';
 import type {Prepared, PreparedQuery} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
@@ -99,7 +99,7 @@ export class StatementRunner implements StatementHost {
       });
     } catch (error) {
       held.fail();
-      throw error;
+      throw error instanceof TypesNeeded ? typesInside(error.types) : error;
     }
   }
 
@@ -209,12 +209,12 @@ export class StatementRunner implements StatementHost {
   }
 
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
-  async #runWithTypes(parts: RunParts, missing: readonly MissingType[]): Promise<ResultCursor> {
+  async #runWithTypes(parts: RunParts, missing: readonly NeededType[]): Promise<ResultCursor> {
     await this.#makeTypes(parts, missing);
     return this.run(parts);
   }
 
-  async #makeTypes(parts: RunParts, missing: readonly MissingType[]): Promise<void> {
+  async #makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void> {
     for (const {name, kind, superTypes} of missing) {
       const command: SchemaCommand = {
         kind: 'create-type',
@@ -326,7 +326,19 @@ export class StatementRunner implements StatementHost {
     );
   }
 
+  /** Again, with the types that the data asked for, as often as it finds new ones. */
   async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
+    for (let query = first; ; query = requireQuery(prepare(parts))) {
+      try {
+        return await this.#writeOnce(parts, query);
+      } catch (error) {
+        if (!(error instanceof TypesNeeded)) throw error;
+        await this.#makeTypes(parts, error.types);
+      }
+    }
+  }
+
+  async #writeOnce(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
     const startedAt = this.environment.clock.monotonic();
     let prepared: PreparedQuery | undefined = first;
     try {
@@ -492,7 +504,7 @@ function isReadOnly(prepared: Prepared): boolean {
   return prepared.kind === 'query' && !prepared.writes;
 }
 
-function typesInside(missing: readonly MissingType[]): Refusal {
+function typesInside(missing: readonly NeededType[]): Refusal {
   const names = missing.map(type => `'${type.name}'`).join(', ');
   return new Refusal(
     'query.execution',

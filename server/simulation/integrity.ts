@@ -2,7 +2,7 @@
  * Looks whether everything in a database agrees with everything else, as of one view.
  *
  * What the store should hold besides records follows from the records: both keys of each edge,
- * each index entry, each count. It is computed by walking records and compared with what is
+ * each index entry, each count, the keys of records in other types' buckets. It is computed by walking records and compared with what is
  * there, so what is missing shows as well as what is too much. Light edges have no records: their
  * two keys must agree with each other. Entries of an index under construction may be missing.
  */
@@ -19,11 +19,13 @@ import {
   outgoing,
   readAdjacencyKey,
 } from '#server/layout/adjacency-key.ts';
+import {foreignMemberKey, foreignMembers} from '#server/layout/foreign-member-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import type {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
+import {countedBucket} from '#server/transactions/records-members.ts';
 import {BucketScan} from '#server/transactions/records-read.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 
@@ -116,7 +118,21 @@ function assertCounts(
   lights: ReadonlyMap<number, number>,
 ): void {
   const counts = new Map(lights);
-  for (const {rid} of records.values()) counts.set(rid.bucket, (counts.get(rid.bucket) ?? 0) + 1);
+  const members = new Set<string>();
+  for (const {rid, typeId} of records.values()) {
+    const type = catalog.typeById(typeId);
+    const bucket = type === undefined ? rid.bucket : countedBucket(type, rid);
+    counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
+    const isForeign = type !== undefined && !type.bucketIds.includes(rid.bucket);
+    if (isForeign) members.add(hex(foreignMemberKey(typeId, rid)));
+  }
+  const walker = new RowWalker(reader, [foreignMembers]);
+  while (walker.next()) {
+    const key = hex(walker.bytes.subarray(walker.keyStart, walker.keyEnd));
+    assert.ok(members.delete(key), `the key of a foreign member without its record: ${key}`);
+  }
+  walker.close();
+  assert.deepEqual([...members], [], 'records in buckets of other types without their key');
   for (const {id, name} of catalog.buckets) {
     assert.equal(reader.recordCount(id), counts.get(id) ?? 0, `records of bucket ${name}`);
   }

@@ -246,6 +246,16 @@ export class NaiveGraph implements Graph, WritableGraph {
     return changed;
   }
 
+  retype(rid: Rid, typeName: string): RecordValue | undefined {
+    const at = this.all.findIndex(record => ridsEqual(record.rid, rid));
+    const old = this.all[at];
+    if (old === undefined) return undefined;
+    const {kind, from, to} = old;
+    const changed = new NaiveRecord(rid, {name: typeName, kind}, old.properties(), {from, to});
+    this.all[at] = changed;
+    return changed;
+  }
+
   delete(record: RecordValue): boolean {
     const at = this.all.findIndex(other => ridsEqual(other.rid, record.rid));
     if (at < 0) return false;

@@ -13,6 +13,8 @@ import {StoredRecord} from '#server/layout/stored-record.ts';
 import {copyBytes} from '#server/base/utf8.ts';
 import type {RecordContext} from './records-context.ts';
 import {IndexMaintenance, putKey} from './records-indexes.ts';
+import {ForeignMembers} from './records-members.ts';
+import {loadMany} from './records-read.ts';
 import type {Transaction} from './transaction-contract.ts';
 
 export interface BuildLimits {
@@ -45,7 +47,8 @@ export class IndexBuild {
 
   /** Whether every record was looked at in a committed chunk. */
   get done(): boolean {
-    return this.bucketAt >= this.buckets.length;
+    // One place more: the records that lie in none of the buckets.
+    return this.bucketAt > this.buckets.length;
   }
 
   /**
@@ -57,7 +60,7 @@ export class IndexBuild {
     let {bucketAt, start} = this;
     let records = 0;
     const bucketId = this.buckets[bucketAt];
-    if (bucketId === undefined) return;
+    if (bucketId === undefined) return this.fillForeign(transaction);
     const range = bucketRange(bucketId);
     const walker = new RowWalker(transaction, [{start: start ?? range.start, end: range.end}]);
     let more = walker.next();
@@ -75,6 +78,21 @@ export class IndexBuild {
     this.pending = {bucketAt, start, records};
   }
 
+  /** They are few, and taken at once: each was moved by a statement of its own. */
+  private fillForeign(transaction: Transaction): void {
+    const members = new ForeignMembers(transaction, this.typeIds, this.buckets);
+    let records = 0;
+    for (let rids = members.next(256); rids !== undefined; rids = members.next(256)) {
+      for (const record of loadMany(transaction, this.context.schema, rids)) {
+        if (record === undefined) continue;
+        this.putKeysOf(transaction, record);
+        records++;
+      }
+    }
+    members.close();
+    this.pending = {bucketAt: this.bucketAt + 1, start: undefined, records};
+  }
+
   /** The last filled chunk is committed: the next one goes on behind it. */
   advance(): void {
     if (this.pending === undefined) return;
@@ -87,8 +105,12 @@ export class IndexBuild {
   private putKeys(transaction: Transaction, walker: RowWalker): void {
     const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
     const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-    const record = new StoredRecord(rid, walker.bytes, this.context.schema, place);
+    this.putKeysOf(transaction, new StoredRecord(rid, walker.bytes, this.context.schema, place));
+  }
+
+  private putKeysOf(transaction: Transaction, record: StoredRecord): void {
     if (!this.typeIds.has(record.typeId)) return;
+    const {rid} = record;
     const keys = this.indexes.keysOf(this.index, rid, record);
     if (keys.length === 0) return;
     transaction.require({kind: 'unchanged', key: recordKey(rid)});

@@ -23,6 +23,7 @@ import {selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
 import type {IndexMaintenance} from './records-indexes.ts';
+import {addMember, removeMember} from './records-members.ts';
 import {loadRecord} from './records-read.ts';
 import {applyDefaults, checkRules, convertProperties} from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
@@ -136,6 +137,32 @@ export class RecordWriter {
     return record;
   }
 
+  /**
+   * Gives a vertex another type; its id, its bucket and its edges stay. Undefined when it is gone.
+   *
+   * @throws {Refusal} when its properties break a rule of the new type.
+   */
+  retype(rid: Rid, typeName: string): StoredRecord | undefined {
+    const old = loadRecord(this.transaction, this.context.schema, rid);
+    if (old === undefined) return undefined;
+    const before = this.typeOf(old);
+    const type = this.requireKind(typeName, 'vertex');
+    if (type === before) return old;
+    const properties = convertProperties(this.context.catalog, type, old.properties());
+    checkRules(type, properties, old.properties());
+    this.requireUnchanged(rid);
+    const record = this.store(type, rid, properties, {kind: 'vertex'}, old.version + 1);
+    removeMember(this.transaction, before, rid);
+    addMember(this.transaction, type, rid);
+    const ends = {from: undefined, to: undefined};
+    this.indexes.remove(this.transaction, before, rid, {...ends, get: name => old.get(name)});
+    this.indexes.insert(this.transaction, type, rid, {
+      ...ends,
+      get: name => properties.get(name),
+    });
+    return record;
+  }
+
   /** Sets and removes single properties, which keep their places; new ones come last. */
   change(
     rid: Rid,
@@ -217,7 +244,7 @@ export class RecordWriter {
   ): StoredRecord {
     const record = this.store(type, rid, properties, header, 1);
     this.created.add(ridText(rid));
-    this.transaction.count(rid.bucket, 1);
+    addMember(this.transaction, type, rid);
     const {from, to} = header;
     this.indexes.insert(this.transaction, type, rid, {from, to, get: name => properties.get(name)});
     return record;
@@ -266,8 +293,11 @@ export class RecordWriter {
     const type = this.context.catalog.typeById(record.typeId);
     this.requireUnchanged(rid);
     this.transaction.delete(recordKey(rid));
-    this.transaction.count(rid.bucket, -1);
-    if (type === undefined) return;
+    if (type === undefined) {
+      this.transaction.count(rid.bucket, -1);
+      return;
+    }
+    removeMember(this.transaction, type, rid);
     this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
   }
 

@@ -1,39 +1,81 @@
 /**
- * `retype`: labels added to and taken from the vertex in a slot. Every row passes.
+ * `retype`: labels added to and taken from the vertex in a slot. Every row passes, with the vertex
+ * as it is then.
  *
- * A vertex that has the labels already (or has none of those to be taken away) stays as it is.
+ * The labels of a vertex are one type (docs/design/0001-labels-are-types.md): the operator finds the
+ * type that has just the labels wanted, and asks for it when it does not exist.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Batch} from '../batch.ts';
+import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {prepareWriteInput} from './write-input.ts';
+import {type NeededType, TypesNeeded} from '../types-needed.ts';
+import {prepareWriteInput, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'retype'};
+
+/** The type of vertices without a label. */
+const rootType = 'Vertex';
 
 export function prepareRetype(node: Node, preparation: Preparation): Operator {
   const input = prepareWriteInput(node.input, preparation, node.slot);
   return function* retype(context, argument) {
+    const builder = new BatchBuilder();
     for (const batch of input(context, argument)) {
-      if (batch !== pause) {
-        for (let row = 0; row < batch.rowCount; row++) checkRow(node, batch, row, context);
+      if (batch === pause) {
+        yield pause;
+        continue;
       }
-      yield batch;
+      for (let row = 0; row < batch.rowCount; row++) {
+        builder.copy(batch, row);
+        const changed = changeRow(node, batch, row, context);
+        if (changed !== undefined) builder.set(node.slot, changed);
+        if (builder.rowCount >= context.batchRows) yield builder.take();
+        if (context.budget.spend(8)) yield pause;
+      }
+      if (builder.rowCount > 0) yield builder.take();
     }
   };
 }
 
-function checkRow(node: Node, batch: Batch, row: number, context: ExecutionContext): void {
+function changeRow(
+  node: Node,
+  batch: Batch,
+  row: number,
+  context: ExecutionContext,
+): RecordValue | undefined {
   const value = batch.get(node.slot, row);
-  const record = value instanceof Rid ? context.graph.record(value) : value;
-  if (!(record instanceof RecordValue)) return;
-  const has = (label: string): boolean => context.graph.isSubtype(record.typeName, label);
-  if (node.add.every(has) && !node.remove.some(has)) return;
-  throw new Refusal(
-    'not-available',
-    'changing the labels of a stored vertex is not available yet',
-    {detail: {name: 'SET and REMOVE of labels'}},
-  );
+  const rid = value instanceof RecordValue ? value.rid : value;
+  const record = rid instanceof Rid ? context.graph.record(rid) : undefined;
+  if (record === undefined) return undefined;
+  if (record.kind !== 'vertex') {
+    throw new Refusal(
+      'query.execution',
+      `an edge has one type: '${record.typeName}' cannot change`,
+      {
+        detail: {type: 'TypeError', reason: 'InvalidArgumentType'},
+      },
+    );
+  }
+  const wanted = labelsOf(record.typeName).filter(label => !node.remove.includes(label));
+  const labels = [...new Set([...wanted, ...node.add])].sort();
+  const type = labels.length === 0 ? rootType : labels.join('~');
+  requireTypes(type, labels, context);
+  return writesOf(context).retype(record.rid, type);
+}
+
+function labelsOf(type: string): readonly string[] {
+  return type === rootType ? [] : type.split('~');
+}
+
+function requireTypes(type: string, labels: readonly string[], context: ExecutionContext): void {
+  const missing: NeededType[] = [];
+  for (const name of new Set([...labels, type])) {
+    if (context.graph.typeExists(name)) continue;
+    const superTypes = name.includes('~') ? labels : [];
+    missing.push({name, kind: 'vertex', superTypes});
+  }
+  if (missing.length > 0) throw new TypesNeeded(missing);
 }
