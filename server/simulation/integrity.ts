@@ -2,8 +2,9 @@
  * Looks whether everything in a database agrees with everything else, as of one view.
  *
  * What the store should hold besides records follows from the records: both keys of each edge,
- * each index entry, each count, the keys of records in other types' buckets. It is computed by walking records and compared with what is
- * there, so what is missing shows as well as what is too much. Light edges have no records: their
+ * each index entry, each count, the keys of records in other types' buckets. It is computed by
+ * walking records and compared with what is there, so what is missing shows as well as what is
+ * too much. Light edges have no records: their
  * two keys must agree with each other. Entries of an index under construction may be missing.
  */
 import assert from 'node:assert/strict';

@@ -81,7 +81,7 @@ test('a random history of label changes leaves each record under just its labels
   await assertFound(database, expected);
 });
 
-test('a unique index holds for a record that comes to its type, and lets go of one that leaves', async () => {
+test('a unique index holds for records that come to its type, not for those that left', async () => {
   const database = await world.database([
     'CREATE VERTEX TYPE A',
     'CREATE VERTEX TYPE B',

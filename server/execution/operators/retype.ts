@@ -2,8 +2,8 @@
  * `retype`: labels added to and taken from the vertex in a slot. Every row passes, with the vertex
  * as it is then.
  *
- * The labels of a vertex are one type (docs/design/0001-labels-are-types.md): the operator finds the
- * type that has just the labels wanted, and asks for it when it does not exist.
+ * The labels of a vertex are one type (docs/design/0001-labels-are-types.md): the operator finds
+ * the type that has just the labels wanted, and asks for it when it does not exist.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {RecordValue, Rid} from '#server/model/value.ts';
