@@ -169,7 +169,7 @@ test('in a transaction a new label is refused after a write and made before it',
   await assert.rejects(inside('CREATE (:Second)'), /making a type is an entry of its own/);
 });
 
-test('a typed property carries an index or what is unique, and each is dropped by its name', async () => {
+test('a typed property carries an index or what is unique, each dropped by its name', async () => {
   const database = await world.database([]);
   await assert.rejects(
     cypher(database, 'CREATE INDEX FOR (n:Item) ON (n.key)'),

@@ -1,8 +1,8 @@
 /** SQL and Cypher are two spellings of one algebra: what both can say, both answer alike. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
+import {ServiceWorld} from '../service-world.ts';
 import {graph, queryPairs} from './query-pairs.ts';
-import {ServiceWorld} from './service-world.ts';
 
 const count = 300;
 
