@@ -168,3 +168,28 @@ test('in a transaction a new label is refused after a write and made before it',
   await inside('CREATE (:First)');
   await assert.rejects(inside('CREATE (:Second)'), /making a type is an entry of its own/);
 });
+
+test('a typed property carries an index or what is unique, each dropped by its name', async () => {
+  const database = await world.database([]);
+  await assert.rejects(
+    cypher(database, 'CREATE INDEX FOR (n:Item) ON (n.key)'),
+    (error: unknown) => error instanceof Refusal && error.code === 'schema.unknown-property',
+  );
+  assert.deepEqual(await database.run('SELECT name FROM schema:types'), []);
+  await cypher(database, 'CREATE CONSTRAINT FOR (n:Item) REQUIRE n.key IS :: INTEGER');
+  await cypher(database, 'CREATE CONSTRAINT one FOR (n:Item) REQUIRE n.key IS UNIQUE');
+  await cypher(database, 'CREATE (:Item {key: 1}), (:Other {key: 1})');
+  await assert.rejects(
+    cypher(database, 'CREATE (:Item {key: 1})'),
+    (error: unknown) => error instanceof Refusal && error.code === 'commit.duplicate-key',
+  );
+  await cypher(database, 'DROP CONSTRAINT one');
+  await cypher(database, 'CREATE (:Item {key: 1})');
+  await cypher(database, 'CREATE INDEX many FOR (n:Item) ON (n.key)');
+  assert.deepEqual(await cypher(database, 'MATCH (n:Item {key: 1}) RETURN count(*) AS n'), [
+    {n: 2},
+  ]);
+  await assert.rejects(cypher(database, 'DROP CONSTRAINT many'), /use DROP INDEX/);
+  await cypher(database, 'DROP INDEX many');
+  await cypher(database, 'DROP INDEX many IF EXISTS');
+});

@@ -5,7 +5,7 @@
  * the manual, not from the parser's tables, so that a rule forgotten in the parser shows.
  */
 
-import {SeededRandom} from './seeded-random.ts';
+import {SeededRandom} from './random/seeded-random.ts';
 
 const names = [
   'a',

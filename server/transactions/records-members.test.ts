@@ -81,7 +81,7 @@ test('a random history of label changes leaves each record under just its labels
   await assertFound(database, expected);
 });
 
-test('a unique index holds for records that come to its type, not for those that left', async () => {
+test('a unique index holds for records that come to its type, not for others', async () => {
   const database = await world.database([
     'CREATE VERTEX TYPE A',
     'CREATE VERTEX TYPE B',
@@ -100,7 +100,7 @@ test('a unique index holds for records that come to its type, not for those that
   ]);
 });
 
-test('edges stay, and a type is not dropped while records of another lie among its own', async () => {
+test('edges stay, and a type is not dropped while it hosts records of another', async () => {
   const database = await world.database([]);
   await cypher(database, 'CREATE (:A {key: 1})-[:R]->(:A {key: 2})');
   await cypher(database, 'MATCH (n:A {key: 1}) REMOVE n:A SET n:B');

@@ -7,10 +7,10 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Statement as BoundStatement} from '#server/plan/statement.ts';
-import {Refusal} from '#server/base/errors.ts';
 import type {Query, Statement} from './ast.ts';
 import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
+import {bindSchemaCommand} from './bind-schema.ts';
 
 export interface BoundCypher {
   readonly statement: BoundStatement;
@@ -29,10 +29,8 @@ export interface MissingType {
 export function bindCypher(text: string, statement: Statement, catalog: Catalog): BoundCypher {
   const context = new BindContext(text, catalog);
   if (statement.kind === 'schema') {
-    throw new Refusal('not-available', 'indexes and constraints in Cypher are not available yet', {
-      place: context.place(statement.command.at),
-      detail: {name: statement.command.kind},
-    });
+    const command = bindSchemaCommand(context, statement.command);
+    return {statement: {kind: 'schema', command}, missing: missingTypes(context)};
   }
   const query = bindQuery(context, statement.query);
   const bound: BoundStatement =

@@ -1,4 +1,4 @@
-/** The runner of the openCypher suite: what it reads, what it takes for equal, and that it can fail. */
+/** The runner of the openCypher suite: what it reads, takes for equal, and that it can fail. */
 import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';

@@ -1,8 +1,8 @@
 /** SQL and Cypher are two spellings of one algebra: what both can say, both answer alike. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
+import {ServiceWorld} from '../service-world.ts';
 import {graph, queryPairs} from './query-pairs.ts';
-import {ServiceWorld} from './service-world.ts';
 
 const count = 300;
 
@@ -15,22 +15,20 @@ after(() => world.close());
 test(`${count} questions have one answer in SQL and in Cypher`, async t => {
   const database = await world.database([]);
   for (const text of graph) await database.run(text, {language: 'cypher'});
-  const kindsWithRows = new Set<string>();
-  let rowCount = 0;
+  const rowsOfKind = new Map<string, number>();
   for (const {kind, sql, cypher, ordered} of queryPairs(20_261_121, count)) {
     const texts = `${kind}\nSQL: ${sql}\nCypher: ${cypher}`;
-    const answers = await Promise.all([
-      database.run(sql),
-      database.run(cypher, {language: 'cypher'}),
-    ]).catch((error: unknown) => assert.fail(`${texts}\n${String(error)}`));
-    const [fromSql, fromCypher] = answers.map(rows => {
+    const answer = async (text: string, language: string): Promise<readonly string[]> => {
+      const rows = await database.run(text, {language});
       const lines = rows.map(row => JSON.stringify(row));
       return ordered ? lines : lines.sort();
-    });
-    assert.deepEqual(fromCypher, fromSql, texts);
-    rowCount += fromSql?.length ?? 0;
-    if (rowCount > 0) kindsWithRows.add(kind);
+    };
+    const fromSql = await answer(sql, 'sql');
+    assert.deepEqual(await answer(cypher, 'cypher'), fromSql, texts);
+    rowsOfKind.set(kind, (rowsOfKind.get(kind) ?? 0) + fromSql.length);
   }
-  t.diagnostic(`${rowCount} rows`);
-  assert.equal(new Set(queryPairs(20_261_121, count).map(pair => pair.kind)).size, 12);
+  for (const [kind, rows] of rowsOfKind) {
+    t.diagnostic(`${kind}: ${rows} rows`);
+    assert.ok(rows > 0, `no question of the kind ${kind} has an answer`);
+  }
 });
