@@ -1,15 +1,18 @@
 /**
  * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
- * `make fuzz TARGET=sql`, or `json`, `record`, `http`.
+ * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
  * and the input; the same seed finds it again.
  */
 
+import {join} from 'node:path';
 import {isDeepStrictEqual} from 'node:util';
 import {Refusal} from '#server/base/errors.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {printStatement} from '#server/languages/sql/printer-statement.ts';
+import {sharedFolder} from './conformance.ts';
+import {cypherFuzzer} from './hostile/fuzz-cypher.ts';
 import {jsonFuzzer} from './hostile/fuzz-json.ts';
 import {httpFuzzer} from './hostile/fuzz-http.ts';
 import {recordFuzzer} from './hostile/fuzz-record.ts';
@@ -78,6 +81,7 @@ type Target = (seed: number) => Fuzzer | Promise<Fuzzer>;
 
 const targets: ReadonlyMap<string, Target> = new Map<string, Target>([
   ['sql', sqlFuzzer],
+  ['cypher', seed => cypherFuzzer(seed, join(sharedFolder(), 'conformance/opencypher-tck'))],
   ['json', jsonFuzzer],
   ['record', recordFuzzer],
   ['http', httpFuzzer],

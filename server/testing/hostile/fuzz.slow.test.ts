@@ -1,6 +1,9 @@
 /** A short round of each fuzzing target; `make fuzz` runs them for as long as one likes. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {join} from 'node:path';
+import {sharedFolder} from '../conformance.ts';
+import {cypherFuzzer} from './fuzz-cypher.ts';
 import {jsonFuzzer} from './fuzz-json.ts';
 import {httpFuzzer} from './fuzz-http.ts';
 import {recordFuzzer} from './fuzz-record.ts';
@@ -8,6 +11,10 @@ import {recordFuzzer} from './fuzz-record.ts';
 const millisecondsEach = 4_000;
 
 for (const [name, make] of [
+  [
+    'cypher',
+    (seed: number) => cypherFuzzer(seed, join(sharedFolder(), 'conformance/opencypher-tck')),
+  ],
   ['json', jsonFuzzer],
   ['record', recordFuzzer],
   ['http', httpFuzzer],
