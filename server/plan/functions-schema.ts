@@ -1,7 +1,8 @@
 /**
  * Signatures of the tables that show the schema: `SELECT FROM schema:types` and its like.
  *
- * Each has one output, `row`, a map. Only a target can name them. Those of views, triggers and
+ * Those of `schema:` have one output, `row`, a map, and only a target can name them; those of `db.`
+ * are called as procedures. Those of views, triggers and
  * defined functions have no rows as long as none can be made.
  */
 import type {FunctionSignature} from './functions.ts';
@@ -25,4 +26,7 @@ export const schemaTables: readonly FunctionSignature[] = [
   tableRow('schema:graphAnalyticalViews', none, 'The graph analytical views.', view),
   tableRow('schema:triggers', none, 'The triggers.', view),
   tableRow('schema:functions', none, 'The functions that users have defined.', view),
+  tableRow('db.labels', none, 'The labels: types of vertices, each by itself.', view),
+  tableRow('db.relationshipTypes', none, 'The types of edges.', view),
+  tableRow('db.propertyKeys', none, 'The names of the declared properties.', view),
 ];

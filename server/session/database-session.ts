@@ -9,6 +9,7 @@ import {
   type RecordJson,
   type ServerPatterns,
 } from '#server/execution/record-format.ts';
+import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
@@ -23,6 +24,7 @@ const statementLengthMax = 16 << 10;
 
 export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
+  readonly procedures: Procedures;
   readonly timers: Timers;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
@@ -54,6 +56,10 @@ export class DatabaseSession {
     void this.executor.resume();
   }
 
+  get procedures(): Procedures {
+    return this.#options.procedures;
+  }
+
   get functions(): FunctionRegistry {
     return this.#options.functions;
   }
@@ -64,8 +70,9 @@ export class DatabaseSession {
 
   /** The statement under a catalog; kept when that is the newest. */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
-    const {functions, limits} = this.#options;
-    const make = (): Prepared => prepareText(language, text, {catalog, functions, limits});
+    const {functions, procedures, limits} = this.#options;
+    const options = {catalog, functions, procedures, limits};
+    const make = (): Prepared => prepareText(language, text, options);
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     return kept.get(catalog.version, text, make);

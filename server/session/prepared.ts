@@ -14,6 +14,7 @@ import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
 import {parseCypher} from '#server/languages/cypher/parser.ts';
+import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
@@ -45,6 +46,7 @@ export interface PreparedQuery {
 export interface PrepareOptions {
   readonly catalog: Catalog;
   readonly functions: FunctionRegistry;
+  readonly procedures: Procedures;
   readonly limits: ParseLimits;
 }
 
@@ -67,7 +69,7 @@ export function prepareText(language: string, text: string, options: PrepareOpti
     case 'cypher':
     case 'opencypher': {
       const ast = parseCypher(text, options.limits);
-      const {statement, missing} = bindCypher(text, ast, options.catalog);
+      const {statement, missing} = bindCypher(text, ast, options);
       const runs = statement.kind !== 'explain' || statement.execute;
       if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
       return prepareStatement(statement, options);

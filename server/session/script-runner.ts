@@ -274,6 +274,7 @@ class ScriptRun {
     const prepared = prepareStatement(statement, {
       catalog: this.#context().catalog,
       functions: session.functions,
+      procedures: session.procedures,
       limits: session.limits,
     });
     if (prepared.kind === 'query') return this.#query(prepared);

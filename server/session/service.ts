@@ -11,7 +11,12 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
-import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
+import {
+  type Procedure,
+  type Procedures,
+  proceduresWith,
+} from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -46,13 +51,22 @@ export interface ServiceOptions {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly settings: () => Settings;
+  /** Procedures beside the server's own. */
+  readonly procedures?: readonly BroughtProcedure[];
+}
+
+/** What CALL knows a procedure by, and what carries it out. */
+export interface BroughtProcedure {
+  readonly signature: Procedure;
+  readonly table: TableFunction;
 }
 
 const sessionsMax = 10_000;
 
 export class SessionService implements Service {
   readonly #options: ServiceOptions;
-  readonly #functions: FunctionRegistry = createFunctionRegistry();
+  readonly #functions: FunctionRegistry;
+  readonly #procedures: Procedures;
   readonly #sessions: TransactionSessions;
   readonly #queries: RunningQueries;
   readonly #runner: StatementRunner;
@@ -62,6 +76,10 @@ export class SessionService implements Service {
   constructor(options: ServiceOptions) {
     const {clock, random, timers, settings} = options;
     this.#options = options;
+    const brought = options.procedures ?? [];
+    this.#procedures = proceduresWith(brought.map(({signature}) => signature));
+    const tables = brought.map(({signature, table}) => [signature.name, table] as const);
+    this.#functions = createFunctionRegistry([{tables: Object.fromEntries(tables)}]);
     this.#sessions = new TransactionSessions(clock, random, timers, () => ({
       idleMs: settings().get('svc.server.httpSessionExpireTimeout'),
       sessionsMax,
@@ -318,6 +336,7 @@ export class SessionService implements Service {
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
+      procedures: this.#procedures,
       timers,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),

@@ -6,7 +6,7 @@ import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {Security} from '#server/session/security.ts';
-import {SessionService} from '#server/session/service.ts';
+import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 
@@ -17,7 +17,11 @@ export class ServiceWorld {
   readonly #inline: InlineEngine;
   #databases = 0;
 
-  private constructor(inline: InlineEngine, settings: Readonly<Record<string, string>>) {
+  private constructor(
+    inline: InlineEngine,
+    settings: Readonly<Record<string, string>>,
+    procedures: readonly BroughtProcedure[],
+  ) {
     this.#inline = inline;
     const clock = createClock();
     const random = createRandom();
@@ -44,15 +48,16 @@ export class ServiceWorld {
       timers: createTimers(),
       logger: {log: () => {}},
       settings: () => resolved,
+      procedures,
     });
   }
 
   static async open(
     settings: Readonly<Record<string, string>> = {},
-    options: InlineEngineOptions = {},
+    options: InlineEngineOptions & {readonly procedures?: readonly BroughtProcedure[]} = {},
   ): Promise<ServiceWorld> {
     const inline = await openInlineEngine(options);
-    return new ServiceWorld(inline, settings);
+    return new ServiceWorld(inline, settings, options.procedures ?? []);
   }
 
   /** A new database with the statements run in it. */

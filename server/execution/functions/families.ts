@@ -5,6 +5,7 @@
  * all. Invariant, held by a test: their names are those of `plan/function-table.ts`, less the
  * operators (which `expressions/` runs) and the names reserved for later work.
  */
+import {catalogProcedures} from './catalog-procedures.ts';
 import {aggregates} from './aggregates.ts';
 import {convertFunctions} from './convert-functions.ts';
 import {dates} from './dates.ts';
@@ -48,6 +49,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   convertFunctions,
   graphViews,
   schemaTableFunctions,
+  catalogProcedures,
   standardValues,
   standardScalars,
   standardTimes,

@@ -12,6 +12,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {placeOf} from '../place.ts';
 import type * as Ast from './ast-expression.ts';
 import {syntaxRefusal} from './cursor.ts';
+import type {Procedures} from './procedures.ts';
 
 /** What is known of a value before anything runs. */
 export type Kind =
@@ -58,13 +59,15 @@ export function withVariables(scope: Scope, names: Iterable<readonly [string, Va
 export class BindContext {
   readonly text: string;
   readonly catalog: Catalog;
+  readonly procedures: Procedures;
   /** Names of types that the query makes records of and that do not exist. */
   readonly #missing = new Map<string, 'vertex' | 'edge'>();
   #slots = 0;
 
-  constructor(text: string, catalog: Catalog) {
+  constructor(text: string, catalog: Catalog, procedures: Procedures) {
     this.text = text;
     this.catalog = catalog;
+    this.procedures = procedures;
   }
 
   newSlot(): Slot {

@@ -1,12 +1,13 @@
 /** CALL of a procedure: a table function of the server, its columns under their names. */
-import type {Slot} from '#server/plan/expression.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import {nearestName} from '../expectation.ts';
 import type {CallClause} from './ast.ts';
 import {type BindContext, type Bound, filtered, withVariables} from './bind-context.ts';
-import {bindExpression} from './bind-expression.ts';
+import {bindCondition, bindExpression} from './bind-expression.ts';
 import type {Column} from './bind-projection.ts';
-import {procedureOf} from './procedures.ts';
-import {syntaxRefusal} from './cursor.ts';
+import {kindOf, requireKind} from './kind.ts';
+import type {Procedure} from './procedures.ts';
 
 /** @param isLone - Whether the call is the whole query: then its columns are the answer. */
 export function bindCall(
@@ -15,66 +16,94 @@ export function bindCall(
   clause: CallClause,
   isLone: boolean,
 ): Bound & {readonly columns: readonly Column[]} {
-  const {procedure, yields} = clause;
-  const found = procedureOf(procedure.text);
-  if (found === undefined) {
-    throw syntaxRefusal(context.text, procedure.at, `there is no procedure '${procedure.text}'`, {
-      type: 'ProcedureError',
-      reason: 'ProcedureNotFound',
-    });
-  }
-  const args = clause.args ?? [];
-  if (args.length < found.min || args.length > found.max) {
-    context.refuse(
-      clause.at,
-      'InvalidNumberOfArguments',
-      `${procedure.text} takes ${found.min} to ${found.max} arguments, not ${args.length}`,
-    );
-  }
-  if (yields === 'star' && !isLone) {
-    context.refuse(clause.at, 'UnexpectedSyntax', 'YIELD * stands in a call of its own only');
-  }
-  if (yields === undefined && !isLone && found.outputs.length > 0) {
-    context.refuse(clause.at, 'UndefinedVariable', 'name the columns that are used with YIELD');
-  }
-  const all = found.outputs.map(name => ({name, alias: name, at: clause.at}));
-  const wanted =
-    yields === undefined || yields === 'star'
-      ? all
-      : yields.map(({column, alias}) => ({
-          name: column.text,
-          alias: alias?.text ?? column.text,
-          at: column.at,
-        }));
-  const columns = wanted.map(({name, alias, at}): Column & {readonly output: string} => {
-    if (!found.outputs.includes(name)) {
-      context.refuse(at, 'UndefinedVariable', `${procedure.text} has no column '${name}'`);
-    }
-    if (input.scope.variables.has(alias)) {
-      context.refuse(at, 'VariableAlreadyBound', `'${alias}' is bound already`);
-    }
-    return {name: alias, slot: context.newSlot(), output: name};
-  });
-  const names = new Set(columns.map(column => column.name));
-  if (names.size < columns.length) {
-    context.refuse(clause.at, 'VariableAlreadyBound', 'two columns have one name');
-  }
+  const found = requireProcedure(context, clause);
+  const args = bindArguments(context, input, clause, found, isLone);
+  const columns = columnsOf(context, input, clause, found, isLone);
   const source: PlanNode = {
     kind: 'call',
     procedure: found.name,
-    args: args.map(arg => bindExpression(context, input.scope, arg)),
+    args,
     outputs: columns.map(({output, slot}) => ({name: output, slot})),
     place: context.place(clause.at),
   };
+  // What answers nothing is called for its effect: rows pass as they are.
+  const mode = found.outputs.length === 0 ? 'for-each' : 'inner';
   const slots: readonly Slot[] = columns.map(column => column.slot);
-  const plan: PlanNode =
-    input.plan.kind === 'unit'
-      ? source
-      : {kind: 'apply', mode: 'inner', input: input.plan, plan: source, slots};
+  const plan: PlanNode = {kind: 'apply', mode, input: input.plan, plan: source, slots};
   const scope = withVariables(
     input.scope,
     columns.map(({name, slot}) => [name, {slot, kind: 'any'}]),
   );
-  const where = clause.where && bindExpression(context, scope, clause.where);
+  const where = clause.where && bindCondition(context, scope, clause.where);
   return {plan: filtered(plan, where === undefined ? [] : [where]), scope, columns};
+}
+
+function requireProcedure(context: BindContext, {procedure}: CallClause): Procedure {
+  const found = context.procedures.get(procedure.text.toLowerCase());
+  if (found !== undefined) return found;
+  const near = nearestName(procedure.text.toLowerCase(), context.procedures.keys());
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  const what = `there is no procedure '${procedure.text}'${hint}`;
+  throw context.refusal(procedure.at, 'ProcedureNotFound', what, 'ProcedureError');
+}
+
+/** Those given; of a lone call without parentheses the parameters of the inputs' names. */
+function bindArguments(
+  context: BindContext,
+  {scope}: Bound,
+  {args, at, procedure}: CallClause,
+  {inputs}: Procedure,
+  isLone: boolean,
+): readonly Expression[] {
+  if (args === undefined) {
+    if (isLone) return inputs.map(({name}) => ({kind: 'parameter', name}));
+    return context.refuse(
+      at,
+      'InvalidArgumentPassingMode',
+      `inside a query the arguments of ${procedure.text} stand in parentheses`,
+    );
+  }
+  if (args.length !== inputs.length) {
+    context.refuse(
+      at,
+      'InvalidNumberOfArguments',
+      `${procedure.text} takes ${inputs.length} arguments, not ${args.length}`,
+    );
+  }
+  return args.map((arg, place) => {
+    requireKind(context, arg, kindOf(arg, scope), [...(inputs[place]?.kinds ?? []), 'null']);
+    return bindExpression(context, {...scope, allowsPatterns: false}, arg);
+  });
+}
+
+function columnsOf(
+  context: BindContext,
+  {scope}: Bound,
+  {yields, at, procedure}: CallClause,
+  {outputs}: Procedure,
+  isLone: boolean,
+): readonly (Column & {readonly output: string})[] {
+  if (yields === 'star' && !isLone) {
+    context.refuse(at, 'UnexpectedSyntax', 'YIELD * stands in a call of its own only');
+  }
+  // Without YIELD a lone call answers every column, one inside a query none.
+  const isEvery = yields === 'star' || (yields === undefined && isLone);
+  const wanted = isEvery
+    ? outputs.map(name => ({name, alias: name, place: at}))
+    : (yields ?? []).map(({column, alias}) => ({
+        name: column.text,
+        alias: alias?.text ?? column.text,
+        place: column.at,
+      }));
+  const names = new Set<string>(scope.variables.keys());
+  return wanted.map(({name, alias, place}) => {
+    if (!outputs.includes(name)) {
+      context.refuse(place, 'UndefinedVariable', `${procedure.text} has no column '${name}'`);
+    }
+    if (names.has(alias)) {
+      context.refuse(place, 'VariableAlreadyBound', `'${alias}' is bound already`);
+    }
+    names.add(alias);
+    return {name: alias, slot: context.newSlot(), output: name};
+  });
 }

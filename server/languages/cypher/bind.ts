@@ -10,6 +10,7 @@ import type {Statement as BoundStatement} from '#server/plan/statement.ts';
 import type {Query, Statement} from './ast.ts';
 import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
+import type {Procedures} from './procedures.ts';
 import {bindSchemaCommand} from './bind-schema.ts';
 
 export interface BoundCypher {
@@ -26,8 +27,12 @@ export interface MissingType {
 }
 
 /** @throws {Refusal} `cypher.syntax` with the place and the suite's reason. */
-export function bindCypher(text: string, statement: Statement, catalog: Catalog): BoundCypher {
-  const context = new BindContext(text, catalog);
+export function bindCypher(
+  text: string,
+  statement: Statement,
+  {catalog, procedures}: {readonly catalog: Catalog; readonly procedures: Procedures},
+): BoundCypher {
+  const context = new BindContext(text, catalog, procedures);
   if (statement.kind === 'schema') {
     const command = bindSchemaCommand(context, statement.command);
     return {statement: {kind: 'schema', command}, missing: missingTypes(context)};

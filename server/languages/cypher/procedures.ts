@@ -1,18 +1,34 @@
-/** The procedures that CALL knows: table functions of the server, with their columns. */
+/**
+ * The procedures that CALL knows: table functions, with the types of what goes in and the names of
+ * what comes out.
+ *
+ * A server has the ones below; whoever makes a session service may bring more.
+ */
+import type {Kind} from './bind-context.ts';
+
+export interface ProcedureInput {
+  readonly name: string;
+  /** Kinds that an argument may have; `any` takes everything. */
+  readonly kinds: readonly Kind[];
+}
 
 export interface Procedure {
   /** Of the table function. */
   readonly name: string;
-  readonly min: number;
-  readonly max: number;
+  readonly inputs: readonly ProcedureInput[];
   readonly outputs: readonly string[];
 }
 
-const procedures: readonly Procedure[] = [];
+/** By name, ignoring case. */
+export type Procedures = ReadonlyMap<string, Procedure>;
 
-const byName = new Map(procedures.map(procedure => [procedure.name.toLowerCase(), procedure]));
+const own: readonly Procedure[] = [
+  {name: 'db.labels', inputs: [], outputs: ['label']},
+  {name: 'db.relationshipTypes', inputs: [], outputs: ['relationshipType']},
+  {name: 'db.propertyKeys', inputs: [], outputs: ['propertyKey']},
+];
 
-/** Ignoring case; undefined when there is none. */
-export function procedureOf(name: string): Procedure | undefined {
-  return byName.get(name.toLowerCase());
+/** The server's own procedures and `more`. */
+export function proceduresWith(more: readonly Procedure[]): Procedures {
+  return new Map([...own, ...more].map(procedure => [procedure.name.toLowerCase(), procedure]));
 }

@@ -23,7 +23,7 @@ export interface CaseDatabase {
   run(text: string, parameters: ReadonlyMap<string, Value>): Promise<string>;
   /** Whether the text can be prepared at all; throws the refusal otherwise. */
   prepare(text: string, parameters: ReadonlyMap<string, Value>): Promise<void>;
-  /** The value of an expression, for parameters. */
+  /** The query that makes a named graph. */
   graph(name: string): string;
 }
 
@@ -48,6 +48,8 @@ export async function runCase(one: Case, database: CaseDatabase): Promise<readon
   for (const step of one.steps) {
     const {text} = step;
     if (text === 'an empty graph' || text === 'any graph') continue;
+    // Whoever made the database knows them.
+    if (text.startsWith('there exists a procedure')) continue;
     const named = /^the (\S+) graph$/.exec(text);
     if (named !== null) await database.run(database.graph(named[1] ?? ''), parameters);
     else if (text.startsWith('having executed')) {
@@ -56,8 +58,6 @@ export async function runCase(one: Case, database: CaseDatabase): Promise<readon
       for (const [name = '', value = ''] of step.table) {
         parameters.set(name, await evaluated(value, database));
       }
-    } else if (text.startsWith('there exists a procedure')) {
-      return ['procedures that a case brings along are not offered'];
     } else if (/^executing (?:control )?query/.test(text)) {
       const query = step.docString ?? '';
       if (judgesEffects && before === undefined) before = await snapshot(database);

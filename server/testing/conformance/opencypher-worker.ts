@@ -11,6 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import {root, ServiceWorld, type TestDatabase} from '../service-world.ts';
 import {runCase} from './opencypher-case.ts';
 import type {Case} from './opencypher-gherkin.ts';
+import {proceduresOf} from './opencypher-procedure.ts';
 
 export interface WorkerTask {
   readonly cases: readonly Case[];
@@ -48,7 +49,9 @@ async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Pro
   const world = await ServiceWorld.open();
   try {
     for (const one of task.cases) {
-      const database = await world.database([]);
+      const procedures = proceduresOf(one);
+      const own = procedures.length === 0 ? world : await ServiceWorld.open({}, {procedures});
+      const database = await own.database([]);
       let lines: readonly string[];
       try {
         lines = await runCase(one, {
@@ -61,7 +64,8 @@ async function main(port: NonNullable<typeof parentPort>, task: WorkerTask): Pro
       } catch (error) {
         lines = [`failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`];
       }
-      await world.service.dropDatabase(root, database.name);
+      if (own === world) await world.service.dropDatabase(root, database.name);
+      else await own.close();
       const outcome: CaseOutcome = {name: one.name, lines};
       port.postMessage(outcome);
     }

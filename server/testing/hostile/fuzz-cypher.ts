@@ -10,6 +10,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {bindCypher} from '#server/languages/cypher/bind.ts';
 import {parseCypher} from '#server/languages/cypher/parser.ts';
+import {proceduresWith} from '#server/languages/cypher/procedures.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import type {Fuzzer} from './fuzzer.ts';
 
@@ -89,6 +90,7 @@ function mutated(random: SeededRandom, corpus: readonly (readonly string[])[]): 
 export function cypherFuzzer(seed: number, directory: string): Fuzzer {
   const random = createSeededRandom(seed);
   const catalog = new Catalog();
+  const procedures = proceduresWith([]);
   const corpus = [...own, ...queriesOf(directory)].map(query => query.match(tokens) ?? []);
   const tally = {queries: 0, refused: 0, slowestMilliseconds: 0};
   return {
@@ -97,7 +99,7 @@ export function cypherFuzzer(seed: number, directory: string): Fuzzer {
       tally.queries++;
       const start = process.cpuUsage();
       try {
-        bindCypher(text, parseCypher(text), catalog);
+        bindCypher(text, parseCypher(text), {catalog, procedures});
       } catch (error) {
         if (!(error instanceof Refusal) || error.place === undefined) {
           throw new Error(`failed on ${JSON.stringify(text)}`, {cause: error});
