@@ -20,6 +20,13 @@ const reserved = new Set(
   ).split(' '),
 );
 
+/** Whether a word in upper case cannot be a name without backquotes. */
+export function isReserved(word: string): boolean {
+  return reserved.has(word) || constants.has(word);
+}
+
+const constants = new Set(['NULL', 'TRUE', 'FALSE', 'CASE', 'END']);
+
 /** @param negative - Whether a minus stood before; only in front of integers. */
 export function parseAtom(cursor: Cursor, negative: boolean): Expression {
   switch (cursor.kind) {

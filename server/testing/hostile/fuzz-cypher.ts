@@ -1,6 +1,6 @@
 /**
  * Cypher texts made of pieces of the openCypher suite's queries: tokens dropped, doubled, swapped,
- * taken from another query, nested. Each is parsed and bound.
+ * taken from another query, nested. Each is parsed, printed, parsed again and bound.
  *
  * Whatever is refused is refused with its place, and none takes more than 100 ms of processor time.
  */
@@ -10,6 +10,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {bindCypher} from '#server/languages/cypher/bind.ts';
 import {parseCypher} from '#server/languages/cypher/parser.ts';
+import {printCypher} from '#server/languages/cypher/printer.ts';
 import {proceduresWith} from '#server/languages/cypher/procedures.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import type {Fuzzer} from './fuzzer.ts';
@@ -78,7 +79,7 @@ function mutated(random: SeededRandom, corpus: readonly (readonly string[])[]): 
         pieces[at] = random.pick(odd);
         break;
       case 5:
-        pieces[at] = `${pieces[at] ?? ''}`.repeat(1 + random.below(600));
+        pieces[at] = (pieces[at] ?? '').slice(0, 100).repeat(1 + random.below(600));
         break;
       default:
         pieces.length = at;
@@ -99,7 +100,9 @@ export function cypherFuzzer(seed: number, directory: string): Fuzzer {
       tally.queries++;
       const start = process.cpuUsage();
       try {
-        bindCypher(text, parseCypher(text), {catalog, procedures});
+        const tree = parseCypher(text);
+        parseCypher(printCypher(tree));
+        bindCypher(text, tree, {catalog, procedures});
       } catch (error) {
         if (!(error instanceof Refusal) || error.place === undefined) {
           throw new Error(`failed on ${JSON.stringify(text)}`, {cause: error});
