@@ -44,7 +44,8 @@ function clauseText(clause: Clause): string {
   switch (clause.kind) {
     case 'match': {
       const patterns = clause.patterns.map(one => expressions.pattern(one)).join(', ');
-      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${patterns}${expressions.where(clause.where)}`;
+      const where = expressions.where(clause.where);
+      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${patterns}${where}`;
     }
     case 'unwind':
       return `UNWIND ${print(clause.list)} AS ${nameText(clause.name.text)}`;
@@ -137,7 +138,8 @@ function callText(clause: Extract<Clause, {kind: 'call'}>): string {
             return alias === undefined ? own : `${own} AS ${nameText(alias.text)}`;
           })
           .join(', ');
-  return `CALL ${name}${list} YIELD ${columns === '' ? '-' : columns}${expressions.where(clause.where)}`;
+  const where = expressions.where(clause.where);
+  return `CALL ${name}${list} YIELD ${columns === '' ? '-' : columns}${where}`;
 }
 
 function setsText(items: readonly SetItem[]): string {
