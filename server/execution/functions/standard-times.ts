@@ -74,7 +74,7 @@ const classes: Readonly<Record<string, TimeClass>> = {
   },
 };
 
-function now(kind: TimeClass, zone: Value | undefined, millis: number): Value {
+function now(kind: TimeClass, zone: Value | undefined, millis: number): TemporalValue {
   const utc: Moment = momentOf(
     new DateTimeValue(Math.floor(millis / 1000), modulo(millis, 1000) * 1_000_000, 'nanosecond', {
       zone: {offsetSeconds: 0},
@@ -325,11 +325,10 @@ const unitNanos: Readonly<Record<string, number>> = {
 function truncation(kind: TimeClass): ScalarFunction {
   return ([unit = null, value, fields], call) => {
     if (typeof unit !== 'string') throw typeError('the unit is a text');
-    const from = value === undefined ? undefined : value;
-    if (from !== undefined && !isMoment(from)) {
-      throw typeError(`a time is needed, not ${describe(from)}`);
+    if (value !== undefined && !isMoment(value)) {
+      throw typeError(`a time is needed, not ${describe(value)}`);
     }
-    const moment = momentOf(from ?? (now(kind, undefined, call.startedAt) as TemporalValue));
+    const moment = momentOf(value ?? now(kind, undefined, call.startedAt));
     const cut = cutMoment(unit.toLowerCase(), moment);
     const map = fields instanceof Map ? fields : new Map<string, Value>();
     const zone = zoneOf(map) ?? cut.zone;
