@@ -88,8 +88,7 @@ $(INSTALLED): package-lock.json
 		echo 'make: node_modules is a link and its packages are others: install there' >&2; \
 		exit 1; fi; \
 	echo 'installing packages (npm ci)' >&2; \
-	npm ci --no-audit --no-fund --loglevel=error >&2
-	touch $@
+	npm ci --no-audit --no-fund --loglevel=error >&2 && touch $@
 
 # A random password of root for the server of `make start`; readable by its owner alone.
 $(PASSWORD):
