@@ -186,6 +186,7 @@ export function estimateRows(plan: PlanNode, counts: RowCounts): number {
     case 'apply':
       return input(plan.input) * (plan.mode === 'inner' ? Math.max(input(plan.plan), 1) : 1);
     case 'repeat':
+    case 'chain':
       return input(plan.input) * edgesPerVertex ** 2;
     case 'aggregate':
       return plan.keys.length === 0 ? 1 : Math.sqrt(input(plan.input));

@@ -48,6 +48,8 @@ export type Clause =
 export interface MatchClause {
   readonly kind: 'match';
   readonly optional: boolean;
+  /** REPEATABLE ELEMENTS: a relationship may be met again. */
+  readonly repeats: boolean;
   readonly patterns: readonly Pattern[];
   readonly where: Expression | undefined;
   readonly at: number;
@@ -205,10 +207,23 @@ export interface ForeachClause {
 /** A chain of nodes and relationships, maybe named, maybe the shortest of its kind. */
 export interface Pattern {
   readonly name: Name | undefined;
+  /** `shortestPath(...)`, `allShortestPaths(...)`. */
   readonly shortest: 'one' | 'all' | undefined;
+  /** Which of the paths between two nodes count; undefined: every one. */
+  readonly selector: PathSelector | undefined;
+  /** What may be met again on the path; undefined: as TRAIL. */
+  readonly mode: 'walk' | 'trail' | 'acyclic' | undefined;
+  /** The condition of a path in parentheses: `SHORTEST 1 ((a)-->+(b) WHERE ...)`. */
+  readonly where: Expression | undefined;
   readonly start: NodePattern;
   readonly hops: readonly PatternHop[];
   readonly at: number;
+}
+
+/** `any`: so many of them; `shortest`: the shortest; `groups`: all of the so many least lengths. */
+export interface PathSelector {
+  readonly kind: 'any' | 'shortest' | 'groups';
+  readonly count: number;
 }
 
 export type PatternHop =
@@ -220,7 +235,8 @@ export type PatternHop =
   /** `((a)-[r]->(b) WHERE ...){1,3}` and the node behind it. */
   | {
       readonly kind: 'repeated';
-      readonly inner: Pattern;
+      readonly start: NodePattern;
+      readonly hops: readonly PatternHop[];
       readonly where: Expression | undefined;
       readonly min: number;
       readonly max: number | undefined;

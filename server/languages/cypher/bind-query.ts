@@ -109,7 +109,7 @@ function bindMatch(
   clause: Extract<Clause, {kind: 'match'}>,
 ): Bound {
   const search = (from: Bound): Bound => {
-    const binder = new PatternBinder(context, from);
+    const binder = new PatternBinder(context, from, clause.repeats);
     binder.bindAll(clause.patterns);
     const {plan, scope} = binder.bound;
     const where = clause.where && bindCondition(context, scope, clause.where);

@@ -53,8 +53,13 @@ function parseMatch(cursor: Cursor): MatchClause {
   const {at} = cursor;
   const optional = cursor.accept('OPTIONAL');
   cursor.expect('MATCH');
+  const repeats =
+    cursor.acceptPair('REPEATABLE', 'ELEMENTS') || cursor.acceptPair('REPEATABLE', 'ELEMENT');
+  if (!repeats && !cursor.acceptPair('DIFFERENT', 'RELATIONSHIPS')) {
+    cursor.acceptPair('DIFFERENT', 'RELATIONSHIP');
+  }
   const patterns = parsePatterns(cursor);
-  return {kind: 'match', optional, patterns, where: parseWhere(cursor), at};
+  return {kind: 'match', optional, repeats, patterns, where: parseWhere(cursor), at};
 }
 
 function parseWhere(cursor: Cursor): Expression | undefined {

@@ -104,7 +104,7 @@ function parseInnerQuery(cursor: Cursor): Query {
 function parseBarePattern(cursor: Cursor, at: number): Query {
   const patterns = parsePatterns(cursor);
   const where = cursor.accept('WHERE') ? parseExpression(cursor) : undefined;
-  const match: Clause = {kind: 'match', optional: false, patterns, where, at};
+  const match: Clause = {kind: 'match', optional: false, repeats: false, patterns, where, at};
   return {parts: [{clauses: [match], at}], union: undefined, at};
 }
 

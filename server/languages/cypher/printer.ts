@@ -45,7 +45,8 @@ function clauseText(clause: Clause): string {
     case 'match': {
       const patterns = clause.patterns.map(one => expressions.pattern(one)).join(', ');
       const where = expressions.where(clause.where);
-      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${patterns}${where}`;
+      const mode = clause.repeats ? 'REPEATABLE ELEMENTS ' : '';
+      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${mode}${patterns}${where}`;
     }
     case 'unwind':
       return `UNWIND ${print(clause.list)} AS ${nameText(clause.name.text)}`;
