@@ -9,14 +9,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import {slotsOf} from '#server/plan/tree.ts';
-import type {
-  Name,
-  NodePattern,
-  PathSelector,
-  Pattern,
-  PatternHop,
-  RelationshipPattern,
-} from './ast.ts';
+import type {NodePattern, PathSelector, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
 import {
   type BindContext,
   type Bound,

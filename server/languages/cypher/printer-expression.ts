@@ -168,7 +168,7 @@ export class ExpressionPrinter {
 
   pattern(pattern: Pattern): string {
     const {name, shortest, selector, mode, where} = pattern;
-    const words = [...selectorWords(selector), ...(mode === undefined ? [] : [mode.toUpperCase()])];
+    const words = selectorWords(selector, mode);
     const chain = this.#chain(pattern);
     const path = where === undefined ? chain : `(${chain}${this.where(where)})`;
     const call = shortest === 'one' ? 'shortestPath' : 'allShortestPaths';
@@ -221,11 +221,15 @@ function isAnyNode({name, labels, properties, where}: NodePattern): boolean {
   return name === undefined && labels === undefined && properties === undefined && !where;
 }
 
-function selectorWords(selector: PathSelector | undefined): readonly string[] {
-  if (selector === undefined) return [];
+function selectorWords(
+  selector: PathSelector | undefined,
+  mode: Pattern['mode'],
+): readonly string[] {
+  const words = mode === undefined ? [] : [mode.toUpperCase()];
+  if (selector === undefined) return words;
   const {kind, count} = selector;
-  if (kind === 'groups') return [`SHORTEST ${count} GROUPS`];
-  return [`${kind === 'any' ? 'ANY' : 'SHORTEST'} ${count}`];
+  if (kind === 'groups') return [`SHORTEST ${count}`, ...words, 'GROUPS'];
+  return [`${kind === 'any' ? 'ANY' : 'SHORTEST'} ${count}`, ...words];
 }
 
 type Construct = Extract<
