@@ -24,6 +24,7 @@ import {schemaTableFunctions} from './schema-tables.ts';
 import {pathFunctions} from './shortest-path.ts';
 import {statistics} from './statistics.ts';
 import {standardAggregates} from './standard-aggregates.ts';
+import {standardPoints} from './standard-points.ts';
 import {standardScalars} from './standard-scalars.ts';
 import {standardTimes} from './standard-times.ts';
 import {standardValues} from './standard-values.ts';
@@ -52,6 +53,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   catalogProcedures,
   standardValues,
   standardScalars,
+  standardPoints,
   standardTimes,
   standardAggregates,
 ];

@@ -12,11 +12,15 @@ import {
 } from '#server/model/number.ts';
 import {ridText} from '#server/model/rid.ts';
 import {
+  DateTimeValue,
+  DateValue,
+  DurationValue,
   EmbeddedValue,
   PathValue,
   PointValue,
   RecordValue,
   Rid,
+  TimeValue,
   type Value,
 } from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
@@ -170,6 +174,12 @@ function typeNameOf(value: Value): string {
   if (isNumberValue(value)) return 'FLOAT';
   if (isListValue(value)) return 'LIST';
   if (value instanceof PathValue) return 'PATH';
+  if (value instanceof PointValue) return 'POINT';
+  if (value instanceof DateValue) return 'DATE';
+  if (value instanceof DurationValue) return 'DURATION';
+  if (value instanceof DateTimeValue) return value.local ? 'LOCAL DATETIME' : 'ZONED DATETIME';
+  if (value instanceof TimeValue)
+    return value.offsetSeconds === undefined ? 'LOCAL TIME' : 'ZONED TIME';
   if (value instanceof RecordValue) return value.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
   return value instanceof Map ? 'MAP' : 'ANY';
 }

@@ -24,11 +24,23 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
       requireKind(context, arg, kindOf(arg, scope), [...allowed, 'any', 'null']);
     }
   });
-  const args = ast.args.map(arg => bindExpression(context, inner, arg));
+  const args = ast.args.map((arg, at) =>
+    at > 0 && isWord(called, arg, scope) ? literal(arg.name) : bindExpression(context, inner, arg),
+  );
   const isGone = scope.hasDeleted && goneRefused.has(called.name);
   const [first, ...rest] = args;
   const checked = isGone && first !== undefined ? [operator('existing', first), ...rest] : args;
   return {kind: 'call', name: called.name, args: checked, place: context.place(ast.at)};
+}
+
+/** A word of the function's own, such as a normal form, that is no variable here. */
+function isWord(
+  {words}: CypherFunction,
+  arg: Ast.Expression,
+  scope: Scope,
+): arg is Extract<Ast.Expression, {kind: 'variable'}> {
+  if (words === undefined || arg.kind !== 'variable') return false;
+  return words.includes(arg.name.toUpperCase()) && !scope.variables.has(arg.name);
 }
 
 /** What cannot be asked of a record that was deleted. */
