@@ -11,6 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
+import type {Sources} from './sources.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {
@@ -24,6 +25,8 @@ export interface CallContext {
   readonly budget: Budget;
   /** Wall clock at the statement's start, milliseconds: the time that all of it sees. */
   readonly startedAt: number;
+  /** Undefined: nothing from outside is read. */
+  readonly sources?: Sources;
   /** How dates print; no pattern: the usual form. */
   readonly format: JsonFormat;
 }

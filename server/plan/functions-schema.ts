@@ -29,4 +29,13 @@ export const schemaTables: readonly FunctionSignature[] = [
   tableRow('db.labels', none, 'The labels: types of vertices, each by itself.', view),
   tableRow('db.relationshipTypes', none, 'The types of edges.', view),
   tableRow('db.propertyKeys', none, 'The names of the declared properties.', view),
+  tableRow(
+    'load.csv',
+    [3, 3],
+    'The rows of a CSV: its source, whether it has a header, separator.',
+    {
+      needs: 'database',
+      deterministic: false,
+    },
+  ),
 ];

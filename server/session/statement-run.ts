@@ -18,6 +18,7 @@ import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
+import type {Sources} from '#server/execution/sources.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
@@ -45,6 +46,7 @@ export interface RunOptions {
   readonly session: DatabaseSession;
   readonly parameters: Parameters;
   readonly signal: Cancellation;
+  readonly sources: Sources;
   /** Undefined: everything is allowed. */
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
 }
@@ -195,6 +197,7 @@ function contextOf(
     random,
     budget,
     startedAt: clock.now(),
+    sources: options.sources,
     format: options.session.jsonOf(data.context).format,
     batchRows: batchRowsDefault,
     memo: new Map(),

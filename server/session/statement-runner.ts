@@ -13,6 +13,7 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
+import {SourceNeeded} from '#server/execution/sources.ts';
 import {type NeededType, TypesNeeded} from '#server/execution/types-needed.ts';
 import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
@@ -58,6 +59,20 @@ export class StatementRunner implements StatementHost {
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
   run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+    return orElse(
+      () => this.#run(parts),
+      error => this.#fetched(parts, error),
+    );
+  }
+
+  /** Again, with what the run asked for from outside; it wrote nothing that stands. */
+  async #fetched(parts: RunParts, error: unknown): Promise<ResultCursor> {
+    if (!(error instanceof SourceNeeded)) throw error;
+    await parts.sources.fetch(error.address);
+    return this.run(parts);
+  }
+
+  #run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
     const prepared = prepare(parts);
     switch (prepared.kind) {
       case 'query':
@@ -99,6 +114,7 @@ export class StatementRunner implements StatementHost {
       });
     } catch (error) {
       held.fail();
+      if (error instanceof SourceNeeded) throw sourceInside(error);
       throw error instanceof TypesNeeded ? typesInside(error.types) : error;
     }
   }
@@ -450,6 +466,19 @@ function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<vo
   }
 }
 
+/** What `work` answers; what `other` makes of its failure, at once or later. */
+function orElse<T>(
+  work: () => T | Promise<T>,
+  other: (error: unknown) => Promise<T>,
+): T | Promise<T> {
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(other) : result;
+  } catch (error) {
+    return other(error);
+  }
+}
+
 /** Calls `end` once `work` has ended, well or not, at once or later. */
 function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
   let ends = true;
@@ -498,6 +527,13 @@ function requireQuery(prepared: Prepared): PreparedQuery {
   return prepared;
 }
 
+function sourceInside({address}: SourceNeeded): Refusal {
+  return new Refusal(
+    'query.execution',
+    `'${address}' would be read in the middle of a transaction: load it by a statement of its own`,
+  );
+}
+
 /** A script is taken to write: what it does is known only when it runs. */
 function isReadOnly(prepared: Prepared): boolean {
   if (prepared.kind === 'explain') return !prepared.execute || !prepared.inner.writes;
@@ -521,8 +557,8 @@ function notIdempotent(): Refusal {
 }
 
 export function runOptions(parts: RunParts): RunOptions {
-  const {session, request, signal, guard} = parts;
-  return {session, parameters: request.parameters, signal, guard};
+  const {session, request, signal, sources, guard} = parts;
+  return {session, parameters: request.parameters, signal, sources, guard};
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

@@ -15,6 +15,7 @@ import {hashing} from './hashing.ts';
 import {hopFunctions} from './hops.ts';
 import {listFunctions} from './list-functions.ts';
 import {mapFunctions} from './map-functions.ts';
+import {loadCsv} from './load-csv.ts';
 import {math} from './math.ts';
 import {collectionMethods, transformMethod} from './methods-collections.ts';
 import {conversionMethods} from './methods-conversion.ts';
@@ -51,6 +52,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   graphViews,
   schemaTableFunctions,
   catalogProcedures,
+  loadCsv,
   standardValues,
   standardScalars,
   standardPoints,

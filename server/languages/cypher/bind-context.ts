@@ -40,6 +40,8 @@ export interface Scope {
   readonly intercept: ((ast: Ast.Expression) => Expression | undefined) | undefined;
   /** Whether a pattern may stand for whether it can be found. */
   readonly allowsPatterns: boolean;
+  /** Where the rows of LOAD CSV come from. */
+  readonly csv: {readonly file: Slot; readonly line: Slot} | undefined;
   /** Whether something was deleted before: then a record may be gone. */
   readonly hasDeleted: boolean;
 }
@@ -48,6 +50,7 @@ export const emptyScope: Scope = {
   variables: new Map(),
   intercept: undefined,
   allowsPatterns: true,
+  csv: undefined,
   hasDeleted: false,
 };
 

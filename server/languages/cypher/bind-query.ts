@@ -5,6 +5,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {
   CallClause,
   Clause,
+  LoadCsvClause,
   ProjectionClause,
   Query,
   SingleQuery,
@@ -14,6 +15,7 @@ import {
   type BindContext,
   type Bound,
   filtered,
+  literal,
   operator,
   type Scope,
   slotOf,
@@ -96,11 +98,40 @@ function bindClause(context: BindContext, input: Bound, clause: Plain): Bound {
     case 'subquery':
       return bindSubqueryClause(context, input, clause);
     default:
-      throw new Refusal('not-available', 'LOAD CSV is not available yet', {
-        place: context.place(clause.at),
-        detail: {name: 'LOAD CSV'},
-      });
+      return bindLoadCsv(context, input, clause);
   }
+}
+
+/** A row of the file beside each row; `file()` and `linenumber()` read where it comes from. */
+function bindLoadCsv(context: BindContext, input: Bound, clause: LoadCsvClause): Bound {
+  const {name, at} = clause;
+  if (input.scope.variables.has(name.text)) {
+    context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
+  }
+  const scope = {...input.scope, allowsPatterns: false};
+  const separator = clause.separator && bindExpression(context, scope, clause.separator);
+  const [row, file, line] = [context.newSlot(), context.newSlot(), context.newSlot()];
+  const plan: PlanNode = {
+    kind: 'call',
+    procedure: 'load.csv',
+    args: [
+      bindExpression(context, scope, clause.from),
+      literal(clause.withHeaders),
+      separator ?? literal(','),
+    ],
+    outputs: [
+      {name: 'row', slot: row},
+      {name: 'file', slot: file},
+      {name: 'line', slot: line},
+    ],
+    place: context.place(at),
+  };
+  const kind = clause.withHeaders ? 'map' : 'list';
+  const slots = [row, file, line];
+  return {
+    plan: {kind: 'apply', mode: 'inner', input: input.plan, plan, slots},
+    scope: withVariables({...input.scope, csv: {file, line}}, [[name.text, {slot: row, kind}]]),
+  };
 }
 
 function bindMatch(
