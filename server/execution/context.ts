@@ -11,6 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
+import type {WriteCounts} from './write-counts.ts';
 import type {Sources} from './sources.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
@@ -34,6 +35,8 @@ export interface CallContext {
 export interface ExecutionContext extends CallContext {
   /** Undefined where writing is not allowed. */
   readonly writes: WritableGraph | undefined;
+  /** What the run has changed so far. */
+  readonly counts: WriteCounts;
   /** Rows in one batch; any value gives the same result. */
   readonly batchRows: number;
   /** Answers of sub-plans that do not depend on the row, by their expression. */

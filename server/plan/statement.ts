@@ -22,6 +22,8 @@ export type Statement =
       readonly onTimeout: 'error' | 'partial';
       /** How a write that stands alone meets conflicts; absent: as the server does. */
       readonly retry?: Retry;
+      /** Whether the answer says what the statement changed. */
+      readonly reportsStats?: boolean;
     }
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
   | {readonly kind: 'schema'; readonly command: SchemaCommand};

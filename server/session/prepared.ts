@@ -41,6 +41,7 @@ export interface PreparedQuery {
   readonly onTimeout: 'error' | 'partial';
   readonly writes: boolean;
   readonly retry: Retry | undefined;
+  readonly reportsStats: boolean;
 }
 
 export interface PrepareOptions {
@@ -127,5 +128,6 @@ function prepareQuery(
     onTimeout: statement.onTimeout,
     writes: !isReadOnly(plan),
     retry: statement.retry,
+    reportsStats: statement.reportsStats ?? false,
   };
 }

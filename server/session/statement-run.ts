@@ -12,6 +12,7 @@ import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
+import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
@@ -23,7 +24,7 @@ import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import {RecordWriter} from '#server/transactions/records.ts';
+import {type RecordTally, RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
@@ -87,6 +88,8 @@ export class StatementRun {
   readonly #json: RecordJson;
   readonly #environment: RunEnvironment;
   readonly #run: PlanRun;
+  readonly #data: RunData;
+  readonly #tallyBefore: RecordTally | undefined;
 
   constructor(
     query: PreparedQuery,
@@ -95,6 +98,10 @@ export class StatementRun {
     environment: RunEnvironment,
   ) {
     this.#query = query;
+    this.#data = data;
+    // A transaction's writer serves all of its statements.
+    this.#tallyBefore =
+      data.kind === 'write' && query.reportsStats ? structuredClone(data.writer.tally) : undefined;
     this.#json = options.session.jsonOf(data.context);
     this.#environment = environment;
     this.context = contextOf(query, data, options, environment);
@@ -140,6 +147,20 @@ export class StatementRun {
       }
     }
     return rows;
+  }
+
+  /** What the run has changed, as JSON; undefined when it was nothing. */
+  stats(): string | undefined {
+    const before = this.#tallyBefore;
+    if (this.#data.kind === 'read' || before === undefined) return undefined;
+    const {made, deleted} = this.#data.writer.tally;
+    return countsText({
+      ...this.context.counts,
+      nodesCreated: made.vertex - before.made.vertex,
+      nodesDeleted: deleted.vertex - before.deleted.vertex,
+      relationshipsCreated: made.edge - before.made.edge,
+      relationshipsDeleted: deleted.edge - before.deleted.edge,
+    });
   }
 
   close(): void {
@@ -201,6 +222,7 @@ function contextOf(
     format: options.session.jsonOf(data.context).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
+    counts: newWriteCounts(),
   });
   const serverMs = databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
   if (query.timeoutMs === undefined && serverMs === 0) {

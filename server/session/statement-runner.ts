@@ -391,6 +391,7 @@ export class StatementRunner implements StatementHost {
             summary.returned = result.returned;
             summary.truncated = result.truncated;
             summary.wrote = true;
+            if (query.reportsStats) summary.stats = run?.stats();
             return new PiecesCursor(pieces, summary);
           };
           return pausing === undefined ? collected() : pausing.then(collected);

@@ -3,6 +3,7 @@
  * lists them among those without conversions.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {rootType} from '#server/model/labels.ts';
 import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
 import {isListValue} from '#server/model/compare.ts';
 import {
@@ -22,9 +23,6 @@ import {isTemporal, temporalPart} from './temporal-parts.ts';
 
 type Binary = (left: Value, right: Value, call: CallContext) => Value;
 type Variadic = (args: readonly Value[], call: CallContext) => Value;
-
-/** The type of vertices without a label (docs/design/0001-labels-are-types.md). */
-const rootType = 'Vertex';
 
 function field(value: Value, name: string, graph: Graph): Value {
   if (value instanceof RecordValue || value instanceof Rid)

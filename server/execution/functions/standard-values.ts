@@ -1,6 +1,7 @@
 /** `std.*` of graphs, lists and conversions; `plan/functions-standard.ts` says what each does. */
 import {Refusal} from '#server/base/errors.ts';
 import {isListValue} from '#server/model/compare.ts';
+import {labelsOf as labels} from '#server/model/labels.ts';
 import {jsonText} from '#server/model/json.ts';
 import {
   isIntegerValue,
@@ -30,7 +31,6 @@ import {describe} from '../expressions/arithmetic.ts';
 import {isSame, itemsOfList, typeError} from '../expressions/strict-operators.ts';
 import {isTemporal} from '../expressions/temporal-parts.ts';
 
-const rootType = 'Vertex';
 /** What one call may build. */
 const itemsMax = 4_000_000;
 
@@ -55,7 +55,7 @@ function idOf(value: Value, call: CallContext): Value {
 function labelsOf(value: Value, call: CallContext): Value {
   const record = recordOf(value, call, 'a vertex');
   if (record.kind !== 'vertex') throw typeError('an edge has no labels', 'InvalidArgumentValue');
-  return record.typeName === rootType ? [] : record.typeName.split('~');
+  return labels(record.typeName);
 }
 
 function propertiesOf(value: Value, call: CallContext): ReadonlyMap<string, Value> {

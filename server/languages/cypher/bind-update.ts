@@ -21,6 +21,7 @@ import type {
   SetClause,
   SetItem,
 } from './ast.ts';
+import {typeOfLabels} from '#server/model/labels.ts';
 import {
   type BindContext,
   type Bound,
@@ -31,7 +32,7 @@ import {
   withVariables,
 } from './bind-context.ts';
 import {bindExpression, variableOf} from './bind-expression.ts';
-import {plainLabels, plainTypes, typeOfLabels} from './bind-label.ts';
+import {plainLabels, plainTypes} from './bind-label.ts';
 import {PatternBinder} from './bind-pattern.ts';
 import {nodesOf} from './pattern-shape.ts';
 import {kindOf, requireKind} from './kind.ts';

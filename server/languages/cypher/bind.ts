@@ -5,6 +5,7 @@
  * made before the query runs, each an entry of the schema of its own (docs/design/0001).
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Statement as BoundStatement} from '#server/plan/statement.ts';
 import type {Query, Statement} from './ast.ts';
@@ -57,6 +58,7 @@ function bindQuery(context: BindContext, query: Query): BoundStatement {
     limit: undefined,
     timeoutMs: undefined,
     onTimeout: 'error',
+    reportsStats: true,
   };
 }
 
@@ -64,7 +66,7 @@ function missingTypes(context: BindContext): readonly MissingType[] {
   const types = [...context.missing].map(([name, kind]) => ({
     name,
     kind,
-    superTypes: kind === 'vertex' && name.includes('~') ? name.split('~') : [],
+    superTypes: kind === 'vertex' && labelsOf(name).length > 1 ? labelsOf(name) : [],
   }));
   return [
     ...types.filter(type => type.superTypes.length === 0),
