@@ -12,6 +12,7 @@ import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
 import type {WriteCounts} from './write-counts.ts';
+import type {ServerView} from './server-view.ts';
 import type {Sources} from './sources.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
@@ -28,6 +29,8 @@ export interface CallContext {
   readonly startedAt: number;
   /** Undefined: nothing from outside is read. */
   readonly sources?: Sources;
+  /** Undefined where no server is: in tests of expressions. */
+  readonly server?: ServerView;
   /** How dates print; no pattern: the usual form. */
   readonly format: JsonFormat;
 }

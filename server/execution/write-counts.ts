@@ -1,4 +1,6 @@
 /** What a statement has changed, counted while it runs. */
+import type {SchemaCounts} from '#server/plan/statement.ts';
+
 export interface WriteCounts {
   nodesCreated: number;
   nodesDeleted: number;
@@ -8,14 +10,6 @@ export interface WriteCounts {
   propertiesSet: number;
   labelsAdded: number;
   labelsRemoved: number;
-}
-
-/** What changes of the schema count. */
-export interface SchemaCounts {
-  readonly indexesAdded?: number;
-  readonly indexesRemoved?: number;
-  readonly constraintsAdded?: number;
-  readonly constraintsRemoved?: number;
 }
 
 export function newWriteCounts(): WriteCounts {

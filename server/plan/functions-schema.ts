@@ -29,6 +29,11 @@ export const schemaTables: readonly FunctionSignature[] = [
   tableRow('db.labels', none, 'The labels: types of vertices, each by itself.', view),
   tableRow('db.relationshipTypes', none, 'The types of edges.', view),
   tableRow('db.propertyKeys', none, 'The names of the declared properties.', view),
+  tableRow('show.indexes', none, 'The indexes.', view),
+  tableRow('show.constraints', none, 'The constraints that have names.', view),
+  tableRow('show.users', none, 'The users, as far as whoever asks may see them.', view),
+  tableRow('show.currentUser', none, 'Whoever asks.', view),
+  tableRow('show.transactions', none, 'Statements that run and transactions that are open.', view),
   tableRow(
     'load.csv',
     [3, 3],

@@ -75,7 +75,8 @@ export class DatabaseSession {
     const make = (): Prepared => prepareText(language, text, options);
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
-    return kept.get(catalog.version, text, make);
+    // What holds a password is not kept.
+    return kept.get(catalog.version, text, make, made => made.kind !== 'user');
   }
 
   /** How records print under a catalog. */

@@ -3,6 +3,7 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
+import type {ServerView} from '#server/execution/server-view.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
@@ -17,6 +18,7 @@ export interface RunParts {
   readonly access: DatabaseAccess;
   readonly guard: RunOptions['guard'];
   readonly sources: RequestSources;
+  readonly server: ServerView;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
   readonly onTerminate: (listener: () => void) => void;
   /** Called once, when the statement has ended in whatever way. */

@@ -307,10 +307,10 @@ class ScriptRun {
   }
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
-    const {session, request, signal, sources, guard} = this.#parts;
+    const {session, request, signal, sources, server, guard} = this.#parts;
     const data = this.#runner.beginStatement(session, this.#current());
     const parameters = new Map([...request.parameters, ...this.#variables]);
-    const options = {session, parameters, signal, sources, guard};
+    const options = {session, parameters, signal, sources, server, guard};
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
       return await run.values(rowsMax);

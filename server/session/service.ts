@@ -18,6 +18,7 @@ import {
   proceduresWith,
 } from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
+import type {ServerView} from '#server/execution/server-view.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -103,7 +104,12 @@ export class SessionService implements Service {
       }),
       timers,
     );
-    this.#runner = new StatementRunner({environment, admission, settings});
+    this.#runner = new StatementRunner({
+      environment,
+      admission,
+      settings,
+      security: options.security,
+    });
   }
 
   get appliedIndex(): number {
@@ -133,6 +139,7 @@ export class SessionService implements Service {
         signal: registered,
         access,
         sources: this.#sourcesFor(principal, access),
+        server: this.#viewFor(principal),
         guard: principal.root ? undefined : {access, user: principal.name},
         onTerminate: (listener: () => void) => registered.onTerminate(listener),
         end: () => registered.done(),
@@ -152,6 +159,21 @@ export class SessionService implements Service {
       registered.done();
       throw error;
     }
+  }
+
+  #viewFor(principal: Principal): ServerView {
+    return {
+      user: principal.name,
+      users: () =>
+        this.#options.security
+          .users()
+          .filter(({name}) => principal.root || name === principal.name)
+          .map(({name, databases}) => ({name, databases: Object.keys(databases)})),
+      transactions: () => [
+        ...this.queries(principal),
+        ...this.transactions(principal).map(open => ({...open, text: undefined})),
+      ],
+    };
   }
 
   #sourcesFor(principal: Principal, access: DatabaseAccess): RequestSources {

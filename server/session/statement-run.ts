@@ -19,6 +19,7 @@ import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
+import type {ServerView} from '#server/execution/server-view.ts';
 import type {Sources} from '#server/execution/sources.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
@@ -48,6 +49,7 @@ export interface RunOptions {
   readonly parameters: Parameters;
   readonly signal: Cancellation;
   readonly sources: Sources;
+  readonly server: ServerView;
   /** Undefined: everything is allowed. */
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
 }
@@ -219,6 +221,7 @@ function contextOf(
     budget,
     startedAt: clock.now(),
     sources: options.sources,
+    server: options.server,
     format: options.session.jsonOf(data.context).format,
     batchRows: batchRowsDefault,
     memo: new Map(),

@@ -15,7 +15,8 @@ import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {SourceNeeded} from '#server/execution/sources.ts';
 import {type NeededType, TypesNeeded} from '#server/execution/types-needed.ts';
-import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
+import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import type {Retry, SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Leave} from './admission.ts';
@@ -23,9 +24,11 @@ import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import type {Prepared, PreparedQuery} from './prepared.ts';
+import type {Prepared, PreparedQuery, PreparedSchema} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
+import type {Security} from './security.ts';
+import {runUserCommand} from './user-command.ts';
 import type {ResultCursor, ResultSummary, RunRequest} from './session.ts';
 import {
   type ResultWish,
@@ -43,18 +46,21 @@ export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;
   readonly admission: Admission;
   readonly settings: () => Settings;
+  readonly security: Security;
 }
 
 export class StatementRunner implements StatementHost {
   readonly environment: RunEnvironment;
   readonly #admission: Admission;
   readonly #settings: () => Settings;
+  readonly #security: Security;
   readonly #writing = new WeakMap<Transaction, WriteData>();
 
   constructor(options: StatementRunnerOptions) {
     this.environment = options.environment;
     this.#admission = options.admission;
     this.#settings = options.settings;
+    this.#security = options.security;
   }
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
@@ -79,6 +85,8 @@ export class StatementRunner implements StatementHost {
         return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
       case 'schema':
         return this.#changeSchema(parts, prepared);
+      case 'user':
+        return this.#changeUser(parts, prepared.command);
       case 'explain':
         return this.#explain(parts, prepared);
       case 'script':
@@ -214,14 +222,24 @@ export class StatementRunner implements StatementHost {
 
   async #changeSchema(
     parts: RunParts,
-    {command}: Extract<Prepared, {kind: 'schema'}>,
+    {command, first = [], counts}: PreparedSchema,
   ): Promise<ResultCursor> {
-    this.requireSchemaRight(parts, command);
+    for (const one of [...first, command]) this.requireSchemaRight(parts, one);
+    for (const one of first) await parts.session.executor.run(one, parts.signal);
     const row = await parts.session.executor.run(command, parts.signal);
     parts.end();
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
     summary.wrote = true;
-    return rowsCursor([row], parts.request.format, summary);
+    if (counts !== undefined) summary.stats = countsText(newWriteCounts(), counts);
+    return rowsCursor(counts === undefined ? [row] : [], parts.request.format, summary);
+  }
+
+  async #changeUser(parts: RunParts, command: UserCommand): Promise<ResultCursor> {
+    await runUserCommand(command, parts, this.#security);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    return rowsCursor([], parts.request.format, summary);
   }
 
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
@@ -268,6 +286,9 @@ export class StatementRunner implements StatementHost {
       this.#writing.delete(transaction);
       held.done();
       return cursor;
+    }
+    if (prepared.kind === 'user') {
+      throw new Refusal('query.execution', 'users are changed outside of transactions');
     }
     if (prepared.kind === 'explain') {
       const cursor = await this.#explain(parts, prepared);
@@ -558,8 +579,8 @@ function notIdempotent(): Refusal {
 }
 
 export function runOptions(parts: RunParts): RunOptions {
-  const {session, request, signal, sources, guard} = parts;
-  return {session, parameters: request.parameters, signal, sources, guard};
+  const {session, request, signal, sources, server, guard} = parts;
+  return {session, parameters: request.parameters, signal, sources, server, guard};
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

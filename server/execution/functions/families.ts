@@ -24,6 +24,7 @@ import {type FunctionFamily, FunctionRegistry} from '../function-registry.ts';
 import {schemaTableFunctions} from './schema-tables.ts';
 import {pathFunctions} from './shortest-path.ts';
 import {statistics} from './statistics.ts';
+import {showTables} from './show-tables.ts';
 import {standardAggregates} from './standard-aggregates.ts';
 import {standardPoints} from './standard-points.ts';
 import {standardScalars} from './standard-scalars.ts';
@@ -53,6 +54,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   schemaTableFunctions,
   catalogProcedures,
   loadCsv,
+  showTables,
   standardValues,
   standardScalars,
   standardPoints,

@@ -16,7 +16,8 @@ export interface Name {
 export type Statement =
   | {readonly kind: 'query'; readonly query: Query}
   | {readonly kind: 'explain'; readonly profile: boolean; readonly query: Query}
-  | {readonly kind: 'schema'; readonly command: SchemaCommand};
+  | {readonly kind: 'schema'; readonly command: SchemaCommand}
+  | {readonly kind: 'user'; readonly command: UserCommand};
 
 /** Single queries joined by UNION; all of one kind. */
 export interface Query {
@@ -288,7 +289,7 @@ export type SchemaCommand =
       readonly entity: 'node' | 'relationship';
       readonly label: Name;
       readonly properties: readonly Name[];
-      readonly rule: 'unique' | 'key' | 'not-null' | {readonly type: Name};
+      readonly rule: 'unique' | 'key' | 'not-null' | {readonly type: Name; readonly of?: Name};
       readonly ifNotExists: boolean;
       readonly at: number;
     }
@@ -299,3 +300,22 @@ export type SchemaCommand =
       readonly ifExists: boolean;
       readonly at: number;
     };
+
+/** Commands about users; passwords are texts or parameters. */
+export type UserCommand =
+  | {
+      readonly kind: 'create-user';
+      readonly name: Name;
+      readonly password: Expression;
+      readonly ifNotExists: boolean;
+      readonly orReplace: boolean;
+    }
+  | {
+      readonly kind: 'alter-user';
+      /** Undefined: the current one. */
+      readonly name: Name | undefined;
+      readonly password: Expression;
+      readonly oldPassword: Expression | undefined;
+      readonly ifExists: boolean;
+    }
+  | {readonly kind: 'drop-user'; readonly name: Name; readonly ifExists: boolean};

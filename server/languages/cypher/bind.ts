@@ -7,8 +7,14 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {labelsOf} from '#server/model/labels.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Statement as BoundStatement} from '#server/plan/statement.ts';
-import type {Query, Statement} from './ast.ts';
+import type {Expression as BoundExpression} from '#server/plan/expression.ts';
+import type {
+  Statement as BoundStatement,
+  UserCommand as BoundUserCommand,
+} from '#server/plan/statement.ts';
+import type {Expression} from './ast-expression.ts';
+import type {Query, Statement, UserCommand} from './ast.ts';
+import {bindExpression} from './bind-expression.ts';
 import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
 import type {Procedures} from './procedures.ts';
@@ -35,8 +41,12 @@ export function bindCypher(
 ): BoundCypher {
   const context = new BindContext(text, catalog, procedures);
   if (statement.kind === 'schema') {
-    const command = bindSchemaCommand(context, statement.command);
-    return {statement: {kind: 'schema', command}, missing: missingTypes(context)};
+    const bound = bindSchemaCommand(context, statement.command);
+    return {statement: bound, missing: missingTypes(context)};
+  }
+  if (statement.kind === 'user') {
+    const command = bindUserCommand(context, statement.command);
+    return {statement: {kind: 'user', command}, missing: []};
   }
   const query = bindQuery(context, statement.query);
   const bound: BoundStatement =
@@ -44,6 +54,20 @@ export function bindCypher(
       ? {kind: 'explain', execute: statement.profile, statement: query}
       : query;
   return {statement: bound, missing: missingTypes(context)};
+}
+
+function bindUserCommand(context: BindContext, command: UserCommand): BoundUserCommand {
+  if (command.kind === 'drop-user') return {...command, name: command.name.text};
+  const secret = (ast: Expression): BoundExpression => bindExpression(context, emptyScope, ast);
+  const password = secret(command.password);
+  if (command.kind === 'create-user') return {...command, name: command.name.text, password};
+  const {name, oldPassword} = command;
+  return {
+    ...command,
+    name: name?.text,
+    password,
+    oldPassword: oldPassword && secret(oldPassword),
+  };
 }
 
 function bindQuery(context: BindContext, query: Query): BoundStatement {

@@ -31,6 +31,7 @@ export function parseClause(cursor: Cursor): Clause | undefined {
   if (cursor.accept('RETURN')) return parseProjection(cursor, 'return', at);
   if (cursor.acceptPair('OPTIONAL', 'CALL')) return parseSubquery(cursor, true, at);
   if (cursor.accept('CALL')) return parseCallOrSubquery(cursor, at);
+  if (cursor.accept('SHOW')) return parseShow(cursor, at);
   if (cursor.acceptPair('LOAD', 'CSV')) return parseLoadCsv(cursor, at);
   return parseUpdate(cursor);
 }
@@ -144,6 +145,35 @@ function parseCall(cursor: Cursor, at: number): CallClause {
   }
   const yields = cursor.accept('*') ? ('star' as const) : parseYields(cursor);
   return {kind: 'call', procedure, args, yields, where: parseWhere(cursor), at};
+}
+
+const shown: readonly (readonly [procedure: string, ...words: readonly string[]])[] = [
+  ['show.currentUser', 'CURRENT', 'USER'],
+  ['show.indexes', 'INDEXES'],
+  ['show.indexes', 'INDEX'],
+  ['show.constraints', 'CONSTRAINTS'],
+  ['show.constraints', 'CONSTRAINT'],
+  ['show.users', 'USERS'],
+  ['show.users', 'USER'],
+  ['show.transactions', 'TRANSACTIONS'],
+  ['show.transactions', 'TRANSACTION'],
+];
+
+/** SHOW is a call of the table that it shows; a condition alone is asked of every column. */
+function parseShow(cursor: Cursor, at: number): CallClause {
+  cursor.accept('ALL');
+  const start = cursor.at;
+  const found = shown.find(([, ...words]) => cursor.acceptWords(...words));
+  if (found === undefined) return cursor.fail();
+  const [text] = found;
+  const call = {kind: 'call', procedure: {text, at: start}, args: [], at} as const;
+  const yields = cursor.accept('YIELD')
+    ? cursor.accept('*')
+      ? ('star' as const)
+      : parseYields(cursor)
+    : undefined;
+  const where = parseWhere(cursor);
+  return {...call, yields: where === undefined ? yields : (yields ?? 'star'), where};
 }
 
 function parseYields(cursor: Cursor): readonly YieldItem[] {

@@ -5,16 +5,16 @@
  * reading clause right after a writing one, a RETURN that is not the last) is refused here too,
  * where the place is known.
  */
-import {Refusal} from '#server/base/errors.ts';
 import type {Clause, Query, SingleQuery, Statement} from './ast.ts';
 import {Cursor, syntaxRefusal} from './cursor.ts';
 import {TokenKind, tokenize} from './lexer.ts';
 import {defaultLimits, type ParseLimits} from '../limits.ts';
-import {ParseStop, placeOf} from '../place.ts';
+import {ParseStop} from '../place.ts';
 import {parseClause} from './parser-clause.ts';
 import {parseExpression} from './parser-expression.ts';
 import {parsePatterns} from './parser-pattern.ts';
 import {acceptSchemaCommand} from './parser-schema.ts';
+import {acceptUserCommand} from './parser-user.ts';
 
 /**
  * @throws {Refusal} `cypher.syntax` with the place, and `type` and `reason` of the openCypher
@@ -43,32 +43,24 @@ export function parseCypher(text: string, limits: ParseLimits = defaultLimits): 
 }
 
 function parseStatement(cursor: Cursor): Statement {
-  refuseLater(cursor);
   const explains = cursor.accept('EXPLAIN');
   const profiles = !explains && cursor.accept('PROFILE');
-  const command = explains || profiles ? undefined : acceptSchemaCommand(cursor);
+  const command = explains || profiles ? undefined : acceptCommand(cursor);
   const query = command === undefined ? parseQuery(cursor) : undefined;
   cursor.accept(';');
   if (cursor.kind !== TokenKind.end) cursor.fail();
-  if (command !== undefined) return {kind: 'schema', command};
+  if (command !== undefined) return command;
   if (query === undefined) return cursor.fail();
   if (explains || profiles) return {kind: 'explain', profile: profiles, query};
   return {kind: 'query', query};
 }
 
-/** Commands that are documented and not there yet are refused by their names. */
-function refuseLater(cursor: Cursor): void {
-  const {lexeme} = cursor;
-  const names = lexeme === 'SHOW' ? ['SHOW'] : [lexeme, cursor.lexemeAhead(1)];
-  const name = names.join(' ');
-  if (!later.has(name)) return;
-  throw new Refusal('not-available', `${name} in Cypher is not available yet`, {
-    place: placeOf(cursor.text, cursor.at),
-    detail: {name},
-  });
+function acceptCommand(cursor: Cursor): Statement | undefined {
+  const user = acceptUserCommand(cursor);
+  if (user !== undefined) return {kind: 'user', command: user};
+  const schema = acceptSchemaCommand(cursor);
+  return schema && {kind: 'schema', command: schema};
 }
-
-const later = new Set(['SHOW', 'CREATE USER', 'ALTER USER', 'DROP USER']);
 
 function parseQuery(cursor: Cursor): Query {
   const {at} = cursor;

@@ -26,7 +26,31 @@ const own: readonly Procedure[] = [
   {name: 'db.labels', inputs: [], outputs: ['label']},
   {name: 'db.relationshipTypes', inputs: [], outputs: ['relationshipType']},
   {name: 'db.propertyKeys', inputs: [], outputs: ['propertyKey']},
+  ...shows(),
 ];
+
+/** What SHOW stands for, as procedures of execution/functions/show-tables.ts. */
+function shows(): readonly Procedure[] {
+  const of = (name: string, outputs: string): Procedure => ({
+    name: `show.${name}`,
+    inputs: [],
+    outputs: outputs.split(' '),
+  });
+  return [
+    of(
+      'indexes',
+      'id name state populationPercent type entityType labelsOrTypes properties indexProvider ' +
+        'owningConstraint lastRead readCount',
+    ),
+    of('constraints', 'id name type entityType labelsOrTypes properties ownedIndex propertyType'),
+    of('users', 'user databases'),
+    of('currentUser', 'user databases'),
+    of(
+      'transactions',
+      'database transactionId currentQueryId username currentQuery startTime status elapsedTime',
+    ),
+  ];
+}
 
 /** The server's own procedures and `more`. */
 export function proceduresWith(more: readonly Procedure[]): Procedures {
