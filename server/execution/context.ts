@@ -35,9 +35,23 @@ export interface CallContext {
   readonly format: JsonFormat;
 }
 
+/** Queries inside of queries, known only when they run. */
+export interface InnerQueries {
+  /** How many queries stand around this one. */
+  readonly depth: number;
+  /** The rows of a query, as maps; it runs in the context given, with its own parameters. */
+  rows(
+    text: string,
+    parameters: ReadonlyMap<string, Value>,
+    context: ExecutionContext,
+  ): Iterable<Value>;
+}
+
 export interface ExecutionContext extends CallContext {
   /** Undefined where writing is not allowed. */
   readonly writes: WritableGraph | undefined;
+  /** Runs queries that are texts; undefined where no language is known. */
+  readonly inner?: InnerQueries;
   /** What the run has changed so far. */
   readonly counts: WriteCounts;
   /** Rows in one batch; any value gives the same result. */

@@ -26,21 +26,4 @@ export const schemaTables: readonly FunctionSignature[] = [
   tableRow('schema:graphAnalyticalViews', none, 'The graph analytical views.', view),
   tableRow('schema:triggers', none, 'The triggers.', view),
   tableRow('schema:functions', none, 'The functions that users have defined.', view),
-  tableRow('db.labels', none, 'The labels: types of vertices, each by itself.', view),
-  tableRow('db.relationshipTypes', none, 'The types of edges.', view),
-  tableRow('db.propertyKeys', none, 'The names of the declared properties.', view),
-  tableRow('show.indexes', none, 'The indexes.', view),
-  tableRow('show.constraints', none, 'The constraints that have names.', view),
-  tableRow('show.users', none, 'The users, as far as whoever asks may see them.', view),
-  tableRow('show.currentUser', none, 'Whoever asks.', view),
-  tableRow('show.transactions', none, 'Statements that run and transactions that are open.', view),
-  tableRow(
-    'load.csv',
-    [3, 3],
-    'The rows of a CSV: its source, whether it has a header, separator.',
-    {
-      needs: 'database',
-      deterministic: false,
-    },
-  ),
 ];

@@ -63,8 +63,15 @@ function collectNode(node: PlanNode, draft: Draft): void {
     case 'index-point':
     case 'index-range':
     case 'index-entries':
+      draft.readsAny = true;
+      return;
     case 'call':
       draft.readsAny = true;
+      // What a procedure makes is known only when it runs.
+      if (functionSignature(node.procedure)?.writes === true) {
+        draft.changesAny = true;
+        draft.deletesAny = true;
+      }
       return;
     case 'follow':
     case 'connect':

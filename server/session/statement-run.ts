@@ -10,7 +10,9 @@ import {Refusal} from '#server/base/errors.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
-import type {ExecutionContext} from '#server/execution/context.ts';
+import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
+import {pause} from '#server/execution/operator.ts';
+import {TypesNeeded} from '#server/execution/types-needed.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
@@ -222,6 +224,7 @@ function contextOf(
     startedAt: clock.now(),
     sources: options.sources,
     server: options.server,
+    inner: innerQueries(options.session, data.context, 0),
     format: options.session.jsonOf(data.context).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
@@ -237,6 +240,32 @@ function contextOf(
   return timeoutMs === undefined
     ? first
     : make(new Budget(clock, {...limits, timeoutMs}, options.signal));
+}
+
+/** A query that is a text known only at run time; it runs where the one around it does. */
+function innerQueries(
+  session: DatabaseSession,
+  schema: RecordContext,
+  depth: number,
+): InnerQueries {
+  return {
+    depth,
+    *rows(text, parameters, context) {
+      const prepared = session.prepare('cypher', text, schema);
+      if (prepared.kind === 'needs-types') throw new TypesNeeded(prepared.missing);
+      if (prepared.kind !== 'query') {
+        throw new Refusal('query.execution', 'inside of a query only a query can be run');
+      }
+      const inner = innerQueries(session, schema, depth + 1);
+      const run = {...context, parameters, inner, memo: new Map<object, Value>()};
+      for (const batch of prepared.plan.operator(run, unitBatch)) {
+        if (batch === pause) continue;
+        for (let row = 0; row < batch.rowCount; row += 1) {
+          yield rowValue(prepared.output, batch, row, run);
+        }
+      }
+    },
+  };
 }
 
 /** Zero and undefined mean no limit. */

@@ -5,7 +5,7 @@
  * all. Invariant, held by a test: their names are those of `plan/function-table.ts`, less the
  * operators (which `expressions/` runs) and the names reserved for later work.
  */
-import {catalogProcedures} from './catalog-procedures.ts';
+import {procedures} from '../procedures/procedures.ts';
 import {aggregates} from './aggregates.ts';
 import {convertFunctions} from './convert-functions.ts';
 import {dates} from './dates.ts';
@@ -15,7 +15,6 @@ import {hashing} from './hashing.ts';
 import {hopFunctions} from './hops.ts';
 import {listFunctions} from './list-functions.ts';
 import {mapFunctions} from './map-functions.ts';
-import {loadCsv} from './load-csv.ts';
 import {math} from './math.ts';
 import {collectionMethods, transformMethod} from './methods-collections.ts';
 import {conversionMethods} from './methods-conversion.ts';
@@ -24,7 +23,6 @@ import {type FunctionFamily, FunctionRegistry} from '../function-registry.ts';
 import {schemaTableFunctions} from './schema-tables.ts';
 import {pathFunctions} from './shortest-path.ts';
 import {statistics} from './statistics.ts';
-import {showTables} from './show-tables.ts';
 import {standardAggregates} from './standard-aggregates.ts';
 import {standardPoints} from './standard-points.ts';
 import {standardScalars} from './standard-scalars.ts';
@@ -52,9 +50,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   convertFunctions,
   graphViews,
   schemaTableFunctions,
-  catalogProcedures,
-  loadCsv,
-  showTables,
+  ...procedures,
   standardValues,
   standardScalars,
   standardPoints,
