@@ -52,6 +52,7 @@ export interface PrepareOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
+  readonly databaseName: string;
 }
 
 /** Languages that have a front end. */

@@ -276,6 +276,7 @@ class ScriptRun {
       functions: session.functions,
       procedures: session.procedures,
       limits: session.limits,
+      databaseName: session.database.name,
     });
     if (prepared.kind === 'query') return this.#query(prepared);
     if (prepared.kind === 'schema') {

@@ -56,7 +56,8 @@ export function textAt(args: readonly Value[], at: number, name: string): string
 export function textsAt(args: readonly Value[], at: number, name: string): readonly string[] {
   const value = args[at] ?? null;
   const items = typeof value === 'string' ? [value] : itemsOf(value);
-  if (items?.every(item => typeof item === 'string') === true) return items as readonly string[];
+  const texts = items?.filter(item => typeof item === 'string');
+  if (texts !== undefined && texts.length === items?.length) return texts;
   return refuse(`${name} is a list of texts, not ${describe(value)}`);
 }
 

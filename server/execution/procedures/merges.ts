@@ -8,7 +8,7 @@
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
-import {type MapValue, RecordValue, type Rid, type Value} from '#server/model/value.ts';
+import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {ExecutionContext} from '../context.ts';
 import {isSame} from '../expressions/strict-operators.ts';
 import type {FunctionFamily} from '../function-registry.ts';

@@ -6,7 +6,13 @@
  * `bfs` is false. Cost: of a path the nodes it touches; each path kept counts against the memory
  * of the statement.
  */
-import {type MapValue, PathValue, RecordValue, type Rid, type Value} from '#server/model/value.ts';
+import {
+  type MapValue,
+  PathValue,
+  type RecordValue,
+  type Rid,
+  type Value,
+} from '#server/model/value.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import type {Hop} from '../graph.ts';

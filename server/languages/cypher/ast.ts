@@ -39,6 +39,7 @@ export type Clause =
   | CallClause
   | SubqueryClause
   | LoadCsvClause
+  | UseClause
   | CreateClause
   | MergeClause
   | SetClause
@@ -99,6 +100,15 @@ export interface CallClause {
   /** Undefined: no YIELD; star: YIELD *. */
   readonly yields: readonly YieldItem[] | 'star' | undefined;
   readonly where: Expression | undefined;
+  /** A row without answers passes with nulls. */
+  readonly optional: boolean;
+  readonly at: number;
+}
+
+/** USE: names the database that the query is sent to. */
+export interface UseClause {
+  readonly kind: 'use';
+  readonly name: Name;
   readonly at: number;
 }
 

@@ -31,7 +31,7 @@ export function bindCall(
     place: context.place(clause.at),
   };
   // What answers nothing is called for its effect: rows pass as they are.
-  const mode = found.outputs.length === 0 ? 'for-each' : 'inner';
+  const mode = found.outputs.length === 0 ? 'for-each' : clause.optional ? 'left' : 'inner';
   const slots: readonly Slot[] = columns.map(column => column.slot);
   const rows: PlanNode = isWriting ? {kind: 'barrier', input: input.plan} : input.plan;
   const called: PlanNode = {kind: 'apply', mode, input: rows, plan: source, slots};

@@ -6,6 +6,7 @@ import type {
   CallClause,
   Clause,
   LoadCsvClause,
+  Name,
   ProjectionClause,
   Query,
   SingleQuery,
@@ -97,9 +98,20 @@ function bindClause(context: BindContext, input: Bound, clause: Plain): Bound {
       return bindUnwind(context, input, clause);
     case 'subquery':
       return bindSubqueryClause(context, input, clause);
+    case 'use':
+      requireDatabase(context, clause.name);
+      return input;
     default:
       return bindLoadCsv(context, input, clause);
   }
+}
+
+function requireDatabase(context: BindContext, {text, at}: Name): void {
+  if (context.databaseName === text) return;
+  throw new Refusal('argument', `'${text}' is not the database that the query is sent to`, {
+    place: context.place(at),
+    detail: {name: text},
+  });
 }
 
 /** A row of the file beside each row; `file()` and `linenumber()` read where it comes from. */

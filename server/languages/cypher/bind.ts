@@ -37,9 +37,13 @@ export interface MissingType {
 export function bindCypher(
   text: string,
   statement: Statement,
-  {catalog, procedures}: {readonly catalog: Catalog; readonly procedures: Procedures},
+  around: {
+    readonly catalog: Catalog;
+    readonly procedures: Procedures;
+    readonly databaseName: string;
+  },
 ): BoundCypher {
-  const context = new BindContext(text, catalog, procedures);
+  const context = new BindContext(text, around);
   if (statement.kind === 'schema') {
     const bound = bindSchemaCommand(context, statement.command);
     return {statement: bound, missing: missingTypes(context)};

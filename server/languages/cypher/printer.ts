@@ -57,7 +57,9 @@ function clauseText(clause: Clause): string {
     case 'return':
       return projectionText(clause);
     case 'call':
-      return callText(clause);
+      return `${clause.optional ? 'OPTIONAL ' : ''}${callText(clause)}`;
+    case 'use':
+      return `USE ${nameText(clause.name.text)}`;
     case 'subquery': {
       const {imports} = clause;
       const names = imports === 'star' ? '(*) ' : imports && `(${namesText(imports)}) `;
