@@ -55,7 +55,7 @@ simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; 
 fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 	$(call run,server/testing/fuzz.ts)
 
-conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=...
+conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=... REPORT=file
 	$(call run,server/testing/conformance.ts)
 
 bench: prepared ## measure a class of work beside its peer: CLASS=W2 ROUNDS=7

@@ -1,6 +1,6 @@
 /**
  * The example from end to end: a server in a process of its own, the social network through the
- * bulk route, and the twelve queries against the answers computed from the files.
+ * bulk route, and the queries of both languages against the answers computed from the files.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
@@ -17,9 +17,13 @@ import {dataFolder} from './files.ts';
 import {loadSocialNetwork} from './load.ts';
 import {readNetwork} from './network.ts';
 import {queries} from './queries.ts';
+import {readAnswers} from './reads/answers.ts';
+import {parametersOf, reads} from './reads/parameters.ts';
+import {readSocial} from './reads/social.ts';
 
 const folder = dataFolder(process.env);
 const network = readNetwork(folder);
+const social = readSocial(folder);
 let server: ServerProcess;
 let client: Client;
 
@@ -60,5 +64,21 @@ for (const {name, asks, statement, params} of queries) {
     const expected = answers[name]?.(network, params);
     assert(expected !== undefined && expected.length > 0);
     assert.deepEqual(result, expected);
+  });
+}
+
+const setsMax = 4;
+
+for (const read of reads) {
+  test(`${read.name}: ${read.asks}`, async () => {
+    let rows = 0;
+    for (const params of parametersOf(folder, read, setsMax)) {
+      const options = {params, language: 'cypher'};
+      const {result} = await client.query('ldbc', read.statement, options);
+      const expected = readAnswers[read.name]?.(social, params);
+      assert.deepEqual(result, expected, JSON.stringify(params));
+      rows += result.length;
+    }
+    assert.ok(rows > 0, 'no set of values has an answer');
   });
 }

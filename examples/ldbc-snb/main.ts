@@ -1,6 +1,6 @@
 /**
- * The example as a program: loads the social network into a running server, asks the twelve
- * queries, and checks each answer against the one computed from the files.
+ * The example as a program: loads the social network into a running server, asks it in SQL and in
+ * Cypher, and checks each answer against the one computed from the files.
  */
 import {readFileSync} from 'node:fs';
 import {Readable} from 'node:stream';
@@ -13,11 +13,14 @@ import {dataFolder} from './files.ts';
 import {loadSocialNetwork} from './load.ts';
 import {readNetwork} from './network.ts';
 import {queries} from './queries.ts';
+import {readAnswers} from './reads/answers.ts';
+import {parametersOf, reads} from './reads/parameters.ts';
+import {readSocial} from './reads/social.ts';
 
 const usage = `usage: examples/ldbc-snb/run load|check|all [DATABASE]
        examples/ldbc-snb/run convert
   load    creates DATABASE (default ldbc) and loads the social network into it
-  check   asks the twelve queries and compares each answer with the files
+  check   asks in SQL and Cypher and compares each answer with the files
   all     both
   convert writes the lines for the bulk route to standard output
 environment: SVC_URL, SVC_USER (root), SVC_PASSWORD or SVC_PASSWORD_FILE, SVC_SHARED
@@ -45,26 +48,55 @@ async function load(client: Client, database: string): Promise<void> {
   console.log(`loaded ${verticesCreated} vertices and ${edgesCreated} edges in ${seconds} s`);
 }
 
-/** Prints a line for each query and answers how many differ. */
+interface Question {
+  readonly name: string;
+  readonly asks: string;
+  readonly language: 'sql' | 'cypher';
+  readonly statement: string;
+  readonly params: Readonly<Record<string, string | number>>;
+  readonly expected: unknown;
+}
+
+/** The twelve queries in SQL, then the reads of the benchmark in Cypher with a few values each. */
+function questions(folder: string): readonly Question[] {
+  const network = readNetwork(folder);
+  const social = readSocial(folder);
+  const inSql = queries.map(query => ({
+    ...query,
+    language: 'sql' as const,
+    expected: answers[query.name]?.(network, query.params),
+  }));
+  const inCypher = reads.flatMap(read =>
+    parametersOf(folder, read, 3).map(params => ({
+      ...read,
+      language: 'cypher' as const,
+      params,
+      expected: readAnswers[read.name]?.(social, params),
+    })),
+  );
+  return [...inSql, ...inCypher];
+}
+
+/** Prints a line for each question and answers how many differ. */
 async function check(client: Client, database: string): Promise<number> {
-  const network = readNetwork(dataFolder(process.env));
+  const all = questions(dataFolder(process.env));
   let different = 0;
-  for (const {name, asks, statement, params} of queries) {
+  for (const {name, asks, language, statement, params, expected} of all) {
     const startedAt = performance.now();
     let verdict: string;
     try {
-      const {result} = await client.query(database, statement, {params});
+      const {result} = await client.query(database, statement, {params, language});
       const millis = (performance.now() - startedAt).toFixed(0).padStart(4);
-      const same = isDeepStrictEqual(result, answers[name]?.(network, params));
+      const same = isDeepStrictEqual(result, expected);
       verdict = `${same ? 'equal    ' : 'DIFFERENT'} ${millis} ms ${result.length} rows`;
       if (!same) different += 1;
     } catch (error) {
       different += 1;
       verdict = `FAILED    ${error instanceof Error ? error.message : String(error)}`;
     }
-    console.log(`${name.padEnd(26)} ${verdict}\n    ${asks}`);
+    console.log(`${language.padEnd(6)} ${name.padEnd(26)} ${verdict}\n    ${asks}`);
   }
-  console.log(`${queries.length} queries, ${queries.length - different} equal, ${different} not`);
+  console.log(`${all.length} questions, ${all.length - different} equal, ${different} not`);
   return different;
 }
 

@@ -66,6 +66,21 @@ export const refusals = {
     exception: 'CommandExecutionException',
     says: 'the statement cannot be carried out on this data',
   },
+  'source.refused': {
+    retry: 'never',
+    exception: 'SecurityException',
+    says: 'a file or address that a statement reads from is not allowed',
+  },
+  'source.unreadable': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'a file or address that a statement reads from cannot be read',
+  },
+  'source.malformed': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'what a statement reads from outside is not of the form that was promised',
+  },
   'query.not-idempotent': {
     retry: 'never',
     exception: 'QueryNotIdempotentException',

@@ -510,6 +510,49 @@ export const settingRows = {
     dynamic: true,
     description: 'Memory that the sorts, groups and sets of one statement may hold.',
   },
+  'svc.opencypher.loadCsv.allowFileUrls': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Whether LOAD CSV may read files of this machine, for users who may change security.',
+  },
+  'svc.opencypher.loadCsv.importDirectory': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Directory that the files of LOAD CSV are named from and must lie below; empty: anywhere.',
+  },
+  'svc.opencypher.loadCsv.allowRemoteUrls': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: true,
+    description: 'Whether LOAD CSV may read addresses of http and https.',
+  },
+  'svc.opencypher.loadCsv.blockedIpRanges': {
+    type: 'string',
+    default:
+      '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,0.0.0.0/8,' +
+      '100.64.0.0/10,192.0.0.0/24,198.18.0.0/15,224.0.0.0/4,240.0.0.0/4,255.255.255.255/32,' +
+      '::1/128,::/128,fe80::/10,fc00::/7,ff00::/8',
+    scope: 'server',
+    dynamic: true,
+    description:
+      'IP ranges that LOAD CSV never connects to, whatever name or redirect leads there.',
+  },
+  'svc.opencypher.loadCsv.maxRemoteSize': {
+    type: 'size',
+    default: 64 * MB,
+    min: KB,
+    max: 2 * GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Bytes that LOAD CSV reads from one address at most.',
+  },
   'svc.queryMaxConcurrent': {
     type: 'integer',
     default: 0,

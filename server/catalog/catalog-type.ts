@@ -112,17 +112,35 @@ function collectLineage(type: CatalogType, into: CatalogType[]): void {
   for (const superType of type.superTypes) collectLineage(superType, into);
 }
 
-/** Inherited properties come first; an own one wins over an inherited one of its name. */
+/** Inherited properties come first; what several supertypes declare follows all their rules. */
 function collectProperties(type: CatalogType & Draft): void {
   for (const ancestor of [...type.lineage].reverse()) {
     for (const property of ancestor.definition.properties) {
-      type.properties.set(property.name, property);
+      const other = ancestor === type ? undefined : type.properties.get(property.name);
+      type.properties.set(property.name, other === undefined ? property : both(other, property));
     }
   }
   for (const property of type.properties.values()) {
     type.propertiesById.set(property.id, property);
     if (hasRule(property)) type.ruledProperties.push(property);
   }
+}
+
+/** Whether two supertypes may both declare a property: then the rules of both hold. */
+export function agree(left: PropertyDefinition, right: PropertyDefinition): boolean {
+  if (left.type === 'ANY' || right.type === 'ANY') return true;
+  return left.type === right.type && left.ofType === right.ofType;
+}
+
+function both(left: PropertyDefinition, right: PropertyDefinition): PropertyDefinition {
+  const [declared, other] = left.type === 'ANY' ? [right, left] : [left, right];
+  return {
+    ...other,
+    ...declared,
+    mandatory: left.mandatory || right.mandatory,
+    notNull: left.notNull || right.notNull,
+    readonly: left.readonly || right.readonly,
+  };
 }
 
 function hasRule(property: PropertyDefinition): boolean {

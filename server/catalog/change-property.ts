@@ -17,7 +17,7 @@ import {
   type SchemaChange,
   withType,
 } from './change.ts';
-import {withEntry} from './change-type.ts';
+import {checkSuperTypes, withEntry} from './change-type.ts';
 import type {PropertyDefinition} from './definition.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
@@ -54,9 +54,10 @@ export function createProperty(catalog: Catalog, wish: NewProperty): SchemaChang
     throw conflictRefusal(`light edge type '${type.name}' has no properties`);
   }
   for (const relative of type.family) {
-    if (relative.properties.has(wish.name)) {
-      throw existsRefusal('PROPERTY', `${relative.name}.${wish.name}`);
-    }
+    const isDeclared = type.lineage.includes(relative)
+      ? relative.properties.has(wish.name)
+      : relative.definition.properties.some(property => property.name === wish.name);
+    if (isDeclared) throw existsRefusal('PROPERTY', `${relative.name}.${wish.name}`);
   }
   const blank: PropertyDefinition = {
     name: wish.name,
@@ -71,7 +72,16 @@ export function createProperty(catalog: Catalog, wish: NewProperty): SchemaChang
   const typed = withDataType(catalog, blank, wish.type, wish.ofType);
   const property = withAttributes(typed, wish.attributes ?? {});
   const properties = [...type.definition.properties, property];
-  return change(catalog, {types: withType(catalog, type.id, {properties})});
+  return agreed(type, change(catalog, {types: withType(catalog, type.id, {properties})}));
+}
+
+/** What subtypes inherit from elsewhere must still fit. */
+function agreed(type: CatalogType, changed: SchemaChange): SchemaChange {
+  for (const {id} of type.family) {
+    const relative = changed.catalog.typeById(id);
+    if (relative !== undefined) checkSuperTypes(relative.definition, relative.superTypes);
+  }
+  return changed;
 }
 
 export function alterProperty(
@@ -90,7 +100,10 @@ export function setPropertyType(
   type: DataType,
   ofType?: string,
 ): SchemaChange {
-  return replaceProperty(catalog, typeName, name, old => withDataType(catalog, old, type, ofType));
+  const changed = replaceProperty(catalog, typeName, name, old =>
+    withDataType(catalog, old, type, ofType),
+  );
+  return agreed(catalog.requireType(typeName), changed);
 }
 
 /** Sets one custom attribute; null removes it. */

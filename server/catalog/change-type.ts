@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
 import type {Catalog} from './catalog.ts';
-import type {CatalogType} from './catalog-type.ts';
+import {agree, type CatalogType} from './catalog-type.ts';
 import {
   change,
   checkName,
@@ -17,7 +17,12 @@ import {
   withType,
 } from './change.ts';
 import {claimBuckets} from './change-bucket.ts';
-import type {BucketSelection, IndexDefinition, TypeDefinition} from './definition.ts';
+import type {
+  BucketSelection,
+  IndexDefinition,
+  PropertyDefinition,
+  TypeDefinition,
+} from './definition.ts';
 
 const bucketsMax = 1_024;
 
@@ -258,9 +263,10 @@ function checkEdgeTraits(wish: NewType): void {
   }
 }
 
-function checkSuperTypes(type: TypeDefinition, superTypes: readonly CatalogType[]): void {
-  const seen = new Map<string, number>();
-  for (const property of type.properties) seen.set(property.name, type.id);
+/** @throws {Refusal} `schema.conflict` when what is inherited does not fit together. */
+export function checkSuperTypes(type: TypeDefinition, superTypes: readonly CatalogType[]): void {
+  const own = new Set(type.properties.map(property => property.name));
+  const seen = new Map<string, PropertyDefinition>();
   const lineage = new Set(superTypes.flatMap(superType => superType.lineage));
   for (const superType of lineage) {
     if (superType.kind !== type.kind && superType.kind !== 'document') {
@@ -273,12 +279,13 @@ function checkSuperTypes(type: TypeDefinition, superTypes: readonly CatalogType[
       throw conflictRefusal(`light edge type '${type.name}' cannot inherit properties`);
     }
     for (const property of superType.definition.properties) {
-      if (seen.has(property.name)) {
+      const other = seen.get(property.name);
+      if (own.has(property.name) || (other !== undefined && !agree(other, property))) {
         throw conflictRefusal(
           `property '${property.name}' would come to '${type.name}' from two places`,
         );
       }
-      seen.set(property.name, superType.id);
+      seen.set(property.name, property);
     }
   }
 }

@@ -11,6 +11,9 @@ import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
+import type {WriteCounts} from './write-counts.ts';
+import type {ServerView} from './server-view.ts';
+import type {Sources} from './sources.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {
@@ -24,13 +27,33 @@ export interface CallContext {
   readonly budget: Budget;
   /** Wall clock at the statement's start, milliseconds: the time that all of it sees. */
   readonly startedAt: number;
+  /** Undefined: nothing from outside is read. */
+  readonly sources?: Sources;
+  /** Undefined where no server is: in tests of expressions. */
+  readonly server?: ServerView;
   /** How dates print; no pattern: the usual form. */
   readonly format: JsonFormat;
+}
+
+/** Queries inside of queries, known only when they run. */
+export interface InnerQueries {
+  /** How many queries stand around this one. */
+  readonly depth: number;
+  /** The rows of a query, as maps; it runs in the context given, with its own parameters. */
+  rows(
+    text: string,
+    parameters: ReadonlyMap<string, Value>,
+    context: ExecutionContext,
+  ): Iterable<Value>;
 }
 
 export interface ExecutionContext extends CallContext {
   /** Undefined where writing is not allowed. */
   readonly writes: WritableGraph | undefined;
+  /** Runs queries that are texts; undefined where no language is known. */
+  readonly inner?: InnerQueries;
+  /** What the run has changed so far. */
+  readonly counts: WriteCounts;
   /** Rows in one batch; any value gives the same result. */
   readonly batchRows: number;
   /** Answers of sub-plans that do not depend on the row, by their expression. */

@@ -10,7 +10,7 @@
 import {assert} from '#server/base/assert.ts';
 import type {Value} from '#server/model/value.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
-import type {CallContext} from './context.ts';
+import type {CallContext, ExecutionContext} from './context.ts';
 
 export type ScalarFunction = (args: readonly Value[], call: CallContext) => Value;
 
@@ -37,7 +37,7 @@ export function aggregate<S>(definition: {
 
 export interface TableFunction {
   readonly outputs: readonly string[];
-  rows(args: readonly Value[], call: CallContext): Iterable<readonly Value[]>;
+  rows(args: readonly Value[], context: ExecutionContext): Iterable<readonly Value[]>;
 }
 
 export interface FunctionFamily {

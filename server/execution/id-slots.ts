@@ -35,6 +35,8 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'follow':
     case 'walk':
       return expression.slot === node.from;
+    case 'chain':
+      return expression.slot === node.from || expression.slot === node.end;
     case 'connect':
     case 'shortest':
       return true;

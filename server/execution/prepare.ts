@@ -18,6 +18,7 @@ import {prepareApply} from './operators/apply.ts';
 import {prepareArgument} from './operators/argument.ts';
 import {prepareBarrier} from './operators/barrier.ts';
 import {prepareCall} from './operators/call.ts';
+import {prepareChain} from './operators/chain.ts';
 import {prepareChange, prepareUpsert} from './operators/change.ts';
 import {prepareConnect} from './operators/connect.ts';
 import {prepareCreate} from './operators/create.ts';
@@ -31,6 +32,7 @@ import {prepareFilter} from './operators/filter.ts';
 import {prepareFollow} from './operators/follow.ts';
 import {prepareIndexEntries, prepareIndexPoint, prepareIndexRange} from './operators/index-rows.ts';
 import {prepareJoin} from './operators/join.ts';
+import {preparePick} from './operators/pick.ts';
 import {prepareProject} from './operators/project.ts';
 import {prepareRecords} from './operators/records.ts';
 import {prepareRepeat} from './operators/repeat.ts';
@@ -115,6 +117,8 @@ export class PlanPreparation implements Preparation {
         return prepareConnect(node, this);
       case 'walk':
         return prepareWalk(node, this);
+      case 'chain':
+        return prepareChain(node, this);
       case 'shortest':
         return prepareShortest(node, this);
       default:
@@ -138,6 +142,8 @@ export class PlanPreparation implements Preparation {
         return prepareAggregate(node, this, this.functions);
       case 'distinct':
         return prepareDistinct(node, this);
+      case 'pick':
+        return preparePick(node, this);
       case 'sort':
         return prepareSort(node, this);
       case 'top':
@@ -184,4 +190,5 @@ type RowKind =
   | 'follow'
   | 'connect'
   | 'walk'
+  | 'chain'
   | 'shortest';

@@ -54,7 +54,7 @@ export function declaredParts(
   return index.properties.map(({name, by}) => {
     if (name === '@in' || name === '@out') return 'LINK';
     const property = type.properties.get(name);
-    if (by === undefined) return property?.type;
+    if (by === undefined) return property?.type === 'ANY' ? undefined : property?.type;
     if (by === 'key') return 'STRING';
     return property?.ofType === undefined ? undefined : parseDataType(property.ofType);
   });

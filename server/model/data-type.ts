@@ -73,6 +73,8 @@ export const dataTypes = [
   'ARRAY_OF_LONGS',
   'ARRAY_OF_FLOATS',
   'ARRAY_OF_DOUBLES',
+  // Whatever is given, as it is: a property that is declared for its rules or an index alone.
+  'ANY',
 ] as const;
 export type DataType = (typeof dataTypes)[number];
 
@@ -163,6 +165,8 @@ export function convertValue(value: Value, declared: DeclaredType, property: str
     case 'ARRAY_OF_FLOATS':
     case 'ARRAY_OF_DOUBLES':
       return convertArray(value, type, property);
+    case 'ANY':
+      return value;
     default:
       return unreachable(type);
   }

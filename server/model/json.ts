@@ -70,7 +70,10 @@ export function jsonText(value: Value | undefined, format: JsonFormat = {}): str
   if (value instanceof Uint8Array) return `"${base64Text(value)}"`;
   if (value instanceof TimeValue) return `"${timeText(value)}"`;
   if (value instanceof DurationValue) return `"${durationText(value)}"`;
-  if (value instanceof PointValue) return `"POINT (${value.coordinates.join(' ')})"`;
+  if (value instanceof PointValue) {
+    const {coordinates} = value;
+    return `"POINT ${coordinates.length > 2 ? 'Z ' : ''}(${coordinates.join(' ')})"`;
+  }
   if (value instanceof PathValue) return listText(value.elements, format);
   const known = classify(value);
   return known.of === 'list' ? listText(known.value, format) : 'null';

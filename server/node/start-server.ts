@@ -12,6 +12,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
+import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
@@ -211,6 +212,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     engine,
     security,
     logger,
+    sourceReader: createSourceReader(),
     settings,
   });
   administration.use(service);

@@ -10,6 +10,7 @@ import {libraryFunctions} from './functions-library.ts';
 import {mathFunctions} from './functions-math.ts';
 import {methods} from './functions-methods.ts';
 import {operators, strictOperators} from './functions-operators.ts';
+import {procedureFunctions} from './functions-procedures.ts';
 import {schemaTables} from './functions-schema.ts';
 import {standardFunctions} from './functions-standard.ts';
 
@@ -27,6 +28,7 @@ export const functionRows: readonly FunctionSignature[] = [
   ...libraryFunctions,
   ...hashingFunctions,
   ...schemaTables,
+  ...procedureFunctions,
   ...laterFunctions,
 ];
 

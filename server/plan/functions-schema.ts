@@ -26,7 +26,4 @@ export const schemaTables: readonly FunctionSignature[] = [
   tableRow('schema:graphAnalyticalViews', none, 'The graph analytical views.', view),
   tableRow('schema:triggers', none, 'The triggers.', view),
   tableRow('schema:functions', none, 'The functions that users have defined.', view),
-  tableRow('db.labels', none, 'The labels: types of vertices, each by itself.', view),
-  tableRow('db.relationshipTypes', none, 'The types of edges.', view),
-  tableRow('db.propertyKeys', none, 'The names of the declared properties.', view),
 ];

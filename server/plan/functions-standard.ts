@@ -68,6 +68,8 @@ const texts: readonly FunctionSignature[] = [
   scalarRow('std.rtrim', oneOrTwo, 'Without blanks (or the given characters) at the end.'),
   scalarRow('std.toUpper', one, 'In upper case.'),
   scalarRow('std.toLower', one, 'In lower case.'),
+  scalarRow('std.normalize', oneOrTwo, 'In a normal form of Unicode: NFC, NFD, NFKC or NFKD.'),
+  scalarRow('std.isNormalized', oneOrTwo, 'Whether a text is in a normal form of Unicode.'),
 ];
 
 /** Functions of one float. */
@@ -127,6 +129,12 @@ const times: readonly FunctionSignature[] = [
   scalarRow('std.timestamp', none, 'Milliseconds since 1970 at the beginning.', clockHandled),
 ];
 
+const points: readonly FunctionSignature[] = [
+  scalarRow('std.point', one, 'A place: a map of x and y, or of longitude and latitude.'),
+  scalarRow('std.point.distance', two, 'How far two places are apart; null across systems.'),
+  scalarRow('std.point.withinBBox', [3, 3], 'Whether a place lies between two corners.'),
+];
+
 const aggregates: readonly FunctionSignature[] = [
   aggregateRow('std.sum', one, 'The sum of numbers or durations; 0 without any.'),
   aggregateRow('std.avg', one, 'The mean of numbers or durations.'),
@@ -146,5 +154,6 @@ export const standardFunctions: readonly FunctionSignature[] = [
   ...texts,
   ...numbers,
   ...times,
+  ...points,
   ...aggregates,
 ];

@@ -20,6 +20,8 @@ export interface FunctionSignature {
   readonly deterministic: boolean;
   /** What an implementation may touch beyond its arguments. */
   readonly needs: 'nothing' | 'graph' | 'clock' | 'random' | 'database';
+  /** Changes records: what calls it is no read. */
+  readonly writes?: true;
   /** Rough nanoseconds a call, for the optimizer. */
   readonly cost: number;
   /** One sentence for completion and the manual. */

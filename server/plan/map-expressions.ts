@@ -14,6 +14,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'barrier':
     case 'index-entries':
     case 'connect':
+    case 'chain':
     case 'apply':
     case 'delete':
     case 'retype':
@@ -43,7 +44,12 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'walk':
       return {...node, condition: node.condition && map(node.condition)};
     case 'shortest':
-      return {...node, from: map(node.from), to: map(node.to)};
+      return {
+        ...node,
+        from: map(node.from),
+        to: map(node.to),
+        ...(node.condition && {condition: map(node.condition)}),
+      };
     case 'join':
       return {...node, on: node.on.map(on => ({left: map(on.left), right: map(on.right)}))};
     case 'repeat':
@@ -56,6 +62,8 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       };
     case 'distinct':
       return {...node, by: node.by.map(map)};
+    case 'pick':
+      return {...node, by: node.by.map(map), measure: map(node.measure)};
     case 'sort':
       return {...node, keys: mapKeys(node.keys, map)};
     case 'top':

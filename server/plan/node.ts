@@ -204,6 +204,30 @@ export type RowNode =
       readonly edge: Slot | undefined;
       readonly condition: Expression | undefined;
     }
+  /**
+   * Rounds of `body`, each from the vertex where the one before ended: every way of `depthMin` to
+   * `depthMax` rounds. The body's `argument` is the row with `start` bound; it binds `end`.
+   */
+  | {
+      readonly kind: 'chain';
+      readonly input: PlanNode;
+      readonly body: PlanNode;
+      readonly from: Slot;
+      readonly start: Slot;
+      readonly end: Slot;
+      readonly depthMin: number;
+      readonly depthMax: number | undefined;
+      /** As of `walk`; trail looks at `bodyEdges`, acyclic at `bodyVertices`. */
+      readonly mode: 'walk' | 'trail' | 'acyclic';
+      readonly bodyEdges: readonly Slot[];
+      /** Without `start`. */
+      readonly bodyVertices: readonly Slot[];
+      readonly to: Slot;
+      /** The edges of all rounds, one after the other. */
+      readonly edges: Slot;
+      /** What a slot of the body held, round after round. */
+      readonly lists: readonly {readonly from: Slot; readonly to: Slot}[];
+    }
   /** Shortest paths between two bound ends, bidirectional; `path` is a PathValue or null. */
   | {
       readonly kind: 'shortest';
@@ -215,6 +239,9 @@ export type RowNode =
       readonly depthMax: number | undefined;
       readonly all: boolean;
       readonly path: Slot;
+      /** Checked on each step with `edge` bound; false closes that step. */
+      readonly edge?: Slot;
+      readonly condition?: Expression;
     };
 
 export type MultiNode =
@@ -280,6 +307,19 @@ export type WholeNode =
     }
   /** First row of each distinct tuple of `by`. */
   | {readonly kind: 'distinct'; readonly input: PlanNode; readonly by: readonly Expression[]}
+  /**
+   * Of the rows of each distinct tuple of `by` those where `measure`, an integer, is least: `count`
+   * of them, or with `ties` all that have one of the `count` least measures. Order: as the tuples
+   * first appeared, then by measure, then as they came.
+   */
+  | {
+      readonly kind: 'pick';
+      readonly input: PlanNode;
+      readonly by: readonly Expression[];
+      readonly measure: Expression;
+      readonly count: number;
+      readonly ties: boolean;
+    }
   | {readonly kind: 'sort'; readonly input: PlanNode; readonly keys: readonly SortKey[]}
   /** sort + limit in a heap; made by the optimizer. */
   | {

@@ -142,12 +142,15 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     }
     case 'walk':
       return walkText(node);
+    case 'chain':
+      return chainText(node);
     case 'shortest': {
       const ends = `${expressionText(node.from)} to ${expressionText(node.to)}`;
       const all = node.all ? 'all shortest' : 'shortest';
       const depth = node.depthMax === undefined ? '' : ` depth ..${node.depthMax}`;
       const by = `${node.direction}${types(node.types)}`;
-      return `${all} ${ends} ${by}${depth} as ${slotText(node.path)}`;
+      const when = node.condition === undefined ? '' : ` while ${expressionText(node.condition)}`;
+      return `${all} ${ends} ${by}${depth} as ${slotText(node.path)}${when}`;
     }
     case 'join': {
       const on = node.on.map(p => `${expressionText(p.left)} = ${expressionText(p.right)}`);
@@ -179,6 +182,7 @@ type Row =
   | 'follow'
   | 'connect'
   | 'walk'
+  | 'chain'
   | 'shortest'
   | 'join'
   | 'apply'
@@ -198,6 +202,11 @@ function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {
     }
     case 'distinct':
       return `distinct ${node.by.map(expressionText).join(', ')}`;
+    case 'pick': {
+      const by = node.by.map(expressionText).join(', ');
+      const ties = node.ties ? ' with ties' : '';
+      return `pick ${node.count}${ties} of ${by} by ${expressionText(node.measure)}`;
+    }
     case 'sort':
       return `sort ${sortText(node.keys)}`;
     case 'top': {
@@ -309,6 +318,14 @@ function walkText(node: PlanNode & {readonly kind: 'walk'}): string {
     .join('');
   const condition = node.condition === undefined ? '' : ` while ${expressionText(node.condition)}`;
   return `walk ${node.mode} ${bounds} ${arrow(node.from, node, node.to)}${binds}${condition}`;
+}
+
+function chainText(node: PlanNode & {readonly kind: 'chain'}): string {
+  const bounds = `${node.depthMin}..${node.depthMax ?? ''}`;
+  const ends = `${slotText(node.from)} to ${slotText(node.to)}`;
+  const round = `${slotText(node.start)} to ${slotText(node.end)}`;
+  const lists = node.lists.map(({from, to}) => `, ${slotText(from)} as ${slotText(to)}`).join('');
+  return `chain ${node.mode} ${bounds} ${ends} of ${round} edges ${slotText(node.edges)}${lists}`;
 }
 
 function repeatText(node: PlanNode & {readonly kind: 'repeat'}): string {

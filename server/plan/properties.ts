@@ -63,8 +63,15 @@ function collectNode(node: PlanNode, draft: Draft): void {
     case 'index-point':
     case 'index-range':
     case 'index-entries':
+      draft.readsAny = true;
+      return;
     case 'call':
       draft.readsAny = true;
+      // What a procedure makes is known only when it runs.
+      if (functionSignature(node.procedure)?.writes === true) {
+        draft.changesAny = true;
+        draft.deletesAny = true;
+      }
       return;
     case 'follow':
     case 'connect':
@@ -186,6 +193,7 @@ export function estimateRows(plan: PlanNode, counts: RowCounts): number {
     case 'apply':
       return input(plan.input) * (plan.mode === 'inner' ? Math.max(input(plan.plan), 1) : 1);
     case 'repeat':
+    case 'chain':
       return input(plan.input) * edgesPerVertex ** 2;
     case 'aggregate':
       return plan.keys.length === 0 ? 1 : Math.sqrt(input(plan.input));

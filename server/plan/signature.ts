@@ -8,7 +8,10 @@ import type {FunctionSignature} from './functions.ts';
 export const unlimited = Number.POSITIVE_INFINITY;
 
 export type SignatureOptions = Partial<
-  Pick<FunctionSignature, 'aliases' | 'nulls' | 'deterministic' | 'needs' | 'cost' | 'later'>
+  Pick<
+    FunctionSignature,
+    'aliases' | 'nulls' | 'deterministic' | 'needs' | 'cost' | 'later' | 'writes'
+  >
 >;
 
 /** Least and most arguments; a method's receiver is not counted. */

@@ -22,9 +22,47 @@ export type Statement =
       readonly onTimeout: 'error' | 'partial';
       /** How a write that stands alone meets conflicts; absent: as the server does. */
       readonly retry?: Retry;
+      /** Whether the answer says what the statement changed. */
+      readonly reportsStats?: boolean;
     }
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
-  | {readonly kind: 'schema'; readonly command: SchemaCommand};
+  | {
+      readonly kind: 'schema';
+      readonly command: SchemaCommand;
+      /** Commands that go before it, each an entry of the schema of its own. */
+      readonly first?: readonly SchemaCommand[];
+      /** What it counts as: then the answer is these counts, and no row. */
+      readonly counts?: SchemaCounts;
+    }
+  | {readonly kind: 'user'; readonly command: UserCommand};
+
+/** What a change of the schema is counted as. Source: reference, section 2.2. */
+export interface SchemaCounts {
+  readonly indexesAdded?: number;
+  readonly indexesRemoved?: number;
+  readonly constraintsAdded?: number;
+  readonly constraintsRemoved?: number;
+}
+
+/** Commands about the server's users; only root may give them. */
+export type UserCommand =
+  | {
+      readonly kind: 'create-user';
+      readonly name: string;
+      /** A text, or a parameter that is one. */
+      readonly password: Expression;
+      readonly ifNotExists: boolean;
+      readonly orReplace: boolean;
+    }
+  | {
+      readonly kind: 'alter-user';
+      /** Undefined: whoever gives the command, who must know the old password. */
+      readonly name: string | undefined;
+      readonly password: Expression;
+      readonly oldPassword: Expression | undefined;
+      readonly ifExists: boolean;
+    }
+  | {readonly kind: 'drop-user'; readonly name: string; readonly ifExists: boolean};
 
 /** What a statement says about its own conflicts. */
 export interface Retry {

@@ -19,6 +19,7 @@ export function inputsOf(node: PlanNode): readonly PlanNode[] {
     case 'apply':
       return [node.input, node.plan];
     case 'repeat':
+    case 'chain':
       return [node.input, node.body];
     case 'union':
       return node.inputs;
@@ -42,7 +43,8 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
       const plan = map(node.plan);
       return input === node.input && plan === node.plan ? node : {...node, input, plan};
     }
-    case 'repeat': {
+    case 'repeat':
+    case 'chain': {
       const input = map(node.input);
       const body = map(node.body);
       return input === node.input && body === node.body ? node : {...node, input, body};
@@ -223,8 +225,10 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return slotReads([node.from, node.to]);
     case 'walk':
       return [...slotReads([node.from]), ...(node.condition ? [node.condition] : [])];
+    case 'chain':
+      return slotReads([node.from, node.end, ...node.bodyEdges, ...node.lists.map(l => l.from)]);
     case 'shortest':
-      return [node.from, node.to];
+      return [node.from, node.to, ...(node.condition ? [node.condition] : [])];
     case 'join':
       return node.on.flatMap(pair => [pair.left, pair.right]);
     case 'apply':
@@ -235,6 +239,8 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return [...node.keys.map(k => k.value), ...node.aggregates.flatMap(a => a.args)];
     case 'distinct':
       return node.by;
+    case 'pick':
+      return [...node.by, node.measure];
     case 'sort':
       return sortExpressions(node.keys);
     case 'top':
@@ -298,10 +304,10 @@ export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slo
     return into;
   }
   bindOwn(node, add);
-  const inputs =
-    node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left'
-      ? [node.input]
-      : inputsOf(node);
+  const hides =
+    node.kind === 'chain' ||
+    (node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left');
+  const inputs = hides ? [node.input] : inputsOf(node);
   for (const input of inputs) boundSlots(input, into);
   return into;
 }
@@ -322,6 +328,8 @@ function bindOwn(node: PlanNode, add: (...slots: readonly (Slot | undefined)[]) 
       return add(node.edge);
     case 'walk':
       return add(node.to, node.edges, node.path, node.depth);
+    case 'chain':
+      return add(node.to, node.edges, ...node.lists.map(list => list.to));
     case 'shortest':
       return add(node.path);
     case 'apply':

@@ -71,11 +71,13 @@ export class DatabaseSession {
   /** The statement under a catalog; kept when that is the newest. */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
     const {functions, procedures, limits} = this.#options;
-    const options = {catalog, functions, procedures, limits};
+    const databaseName = this.database.name;
+    const options = {catalog, functions, procedures, limits, databaseName};
     const make = (): Prepared => prepareText(language, text, options);
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
-    return kept.get(catalog.version, text, make);
+    // What holds a password is not kept.
+    return kept.get(catalog.version, text, make, made => made.kind !== 'user');
   }
 
   /** How records print under a catalog. */

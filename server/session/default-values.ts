@@ -8,6 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {unitBatch} from '#server/execution/batch.ts';
+import {newWriteCounts} from '#server/execution/write-counts.ts';
 import {Budget} from '#server/execution/budget.ts';
 import {emptyGraph} from '#server/execution/empty-graph.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
@@ -46,6 +47,7 @@ export function defaultEvaluator(
         format: {},
         batchRows: 1,
         memo: new Map(),
+        counts: newWriteCounts(),
       },
       unitBatch,
     );

@@ -21,15 +21,18 @@ import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import type {Retry, SchemaCommand, Statement} from '#server/plan/statement.ts';
+import type {Retry, Statement} from '#server/plan/statement.ts';
 
 export type Prepared =
   | PreparedQuery
-  | {readonly kind: 'schema'; readonly command: SchemaCommand}
+  | PreparedSchema
+  | Extract<Statement, {readonly kind: 'user'}>
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** Types that must be made before the statement can be prepared. */
   | {readonly kind: 'needs-types'; readonly missing: readonly MissingType[]}
   | {readonly kind: 'script'; readonly script: Script};
+
+export type PreparedSchema = Extract<Statement, {readonly kind: 'schema'}>;
 
 export interface PreparedQuery {
   readonly kind: 'query';
@@ -41,6 +44,7 @@ export interface PreparedQuery {
   readonly onTimeout: 'error' | 'partial';
   readonly writes: boolean;
   readonly retry: Retry | undefined;
+  readonly reportsStats: boolean;
 }
 
 export interface PrepareOptions {
@@ -48,6 +52,7 @@ export interface PrepareOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
+  readonly databaseName: string;
 }
 
 /** Languages that have a front end. */
@@ -98,7 +103,8 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
     case 'query':
       return prepareQuery(statement, options);
     case 'schema':
-      return {kind: 'schema', command: statement.command};
+    case 'user':
+      return statement;
     case 'explain': {
       const inner = prepareStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
@@ -127,5 +133,6 @@ function prepareQuery(
     onTimeout: statement.onTimeout,
     writes: !isReadOnly(plan),
     retry: statement.retry,
+    reportsStats: statement.reportsStats ?? false,
   };
 }

@@ -3,9 +3,11 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
+import type {ServerView} from '#server/execution/server-view.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
+import type {RequestSources} from './request-sources.ts';
 import type {RunRequest} from './session.ts';
 import type {ResultWish, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
 
@@ -15,6 +17,8 @@ export interface RunParts {
   readonly signal: Cancellation;
   readonly access: DatabaseAccess;
   readonly guard: RunOptions['guard'];
+  readonly sources: RequestSources;
+  readonly server: ServerView;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
   readonly onTerminate: (listener: () => void) => void;
   /** Called once, when the statement has ended in whatever way. */

@@ -53,6 +53,13 @@ export class RegisteredQuery implements Cancellation {
   }
 }
 
+/** The text of a password, in statements about users: it is shown to nobody. */
+const secret = /(\bpassword\s+(?:from\s+)?|\bto\s+)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?)/gi;
+
+function withoutSecrets(text: string): string {
+  return /\buser\b/i.test(text) ? text.replace(secret, "$1'***'") : text;
+}
+
 export class RunningQueries {
   readonly #clock: Clock;
   readonly #entries = new Map<number, RegisteredQuery>();
@@ -82,7 +89,7 @@ export class RunningQueries {
         id: String(id),
         database: request.database,
         language: request.language,
-        text: request.text,
+        text: withoutSecrets(request.text),
         user,
         tag: request.tag,
         startedAt: now - elapsedMs,

@@ -368,6 +368,12 @@ function planAlterProperty(
   const current = (): Catalog => changes.at(-1)?.catalog ?? catalog;
   if (command.dataType !== undefined) {
     changes.push(setPropertyType(current(), type, name, command.dataType, command.ofType));
+    // Keys tell values by the declared type: those of the old one are made anew.
+    const family = new Set(catalog.requireType(type).family.map(relative => relative.id));
+    for (const index of catalog.indexes) {
+      const isOn = index.properties.some(property => property.name === name);
+      if (isOn && family.has(index.typeId)) changes.push(rebuildIndex(current(), index.name));
+    }
   }
   if (Object.keys(attributes).length > 0) {
     changes.push(alterProperty(current(), type, name, catalogAttributes(attributes)));

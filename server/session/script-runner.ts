@@ -276,6 +276,7 @@ class ScriptRun {
       functions: session.functions,
       procedures: session.procedures,
       limits: session.limits,
+      databaseName: session.database.name,
     });
     if (prepared.kind === 'query') return this.#query(prepared);
     if (prepared.kind === 'schema') {
@@ -307,10 +308,10 @@ class ScriptRun {
   }
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
-    const {session, request, signal, guard} = this.#parts;
+    const {session, request, signal, sources, server, guard} = this.#parts;
     const data = this.#runner.beginStatement(session, this.#current());
     const parameters = new Map([...request.parameters, ...this.#variables]);
-    const options = {session, parameters, signal, guard};
+    const options = {session, parameters, signal, sources, server, guard};
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
       return await run.values(rowsMax);

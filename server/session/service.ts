@@ -18,7 +18,9 @@ import {
   proceduresWith,
 } from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
+import type {ServerView} from '#server/execution/server-view.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
@@ -27,6 +29,7 @@ import type {Isolation, Transaction} from '#server/transactions/transaction-cont
 import {Admission} from './admission.ts';
 import {DatabaseSession} from './database-session.ts';
 import {defaultEvaluator} from './default-values.ts';
+import {RequestSources} from './request-sources.ts';
 import {refusalOf} from './outcome.ts';
 import {type RegisteredQuery, RunningQueries} from './running-queries.ts';
 import type {Security} from './security.ts';
@@ -50,6 +53,7 @@ export interface ServiceOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  readonly sourceReader: SourceReader;
   readonly settings: () => Settings;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
@@ -100,7 +104,12 @@ export class SessionService implements Service {
       }),
       timers,
     );
-    this.#runner = new StatementRunner({environment, admission, settings});
+    this.#runner = new StatementRunner({
+      environment,
+      admission,
+      settings,
+      security: options.security,
+    });
   }
 
   get appliedIndex(): number {
@@ -129,6 +138,8 @@ export class SessionService implements Service {
         request,
         signal: registered,
         access,
+        sources: this.#sourcesFor(principal, access),
+        server: this.#viewFor(principal),
         guard: principal.root ? undefined : {access, user: principal.name},
         onTerminate: (listener: () => void) => registered.onTerminate(listener),
         end: () => registered.done(),
@@ -148,6 +159,27 @@ export class SessionService implements Service {
       registered.done();
       throw error;
     }
+  }
+
+  #viewFor(principal: Principal): ServerView {
+    return {
+      user: principal.name,
+      users: () =>
+        this.#options.security
+          .users()
+          .filter(({name}) => principal.root || name === principal.name)
+          .map(({name, databases}) => ({name, databases: Object.keys(databases)})),
+      transactions: () => [
+        ...this.queries(principal),
+        ...this.transactions(principal).map(open => ({...open, text: undefined})),
+      ],
+    };
+  }
+
+  #sourcesFor(principal: Principal, access: DatabaseAccess): RequestSources {
+    const {sourceReader, settings} = this.#options;
+    const mayReadFiles = principal.root || access.allows('updateSecurity');
+    return new RequestSources(sourceReader, settings(), mayReadFiles);
   }
 
   async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {

@@ -16,8 +16,13 @@ export class StatementCache<T> {
     this.#textLengthMax = options.textLengthMax;
   }
 
-  /** The value for `text` under `version`, made by `prepare` when it is not there. */
-  get(version: number, text: string, prepare: () => T): T {
+  /** The value for `text` under `version`, made by `prepare` when it is not there; kept if it may be. */
+  get(
+    version: number,
+    text: string,
+    prepare: () => T,
+    keeps: (made: T) => boolean = () => true,
+  ): T {
     if (version !== this.#version) {
       this.#entries.clear();
       this.#version = version;
@@ -29,7 +34,7 @@ export class StatementCache<T> {
       return known;
     }
     const made = prepare();
-    if (text.length <= this.#textLengthMax) this.#add(text, made);
+    if (text.length <= this.#textLengthMax && keeps(made)) this.#add(text, made);
     return made;
   }
 

@@ -10,19 +10,24 @@ import {Refusal} from '#server/base/errors.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
-import type {ExecutionContext} from '#server/execution/context.ts';
+import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
+import {pause} from '#server/execution/operator.ts';
+import {TypesNeeded} from '#server/execution/types-needed.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
+import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
+import type {ServerView} from '#server/execution/server-view.ts';
+import type {Sources} from '#server/execution/sources.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import {RecordWriter} from '#server/transactions/records.ts';
+import {type RecordTally, RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
@@ -45,6 +50,8 @@ export interface RunOptions {
   readonly session: DatabaseSession;
   readonly parameters: Parameters;
   readonly signal: Cancellation;
+  readonly sources: Sources;
+  readonly server: ServerView;
   /** Undefined: everything is allowed. */
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
 }
@@ -85,6 +92,8 @@ export class StatementRun {
   readonly #json: RecordJson;
   readonly #environment: RunEnvironment;
   readonly #run: PlanRun;
+  readonly #data: RunData;
+  readonly #tallyBefore: RecordTally | undefined;
 
   constructor(
     query: PreparedQuery,
@@ -93,6 +102,10 @@ export class StatementRun {
     environment: RunEnvironment,
   ) {
     this.#query = query;
+    this.#data = data;
+    // A transaction's writer serves all of its statements.
+    this.#tallyBefore =
+      data.kind === 'write' && query.reportsStats ? structuredClone(data.writer.tally) : undefined;
     this.#json = options.session.jsonOf(data.context);
     this.#environment = environment;
     this.context = contextOf(query, data, options, environment);
@@ -138,6 +151,20 @@ export class StatementRun {
       }
     }
     return rows;
+  }
+
+  /** What the run has changed, as JSON; undefined when it was nothing. */
+  stats(): string | undefined {
+    const before = this.#tallyBefore;
+    if (this.#data.kind === 'read' || before === undefined) return undefined;
+    const {made, deleted} = this.#data.writer.tally;
+    return countsText({
+      ...this.context.counts,
+      nodesCreated: made.vertex - before.made.vertex,
+      nodesDeleted: deleted.vertex - before.deleted.vertex,
+      relationshipsCreated: made.edge - before.made.edge,
+      relationshipsDeleted: deleted.edge - before.deleted.edge,
+    });
   }
 
   close(): void {
@@ -195,9 +222,13 @@ function contextOf(
     random,
     budget,
     startedAt: clock.now(),
+    sources: options.sources,
+    server: options.server,
+    inner: innerQueries(options.session, data.context, 0),
     format: options.session.jsonOf(data.context).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
+    counts: newWriteCounts(),
   });
   const serverMs = databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
   if (query.timeoutMs === undefined && serverMs === 0) {
@@ -209,6 +240,32 @@ function contextOf(
   return timeoutMs === undefined
     ? first
     : make(new Budget(clock, {...limits, timeoutMs}, options.signal));
+}
+
+/** A query that is a text known only at run time; it runs where the one around it does. */
+function innerQueries(
+  session: DatabaseSession,
+  schema: RecordContext,
+  depth: number,
+): InnerQueries {
+  return {
+    depth,
+    *rows(text, parameters, context) {
+      const prepared = session.prepare('cypher', text, schema);
+      if (prepared.kind === 'needs-types') throw new TypesNeeded(prepared.missing);
+      if (prepared.kind !== 'query') {
+        throw new Refusal('query.execution', 'inside of a query only a query can be run');
+      }
+      const inner = innerQueries(session, schema, depth + 1);
+      const run = {...context, parameters, inner, memo: new Map<object, Value>()};
+      for (const batch of prepared.plan.operator(run, unitBatch)) {
+        if (batch === pause) continue;
+        for (let row = 0; row < batch.rowCount; row += 1) {
+          yield rowValue(prepared.output, batch, row, run);
+        }
+      }
+    },
+  };
 }
 
 /** Zero and undefined mean no limit. */

@@ -13,8 +13,10 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
+import {SourceNeeded} from '#server/execution/sources.ts';
 import {type NeededType, TypesNeeded} from '#server/execution/types-needed.ts';
-import type {Retry, SchemaCommand} from '#server/plan/statement.ts';
+import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import type {Retry, SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Leave} from './admission.ts';
@@ -22,9 +24,11 @@ import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import type {Prepared, PreparedQuery} from './prepared.ts';
+import type {Prepared, PreparedQuery, PreparedSchema} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
+import type {Security} from './security.ts';
+import {runUserCommand} from './user-command.ts';
 import type {ResultCursor, ResultSummary, RunRequest} from './session.ts';
 import {
   type ResultWish,
@@ -42,28 +46,47 @@ export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;
   readonly admission: Admission;
   readonly settings: () => Settings;
+  readonly security: Security;
 }
 
 export class StatementRunner implements StatementHost {
   readonly environment: RunEnvironment;
   readonly #admission: Admission;
   readonly #settings: () => Settings;
+  readonly #security: Security;
   readonly #writing = new WeakMap<Transaction, WriteData>();
 
   constructor(options: StatementRunnerOptions) {
     this.environment = options.environment;
     this.#admission = options.admission;
     this.#settings = options.settings;
+    this.#security = options.security;
   }
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
   run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+    return orElse(
+      () => this.#run(parts),
+      error => this.#fetched(parts, error),
+    );
+  }
+
+  /** Again, with what the run asked for from outside; it wrote nothing that stands. */
+  async #fetched(parts: RunParts, error: unknown): Promise<ResultCursor> {
+    if (!(error instanceof SourceNeeded)) throw error;
+    await parts.sources.fetch(error.address);
+    return this.run(parts);
+  }
+
+  #run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
     const prepared = prepare(parts);
     switch (prepared.kind) {
       case 'query':
         return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
       case 'schema':
         return this.#changeSchema(parts, prepared);
+      case 'user':
+        return this.#changeUser(parts, prepared.command);
       case 'explain':
         return this.#explain(parts, prepared);
       case 'script':
@@ -99,6 +122,7 @@ export class StatementRunner implements StatementHost {
       });
     } catch (error) {
       held.fail();
+      if (error instanceof SourceNeeded) throw sourceInside(error);
       throw error instanceof TypesNeeded ? typesInside(error.types) : error;
     }
   }
@@ -198,14 +222,24 @@ export class StatementRunner implements StatementHost {
 
   async #changeSchema(
     parts: RunParts,
-    {command}: Extract<Prepared, {kind: 'schema'}>,
+    {command, first = [], counts}: PreparedSchema,
   ): Promise<ResultCursor> {
-    this.requireSchemaRight(parts, command);
+    for (const one of [...first, command]) this.requireSchemaRight(parts, one);
+    for (const one of first) await parts.session.executor.run(one, parts.signal);
     const row = await parts.session.executor.run(command, parts.signal);
     parts.end();
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
     summary.wrote = true;
-    return rowsCursor([row], parts.request.format, summary);
+    if (counts !== undefined) summary.stats = countsText(newWriteCounts(), counts);
+    return rowsCursor(counts === undefined ? [row] : [], parts.request.format, summary);
+  }
+
+  async #changeUser(parts: RunParts, command: UserCommand): Promise<ResultCursor> {
+    await runUserCommand(command, parts, this.#security);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    return rowsCursor([], parts.request.format, summary);
   }
 
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
@@ -252,6 +286,9 @@ export class StatementRunner implements StatementHost {
       this.#writing.delete(transaction);
       held.done();
       return cursor;
+    }
+    if (prepared.kind === 'user') {
+      throw new Refusal('query.execution', 'users are changed outside of transactions');
     }
     if (prepared.kind === 'explain') {
       const cursor = await this.#explain(parts, prepared);
@@ -375,6 +412,7 @@ export class StatementRunner implements StatementHost {
             summary.returned = result.returned;
             summary.truncated = result.truncated;
             summary.wrote = true;
+            if (query.reportsStats) summary.stats = run?.stats();
             return new PiecesCursor(pieces, summary);
           };
           return pausing === undefined ? collected() : pausing.then(collected);
@@ -450,6 +488,19 @@ function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<vo
   }
 }
 
+/** What `work` answers; what `other` makes of its failure, at once or later. */
+function orElse<T>(
+  work: () => T | Promise<T>,
+  other: (error: unknown) => Promise<T>,
+): T | Promise<T> {
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(other) : result;
+  } catch (error) {
+    return other(error);
+  }
+}
+
 /** Calls `end` once `work` has ended, well or not, at once or later. */
 function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
   let ends = true;
@@ -498,6 +549,13 @@ function requireQuery(prepared: Prepared): PreparedQuery {
   return prepared;
 }
 
+function sourceInside({address}: SourceNeeded): Refusal {
+  return new Refusal(
+    'query.execution',
+    `'${address}' would be read in the middle of a transaction: load it by a statement of its own`,
+  );
+}
+
 /** A script is taken to write: what it does is known only when it runs. */
 function isReadOnly(prepared: Prepared): boolean {
   if (prepared.kind === 'explain') return !prepared.execute || !prepared.inner.writes;
@@ -521,8 +579,8 @@ function notIdempotent(): Refusal {
 }
 
 export function runOptions(parts: RunParts): RunOptions {
-  const {session, request, signal, guard} = parts;
-  return {session, parameters: request.parameters, signal, guard};
+  const {session, request, signal, sources, server, guard} = parts;
+  return {session, parameters: request.parameters, signal, sources, server, guard};
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

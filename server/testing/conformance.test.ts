@@ -1,7 +1,7 @@
 /** The gate itself: what it lets pass and what it does not. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {judge} from './conformance.ts';
+import {judge, reportOf} from './conformance.ts';
 import {isRenumbered, isStricter} from './conformance/http.ts';
 
 const outcome = {
@@ -27,6 +27,20 @@ test('a new failure and a stale entry are found', () => {
   const verdict = judge(outcome, {skipped: {'mcp.*': 'later'}, failing: {'query.a': 'was wrong'}});
   assert.deepEqual(verdict.newFailures, ['query.b', 'profiler.c']);
   assert.deepEqual(verdict.staleEntries, ['query.a', 'mcp.*']);
+});
+
+test('a report counts every case and says of each that did not pass why', () => {
+  const lines = ['answers: expected 1'];
+  const known = {...outcome, differences: [{name: 'query.b', lines}]};
+  const verdict = judge(known, {skipped: {'profiler.*': 'later'}, failing: {'query.b': 'known'}});
+  assert.deepEqual(reportOf('http', {outcome: known, verdict, elapsedMs: 12}), {
+    suite: 'http',
+    cases: 4,
+    passed: 2,
+    elapsedMs: 12,
+    failed: [{name: 'query.b', lines}],
+    skipped: ['profiler.c'],
+  });
 });
 
 const statuses = [

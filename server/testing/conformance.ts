@@ -7,8 +7,9 @@
  * fails, each with a reason. A failure that the baseline does not name fails the run, and so does
  * an entry that no longer fails: the list may only shrink knowingly.
  * With `DIR=` the suite's files are taken from that folder and nothing is held against a baseline.
+ * With `REPORT=` the result is written to that file as JSON, too.
  */
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {runHttp} from './conformance/http.ts';
 import {runOpenCypher} from './conformance/opencypher.ts';
@@ -119,14 +120,48 @@ export function sharedFolder(): string {
 
 async function main(): Promise<number> {
   const directory = given('DIR');
+  const suite = given('SUITE') ?? process.argv[2] ?? '';
+  const path = given('REPORT');
   try {
-    const {outcome, verdict} = await runSuite(given('SUITE') ?? process.argv[2] ?? '', directory);
+    const startedAt = performance.now();
+    const {outcome, verdict} = await runSuite(suite, directory);
+    const elapsedMs = Math.round(performance.now() - startedAt);
+    if (path !== undefined) {
+      const report = reportOf(suite, {outcome, verdict, elapsedMs});
+      writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`);
+    }
     return tell(outcome, verdict, directory !== undefined);
   } catch (error) {
     if (!(error instanceof UnknownSuite)) throw error;
     process.stderr.write(`conformance: ${error.message}\n`);
     return 2;
   }
+}
+
+/** What a program reads of a run: counts with their denominator, and every case that did not pass. */
+export interface Report {
+  readonly suite: string;
+  readonly cases: number;
+  readonly passed: number;
+  readonly elapsedMs: number;
+  readonly failed: readonly {readonly name: string; readonly lines: readonly string[]}[];
+  readonly skipped: readonly string[];
+}
+
+export function reportOf(
+  suite: string,
+  run: {readonly outcome: SuiteOutcome; readonly verdict: Verdict; readonly elapsedMs: number},
+): Report {
+  const {passed, failed, skipped} = run.verdict;
+  const byName = new Map(run.outcome.differences.map(one => [one.name, one.lines]));
+  return {
+    suite,
+    cases: passed.length + failed.length + skipped.length,
+    passed: passed.length,
+    elapsedMs: run.elapsedMs,
+    failed: failed.map(name => ({name, lines: byName.get(name) ?? []})),
+    skipped,
+  };
 }
 
 /** Prints new failures with their differences, stale entries, and the closing line. */

@@ -10,6 +10,7 @@ import {createIndex} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import {type Batch, unitBatch} from '#server/execution/batch.ts';
+import {newWriteCounts} from '#server/execution/write-counts.ts';
 import {Budget, type BudgetLimits, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
 import {Frame} from '#server/execution/closure.ts';
@@ -182,6 +183,7 @@ export class World {
       format: {},
       batchRows,
       memo: new Map(),
+      counts: newWriteCounts(),
     };
   }
 

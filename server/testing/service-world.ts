@@ -5,6 +5,7 @@
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
@@ -47,6 +48,7 @@ export class ServiceWorld {
       random,
       timers: createTimers(),
       logger: {log: () => {}},
+      sourceReader: createSourceReader(),
       settings: () => resolved,
       procedures,
     });

@@ -88,6 +88,7 @@ export class BulkType {
 function shortcutOf(type: DataType | undefined): Shortcut {
   switch (type) {
     case undefined:
+    case 'ANY':
       return 'any';
     case 'STRING':
       return 'text';

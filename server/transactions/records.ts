@@ -18,7 +18,7 @@ import {appendRecord, type RecordField} from '#server/layout/record-encoding.ts'
 import {recordKey} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
-import type {MapValue, Rid, Value} from '#server/model/value.ts';
+import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
 import {selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
@@ -42,6 +42,18 @@ export interface NewEdgeWish extends NewRecordWish {
   readonly unidirectional?: boolean;
 }
 
+/** How many records of each kind. */
+export type KindTally = Record<RecordKind, number>;
+
+export interface RecordTally {
+  readonly made: KindTally;
+  readonly deleted: KindTally;
+}
+
+function newTally(): KindTally {
+  return {document: 0, vertex: 0, edge: 0};
+}
+
 const nameLengthMax = 1_024;
 
 /** One per transaction and catalog. */
@@ -52,6 +64,8 @@ export class RecordWriter {
   private readonly edges: EdgeKeys;
   /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
   private readonly created = new Set<string>();
+  /** Records made and deleted so far, by kind; a vertex's edges go with it. */
+  readonly tally: RecordTally = {made: newTally(), deleted: newTally()};
   /** Names that travel in this transaction because no commit has stored them yet. */
   private readonly newNames = new Map<number, string>();
 
@@ -190,7 +204,7 @@ export class RecordWriter {
   deleteEdge(edge: StoredRecord | LightEdge): boolean {
     if (!(edge instanceof LightEdge)) return this.delete(edge.rid);
     const removed = this.edges.removeLight(edge);
-    if (removed) this.transaction.count(edge.rid.bucket, -1);
+    if (removed) this.countLightEdgeGone(edge.rid);
     return removed;
   }
 
@@ -219,6 +233,7 @@ export class RecordWriter {
     const oneWay = type.edge.unidirectional || wish.unidirectional === true;
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
+    this.tally.made.edge += 1;
     return new LightEdge({rid, typeId: type.id, from, to}, this.context.schema);
   }
 
@@ -244,6 +259,7 @@ export class RecordWriter {
   ): StoredRecord {
     const record = this.store(type, rid, properties, header, 1);
     this.created.add(ridText(rid));
+    this.tally.made[header.kind] += 1;
     addMember(this.transaction, type, rid);
     const {from, to} = header;
     this.indexes.insert(this.transaction, type, rid, {from, to, get: name => properties.get(name)});
@@ -293,12 +309,18 @@ export class RecordWriter {
     const type = this.context.catalog.typeById(record.typeId);
     this.requireUnchanged(rid);
     this.transaction.delete(recordKey(rid));
+    this.tally.deleted[record.kind] += 1;
     if (type === undefined) {
       this.transaction.count(rid.bucket, -1);
       return;
     }
     removeMember(this.transaction, type, rid);
     this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
+  }
+
+  private countLightEdgeGone(edge: Rid): void {
+    this.transaction.count(edge.bucket, -1);
+    this.tally.deleted.edge += 1;
   }
 
   private deleteEdgesOf(vertex: Rid): void {
@@ -310,7 +332,7 @@ export class RecordWriter {
         const [from, to] = row.outgoing ? [vertex, row.other] : [row.other, vertex];
         const edge = {rid: row.edge, typeId: row.typeId, from, to};
         // A loop is met twice; the second time it is gone.
-        if (this.edges.removeLight(edge)) this.transaction.count(row.edge.bucket, -1);
+        if (this.edges.removeLight(edge)) this.countLightEdgeGone(row.edge);
         continue;
       }
       this.delete(row.edge);

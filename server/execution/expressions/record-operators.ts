@@ -3,7 +3,8 @@
  * lists them among those without conversions.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {isIntegerValue, numberOf} from '#server/model/number.ts';
+import {rootType} from '#server/model/labels.ts';
+import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
 import {isListValue} from '#server/model/compare.ts';
 import {
   EmbeddedValue,
@@ -23,9 +24,6 @@ import {isTemporal, temporalPart} from './temporal-parts.ts';
 type Binary = (left: Value, right: Value, call: CallContext) => Value;
 type Variadic = (args: readonly Value[], call: CallContext) => Value;
 
-/** The type of vertices without a label (docs/design/0001-labels-are-types.md). */
-const rootType = 'Vertex';
-
 function field(value: Value, name: string, graph: Graph): Value {
   if (value instanceof RecordValue || value instanceof Rid)
     return propertyOf(value, name, graph) ?? null;
@@ -38,12 +36,21 @@ function field(value: Value, name: string, graph: Graph): Value {
 }
 
 const geographic: Readonly<Record<string, number>> = {longitude: 0, latitude: 1, height: 2};
+/** By srid; std.point makes points of these. */
+export const systemNames: Readonly<Record<number, string>> = {
+  7203: 'cartesian',
+  9157: 'cartesian-3d',
+  4326: 'wgs-84',
+  4979: 'wgs-84-3d',
+};
 const coordinates: Readonly<Record<string, number>> = {x: 0, y: 1, z: 2};
 
 function pointPart(point: PointValue, name: string): Value {
   if (name === 'srid') return point.srid;
+  if (name === 'crs') return systemNames[point.srid] ?? null;
   const at = coordinates[name] ?? (point.srid < 7000 ? geographic[name] : undefined);
-  return at === undefined ? null : (point.coordinates[at] ?? null);
+  const coordinate = at === undefined ? undefined : point.coordinates[at];
+  return coordinate === undefined ? null : makeDouble(coordinate);
 }
 
 function at(value: Value, key: Value, graph: Graph): Value {

@@ -5,7 +5,7 @@
  * all. Invariant, held by a test: their names are those of `plan/function-table.ts`, less the
  * operators (which `expressions/` runs) and the names reserved for later work.
  */
-import {catalogProcedures} from './catalog-procedures.ts';
+import {procedures} from '../procedures/procedures.ts';
 import {aggregates} from './aggregates.ts';
 import {convertFunctions} from './convert-functions.ts';
 import {dates} from './dates.ts';
@@ -24,6 +24,7 @@ import {schemaTableFunctions} from './schema-tables.ts';
 import {pathFunctions} from './shortest-path.ts';
 import {statistics} from './statistics.ts';
 import {standardAggregates} from './standard-aggregates.ts';
+import {standardPoints} from './standard-points.ts';
 import {standardScalars} from './standard-scalars.ts';
 import {standardTimes} from './standard-times.ts';
 import {standardValues} from './standard-values.ts';
@@ -49,9 +50,10 @@ const plainFamilies: readonly FunctionFamily[] = [
   convertFunctions,
   graphViews,
   schemaTableFunctions,
-  catalogProcedures,
+  ...procedures,
   standardValues,
   standardScalars,
+  standardPoints,
   standardTimes,
   standardAggregates,
 ];

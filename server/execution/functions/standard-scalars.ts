@@ -47,6 +47,18 @@ function split([value, separator = null]: readonly Value[]): Value {
   );
 }
 
+const normalForms = ['NFC', 'NFD', 'NFKC', 'NFKD'];
+
+function normalized([value, form = 'NFC']: readonly Value[]): string {
+  if (typeof form === 'string' && normalForms.includes(form.toUpperCase())) {
+    return text(value).normalize(form.toUpperCase());
+  }
+  throw argumentError(
+    `a normal form is one of ${normalForms.join(', ')}, not ${describe(form)}`,
+    'InvalidArgumentValue',
+  );
+}
+
 const floats: Readonly<Record<string, (value: number) => number>> = {
   ceil: Math.ceil,
   floor: Math.floor,
@@ -111,6 +123,8 @@ export const standardScalars: FunctionFamily = {
     'std.trim': trimmed('both'),
     'std.ltrim': trimmed('start'),
     'std.rtrim': trimmed('end'),
+    'std.normalize': normalized,
+    'std.isNormalized': args => normalized(args) === args[0],
     'std.toUpper': ([value]) => text(value).toUpperCase(),
     'std.toLower': ([value]) => text(value).toLowerCase(),
     ...Object.fromEntries(

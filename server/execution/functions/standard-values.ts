@@ -1,6 +1,7 @@
 /** `std.*` of graphs, lists and conversions; `plan/functions-standard.ts` says what each does. */
 import {Refusal} from '#server/base/errors.ts';
 import {isListValue} from '#server/model/compare.ts';
+import {labelsOf as labels} from '#server/model/labels.ts';
 import {jsonText} from '#server/model/json.ts';
 import {
   isIntegerValue,
@@ -12,11 +13,15 @@ import {
 } from '#server/model/number.ts';
 import {ridText} from '#server/model/rid.ts';
 import {
+  DateTimeValue,
+  DateValue,
+  DurationValue,
   EmbeddedValue,
   PathValue,
   PointValue,
   RecordValue,
   Rid,
+  TimeValue,
   type Value,
 } from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
@@ -26,7 +31,6 @@ import {describe} from '../expressions/arithmetic.ts';
 import {isSame, itemsOfList, typeError} from '../expressions/strict-operators.ts';
 import {isTemporal} from '../expressions/temporal-parts.ts';
 
-const rootType = 'Vertex';
 /** What one call may build. */
 const itemsMax = 4_000_000;
 
@@ -51,7 +55,7 @@ function idOf(value: Value, call: CallContext): Value {
 function labelsOf(value: Value, call: CallContext): Value {
   const record = recordOf(value, call, 'a vertex');
   if (record.kind !== 'vertex') throw typeError('an edge has no labels', 'InvalidArgumentValue');
-  return record.typeName === rootType ? [] : record.typeName.split('~');
+  return labels(record.typeName);
 }
 
 function propertiesOf(value: Value, call: CallContext): ReadonlyMap<string, Value> {
@@ -170,6 +174,12 @@ function typeNameOf(value: Value): string {
   if (isNumberValue(value)) return 'FLOAT';
   if (isListValue(value)) return 'LIST';
   if (value instanceof PathValue) return 'PATH';
+  if (value instanceof PointValue) return 'POINT';
+  if (value instanceof DateValue) return 'DATE';
+  if (value instanceof DurationValue) return 'DURATION';
+  if (value instanceof DateTimeValue) return value.local ? 'LOCAL DATETIME' : 'ZONED DATETIME';
+  if (value instanceof TimeValue)
+    return value.offsetSeconds === undefined ? 'LOCAL TIME' : 'ZONED TIME';
   if (value instanceof RecordValue) return value.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
   return value instanceof Map ? 'MAP' : 'ANY';
 }

@@ -15,13 +15,15 @@ import {itemsOf, mapOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
 import type {Closure, Compiler, Frame} from '../closure.ts';
 
-/** Changes `properties` in place. */
-export type Assign = (properties: Map<string, Value>, frame: Frame) => void;
+/** Changes `properties` in place; answers how many it set or took away. */
+export type Assign = (properties: Map<string, Value>, frame: Frame) => number;
 
 export function prepareAssignments(assignments: readonly Assignment[], compiler: Compiler): Assign {
   const steps = assignments.map(assignment => prepareOne(assignment, compiler));
   return (properties, frame) => {
-    for (const step of steps) step(properties, frame);
+    let count = 0;
+    for (const step of steps) count += step(properties, frame);
+    return count;
   };
 }
 
@@ -32,15 +34,14 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
       const {name, dropsNull} = assignment;
       return (properties, frame) => {
         const assigned = storable(value(frame));
-        if (assigned === null && dropsNull === true) properties.delete(name);
-        else properties.set(name, assigned);
+        if (assigned === null && dropsNull === true) return Number(properties.delete(name));
+        properties.set(name, assigned);
+        return 1;
       };
     }
     case 'remove': {
       const {name} = assignment;
-      return properties => {
-        properties.delete(name);
-      };
+      return properties => Number(properties.delete(name));
     }
     case 'content':
       return prepareContent(assignment, compiler);
@@ -83,12 +84,21 @@ function prepareContent(
     if (map === undefined) {
       throw new Refusal('query.execution', `CONTENT needs a map, not ${describe(content)}`);
     }
-    if (assignment.replace) properties.clear();
+    let count = 0;
+    if (assignment.replace) {
+      count = [...properties.keys()].filter(name => !map.has(name)).length;
+      properties.clear();
+    }
     for (const [name, property] of map) {
       if (name.startsWith('@')) continue;
-      if (property === null && assignment.dropsNull === true) properties.delete(name);
-      else properties.set(name, storable(property));
+      if (property === null && assignment.dropsNull === true) {
+        count += Number(properties.delete(name));
+        continue;
+      }
+      properties.set(name, storable(property));
+      count++;
     }
+    return count;
   };
 }
 
@@ -109,6 +119,7 @@ function inside(
     const changed = editAt(properties.get(first) ?? null, rest, prepareEdit(frame));
     if (changed === undefined) properties.delete(first);
     else properties.set(first, changed);
+    return 1;
   };
 }
 

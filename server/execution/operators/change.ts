@@ -56,10 +56,11 @@ function changeRow(parts: {
   }
   const frame = new Frame(context, batch.row(row).with(node.slot, [old]));
   const properties = new Map(propertiesOf(old));
-  assign(properties, frame);
+  const assigned = assign(properties, frame);
   const applyDefaults = node.kind === 'change' && node.applyDefaults;
   const changed = writesOf(context).replace(old.rid, properties, {applyDefaults});
   if (changed === undefined) return;
+  context.counts.propertiesSet += assigned;
   builder.copy(batch, row);
   bind(builder, node, changed, old);
 }

@@ -5,6 +5,7 @@
  * joins the two ends already instead of making a second one.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import {ridOfText} from '#server/model/rid.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -78,7 +79,11 @@ function createOne(
   assign(properties, frame);
   const {what, type, bucket, unidirectional} = node;
   const wish = {what, type, bucket, unidirectional, properties, ...ends};
-  return writesOf(frame.context).create(wish);
+  const {counts} = frame.context;
+  const record = writesOf(frame.context).create(wish);
+  counts.propertiesSet += properties.size;
+  if (record.kind === 'vertex') counts.labelsAdded += labelsOf(type).length;
+  return record;
 }
 
 function* createEdges(parts: {

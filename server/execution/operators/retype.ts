@@ -6,6 +6,7 @@
  * the type that has just the labels wanted, and asks for it when it does not exist.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
 import {RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
@@ -15,9 +16,6 @@ import {type NeededType, TypesNeeded} from '../types-needed.ts';
 import {prepareWriteInput, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'retype'};
-
-/** The type of vertices without a label. */
-const rootType = 'Vertex';
 
 export function prepareRetype(node: Node, preparation: Preparation): Operator {
   const input = prepareWriteInput(node.input, preparation, node.slot);
@@ -59,22 +57,21 @@ function changeRow(
       },
     );
   }
-  const wanted = labelsOf(record.typeName).filter(label => !node.remove.includes(label));
-  const labels = [...new Set([...wanted, ...node.add])].sort();
-  const type = labels.length === 0 ? rootType : labels.join('~');
+  const before = labelsOf(record.typeName);
+  const wanted = before.filter(label => !node.remove.includes(label));
+  const labels = [...new Set([...wanted, ...node.add])];
+  const type = typeOfLabels(labels);
   requireTypes(type, labels, context);
+  context.counts.labelsAdded += labels.length - wanted.length;
+  context.counts.labelsRemoved += before.length - wanted.length;
   return writesOf(context).retype(record.rid, type);
-}
-
-function labelsOf(type: string): readonly string[] {
-  return type === rootType ? [] : type.split('~');
 }
 
 function requireTypes(type: string, labels: readonly string[], context: ExecutionContext): void {
   const missing: NeededType[] = [];
   for (const name of new Set([...labels, type])) {
     if (context.graph.typeExists(name)) continue;
-    const superTypes = name.includes('~') ? labels : [];
+    const superTypes = labels.length > 1 && name === type ? [...labels].sort() : [];
     missing.push({name, kind: 'vertex', superTypes});
   }
   if (missing.length > 0) throw new TypesNeeded(missing);

@@ -7,13 +7,14 @@
  */
 import {PathValue, type Rid, type Value} from '#server/model/value.ts';
 import type {Direction, PlanNode} from '#server/plan/node.ts';
-import {BatchBuilder, unitBatch} from '../batch.ts';
+import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems} from '../expressions/access.ts';
 import {Frame} from '../closure.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {allHops} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
+import {type StepStart, WalkStep} from './walk-step.ts';
 
 type Node = PlanNode & {readonly kind: 'shortest'};
 
@@ -26,6 +27,7 @@ export function prepareShortest(node: Node, preparation: Preparation): Operator 
   const input = preparation.prepare(node.input);
   const from = preparation.expression(node.from);
   const to = preparation.expression(node.to);
+  const steps = new WalkStep({edge: node.edge, condition: node.condition}, preparation);
   return function* shortest(context, argument) {
     const frame = new Frame(context, unitBatch);
     const builder = new BatchBuilder();
@@ -39,7 +41,7 @@ export function prepareShortest(node: Node, preparation: Preparation): Operator 
         frame.row = row;
         const start = ridOf(single(from(frame)));
         const end = ridOf(single(to(frame)));
-        const search = start && end && new Search({node, context, start, end});
+        const search = start && end && new Search({node, steps, context, batch, row, start, end});
         const paths = search === undefined ? [] : yield* search.run();
         for (const path of paths.length === 0 ? [null] : paths) {
           builder.copy(batch, row);
@@ -76,18 +78,25 @@ interface Side {
 class Search {
   readonly #node: Node;
   readonly #context: ExecutionContext;
+  readonly #steps: WalkStep;
+  readonly #origin: StepStart;
   readonly #forward: Side;
   readonly #backward: Side;
   #keptBytes = 0;
 
   constructor(parts: {
     readonly node: Node;
+    readonly steps: WalkStep;
     readonly context: ExecutionContext;
+    readonly batch: Batch;
+    readonly row: number;
     readonly start: Rid;
     readonly end: Rid;
   }) {
     this.#node = parts.node;
     this.#context = parts.context;
+    this.#steps = parts.steps;
+    this.#origin = parts;
     this.#forward = newSide(parts.start, parts.node.direction);
     this.#backward = newSide(parts.end, reversed[parts.node.direction]);
   }
@@ -117,9 +126,11 @@ class Search {
     const depth = side.depth + 1;
     const next: Rid[] = [];
     const {direction} = side;
-    for (let at = 0; at < frontier.length; at += 256) {
-      const part = frontier.slice(at, at + 256);
-      for (const hop of allHops(part, {direction, types: this.#node.types}, this.#context)) {
+    for (let from = 0; from < frontier.length; from += 256) {
+      const part = frontier.slice(from, from + 256);
+      const hops = allHops(part, {direction, types: this.#node.types}, this.#context);
+      const at = {vertices: part, depth, walk: this.#origin};
+      for (const {hop} of this.#steps.passing(hops, at)) {
         const key = ridKey(hop.other);
         const known = side.depths.get(key);
         if (known !== undefined && (known < depth || !this.#node.all)) continue;

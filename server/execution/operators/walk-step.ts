@@ -1,11 +1,12 @@
 /**
- * One step of a walk: the condition on it, and the records it needs.
+ * One step of a walk or a search: the condition on it, and the records it needs.
  *
  * The condition sees `to`, `depth` and `edge` beside the slots of the start row. Records are
  * loaded for all edges that leave a vertex (or a whole frontier) at once, and only where the
  * condition or the plan above asks more than ids.
  */
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
@@ -13,7 +14,22 @@ import {Frame, type Test} from '../closure.ts';
 import type {Hop} from '../graph.ts';
 import type {Preparation} from '../operator.ts';
 import {loadRecords, ridKey, withRecords} from './vertex-ids.ts';
-import type {WalkNode, WalkStart} from './walk.ts';
+
+/** What is asked of a step, by the slots it binds. */
+interface StepNode {
+  readonly edge?: Slot | undefined;
+  readonly edges?: Slot | undefined;
+  readonly to?: Slot | undefined;
+  readonly depth?: Slot | undefined;
+  readonly condition?: Expression | undefined;
+}
+
+/** The row that the steps start from. */
+export interface StepStart {
+  readonly context: ExecutionContext;
+  readonly batch: Batch;
+  readonly row: number;
+}
 
 export interface Step {
   readonly hop: Hop;
@@ -22,13 +38,13 @@ export interface Step {
 }
 
 export class WalkStep {
-  readonly #node: WalkNode;
+  readonly #node: StepNode;
   readonly #condition: Test | undefined;
   readonly #loadEdges: boolean;
   readonly #loadEnds: boolean;
   readonly #endsInCondition: boolean;
 
-  constructor(node: WalkNode, preparation: Preparation) {
+  constructor(node: StepNode, preparation: Preparation) {
     this.#node = node;
     this.#condition = node.condition && preparation.condition(node.condition);
     const needed = (slot: number | undefined): boolean =>
@@ -36,13 +52,16 @@ export class WalkStep {
     this.#loadEdges = needed(node.edge) || needed(node.edges);
     this.#loadEnds = needed(node.to);
     this.#endsInCondition =
-      this.#loadEnds && node.condition !== undefined && slotsOf(node.condition).has(node.to);
+      this.#loadEnds &&
+      node.to !== undefined &&
+      node.condition !== undefined &&
+      slotsOf(node.condition).has(node.to);
   }
 
   /** The hops that the condition lets pass. `vertices`: as the hops' sources count them. */
   passing(
     hops: readonly Hop[],
-    at: {readonly vertices: readonly Rid[]; readonly depth: number; readonly walk: WalkStart},
+    at: {readonly vertices: readonly Rid[]; readonly depth: number; readonly walk: StepStart},
   ): readonly Step[] {
     const {graph} = at.walk.context;
     const edges = this.#loadEdges ? graph.hopEdges(hops, at.vertices) : undefined;
@@ -75,7 +94,8 @@ export class WalkStep {
 
   /** The rows with records where the plan above needs them. */
   complete(batch: Batch, context: ExecutionContext): Batch {
-    return this.#loadEnds ? withRecords(batch, this.#node.to, context.graph) : batch;
+    const {to} = this.#node;
+    return this.#loadEnds && to !== undefined ? withRecords(batch, to, context.graph) : batch;
   }
 }
 

@@ -16,7 +16,8 @@ export interface Name {
 export type Statement =
   | {readonly kind: 'query'; readonly query: Query}
   | {readonly kind: 'explain'; readonly profile: boolean; readonly query: Query}
-  | {readonly kind: 'schema'; readonly command: SchemaCommand};
+  | {readonly kind: 'schema'; readonly command: SchemaCommand}
+  | {readonly kind: 'user'; readonly command: UserCommand};
 
 /** Single queries joined by UNION; all of one kind. */
 export interface Query {
@@ -38,6 +39,7 @@ export type Clause =
   | CallClause
   | SubqueryClause
   | LoadCsvClause
+  | UseClause
   | CreateClause
   | MergeClause
   | SetClause
@@ -48,6 +50,8 @@ export type Clause =
 export interface MatchClause {
   readonly kind: 'match';
   readonly optional: boolean;
+  /** REPEATABLE ELEMENTS: a relationship may be met again. */
+  readonly repeats: boolean;
   readonly patterns: readonly Pattern[];
   readonly where: Expression | undefined;
   readonly at: number;
@@ -96,6 +100,15 @@ export interface CallClause {
   /** Undefined: no YIELD; star: YIELD *. */
   readonly yields: readonly YieldItem[] | 'star' | undefined;
   readonly where: Expression | undefined;
+  /** A row without answers passes with nulls. */
+  readonly optional: boolean;
+  readonly at: number;
+}
+
+/** USE: names the database that the query is sent to. */
+export interface UseClause {
+  readonly kind: 'use';
+  readonly name: Name;
   readonly at: number;
 }
 
@@ -205,10 +218,23 @@ export interface ForeachClause {
 /** A chain of nodes and relationships, maybe named, maybe the shortest of its kind. */
 export interface Pattern {
   readonly name: Name | undefined;
+  /** `shortestPath(...)`, `allShortestPaths(...)`. */
   readonly shortest: 'one' | 'all' | undefined;
+  /** Which of the paths between two nodes count; undefined: every one. */
+  readonly selector: PathSelector | undefined;
+  /** What may be met again on the path; undefined: as TRAIL. */
+  readonly mode: 'walk' | 'trail' | 'acyclic' | undefined;
+  /** The condition of a path in parentheses: `SHORTEST 1 ((a)-->+(b) WHERE ...)`. */
+  readonly where: Expression | undefined;
   readonly start: NodePattern;
   readonly hops: readonly PatternHop[];
   readonly at: number;
+}
+
+/** `any`: so many of them; `shortest`: the shortest; `groups`: all of the so many least lengths. */
+export interface PathSelector {
+  readonly kind: 'any' | 'shortest' | 'groups';
+  readonly count: number;
 }
 
 export type PatternHop =
@@ -220,7 +246,8 @@ export type PatternHop =
   /** `((a)-[r]->(b) WHERE ...){1,3}` and the node behind it. */
   | {
       readonly kind: 'repeated';
-      readonly inner: Pattern;
+      readonly start: NodePattern;
+      readonly hops: readonly PatternHop[];
       readonly where: Expression | undefined;
       readonly min: number;
       readonly max: number | undefined;
@@ -272,7 +299,7 @@ export type SchemaCommand =
       readonly entity: 'node' | 'relationship';
       readonly label: Name;
       readonly properties: readonly Name[];
-      readonly rule: 'unique' | 'key' | 'not-null' | {readonly type: Name};
+      readonly rule: 'unique' | 'key' | 'not-null' | {readonly type: Name; readonly of?: Name};
       readonly ifNotExists: boolean;
       readonly at: number;
     }
@@ -283,3 +310,22 @@ export type SchemaCommand =
       readonly ifExists: boolean;
       readonly at: number;
     };
+
+/** Commands about users; passwords are texts or parameters. */
+export type UserCommand =
+  | {
+      readonly kind: 'create-user';
+      readonly name: Name;
+      readonly password: Expression;
+      readonly ifNotExists: boolean;
+      readonly orReplace: boolean;
+    }
+  | {
+      readonly kind: 'alter-user';
+      /** Undefined: the current one. */
+      readonly name: Name | undefined;
+      readonly password: Expression;
+      readonly oldPassword: Expression | undefined;
+      readonly ifExists: boolean;
+    }
+  | {readonly kind: 'drop-user'; readonly name: Name; readonly ifExists: boolean};

@@ -40,6 +40,8 @@ export interface Scope {
   readonly intercept: ((ast: Ast.Expression) => Expression | undefined) | undefined;
   /** Whether a pattern may stand for whether it can be found. */
   readonly allowsPatterns: boolean;
+  /** Where the rows of LOAD CSV come from. */
+  readonly csv: {readonly file: Slot; readonly line: Slot} | undefined;
   /** Whether something was deleted before: then a record may be gone. */
   readonly hasDeleted: boolean;
 }
@@ -48,6 +50,7 @@ export const emptyScope: Scope = {
   variables: new Map(),
   intercept: undefined,
   allowsPatterns: true,
+  csv: undefined,
   hasDeleted: false,
 };
 
@@ -60,14 +63,24 @@ export class BindContext {
   readonly text: string;
   readonly catalog: Catalog;
   readonly procedures: Procedures;
+  /** Of the database that the query is sent to. */
+  readonly databaseName: string;
   /** Names of types that the query makes records of and that do not exist. */
   readonly #missing = new Map<string, 'vertex' | 'edge'>();
   #slots = 0;
 
-  constructor(text: string, catalog: Catalog, procedures: Procedures) {
+  constructor(
+    text: string,
+    around: {
+      readonly catalog: Catalog;
+      readonly procedures: Procedures;
+      readonly databaseName: string;
+    },
+  ) {
     this.text = text;
-    this.catalog = catalog;
-    this.procedures = procedures;
+    this.catalog = around.catalog;
+    this.procedures = around.procedures;
+    this.databaseName = around.databaseName;
   }
 
   newSlot(): Slot {

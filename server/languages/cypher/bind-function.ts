@@ -2,7 +2,7 @@
 import type {Expression} from '#server/plan/expression.ts';
 import {nearestName} from '../expectation.ts';
 import type * as Ast from './ast-expression.ts';
-import {type BindContext, literal, operator, type Scope} from './bind-context.ts';
+import {type BindContext, literal, operator, type Scope, slotOf} from './bind-context.ts';
 import {bindExpression} from './bind-expression.ts';
 import {type CypherFunction, cypherFunction, cypherFunctionNames} from './functions.ts';
 import {kindOf, requireKind} from './kind.ts';
@@ -15,6 +15,8 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   }
   if (ast.kind === 'count-star') return literal(null);
   if (ast.name.toLowerCase() === 'exists') return bindExists(context, scope, ast);
+  const source = bindSource(scope, ast);
+  if (source !== undefined) return source;
   const called = requireFunction(context, ast);
   const inner = {...scope, allowsPatterns: false};
   ast.args.forEach((arg, at) => {
@@ -24,15 +26,35 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
       requireKind(context, arg, kindOf(arg, scope), [...allowed, 'any', 'null']);
     }
   });
-  const args = ast.args.map(arg => bindExpression(context, inner, arg));
+  const args = ast.args.map((arg, at) =>
+    at > 0 && isWord(called, arg, scope) ? literal(arg.name) : bindExpression(context, inner, arg),
+  );
   const isGone = scope.hasDeleted && goneRefused.has(called.name);
   const [first, ...rest] = args;
   const checked = isGone && first !== undefined ? [operator('existing', first), ...rest] : args;
   return {kind: 'call', name: called.name, args: checked, place: context.place(ast.at)};
 }
 
+/** A word of the function's own, such as a normal form, that is no variable here. */
+function isWord(
+  {words}: CypherFunction,
+  arg: Ast.Expression,
+  scope: Scope,
+): arg is Extract<Ast.Expression, {kind: 'variable'}> {
+  if (words === undefined || arg.kind !== 'variable') return false;
+  return words.includes(arg.name.toUpperCase()) && !scope.variables.has(arg.name);
+}
+
 /** What cannot be asked of a record that was deleted. */
 const goneRefused = new Set(['std.labels', 'std.keys', 'std.properties']);
+
+/** `file()` and `linenumber()`: of the LOAD CSV before; null without one. */
+function bindSource({csv}: Scope, {name, args}: Ast.Call): Expression | undefined {
+  const wanted = name.toLowerCase();
+  if ((wanted !== 'file' && wanted !== 'linenumber') || args.length > 0) return undefined;
+  if (csv === undefined) return literal(null);
+  return slotOf(wanted === 'file' ? csv.file : csv.line);
+}
 
 /** `exists(n.name)` and `exists((n)-->())`. */
 function bindExists(context: BindContext, scope: Scope, ast: Ast.Call): Expression {

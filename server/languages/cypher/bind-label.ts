@@ -3,15 +3,6 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {LabelExpression, Name} from './ast.ts';
 import {type BindContext, literal, operator} from './bind-context.ts';
 
-/** The type of every vertex without a label; see docs/design/0001-labels-are-types.md. */
-export const rootType = 'Vertex';
-
-/** The type of a vertex with these labels. */
-export function typeOfLabels(labels: readonly string[]): string {
-  if (labels.length === 0) return rootType;
-  return [...new Set(labels)].sort().join('~');
-}
-
 /** Whether the value has the labels (or the type); null of null. */
 export function labelTest(value: Expression, labels: LabelExpression): Expression {
   switch (labels.kind) {

@@ -5,16 +5,16 @@
  * a condition. What a row's earlier values decide about a first node makes its scan a part of the
  * row (`apply`), so that an index can serve it; a first node of its own is a product.
  */
-import {Refusal} from '#server/base/errors.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import {slotsOf, visitExpression} from '#server/plan/tree.ts';
-import type {Name, NodePattern, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
+import {slotsOf} from '#server/plan/tree.ts';
+import type {NodePattern, PathSelector, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
 import {
   type BindContext,
   type Bound,
   type Kind,
+  conjunction,
   filtered,
   literal,
   nothing,
@@ -24,26 +24,55 @@ import {
   type Variable,
   withVariables,
 } from './bind-context.ts';
-import {bindExpression} from './bind-expression.ts';
+import {bindCondition, bindExpression} from './bind-expression.ts';
+import {
+  hasSubplan,
+  innerNamesOf,
+  isAcyclic,
+  isLoop,
+  isOneLength,
+  namesOf,
+  nodesOf,
+  type Repeated,
+  requireBounds,
+  requireRound,
+  reversed,
+  scanOf,
+} from './pattern-shape.ts';
 import {edgeTypes, labelTest, plainLabels, plainTypes} from './bind-label.ts';
 
 type Hop = Extract<PatternHop, {kind: 'hop'}>;
 
-/** What a path is made of: nodes, and between them a relationship or a list of them. */
-type PathPart = Slot;
+/** One round of a repeated part: where it begins and ends, and what it meets. */
+interface Round extends Bound {
+  readonly start: Slot;
+  readonly end: Slot;
+  /** In the order of the walk. */
+  readonly edges: readonly Slot[];
+  readonly vertices: readonly Slot[];
+}
 
 export class PatternBinder {
   readonly #context: BindContext;
   #scope: Scope;
   #plan: PlanNode;
-  /** Relationships of this MATCH so far. */
+  /** Relationships of this MATCH so far, in the order they were bound. */
+  readonly #found: Slot[] = [];
+  /** Those of them that no other may be. */
   readonly #edges: {readonly slot: Slot; readonly isList: boolean}[] = [];
   /** Slots of nodes without a name, by the pattern they stand in. */
   readonly #unnamed = new Map<NodePattern, Slot>();
   /** What the names of this MATCH itself stand for. */
   readonly #kinds = new Map<string, Kind>();
+  /** Whether a relationship may be met again everywhere. */
+  readonly #repeats: boolean;
+  /** What may be met again in the pattern that is being bound. */
+  #mode: 'walk' | 'trail' | 'acyclic' = 'trail';
+  /** Whether a walk gives one shortest path to each node instead of all. */
+  #isNearest = false;
 
-  constructor(context: BindContext, bound: Bound) {
+  constructor(context: BindContext, bound: Bound, repeats = false) {
+    this.#repeats = repeats;
     this.#context = context;
     this.#plan = bound.plan;
     this.#scope = bound.scope;
@@ -56,6 +85,14 @@ export class PatternBinder {
   /** Those that hang on something bound come first: they cost least. */
   bindAll(patterns: readonly Pattern[]): void {
     for (const pattern of patterns) this.#checkNames(pattern);
+    const selected = patterns.find(pattern => pattern.selector !== undefined);
+    if (selected !== undefined && patterns.length > 1) {
+      this.#context.refuse(
+        selected.at,
+        'UnexpectedSyntax',
+        'a path that is selected among others stands alone in its MATCH',
+      );
+    }
     const left = [...patterns];
     while (left.length > 0) {
       const at = Math.max(
@@ -86,6 +123,10 @@ export class PatternBinder {
       }
       this.#kinds.set(text, kind);
     }
+    for (const {text, at} of innerNamesOf(pattern)) {
+      if (this.#kinds.has(text) || this.#scope.variables.has(text)) this.#alreadyBound(at, text);
+      this.#kinds.set(text, 'list');
+    }
     const {name} = pattern;
     if (name === undefined) return;
     if (this.#kinds.has(name.text) || this.#scope.variables.has(name.text)) {
@@ -107,7 +148,28 @@ export class PatternBinder {
   }
 
   #bindPattern(pattern: Pattern): void {
-    if (pattern.shortest !== undefined) return this.#bindShortest(pattern);
+    if (pattern.shortest !== undefined) this.#bindShortest(pattern, pattern.shortest === 'all');
+    else if (pattern.selector !== undefined) this.#bindSelected(pattern, pattern.selector);
+    else {
+      const parts = this.#bindChain(pattern);
+      const isPath = pattern.name !== undefined || pattern.mode === 'acyclic';
+      const path = isPath ? this.#bindPath(parts) : undefined;
+      this.#finish(pattern, path);
+    }
+  }
+
+  /** The path's name, and what is asked of the path as a whole. */
+  #finish({name, mode, where}: Pattern, path: Slot | undefined): void {
+    if (name !== undefined && path !== undefined) this.#name(name.text, {slot: path, kind: 'path'});
+    const terms: Expression[] = [];
+    if (mode === 'acyclic' && path !== undefined) terms.push(isAcyclic(path));
+    if (where !== undefined) terms.push(bindCondition(this.#context, this.#scope, where));
+    this.#plan = filtered(this.#plan, terms);
+  }
+
+  /** Answers the nodes and, between them, a relationship or a list of them. */
+  #bindChain(pattern: Pick<Pattern, 'start' | 'hops' | 'mode'>): readonly Slot[] {
+    this.#mode = this.#repeats ? (pattern.mode ?? 'walk') : (pattern.mode ?? 'trail');
     const nodes = nodesOf(pattern);
     const start = this.#startOf(nodes);
     this.#bindStart(nodes[start] as NodePattern);
@@ -123,20 +185,73 @@ export class PatternBinder {
         nodes[at],
       );
     }
-    if (pattern.name !== undefined) {
-      const parts = nodes.flatMap((node, at): PathPart[] => {
-        const edge = edges[at];
-        return edge === undefined ? [this.#requireSlot(node)] : [this.#requireSlot(node), edge];
-      });
-      this.#bindPath(pattern.name.text, parts);
-    }
+    return nodes.flatMap((node, at): Slot[] => {
+      const edge = edges[at];
+      return edge === undefined ? [this.#requireSlot(node)] : [this.#requireSlot(node), edge];
+    });
   }
 
-  #bindPath(name: string, parts: readonly PathPart[]): void {
+  #bindPath(parts: readonly Slot[]): Slot {
     const slot = this.#context.newSlot();
     const value = operator('path', ...parts.map(slotOf));
     this.#plan = {kind: 'extend', input: this.#plan, bind: [{slot, value}]};
-    this.#name(name, {slot, kind: 'path'});
+    return slot;
+  }
+
+  /** Of the paths between two nodes those that the selector wants, for each row on its own. */
+  #bindSelected(pattern: Pattern, selector: PathSelector): void {
+    const [hop] = pattern.hops;
+    if (hop !== undefined && selector.count === 1 && isOneLength(pattern)) {
+      const isOpen =
+        this.#slotOf(pattern.start) === undefined || this.#slotOf(hop.node) === undefined;
+      if (selector.kind === 'shortest' && isOpen) return this.#bindNearest(pattern);
+      if (selector.kind !== 'any') return this.#bindShortest(pattern, selector.kind === 'groups');
+    }
+    const argument: Bound = {plan: {kind: 'argument'}, scope: this.#scope};
+    const inner = new PatternBinder(this.#context, argument, this.#repeats);
+    const parts = inner.#bindChain(pattern);
+    const path = inner.#bindPath(parts);
+    inner.#finish(pattern, path);
+    const {plan, scope} = inner.bound;
+    const length: Expression = {kind: 'call', name: 'std.length', args: [slotOf(path)]};
+    const picked: PlanNode = {
+      kind: 'pick',
+      input: plan,
+      by: [parts[0], parts.at(-1)].map(slot => slotOf(slot ?? path)),
+      measure: selector.kind === 'any' ? literal(0) : length,
+      count: selector.count,
+      ties: selector.kind === 'groups',
+    };
+    const names = [...scope.variables].filter(([name]) => !this.#scope.variables.has(name));
+    const slots = names.map(([, {slot}]) => slot);
+    this.#plan = {kind: 'apply', mode: 'inner', input: this.#plan, plan: picked, slots};
+    this.#scope = scope;
+  }
+
+  /** One shortest path to each node there is: breadth first from the end that is better known. */
+  #bindNearest(pattern: Pattern): void {
+    this.#isNearest = true;
+    const path = this.#bindPath(this.#bindChain(pattern));
+    this.#isNearest = false;
+    this.#finish(pattern, path);
+  }
+
+  /** One round of a repeated part, walked from its first node or from its last. */
+  #bindRound(part: Repeated, mode: Pattern['mode'], backwards: boolean): Round {
+    const nodes = nodesOf(part);
+    const [first, last] = [nodes[0], nodes.at(-1)] as [NodePattern, NodePattern];
+    const start = this.#context.newSlot();
+    this.#setSlot(backwards ? last : first, start);
+    this.#bindChain({...part, mode});
+    const where = part.where && bindCondition(this.#context, this.#scope, part.where);
+    return {
+      plan: filtered(this.#plan, where === undefined ? [] : [where]),
+      scope: this.#scope,
+      start,
+      end: this.#requireSlot(backwards ? first : last),
+      edges: this.#found,
+      vertices: nodes.map(node => this.#requireSlot(node)).filter(slot => slot !== start),
+    };
   }
 
   #name(name: string, variable: Variable): void {
@@ -249,20 +364,78 @@ export class PatternBinder {
 
   /** @param backwards - Whether the hop is walked from its right end to its left one. */
   #bindHop(hop: PatternHop, from: NodePattern, backwards: boolean, left?: NodePattern): Slot {
-    if (hop.kind === 'repeated') {
-      const what = 'a repeated part of a path is not available yet: use a length as in [:T*1..3]';
-      throw new Refusal('not-available', what, {
-        place: this.#context.place(hop.at),
-        detail: {name: 'repeated parts of a path'},
-      });
-    }
     const to = backwards && left !== undefined ? left : hop.node;
+    const start = this.#requireSlot(from);
+    if (hop.kind === 'repeated') return this.#bindRepeated(hop, start, to, backwards);
     const {relationship} = hop;
     const direction = backwards ? reversed[relationship.direction] : relationship.direction;
-    const start = this.#requireSlot(from);
     return relationship.length === undefined
       ? this.#single(relationship, direction, start, to)
       : this.#repeated({...hop, relationship}, direction, start, to, backwards);
+  }
+
+  /** `((a)-->(b)){1,3}`: outside, the names of the part are lists, an item a round. */
+  #bindRepeated(hop: Repeated, from: Slot, node: NodePattern, backwards: boolean): Slot {
+    const context = this.#context;
+    requireRound(context, hop);
+    // A round that ends where it began is walked as it is written, whoever asks.
+    const turns = backwards && !isLoop(hop);
+    const mode = this.#mode;
+    requireBounds(context, mode, {min: hop.min, max: hop.max, at: hop.at});
+    const argument: Bound = {plan: {kind: 'argument'}, scope: this.#scope};
+    const inner = new PatternBinder(context, argument, this.#repeats);
+    const round = inner.#bindRound(hop, mode, turns);
+    const names = namesOf(hop).filter(
+      ({name}, at, all) => all.findIndex(other => other.name.text === name.text) === at,
+    );
+    const lists = names.map(({name}) => ({
+      from: round.scope.variables.get(name.text)?.slot ?? round.start,
+      to: context.newSlot(),
+    }));
+    const [edges, to] = [context.newSlot(), context.newSlot()];
+    this.#plan = {
+      kind: 'chain',
+      input: this.#plan,
+      body: round.plan,
+      from,
+      start: round.start,
+      end: round.end,
+      depthMin: hop.min,
+      depthMax: hop.max,
+      mode,
+      bodyEdges: round.edges,
+      bodyVertices: round.vertices,
+      to,
+      edges,
+      lists,
+    };
+    const [found = edges, ...values] = this.#inOrder([edges, ...lists.map(l => l.to)], turns);
+    names.forEach(({name, kind}, at) => {
+      const isEdges = kind === 'relationship';
+      const slot = values[at] ?? edges;
+      this.#name(name.text, {slot, kind: isEdges ? 'relationships' : 'list'});
+    });
+    this.#plan = filtered(this.#plan, [...this.#unlike(found, true), ...this.#arrive(node, to)]);
+    return found;
+  }
+
+  /** Lists that were gathered backwards, turned around. */
+  #inOrder(slots: readonly Slot[], backwards: boolean): readonly Slot[] {
+    if (!backwards) return slots;
+    const bind = slots.map(slot => ({
+      slot: this.#context.newSlot(),
+      value: {kind: 'call', name: 'std.reverse', args: [slotOf(slot)]} as const,
+    }));
+    this.#plan = {kind: 'extend', input: this.#plan, bind};
+    return bind.map(({slot}) => slot);
+  }
+
+  /** What must hold of the node that a walk of some length ended at. */
+  #arrive(node: NodePattern, to: Slot): readonly Expression[] {
+    const known = this.#slotOf(node);
+    if (known === undefined) this.#setSlot(node, to);
+    const same = known === undefined ? [] : [operator('same', slotOf(to), slotOf(known))];
+    return [...same, ...this.#nodeTerms(node, known ?? to)];
   }
 
   #single(
@@ -315,14 +488,9 @@ export class PatternBinder {
     const {length, name} = relationship;
     const bound = name && this.#scope.variables.get(name.text);
     const [edges, to, edge] = [context.newSlot(), context.newSlot(), context.newSlot()];
+    const mode = this.#mode;
+    if (!this.#isNearest) requireBounds(context, mode, {...length, at: relationship.at});
     const types = this.#types(relationship);
-    const value = slotOf(edge);
-    const conditions = [
-      ...(types === undefined ? [literal(false)] : []),
-      ...this.#propertyTerms(relationship, value),
-    ];
-    const condition: Expression | undefined =
-      conditions.length === 0 ? undefined : {kind: 'and', terms: conditions};
     this.#plan = {
       kind: 'walk',
       input: this.#plan,
@@ -331,33 +499,45 @@ export class PatternBinder {
       types: types ?? [],
       depthMin: length?.min ?? 1,
       depthMax: length?.max,
-      mode: 'trail',
+      mode: this.#isNearest ? 'reach' : mode,
       to,
       edges,
       path: undefined,
       depth: undefined,
       edge,
-      condition,
+      condition: this.#stepCondition(relationship, edge, types === undefined),
     };
-    let found = edges;
-    if (backwards) {
-      found = context.newSlot();
-      const reversedEdges: Expression = {kind: 'call', name: 'std.reverse', args: [slotOf(edges)]};
-      this.#plan = {kind: 'extend', input: this.#plan, bind: [{slot: found, value: reversedEdges}]};
-    }
+    const [found = edges] = this.#inOrder([edges], backwards);
     const terms: Expression[] = [...this.#unlike(found, true)];
     if (bound !== undefined) terms.push(operator('same', slotOf(found), slotOf(bound.slot)));
     else if (name !== undefined) this.#name(name.text, {slot: found, kind: 'relationships'});
-    const known = this.#slotOf(node);
-    if (known === undefined) this.#setSlot(node, to);
-    else terms.push(operator('same', slotOf(to), slotOf(known)));
-    terms.push(...this.#nodeTerms(node, known ?? to));
-    this.#plan = filtered(this.#plan, terms);
+    this.#plan = filtered(this.#plan, [...terms, ...this.#arrive(node, to)]);
     return found;
+  }
+
+  /** What every relationship of a path must be; in its condition the name stands for the one. */
+  #stepCondition(
+    relationship: RelationshipPattern,
+    edge: Slot,
+    isNone: boolean,
+  ): Expression | undefined {
+    const {name, types, where} = relationship;
+    const value = slotOf(edge);
+    const terms: Expression[] = isNone ? [literal(false)] : [];
+    if (types !== undefined && plainTypes(types) === undefined) terms.push(labelTest(value, types));
+    terms.push(...this.#propertyTerms(relationship, value));
+    if (where !== undefined) {
+      const named: readonly (readonly [string, Variable])[] =
+        name === undefined ? [] : [[name.text, {slot: edge, kind: 'relationship'}]];
+      terms.push(bindCondition(this.#context, withVariables(this.#scope, named), where));
+    }
+    return conjunction(terms);
   }
 
   /** The relationship is none of those before it. */
   #unlike(slot: Slot, isList: boolean): readonly Expression[] {
+    this.#found.push(slot);
+    if (this.#mode === 'walk') return [];
     const terms = this.#edges.map(other => {
       if (!isList && !other.isList) return operator('differs', slotOf(slot), slotOf(other.slot));
       return operator('disjoint', slotOf(slot), slotOf(other.slot));
@@ -366,7 +546,7 @@ export class PatternBinder {
     return terms;
   }
 
-  #bindShortest(pattern: Pattern): void {
+  #bindShortest(pattern: Pattern, all: boolean): void {
     const context = this.#context;
     const [hop, ...more] = pattern.hops;
     if (hop === undefined || hop.kind !== 'hop' || more.length > 0) {
@@ -376,21 +556,33 @@ export class PatternBinder {
     this.#bindStart(hop.node);
     const {relationship} = hop;
     const types = this.#types(relationship);
-    const path = context.newSlot();
-    const input = types === undefined ? nothing(this.#plan) : this.#plan;
+    const [path, edge] = [context.newSlot(), context.newSlot()];
+    const condition = this.#stepCondition(relationship, edge, types === undefined);
     this.#plan = {
       kind: 'shortest',
-      input,
+      input: this.#plan,
       from: slotOf(this.#requireSlot(pattern.start)),
       to: slotOf(this.#requireSlot(hop.node)),
       direction: relationship.direction,
       types: types ?? [],
       depthMax: relationship.length === undefined ? 1 : relationship.length.max,
-      all: pattern.shortest === 'all',
+      all,
       path,
+      ...(condition && {edge, condition}),
     };
+    // A path of no step to the node itself is asked for by a least length of nothing alone.
+    const isLongEnough =
+      pattern.selector !== undefined && relationship.length?.min !== 0
+        ? [
+            operator(
+              'differs',
+              slotOf(this.#requireSlot(pattern.start)),
+              slotOf(this.#requireSlot(hop.node)),
+            ),
+          ]
+        : [];
     const found: Expression = {kind: 'not', of: {kind: 'is-null', of: slotOf(path)}};
-    this.#plan = filtered(this.#plan, [found]);
+    this.#plan = filtered(this.#plan, [...isLongEnough, found]);
     if (pattern.name !== undefined) this.#name(pattern.name.text, {slot: path, kind: 'path'});
     if (relationship.name !== undefined) {
       const slot = context.newSlot();
@@ -399,47 +591,4 @@ export class PatternBinder {
       this.#name(relationship.name.text, {slot, kind: 'relationships'});
     }
   }
-}
-
-/** The names of a pattern's nodes and relationships, as they are written. */
-function namesOf(pattern: Pattern): readonly {readonly name: Name; readonly kind: Kind}[] {
-  const names: {readonly name: Name; readonly kind: Kind}[] = [];
-  const add = (name: Name | undefined, kind: Kind): void => {
-    if (name !== undefined) names.push({name, kind});
-  };
-  add(pattern.start.name, 'node');
-  for (const hop of pattern.hops) {
-    if (hop.kind === 'hop') {
-      const {name, length} = hop.relationship;
-      add(name, length === undefined ? 'relationship' : 'relationships');
-    }
-    add(hop.node.name, 'node');
-  }
-  return names;
-}
-
-const reversed = {out: 'in', in: 'out', both: 'both'} as const;
-
-export function nodesOf(pattern: Pattern): readonly NodePattern[] {
-  return [pattern.start, ...pattern.hops.map(hop => hop.node)];
-}
-
-/** All records of the types; none without types. */
-function scanOf(types: readonly string[], slot: Slot, polymorphic = true): PlanNode {
-  const scans = types.map(
-    (type): PlanNode => ({kind: 'scan-type', type, polymorphic, slot, descending: false}),
-  );
-  const [only, ...more] = scans;
-  if (only === undefined) return {kind: 'values', slots: [slot], rows: []};
-  return more.length === 0 ? only : {kind: 'union', inputs: scans};
-}
-
-function hasSubplan(terms: readonly Expression[]): boolean {
-  let found = false;
-  for (const term of terms) {
-    visitExpression(term, part => {
-      if (part.kind === 'subplan') found = true;
-    });
-  }
-  return found;
 }

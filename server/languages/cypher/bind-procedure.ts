@@ -1,5 +1,7 @@
 /** CALL of a procedure: a table function of the server, its columns under their names. */
+import {Refusal} from '#server/base/errors.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
+import {functionSignature} from '#server/plan/function-table.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {nearestName} from '../expectation.ts';
 import type {CallClause} from './ast.ts';
@@ -7,7 +9,7 @@ import {type BindContext, type Bound, filtered, withVariables} from './bind-cont
 import {bindCondition, bindExpression} from './bind-expression.ts';
 import type {Column} from './bind-projection.ts';
 import {kindOf, requireKind} from './kind.ts';
-import type {Procedure} from './procedures.ts';
+import {laterProcedures, type Procedure} from './procedures.ts';
 
 /** @param isLone - Whether the call is the whole query: then its columns are the answer. */
 export function bindCall(
@@ -17,6 +19,8 @@ export function bindCall(
   isLone: boolean,
 ): Bound & {readonly columns: readonly Column[]} {
   const found = requireProcedure(context, clause);
+  // What writes sees all rows before its first write, and none of them sees what it wrote.
+  const isWriting = functionSignature(found.name)?.writes === true;
   const args = bindArguments(context, input, clause, found, isLone);
   const columns = columnsOf(context, input, clause, found, isLone);
   const source: PlanNode = {
@@ -27,9 +31,11 @@ export function bindCall(
     place: context.place(clause.at),
   };
   // What answers nothing is called for its effect: rows pass as they are.
-  const mode = found.outputs.length === 0 ? 'for-each' : 'inner';
+  const mode = found.outputs.length === 0 ? 'for-each' : clause.optional ? 'left' : 'inner';
   const slots: readonly Slot[] = columns.map(column => column.slot);
-  const plan: PlanNode = {kind: 'apply', mode, input: input.plan, plan: source, slots};
+  const rows: PlanNode = isWriting ? {kind: 'barrier', input: input.plan} : input.plan;
+  const called: PlanNode = {kind: 'apply', mode, input: rows, plan: source, slots};
+  const plan: PlanNode = isWriting ? {kind: 'barrier', input: called} : called;
   const scope = withVariables(
     input.scope,
     columns.map(({name, slot}) => [name, {slot, kind: 'any'}]),
@@ -41,6 +47,13 @@ export function bindCall(
 function requireProcedure(context: BindContext, {procedure}: CallClause): Procedure {
   const found = context.procedures.get(procedure.text.toLowerCase());
   if (found !== undefined) return found;
+  const later = laterProcedures.get(procedure.text.toLowerCase());
+  if (later !== undefined) {
+    throw new Refusal('not-available', `${procedure.text} (${later}) is not available yet`, {
+      place: context.place(procedure.at),
+      detail: {name: procedure.text},
+    });
+  }
   const near = nearestName(procedure.text.toLowerCase(), context.procedures.keys());
   const hint = near === undefined ? '' : `; did you mean ${near}?`;
   const what = `there is no procedure '${procedure.text}'${hint}`;
@@ -63,15 +76,18 @@ function bindArguments(
       `inside a query the arguments of ${procedure.text} stand in parentheses`,
     );
   }
-  if (args.length !== inputs.length) {
+  const least = inputs.filter(input => input.optional !== true).length;
+  if (args.length < least || args.length > inputs.length) {
+    const wanted = least === inputs.length ? `${least}` : `${least} to ${inputs.length}`;
     context.refuse(
       at,
       'InvalidNumberOfArguments',
-      `${procedure.text} takes ${inputs.length} arguments, not ${args.length}`,
+      `${procedure.text} takes ${wanted} arguments, not ${args.length}`,
     );
   }
   return args.map((arg, place) => {
-    requireKind(context, arg, kindOf(arg, scope), [...(inputs[place]?.kinds ?? []), 'null']);
+    const kinds = inputs[place]?.kinds ?? [];
+    if (!kinds.includes('any')) requireKind(context, arg, kindOf(arg, scope), [...kinds, 'null']);
     return bindExpression(context, {...scope, allowsPatterns: false}, arg);
   });
 }

@@ -5,6 +5,8 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {
   CallClause,
   Clause,
+  LoadCsvClause,
+  Name,
   ProjectionClause,
   Query,
   SingleQuery,
@@ -14,6 +16,7 @@ import {
   type BindContext,
   type Bound,
   filtered,
+  literal,
   operator,
   type Scope,
   slotOf,
@@ -95,12 +98,52 @@ function bindClause(context: BindContext, input: Bound, clause: Plain): Bound {
       return bindUnwind(context, input, clause);
     case 'subquery':
       return bindSubqueryClause(context, input, clause);
+    case 'use':
+      requireDatabase(context, clause.name);
+      return input;
     default:
-      throw new Refusal('not-available', 'LOAD CSV is not available yet', {
-        place: context.place(clause.at),
-        detail: {name: 'LOAD CSV'},
-      });
+      return bindLoadCsv(context, input, clause);
   }
+}
+
+function requireDatabase(context: BindContext, {text, at}: Name): void {
+  if (context.databaseName === text) return;
+  throw new Refusal('argument', `'${text}' is not the database that the query is sent to`, {
+    place: context.place(at),
+    detail: {name: text},
+  });
+}
+
+/** A row of the file beside each row; `file()` and `linenumber()` read where it comes from. */
+function bindLoadCsv(context: BindContext, input: Bound, clause: LoadCsvClause): Bound {
+  const {name, at} = clause;
+  if (input.scope.variables.has(name.text)) {
+    context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
+  }
+  const scope = {...input.scope, allowsPatterns: false};
+  const separator = clause.separator && bindExpression(context, scope, clause.separator);
+  const [row, file, line] = [context.newSlot(), context.newSlot(), context.newSlot()];
+  const plan: PlanNode = {
+    kind: 'call',
+    procedure: 'load.csv',
+    args: [
+      bindExpression(context, scope, clause.from),
+      literal(clause.withHeaders),
+      separator ?? literal(','),
+    ],
+    outputs: [
+      {name: 'row', slot: row},
+      {name: 'file', slot: file},
+      {name: 'line', slot: line},
+    ],
+    place: context.place(at),
+  };
+  const kind = clause.withHeaders ? 'map' : 'list';
+  const slots = [row, file, line];
+  return {
+    plan: {kind: 'apply', mode: 'inner', input: input.plan, plan, slots},
+    scope: withVariables({...input.scope, csv: {file, line}}, [[name.text, {slot: row, kind}]]),
+  };
 }
 
 function bindMatch(
@@ -109,7 +152,7 @@ function bindMatch(
   clause: Extract<Clause, {kind: 'match'}>,
 ): Bound {
   const search = (from: Bound): Bound => {
-    const binder = new PatternBinder(context, from);
+    const binder = new PatternBinder(context, from, clause.repeats);
     binder.bindAll(clause.patterns);
     const {plan, scope} = binder.bound;
     const where = clause.where && bindCondition(context, scope, clause.where);

@@ -8,7 +8,8 @@ import type * as Ast from './ast-expression.ts';
 import type {Pattern} from './ast.ts';
 import {type BindContext, type Bound, filtered, type Scope} from './bind-context.ts';
 import {bindExpression} from './bind-expression.ts';
-import {nodesOf, PatternBinder} from './bind-pattern.ts';
+import {PatternBinder} from './bind-pattern.ts';
+import {nodesOf} from './pattern-shape.ts';
 import {bindInnerQuery} from './bind-query.ts';
 
 /** A pattern where a boolean is asked; it may not bring new names along. */

@@ -21,6 +21,7 @@ import type {
   SetClause,
   SetItem,
 } from './ast.ts';
+import {typeOfLabels} from '#server/model/labels.ts';
 import {
   type BindContext,
   type Bound,
@@ -31,8 +32,9 @@ import {
   withVariables,
 } from './bind-context.ts';
 import {bindExpression, variableOf} from './bind-expression.ts';
-import {plainLabels, plainTypes, typeOfLabels} from './bind-label.ts';
-import {nodesOf, PatternBinder} from './bind-pattern.ts';
+import {plainLabels, plainTypes} from './bind-label.ts';
+import {PatternBinder} from './bind-pattern.ts';
+import {nodesOf} from './pattern-shape.ts';
 import {kindOf, requireKind} from './kind.ts';
 
 type Update = CreateClause | MergeClause | SetClause | RemoveClause | DeleteClause | ForeachClause;
@@ -118,6 +120,13 @@ class Creator {
     const {name} = pattern;
     if (name !== undefined && this.#scope.variables.has(name.text)) {
       context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
+    }
+    if (searches(pattern)) {
+      context.refuse(
+        pattern.at,
+        'UnexpectedSyntax',
+        'what is made has no condition, and no path of it is the shortest',
+      );
     }
     const nodes = nodesOf(pattern);
     const isLone = pattern.hops.length === 0;
@@ -244,6 +253,14 @@ class Creator {
       return {kind: 'set', name, value: operator('storable', stored), dropsNull: true};
     });
   }
+}
+
+/** Whether something in the pattern has a meaning only where patterns are searched. */
+function searches(pattern: Pattern): boolean {
+  const {shortest, selector, mode, where, hops} = pattern;
+  const isSelective = shortest ?? selector ?? mode ?? where;
+  const edges = hops.map(hop => (hop.kind === 'hop' ? hop.relationship : hop));
+  return isSelective !== undefined || [...nodesOf(pattern), ...edges].some(part => part.where);
 }
 
 /** What is found, row by row, or else made; rows see what earlier rows made. */

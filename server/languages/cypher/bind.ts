@@ -5,9 +5,16 @@
  * made before the query runs, each an entry of the schema of its own (docs/design/0001).
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Statement as BoundStatement} from '#server/plan/statement.ts';
-import type {Query, Statement} from './ast.ts';
+import type {Expression as BoundExpression} from '#server/plan/expression.ts';
+import type {
+  Statement as BoundStatement,
+  UserCommand as BoundUserCommand,
+} from '#server/plan/statement.ts';
+import type {Expression} from './ast-expression.ts';
+import type {Query, Statement, UserCommand} from './ast.ts';
+import {bindExpression} from './bind-expression.ts';
 import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
 import type {Procedures} from './procedures.ts';
@@ -30,12 +37,20 @@ export interface MissingType {
 export function bindCypher(
   text: string,
   statement: Statement,
-  {catalog, procedures}: {readonly catalog: Catalog; readonly procedures: Procedures},
+  around: {
+    readonly catalog: Catalog;
+    readonly procedures: Procedures;
+    readonly databaseName: string;
+  },
 ): BoundCypher {
-  const context = new BindContext(text, catalog, procedures);
+  const context = new BindContext(text, around);
   if (statement.kind === 'schema') {
-    const command = bindSchemaCommand(context, statement.command);
-    return {statement: {kind: 'schema', command}, missing: missingTypes(context)};
+    const bound = bindSchemaCommand(context, statement.command);
+    return {statement: bound, missing: missingTypes(context)};
+  }
+  if (statement.kind === 'user') {
+    const command = bindUserCommand(context, statement.command);
+    return {statement: {kind: 'user', command}, missing: []};
   }
   const query = bindQuery(context, statement.query);
   const bound: BoundStatement =
@@ -43,6 +58,20 @@ export function bindCypher(
       ? {kind: 'explain', execute: statement.profile, statement: query}
       : query;
   return {statement: bound, missing: missingTypes(context)};
+}
+
+function bindUserCommand(context: BindContext, command: UserCommand): BoundUserCommand {
+  if (command.kind === 'drop-user') return {...command, name: command.name.text};
+  const secret = (ast: Expression): BoundExpression => bindExpression(context, emptyScope, ast);
+  const password = secret(command.password);
+  if (command.kind === 'create-user') return {...command, name: command.name.text, password};
+  const {name, oldPassword} = command;
+  return {
+    ...command,
+    name: name?.text,
+    password,
+    oldPassword: oldPassword && secret(oldPassword),
+  };
 }
 
 function bindQuery(context: BindContext, query: Query): BoundStatement {
@@ -57,6 +86,7 @@ function bindQuery(context: BindContext, query: Query): BoundStatement {
     limit: undefined,
     timeoutMs: undefined,
     onTimeout: 'error',
+    reportsStats: true,
   };
 }
 
@@ -64,7 +94,7 @@ function missingTypes(context: BindContext): readonly MissingType[] {
   const types = [...context.missing].map(([name, kind]) => ({
     name,
     kind,
-    superTypes: kind === 'vertex' && name.includes('~') ? name.split('~') : [],
+    superTypes: kind === 'vertex' && labelsOf(name).length > 1 ? labelsOf(name) : [],
   }));
   return [
     ...types.filter(type => type.superTypes.length === 0),

@@ -17,6 +17,8 @@ export interface CypherFunction {
   /** Kinds that each argument may have; the last entry holds for those behind it. */
   readonly takes: readonly (readonly Kind[])[];
   readonly result: Kind;
+  /** What the last argument may be said as without quotes. */
+  readonly words?: readonly string[];
 }
 
 const any: readonly Kind[] = ['any'];
@@ -42,6 +44,8 @@ const none = [0, 0] as const;
 const one = [1, 1] as const;
 const two = [2, 2] as const;
 const upToOne = [0, 1] as const;
+
+const normalForms = ['NFC', 'NFD', 'NFKC', 'NFKD'];
 
 const rows: Readonly<Record<string, CypherFunction>> = {
   // Aggregates.
@@ -105,6 +109,9 @@ const rows: Readonly<Record<string, CypherFunction>> = {
   tolower: scalar('std.toLower', one, 'string'),
   upper: scalar('std.toUpper', one, 'string'),
   lower: scalar('std.toLower', one, 'string'),
+  normalize: {...scalar('std.normalize', [1, 2], 'string'), words: normalForms},
+  isnormalized: {...scalar('std.isNormalized', [1, 2], 'boolean'), words: normalForms},
+  character_length: scalar('std.size', one, 'integer', [['string']]),
   char_length: scalar('std.size', one, 'integer', [['string']]),
   randomuuid: scalar('uuid', none, 'string'),
   // Numbers.
@@ -117,6 +124,7 @@ const rows: Readonly<Record<string, CypherFunction>> = {
   sqrt: scalar('std.sqrt', one, 'float'),
   exp: scalar('std.exp', one, 'float'),
   log: scalar('std.log', one, 'float'),
+  ln: scalar('std.log', one, 'float'),
   log10: scalar('std.log10', one, 'float'),
   e: scalar('std.e', none, 'float'),
   pi: scalar('std.pi', none, 'float'),
@@ -135,6 +143,10 @@ const rows: Readonly<Record<string, CypherFunction>> = {
   radians: scalar('std.radians', one, 'float'),
   haversin: scalar('std.haversin', one, 'float'),
   isnan: scalar('std.isNaN', one, 'boolean'),
+  // Places.
+  point: scalar('std.point', one),
+  'point.distance': scalar('std.point.distance', two),
+  'point.withinbbox': scalar('std.point.withinBBox', [3, 3], 'boolean'),
   // Times.
   date: scalar('std.date', upToOne),
   time: scalar('std.time', upToOne),

@@ -27,10 +27,15 @@ export function parseClause(cursor: Cursor): Clause | undefined {
   const {at} = cursor;
   if (cursor.is('MATCH') || cursor.isPair('OPTIONAL', 'MATCH')) return parseMatch(cursor);
   if (cursor.accept('UNWIND')) return parseUnwind(cursor, at);
+  if (cursor.accept('FOR')) return parseFor(cursor, at);
+  if (cursor.accept('LET')) return everything(at, {items: parseLets(cursor)});
+  if (cursor.accept('FILTER')) return parseFilter(cursor, at);
+  if (cursor.accept('USE')) return {kind: 'use', name: cursor.name('a database'), at};
   if (cursor.accept('WITH')) return parseProjection(cursor, 'with', at);
   if (cursor.accept('RETURN')) return parseProjection(cursor, 'return', at);
-  if (cursor.acceptPair('OPTIONAL', 'CALL')) return parseSubquery(cursor, true, at);
-  if (cursor.accept('CALL')) return parseCallOrSubquery(cursor, at);
+  if (cursor.acceptPair('OPTIONAL', 'CALL')) return parseCallOrSubquery(cursor, true, at);
+  if (cursor.accept('CALL')) return parseCallOrSubquery(cursor, false, at);
+  if (cursor.accept('SHOW')) return parseShow(cursor, at);
   if (cursor.acceptPair('LOAD', 'CSV')) return parseLoadCsv(cursor, at);
   return parseUpdate(cursor);
 }
@@ -38,7 +43,9 @@ export function parseClause(cursor: Cursor): Clause | undefined {
 /** A clause that FOREACH may hold. */
 function parseUpdate(cursor: Cursor): Clause | undefined {
   const {at} = cursor;
-  if (cursor.accept('CREATE')) return {kind: 'create', patterns: parsePatterns(cursor), at};
+  if (cursor.accept('CREATE') || cursor.accept('INSERT')) {
+    return {kind: 'create', patterns: parsePatterns(cursor), at};
+  }
   if (cursor.accept('MERGE')) return parseMerge(cursor, at);
   if (cursor.accept('SET')) return {kind: 'set', items: parseSetItems(cursor), at};
   if (cursor.accept('REMOVE')) return {kind: 'remove', items: parseRemoveItems(cursor), at};
@@ -53,8 +60,13 @@ function parseMatch(cursor: Cursor): MatchClause {
   const {at} = cursor;
   const optional = cursor.accept('OPTIONAL');
   cursor.expect('MATCH');
+  const repeats =
+    cursor.acceptPair('REPEATABLE', 'ELEMENTS') || cursor.acceptPair('REPEATABLE', 'ELEMENT');
+  if (!repeats && !cursor.acceptPair('DIFFERENT', 'RELATIONSHIPS')) {
+    cursor.acceptPair('DIFFERENT', 'RELATIONSHIP');
+  }
   const patterns = parsePatterns(cursor);
-  return {kind: 'match', optional, patterns, where: parseWhere(cursor), at};
+  return {kind: 'match', optional, repeats, patterns, where: parseWhere(cursor), at};
 }
 
 function parseWhere(cursor: Cursor): Expression | undefined {
@@ -65,6 +77,49 @@ function parseUnwind(cursor: Cursor, at: number): Clause {
   const list = parseExpression(cursor);
   cursor.expect('AS');
   return {kind: 'unwind', list, name: cursor.name('a variable'), at};
+}
+
+/** `FOR x IN list`: UNWIND in other words. */
+function parseFor(cursor: Cursor, at: number): Clause {
+  const name = cursor.name('a variable');
+  cursor.expect('IN');
+  return {kind: 'unwind', list: parseExpression(cursor), name, at};
+}
+
+/** `a = 1, b = 2`: columns beside every other. */
+function parseLets(cursor: Cursor): readonly ProjectionItem[] {
+  const items: ProjectionItem[] = [];
+  do {
+    const alias = cursor.name('a variable');
+    cursor.expect('=');
+    const {at} = cursor;
+    const value = parseExpression(cursor);
+    items.push({value, alias, text: cursor.text.slice(at, cursor.endBefore)});
+  } while (cursor.accept(','));
+  return items;
+}
+
+function parseFilter(cursor: Cursor, at: number): ProjectionClause {
+  cursor.accept('WHERE');
+  return everything(at, {where: parseExpression(cursor)});
+}
+
+/** A WITH that keeps every variable. */
+export function everything(
+  at: number,
+  {items = [], where}: {readonly items?: readonly ProjectionItem[]; readonly where?: Expression},
+): ProjectionClause {
+  return {
+    kind: 'with',
+    distinct: false,
+    star: true,
+    items,
+    orderBy: [],
+    skip: undefined,
+    limit: undefined,
+    where,
+    at,
+  };
 }
 
 function parseProjection(cursor: Cursor, kind: 'with' | 'return', at: number): ProjectionClause {
@@ -102,9 +157,13 @@ function parseSortItems(cursor: Cursor): readonly SortItem[] {
   return items;
 }
 
-function parseCallOrSubquery(cursor: Cursor, at: number): CallClause | SubqueryClause {
-  if (cursor.is('{') || cursor.is('(')) return parseSubquery(cursor, false, at);
-  return parseCall(cursor, at);
+function parseCallOrSubquery(
+  cursor: Cursor,
+  optional: boolean,
+  at: number,
+): CallClause | SubqueryClause {
+  if (cursor.is('{') || cursor.is('(')) return parseSubquery(cursor, optional, at);
+  return {...parseCall(cursor, at), optional};
 }
 
 function parseSubquery(cursor: Cursor, optional: boolean, at: number): SubqueryClause {
@@ -128,7 +187,7 @@ function parseImports(cursor: Cursor): readonly Name[] | 'star' {
   return names;
 }
 
-function parseCall(cursor: Cursor, at: number): CallClause {
+function parseCall(cursor: Cursor, at: number): Omit<CallClause, 'optional'> {
   const start = cursor.at;
   let text = cursor.name('a procedure').text;
   while (cursor.accept('.')) text += `.${cursor.name('a procedure').text}`;
@@ -139,6 +198,35 @@ function parseCall(cursor: Cursor, at: number): CallClause {
   }
   const yields = cursor.accept('*') ? ('star' as const) : parseYields(cursor);
   return {kind: 'call', procedure, args, yields, where: parseWhere(cursor), at};
+}
+
+const shown: readonly (readonly [procedure: string, ...words: readonly string[]])[] = [
+  ['show.currentUser', 'CURRENT', 'USER'],
+  ['show.indexes', 'INDEXES'],
+  ['show.indexes', 'INDEX'],
+  ['show.constraints', 'CONSTRAINTS'],
+  ['show.constraints', 'CONSTRAINT'],
+  ['show.users', 'USERS'],
+  ['show.users', 'USER'],
+  ['show.transactions', 'TRANSACTIONS'],
+  ['show.transactions', 'TRANSACTION'],
+];
+
+/** SHOW is a call of the table that it shows; a condition alone is asked of every column. */
+function parseShow(cursor: Cursor, at: number): CallClause {
+  cursor.accept('ALL');
+  const start = cursor.at;
+  const found = shown.find(([, ...words]) => cursor.acceptWords(...words));
+  if (found === undefined) return cursor.fail();
+  const [text] = found;
+  const call = {kind: 'call', procedure: {text, at: start}, args: [], optional: false, at} as const;
+  const yields = cursor.accept('YIELD')
+    ? cursor.accept('*')
+      ? ('star' as const)
+      : parseYields(cursor)
+    : undefined;
+  const where = parseWhere(cursor);
+  return {...call, yields: where === undefined ? yields : (yields ?? 'star'), where};
 }
 
 function parseYields(cursor: Cursor): readonly YieldItem[] {

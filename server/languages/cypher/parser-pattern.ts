@@ -4,6 +4,7 @@ import type {
   LabelExpression,
   Name,
   NodePattern,
+  PathSelector,
   Pattern,
   PatternHop,
   RelationshipPattern,
@@ -73,31 +74,91 @@ export function parsePattern(cursor: Cursor): Pattern {
   const isShortest = cursor.lexemeAhead(1) === '(' && cursor.kind === TokenKind.word;
   const one = isShortest && cursor.lexeme === 'SHORTESTPATH';
   const all = isShortest && cursor.lexeme === 'ALLSHORTESTPATHS';
-  if (!one && !all) return {name, shortest: undefined, ...parseChain(cursor), at};
+  if (!one && !all) {
+    const selector = acceptSelector(cursor);
+    const mode = acceptMode(cursor);
+    if (!cursor.accept('PATHS')) cursor.accept('PATH');
+    if (selector?.kind === 'groups') acceptGroups(cursor);
+    return {name, shortest: undefined, selector, mode, ...parseChain(cursor), at};
+  }
   cursor.advance();
   cursor.expect('(');
   const chain = parseChain(cursor);
   cursor.expect(')');
-  return {name, shortest: one ? 'one' : 'all', ...chain, at};
+  const shortest = one ? 'one' : 'all';
+  return {name, shortest, selector: undefined, mode: undefined, ...chain, at};
 }
 
-function parseChain(cursor: Cursor): Pick<Pattern, 'start' | 'hops'> {
+const selectorCountMax = 1_000_000;
+
+/** `ANY`, `ANY 3`, `ANY SHORTEST`, `ALL SHORTEST`, `SHORTEST 3`, `SHORTEST 3 GROUPS`. */
+function acceptSelector(cursor: Cursor): PathSelector | undefined {
+  if (cursor.acceptPair('ANY', 'SHORTEST')) return {kind: 'shortest', count: 1};
+  if (cursor.acceptPair('ALL', 'SHORTEST')) return {kind: 'groups', count: 1};
+  if (cursor.accept('ALL')) return undefined;
+  const kind = cursor.accept('ANY') ? 'any' : cursor.accept('SHORTEST') ? 'shortest' : undefined;
+  if (kind === undefined) return undefined;
+  const {at} = cursor;
+  const count = cursor.kind === TokenKind.integer ? parseBound(cursor) : 1;
+  if (count < 1 || count > selectorCountMax) {
+    cursor.refuse(at, 'UnexpectedSyntax', `of 1 to ${selectorCountMax} paths is asked`);
+  }
+  return kind === 'shortest' && isGroupsAhead(cursor) ? {kind: 'groups', count} : {kind, count};
+}
+
+/** GROUP or GROUPS stands here, or behind the word PATHS. */
+function isGroupsAhead(cursor: Cursor): boolean {
+  const skips = ['PATH', 'PATHS', 'WALK', 'TRAIL', 'ACYCLIC'];
+  let ahead = 0;
+  while (skips.includes(cursor.lexemeAhead(ahead))) ahead++;
+  return cursor.lexemeAhead(ahead) === 'GROUP' || cursor.lexemeAhead(ahead) === 'GROUPS';
+}
+
+function acceptGroups(cursor: Cursor): void {
+  if (!cursor.accept('GROUPS')) cursor.accept('GROUP');
+}
+
+function acceptMode(cursor: Cursor): Pattern['mode'] {
+  if (cursor.accept('WALK')) return 'walk';
+  if (cursor.accept('TRAIL')) return 'trail';
+  return cursor.accept('ACYCLIC') ? 'acyclic' : undefined;
+}
+
+type Chain = Pick<Pattern, 'start' | 'hops' | 'where'>;
+
+function parseChain(cursor: Cursor): Chain {
   const outer = cursor.chainStart();
   const hops: PatternHop[] = [];
   // A chain may begin with a repeated part: then its first node is any.
   const begins = isGroupAhead(cursor);
   const start = begins ? anyNode(cursor.at) : parseNode(cursor);
   for (;;) {
-    if (isGroupAhead(cursor)) hops.push(parseRepeated(cursor));
-    else if (cursor.is('-') || cursor.is('<')) {
-      const relationship = parseRelationship(cursor);
-      const node = isGroupAhead(cursor) ? anyNode(cursor.at) : parseNode(cursor);
-      hops.push({kind: 'hop', relationship, node});
-    } else break;
+    if (isGroupAhead(cursor)) {
+      const {at} = cursor;
+      const group = parseGroup(cursor);
+      if (isQuantityAhead(cursor)) hops.push(parseRepeated(cursor, group, at));
+      else if (hops.length > 0) return cursor.fail();
+      else {
+        cursor.chainEnd(outer);
+        return group;
+      }
+    } else if (cursor.is('-') || cursor.is('<')) hops.push(parseHop(cursor));
+    else break;
     cursor.grow();
   }
   cursor.chainEnd(outer);
-  return {start, hops};
+  return {start, hops, where: undefined};
+}
+
+function parseHop(cursor: Cursor): PatternHop {
+  const relationship = parseRelationship(cursor);
+  const quantity = isQuantityAhead(cursor) ? parseQuantity(cursor) : undefined;
+  if (quantity !== undefined && relationship.length !== undefined) {
+    cursor.refuse(relationship.at, 'InvalidRelationshipPattern', 'a relationship has one length');
+  }
+  const length = relationship.length ?? quantity;
+  const node = isGroupAhead(cursor) ? anyNode(cursor.at) : parseNode(cursor);
+  return {kind: 'hop', relationship: {...relationship, length}, node};
 }
 
 function anyNode(at: number): NodePattern {
@@ -109,18 +170,28 @@ function isGroupAhead(cursor: Cursor): boolean {
   return cursor.lexeme === '(' && cursor.lexemeAhead(1) === '(';
 }
 
-function parseRepeated(cursor: Cursor): PatternHop {
-  const {at} = cursor;
+/** A chain in parentheses, and its condition. */
+function parseGroup(cursor: Cursor): Chain {
   cursor.enter();
   cursor.expect('(');
-  const inner = parsePattern(cursor);
+  const {start, hops, where: inner} = parseChain(cursor);
   const where = cursor.accept('WHERE') ? parseExpression(cursor) : undefined;
+  if (where !== undefined && inner !== undefined) cursor.fail();
   cursor.expect(')');
-  const {min, max} = parseQuantity(cursor);
   cursor.leave();
+  return {start, hops, where: where ?? inner};
+}
+
+/** From the quantity behind the group on. */
+function parseRepeated(cursor: Cursor, {where, ...chain}: Chain, at: number): PatternHop {
+  const {min, max} = parseQuantity(cursor);
   const follows = cursor.is('(') && !isGroupAhead(cursor);
   const node = follows ? parseNode(cursor) : anyNode(cursor.at);
-  return {kind: 'repeated', inner, where, min, max, node, at};
+  return {kind: 'repeated', ...chain, where, min, max, node, at};
+}
+
+function isQuantityAhead(cursor: Cursor): boolean {
+  return cursor.is('*') || cursor.is('+') || cursor.is('{');
 }
 
 /** `*`, `+`, `{2}`, `{1,3}`, `{,3}`, `{1,}`. */

@@ -1,18 +1,36 @@
 /** CREATE and DROP of indexes and constraints. */
+import {Refusal} from '#server/base/errors.ts';
 import type {Name, SchemaCommand} from './ast.ts';
+import {placeOf} from '../place.ts';
 import type {Cursor} from './cursor.ts';
 
 /** The schema command that stands here, or undefined. */
 export function acceptSchemaCommand(cursor: Cursor): SchemaCommand | undefined {
   const {at} = cursor;
-  if (cursor.acceptPair('CREATE', 'INDEX') || cursor.acceptWords('CREATE', 'RANGE', 'INDEX')) {
-    return parseCreateIndex(cursor, at);
-  }
+  if (acceptCreateIndex(cursor)) return parseCreateIndex(cursor, at);
   if (cursor.acceptPair('CREATE', 'CONSTRAINT')) return parseCreateConstraint(cursor, at);
   if (cursor.acceptPair('DROP', 'INDEX')) return parseDrop(cursor, 'index', at);
   if (cursor.acceptPair('DROP', 'CONSTRAINT')) return parseDrop(cursor, 'constraint', at);
   return undefined;
 }
+
+/** The kinds of one property order are all the one ordered index. */
+function acceptCreateIndex(cursor: Cursor): boolean {
+  const kind = cursor.lexemeAhead(1);
+  if (cursor.lexeme === 'CREATE' && laterIndexes.has(kind) && cursor.lexemeAhead(2) === 'INDEX') {
+    throw new Refusal('not-available', `a ${kind} INDEX in Cypher is not available yet`, {
+      place: placeOf(cursor.text, cursor.at),
+      detail: {name: `${kind} INDEX`},
+    });
+  }
+  return (
+    cursor.acceptPair('CREATE', 'INDEX') ||
+    cursor.acceptWords('CREATE', 'RANGE', 'INDEX') ||
+    cursor.acceptWords('CREATE', 'TEXT', 'INDEX')
+  );
+}
+
+const laterIndexes = new Set(['FULLTEXT', 'VECTOR', 'POINT', 'LOOKUP']);
 
 function parseCreateIndex(cursor: Cursor, at: number): SchemaCommand {
   const head = parseHead(cursor);
@@ -42,7 +60,19 @@ function parseCreateConstraint(cursor: Cursor, at: number): SchemaCommand {
     cursor.expect(':');
     cursor.expect(':');
   }
-  return {...command, rule: {type: cursor.name('a type')}};
+  return {...command, rule: parseType(cursor)};
+}
+
+/** `INTEGER`, `LOCAL DATETIME`, `LIST<STRING NOT NULL>`. */
+function parseType(cursor: Cursor): {readonly type: Name; readonly of?: Name} {
+  const type = cursor.name('a type');
+  const isTwoWords = ['LOCAL', 'ZONED'].includes(type.text.toUpperCase());
+  if (isTwoWords) return {type: {...type, text: `${type.text} ${cursor.name('a type').text}`}};
+  if (!cursor.accept('<')) return {type};
+  const of = cursor.name('a type');
+  cursor.acceptPair('NOT', 'NULL');
+  cursor.expect('>');
+  return {type, of};
 }
 
 /** The name, IF NOT EXISTS, and FOR (or ON, as it was written before). */

@@ -6,15 +6,17 @@
  * where the place is known.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Expression} from './ast-expression.ts';
 import type {Clause, Query, SingleQuery, Statement} from './ast.ts';
 import {Cursor, syntaxRefusal} from './cursor.ts';
 import {TokenKind, tokenize} from './lexer.ts';
 import {defaultLimits, type ParseLimits} from '../limits.ts';
 import {ParseStop, placeOf} from '../place.ts';
-import {parseClause} from './parser-clause.ts';
+import {everything, parseClause} from './parser-clause.ts';
 import {parseExpression} from './parser-expression.ts';
 import {parsePatterns} from './parser-pattern.ts';
 import {acceptSchemaCommand} from './parser-schema.ts';
+import {acceptUserCommand} from './parser-user.ts';
 
 /**
  * @throws {Refusal} `cypher.syntax` with the place, and `type` and `reason` of the openCypher
@@ -43,34 +45,122 @@ export function parseCypher(text: string, limits: ParseLimits = defaultLimits): 
 }
 
 function parseStatement(cursor: Cursor): Statement {
-  refuseLater(cursor);
+  refuseSession(cursor);
   const explains = cursor.accept('EXPLAIN');
   const profiles = !explains && cursor.accept('PROFILE');
-  const command = explains || profiles ? undefined : acceptSchemaCommand(cursor);
+  const command = explains || profiles ? undefined : acceptCommand(cursor);
   const query = command === undefined ? parseQuery(cursor) : undefined;
   cursor.accept(';');
   if (cursor.kind !== TokenKind.end) cursor.fail();
-  if (command !== undefined) return {kind: 'schema', command};
+  if (command !== undefined) return command;
   if (query === undefined) return cursor.fail();
   if (explains || profiles) return {kind: 'explain', profile: profiles, query};
   return {kind: 'query', query};
 }
 
-/** Commands that are documented and not there yet are refused by their names. */
-function refuseLater(cursor: Cursor): void {
+/** Statements about sessions and transactions have no meaning in a text that stands alone. */
+function refuseSession(cursor: Cursor): void {
   const {lexeme} = cursor;
-  const names = lexeme === 'SHOW' ? ['SHOW'] : [lexeme, cursor.lexemeAhead(1)];
-  const name = names.join(' ');
-  if (!later.has(name)) return;
-  throw new Refusal('not-available', `${name} in Cypher is not available yet`, {
+  const isTransaction = lexeme === 'START' && cursor.lexemeAhead(1) === 'TRANSACTION';
+  const isOther = ['COMMIT', 'ROLLBACK', 'SESSION', 'DEFINE'].includes(lexeme);
+  if (!isTransaction && !isOther) return;
+  const how =
+    lexeme === 'SESSION' || lexeme === 'DEFINE'
+      ? ''
+      : ': a transaction is begun, committed and rolled back by the protocol';
+  throw new Refusal('not-available', `${lexeme} in Cypher is not available${how}`, {
     place: placeOf(cursor.text, cursor.at),
-    detail: {name},
+    detail: {name: lexeme},
   });
 }
 
-const later = new Set(['SHOW', 'CREATE USER', 'ALTER USER', 'DROP USER']);
+function acceptCommand(cursor: Cursor): Statement | undefined {
+  const user = acceptUserCommand(cursor);
+  if (user !== undefined) return {kind: 'user', command: user};
+  const schema = acceptSchemaCommand(cursor);
+  return schema && {kind: 'schema', command: schema};
+}
 
 function parseQuery(cursor: Cursor): Query {
+  let query = parsePart(cursor);
+  while (cursor.is('NEXT')) {
+    const {at} = cursor;
+    cursor.advance();
+    query = followedBy(cursor, query, parsePart(cursor), at);
+  }
+  return query;
+}
+
+function parsePart(cursor: Cursor): Query {
+  return cursor.is('WHEN') ? parseConditional(cursor) : parseUnion(cursor);
+}
+
+/** What a query answers is what the next one begins with: a CALL of the one before it. */
+function followedBy(cursor: Cursor, first: Query, next: Query, at: number): Query {
+  if (next.parts.length > 1 && writes(first)) {
+    cursor.refuse(at, 'InvalidClauseComposition', 'what writes is followed by one query only');
+  }
+  const call = {kind: 'subquery', query: first, imports: 'star', optional: false, at} as const;
+  const parts = next.parts.map(part => ({...part, clauses: [call, ...part.clauses]}));
+  return {...next, parts};
+}
+
+function writes({parts}: Query): boolean {
+  return parts.some(part =>
+    part.clauses.some(
+      clause => updating.has(clause.kind) || (clause.kind === 'subquery' && writes(clause.query)),
+    ),
+  );
+}
+
+const branchesMax = 64;
+
+/** WHEN ... THEN ... ELSE: every branch under the condition that those before it do not hold. */
+function parseConditional(cursor: Cursor): Query {
+  const {at} = cursor;
+  const parts: SingleQuery[] = [];
+  let before: Expression[] = [];
+  cursor.enter();
+  while (cursor.is('WHEN')) {
+    if (parts.length === branchesMax) {
+      cursor.reject(cursor.at, `a query has at most ${branchesMax} branches`);
+    }
+    cursor.advance();
+    const condition = holds(parseExpression(cursor));
+    cursor.expect('THEN');
+    parts.push(guarded(parseBranch(cursor), [...before, condition]));
+    before = [...before, {kind: 'unary', operator: 'not', of: condition, at: condition.at}];
+  }
+  if (cursor.accept('ELSE')) parts.push(guarded(parseBranch(cursor), before));
+  cursor.leave();
+  return {parts, union: parts.length > 1 ? 'all' : undefined, at};
+}
+
+function parseBranch(cursor: Cursor): SingleQuery {
+  if (!cursor.accept('{')) return parseSingleQuery(cursor);
+  const branch = parseSingleQuery(cursor);
+  cursor.expect('}');
+  return branch;
+}
+
+/** What is unknown does not hold. */
+function holds(condition: Expression): Expression {
+  const {at} = condition;
+  const no: Expression = {kind: 'literal', value: false, isFloat: false, at};
+  return {kind: 'call', name: 'coalesce', args: [condition, no], distinct: false, at};
+}
+
+function guarded(query: SingleQuery, conditions: readonly Expression[]): SingleQuery {
+  const [first, ...more] = conditions;
+  if (first === undefined) return query;
+  const where = more.reduce(
+    (left, right): Expression => ({kind: 'binary', operator: 'and', left, right, at: left.at}),
+    first,
+  );
+  return {...query, clauses: [everything(query.at, {where}), ...query.clauses]};
+}
+
+function parseUnion(cursor: Cursor): Query {
   const {at} = cursor;
   const parts = [parseSingleQuery(cursor)];
   let union: Query['union'];
@@ -104,7 +194,7 @@ function parseInnerQuery(cursor: Cursor): Query {
 function parseBarePattern(cursor: Cursor, at: number): Query {
   const patterns = parsePatterns(cursor);
   const where = cursor.accept('WHERE') ? parseExpression(cursor) : undefined;
-  const match: Clause = {kind: 'match', optional: false, patterns, where, at};
+  const match: Clause = {kind: 'match', optional: false, repeats: false, patterns, where, at};
   return {parts: [{clauses: [match], at}], union: undefined, at};
 }
 
@@ -113,6 +203,10 @@ function parseSingleQuery(cursor: Cursor): SingleQuery {
   const clauses: Clause[] = [];
   for (;;) {
     const start = cursor.at;
+    if (cursor.accept('FINISH')) {
+      refuseFinish(cursor, clauses, start);
+      break;
+    }
     const clause = parseClause(cursor);
     if (clause === undefined) break;
     checkOrder(cursor, clauses.at(-1), clause, start);
@@ -120,6 +214,12 @@ function parseSingleQuery(cursor: Cursor): SingleQuery {
   }
   if (clauses.length === 0) cursor.fail();
   return {clauses, at};
+}
+
+/** FINISH says what a query without RETURN does anyway: it answers no rows. */
+function refuseFinish(cursor: Cursor, clauses: readonly Clause[], at: number): void {
+  if (clauses.at(-1)?.kind !== 'return' && clauses.length > 0) return;
+  cursor.refuse(at, 'InvalidClauseComposition', 'FINISH stands behind clauses, without a RETURN');
 }
 
 const updating = new Set<Clause['kind']>(['create', 'merge', 'set', 'remove', 'delete', 'foreach']);

@@ -11,6 +11,7 @@ import type {
   LabelExpression,
   Name,
   NodePattern,
+  PathSelector,
   Pattern,
   PatternHop,
   Query,
@@ -166,16 +167,24 @@ export class ExpressionPrinter {
   }
 
   pattern(pattern: Pattern): string {
-    const {name, shortest} = pattern;
-    const chain = this.#node(pattern.start) + pattern.hops.map(hop => this.#hop(hop)).join('');
+    const {name, shortest, selector, mode, where} = pattern;
+    const words = selectorWords(selector, mode);
+    const chain = this.#chain(pattern);
+    const path = where === undefined ? chain : `(${chain}${this.where(where)})`;
     const call = shortest === 'one' ? 'shortestPath' : 'allShortestPaths';
-    const text = shortest === undefined ? chain : `${call}(${chain})`;
+    const text = shortest === undefined ? [...words, path].join(' ') : `${call}(${path})`;
     return name === undefined ? text : `${nameText(name.text)} = ${text}`;
+  }
+
+  /** A chain that begins with a repeated part has no node before it. */
+  #chain({start, hops}: Pick<Pattern, 'start' | 'hops'>): string {
+    const isAny = hops[0]?.kind === 'repeated' && isAnyNode(start);
+    return (isAny ? '' : this.#node(start)) + hops.map(hop => this.#hop(hop)).join('');
   }
 
   #hop(hop: PatternHop): string {
     if (hop.kind === 'hop') return this.#relationship(hop.relationship) + this.#node(hop.node);
-    const inner = `(${this.pattern(hop.inner)}${this.where(hop.where)})`;
+    const inner = `(${this.#chain(hop)}${this.where(hop.where)})`;
     return `${inner}{${hop.min},${hop.max ?? ''}}${this.#node(hop.node)}`;
   }
 
@@ -206,6 +215,21 @@ export class ExpressionPrinter {
     const detail = `[${this.#filler(edge, edge.types, steps)}]`;
     return `${direction === 'in' ? '<' : ''}-${detail}-${direction === 'out' ? '>' : ''}`;
   }
+}
+
+function isAnyNode({name, labels, properties, where}: NodePattern): boolean {
+  return name === undefined && labels === undefined && properties === undefined && !where;
+}
+
+function selectorWords(
+  selector: PathSelector | undefined,
+  mode: Pattern['mode'],
+): readonly string[] {
+  const words = mode === undefined ? [] : [mode.toUpperCase()];
+  if (selector === undefined) return words;
+  const {kind, count} = selector;
+  if (kind === 'groups') return [`SHORTEST ${count}`, ...words, 'GROUPS'];
+  return [`${kind === 'any' ? 'ANY' : 'SHORTEST'} ${count}`, ...words];
 }
 
 type Construct = Extract<

@@ -16,6 +16,7 @@ import type {
   SchemaCommand,
   SetItem,
   Statement,
+  UserCommand,
 } from './ast.ts';
 import {ExpressionPrinter, nameText} from './printer-expression.ts';
 
@@ -27,6 +28,8 @@ export function printCypher(statement: Statement): string {
       return `${statement.profile ? 'PROFILE' : 'EXPLAIN'} ${queryText(statement.query)}`;
     case 'schema':
       return schemaText(statement.command);
+    case 'user':
+      return userText(statement.command);
     default:
       return unreachable(statement);
   }
@@ -45,7 +48,8 @@ function clauseText(clause: Clause): string {
     case 'match': {
       const patterns = clause.patterns.map(one => expressions.pattern(one)).join(', ');
       const where = expressions.where(clause.where);
-      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${patterns}${where}`;
+      const mode = clause.repeats ? 'REPEATABLE ELEMENTS ' : '';
+      return `${clause.optional ? 'OPTIONAL ' : ''}MATCH ${mode}${patterns}${where}`;
     }
     case 'unwind':
       return `UNWIND ${print(clause.list)} AS ${nameText(clause.name.text)}`;
@@ -53,7 +57,9 @@ function clauseText(clause: Clause): string {
     case 'return':
       return projectionText(clause);
     case 'call':
-      return callText(clause);
+      return `${clause.optional ? 'OPTIONAL ' : ''}${callText(clause)}`;
+    case 'use':
+      return `USE ${nameText(clause.name.text)}`;
     case 'subquery': {
       const {imports} = clause;
       const names = imports === 'star' ? '(*) ' : imports && `(${namesText(imports)}) `;
@@ -192,7 +198,32 @@ function schemaText(command: SchemaCommand): string {
 }
 
 function ruleText({rule, entity}: Extract<SchemaCommand, {kind: 'create-constraint'}>): string {
-  if (typeof rule === 'object') return `TYPED ${nameText(rule.type.text)}`;
+  if (typeof rule === 'object') return `TYPED ${typeText(rule)}`;
   if (rule === 'key') return entity === 'node' ? 'NODE KEY' : 'RELATIONSHIP KEY';
   return rule === 'unique' ? 'UNIQUE' : 'NOT NULL';
+}
+
+function typeText({type, of}: {readonly type: Name; readonly of?: Name}): string {
+  const name = type.text.split(' ').map(nameText).join(' ');
+  return of === undefined ? name : `${name}<${nameText(of.text)}>`;
+}
+
+function userText(command: UserCommand): string {
+  if (command.kind === 'drop-user') {
+    return `DROP USER ${nameText(command.name.text)}${command.ifExists ? ' IF EXISTS' : ''}`;
+  }
+  const password = print(command.password);
+  if (command.kind === 'create-user') {
+    const replaces = command.orReplace ? 'OR REPLACE ' : '';
+    const unless = command.ifNotExists ? ' IF NOT EXISTS' : '';
+    const name = nameText(command.name.text);
+    return `CREATE ${replaces}USER ${name}${unless} SET PASSWORD ${password}`;
+  }
+  const {name, oldPassword} = command;
+  if (name === undefined || oldPassword !== undefined) {
+    const old = oldPassword === undefined ? "''" : print(oldPassword);
+    return `ALTER CURRENT USER SET PASSWORD FROM ${old} TO ${password}`;
+  }
+  const unless = command.ifExists ? ' IF EXISTS' : '';
+  return `ALTER USER ${nameText(name.text)}${unless} SET PASSWORD ${password}`;
 }

@@ -10,6 +10,8 @@ export interface ProcedureInput {
   readonly name: string;
   /** Kinds that an argument may have; `any` takes everything. */
   readonly kinds: readonly Kind[];
+  /** May be left out, with those behind it. */
+  readonly optional?: true;
 }
 
 export interface Procedure {
@@ -22,13 +24,79 @@ export interface Procedure {
 /** By name, ignoring case. */
 export type Procedures = ReadonlyMap<string, Procedure>;
 
+/** Inputs as `name:kind`, with a question mark where they may be left out; outputs as names. */
+function procedure(name: string, inputs: string, outputs: string): Procedure {
+  const words = (text: string): readonly string[] => text.split(' ').filter(word => word !== '');
+  return {
+    name,
+    inputs: words(inputs).map(input => {
+      const [label = '', kind = 'any'] = input.replace('?', '').split(':');
+      const wanted = {name: label, kinds: [kind as Kind]};
+      return input.endsWith('?') ? {...wanted, optional: true} : wanted;
+    }),
+    outputs: words(outputs),
+  };
+}
+
+const walked = 'start:node config:map';
+
 const own: readonly Procedure[] = [
-  {name: 'db.labels', inputs: [], outputs: ['label']},
-  {name: 'db.relationshipTypes', inputs: [], outputs: ['relationshipType']},
-  {name: 'db.propertyKeys', inputs: [], outputs: ['propertyKey']},
+  procedure('db.labels', '', 'label'),
+  procedure('db.relationshipTypes', '', 'relationshipType'),
+  procedure('db.propertyKeys', '', 'propertyKey'),
+  procedure('db.schema', '', 'name type properties'),
+  procedure('db.schema.visualization', '', 'name type properties'),
+  procedure('meta.graph', '', 'nodes relationships'),
+  procedure('meta.schema', '', 'value'),
+  procedure('meta.stats', '', 'value'),
+  procedure('meta.nodeTypeProperties', '', 'nodeType propertyName propertyTypes mandatory'),
+  procedure('meta.relTypeProperties', '', 'relType propertyName propertyTypes mandatory'),
+  procedure(
+    'path.expand',
+    'start:node relationshipFilter:string labelFilter:string minLevel:integer maxLevel:integer',
+    'path',
+  ),
+  procedure('path.expandConfig', walked, 'path'),
+  procedure('path.spanningTree', walked, 'path'),
+  procedure('path.subgraphNodes', walked, 'node'),
+  procedure('path.subgraphAll', walked, 'nodes relationships'),
+  procedure('merge.node', 'labels:any identProps:map onCreateProps:map? onMatchProps:map?', 'node'),
+  procedure(
+    'merge.relationship',
+    'start:node type:string identProps:map onCreateProps:map end:node onMatchProps:map?',
+    'rel',
+  ),
+  procedure('refactor.mergeNodes', 'nodes:list config:map?', 'node'),
+  procedure('refactor.cloneNodesWithRelationships', 'nodes:list config:map?', 'input output error'),
+  procedure('do.when', 'condition:boolean ifQuery:string elseQuery:string params:map?', 'value'),
+  // What SHOW stands for.
+  procedure(
+    'show.indexes',
+    '',
+    'id name state populationPercent type entityType labelsOrTypes properties indexProvider ' +
+      'owningConstraint lastRead readCount',
+  ),
+  procedure(
+    'show.constraints',
+    '',
+    'id name type entityType labelsOrTypes properties ownedIndex propertyType',
+  ),
+  procedure('show.users', '', 'user databases'),
+  procedure('show.currentUser', '', 'user databases'),
+  procedure(
+    'show.transactions',
+    '',
+    'database transactionId currentQueryId username currentQuery startTime status elapsedTime',
+  ),
 ];
+
+/** Documented procedures of models that are not there yet. */
+export const laterProcedures: ReadonlyMap<string, string> = new Map([
+  ['db.index.vector.querynodes', 'vectors'],
+  ['vector.neighbors', 'vectors'],
+]);
 
 /** The server's own procedures and `more`. */
 export function proceduresWith(more: readonly Procedure[]): Procedures {
-  return new Map([...own, ...more].map(procedure => [procedure.name.toLowerCase(), procedure]));
+  return new Map([...own, ...more].map(one => [one.name.toLowerCase(), one]));
 }

@@ -31,12 +31,29 @@ function access(scan: Scan, context: RuleContext): PlanNode {
   let best: Access | undefined;
   for (const index of context.catalog.requireType(scan.type).indexes) {
     if (index.state !== 'ready') continue;
-    const candidate = indexAccess(scan, index, terms);
+    const candidate = indexAccess(scan, index, usableTerms(index, context, terms));
     if (candidate !== undefined && cheaper(candidate, best)) best = candidate;
   }
   if (best === undefined) return scan;
   const rest = terms.filter(term => !best.answered.has(term));
   return filtered(best.node, [...typeTest(scan, best.index, context), ...rest]);
+}
+
+/**
+ * On a property of any type only comparisons that convert nothing: `'1' = 1` may hold for a value
+ * that lies under another key.
+ */
+function usableTerms(
+  index: Index,
+  {catalog}: RuleContext,
+  terms: readonly Expression[],
+): readonly Expression[] {
+  const type = catalog.typeById(index.typeId);
+  const isAny = index.properties.some(({name}) => type?.properties.get(name)?.type === 'ANY');
+  if (!isAny) return terms;
+  return terms.filter(
+    term => term.kind === 'call' && (term.name === 'op:same' || strictBounds.has(term.name)),
+  );
 }
 
 /** The access leaves records of other types in when the index or the scan is about fewer. */

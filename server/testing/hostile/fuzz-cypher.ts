@@ -102,7 +102,7 @@ export function cypherFuzzer(seed: number, directory: string): Fuzzer {
       try {
         const tree = parseCypher(text);
         parseCypher(printCypher(tree));
-        bindCypher(text, tree, {catalog, procedures});
+        bindCypher(text, tree, {catalog, procedures, databaseName: 'fuzz'});
       } catch (error) {
         if (!(error instanceof Refusal) || error.place === undefined) {
           throw new Error(`failed on ${JSON.stringify(text)}`, {cause: error});

@@ -1,11 +1,8 @@
 /** Procedures that list what a schema has: labels, types of edges, declared properties. */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {isLabel} from '#server/model/labels.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
-
-/** The type of vertices without a label, and what joins labels to a type's name. */
-const rootType = 'Vertex';
-const joint = '~';
 
 function names(output: string, namesOf: (call: CallContext) => Iterable<string>): TableFunction {
   return {
@@ -20,9 +17,7 @@ function typesOf(call: CallContext, kind: CatalogType['kind']): readonly string[
 
 export const catalogProcedures: FunctionFamily = {
   tables: {
-    'db.labels': names('label', call =>
-      typesOf(call, 'vertex').filter(name => name !== rootType && !name.includes(joint)),
-    ),
+    'db.labels': names('label', call => typesOf(call, 'vertex').filter(isLabel)),
     'db.relationshipTypes': names('relationshipType', call => typesOf(call, 'edge')),
     'db.propertyKeys': names('propertyKey', call =>
       [...call.catalog.types].flatMap(type => [...type.properties.keys()]),

@@ -1,0 +1,11 @@
+/** A read of the benchmark: its text, and the names of its parameters. */
+export interface Read {
+  readonly name: string;
+  /** What it answers, in a sentence. */
+  readonly asks: string;
+  readonly params: readonly string[];
+  readonly statement: string;
+}
+
+/** Values of the parameters, by name. */
+export type ReadParams = Readonly<Record<string, string | number>>;

@@ -1,0 +1,115 @@
+/** `show.*`: indexes, constraints, users and transactions as tables. */
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {constraintsOf, type NamedConstraint} from '#server/catalog/constraints.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {Value} from '#server/model/value.ts';
+import type {CallContext} from '../context.ts';
+import type {FunctionFamily, TableFunction} from '../function-registry.ts';
+import type {ServerView, UserView} from '../server-view.ts';
+
+/** Rows by the names of their outputs. */
+function table(
+  names: string,
+  rows: (call: CallContext) => readonly Readonly<Record<string, Value>>[],
+): TableFunction {
+  const outputs = names.split(' ');
+  return {
+    outputs,
+    rows: (_, call) => rows(call).map(row => outputs.map(output => row[output] ?? null)),
+  };
+}
+
+function entityOf(type: CatalogType | undefined): string {
+  return type?.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
+}
+
+function indexRows({catalog}: CallContext): readonly Readonly<Record<string, Value>>[] {
+  const constraints = constraintsOf(catalog);
+  return byName(catalog.indexes).map((index: IndexDefinition, at) => {
+    const type = catalog.typeById(index.typeId);
+    const isReady = index.state === 'ready';
+    return {
+      id: at + 1,
+      name: index.name,
+      state: isReady ? 'ONLINE' : 'POPULATING',
+      populationPercent: isReady ? 100 : 0,
+      type: index.kind === 'hash' ? 'HASH' : 'RANGE',
+      entityType: entityOf(type),
+      labelsOrTypes: [type?.name ?? ''],
+      properties: index.properties.map(property => property.name),
+      indexProvider: index.kind === 'hash' ? 'hash-1.0' : 'range-1.0',
+      owningConstraint: constraints.find(one => one.index === index.name)?.name ?? null,
+      lastRead: null,
+      readCount: null,
+    };
+  });
+}
+
+function byName<T extends {readonly name: string}>(list: readonly T[]): readonly T[] {
+  return [...list].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function kindText({kind, entity}: NamedConstraint): string {
+  const isNode = entity === 'NODE';
+  if (kind === 'UNIQUE') return isNode ? 'UNIQUENESS' : 'RELATIONSHIP_UNIQUENESS';
+  const what = {KEY: 'KEY', NOT_NULL: 'PROPERTY_EXISTENCE', TYPED: 'PROPERTY_TYPE'}[kind];
+  return `${entity}_${what}`;
+}
+
+function constraintRows({catalog}: CallContext): readonly Readonly<Record<string, Value>>[] {
+  return constraintsOf(catalog).map((constraint, at) => ({
+    id: at + 1,
+    name: constraint.name,
+    type: kindText(constraint),
+    entityType: constraint.entity,
+    labelsOrTypes: [constraint.typeName],
+    properties: constraint.properties,
+    ownedIndex: constraint.index ?? null,
+    propertyType: constraint.propertyType ?? null,
+  }));
+}
+
+function userRow({name, databases}: UserView): Readonly<Record<string, Value>> {
+  return {user: name, databases};
+}
+
+function usersOf({server}: CallContext): readonly UserView[] {
+  return byName(server?.users() ?? []);
+}
+
+function transactionRows(server: ServerView): readonly Readonly<Record<string, Value>>[] {
+  return server.transactions().map(({id, database, user, text, startedAt, elapsedMs}) => ({
+    database,
+    transactionId: id,
+    currentQueryId: text === undefined ? null : id,
+    username: user,
+    currentQuery: text ?? null,
+    startTime: new Date(startedAt).toISOString(),
+    status: text === undefined ? 'Idle' : 'Running',
+    elapsedTime: `PT${(elapsedMs / 1000).toFixed(3)}S`,
+  }));
+}
+
+export const showTables: FunctionFamily = {
+  tables: {
+    'show.indexes': table(
+      'id name state populationPercent type entityType labelsOrTypes properties indexProvider ' +
+        'owningConstraint lastRead readCount',
+      indexRows,
+    ),
+    'show.constraints': table(
+      'id name type entityType labelsOrTypes properties ownedIndex propertyType',
+      constraintRows,
+    ),
+    'show.users': table('user databases', call => usersOf(call).map(userRow)),
+    'show.currentUser': table('user databases', call =>
+      usersOf(call)
+        .filter(({name}) => name === call.server?.user)
+        .map(userRow),
+    ),
+    'show.transactions': table(
+      'database transactionId currentQueryId username currentQuery startTime status elapsedTime',
+      ({server}) => (server === undefined ? [] : transactionRows(server)),
+    ),
+  },
+};

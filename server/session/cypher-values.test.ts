@@ -1,0 +1,85 @@
+/** Values that Cypher has beside those of JSON: places, and the names of types. */
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+
+let world: ServiceWorld;
+let database: TestDatabase;
+before(async () => {
+  world = await ServiceWorld.open();
+  database = await world.database([]);
+});
+after(async () => world.close());
+
+const answers: readonly (readonly [expression: string, answer: unknown])[] = [
+  ['point({x: 1, y: 2.5})', 'POINT (1 2.5)'],
+  ['point({x: 1, y: 2, z: 3})', 'POINT Z (1 2 3)'],
+  ['point({x: 1, y: null})', null],
+  ['point({longitude: 12.5, latitude: 55.7}).srid', 4326],
+  ['point({longitude: 12.5, latitude: 55.7, height: 3}).crs', 'wgs-84-3d'],
+  ["point({x: 12.5, y: 55.7, crs: 'WGS-84'}).latitude", 55.7],
+  ['point({x: 1, y: 2, srid: 7203}).latitude', null],
+  ['point({longitude: 190, latitude: 0}).longitude', -170],
+  ['point({x: 1, y: 2}) = point({x: 1.0, y: 2.0})', true],
+  ['point({x: 1, y: 2}) = point({longitude: 1, latitude: 2})', false],
+  ['point({x: 1, y: 2}) < point({x: 2, y: 3})', null],
+  ['point.distance(point({x: 0, y: 0}), point({x: 3, y: 4}))', 5],
+  ['point.distance(point({x: 0, y: 0, z: 0}), point({x: 1, y: 2, z: 2}))', 3],
+  // A quarter of a great circle.
+  [
+    'round(point.distance(point({longitude: 0, latitude: 0}), point({longitude: 0, latitude: 90})))',
+    10_018_759,
+  ],
+  ['point.distance(point({x: 0, y: 0}), point({x: 0, y: 0, z: 0}))', null],
+  [
+    `point.withinBBox(point({longitude: 179, latitude: 1}),
+       point({longitude: 170, latitude: 0}), point({longitude: -170, latitude: 2}))`,
+    true,
+  ],
+  ['point.withinBBox(point({x: 3, y: 1}), point({x: 0, y: 0}), point({x: 2, y: 2}))', false],
+  ["normalize('e\\u0301') = '\\u00e9'", true],
+  ["isNormalized('\\u00e9', NFD)", false],
+  [
+    '[x IN [1, 1.5, "a", date(), point({x: 1, y: 2})] | valueType(x)]'.replaceAll('"', "'"),
+    ['INTEGER', 'FLOAT', 'STRING', 'DATE', 'POINT'],
+  ],
+];
+
+for (const [expression, answer] of answers) {
+  test(`${expression.replaceAll(/\s+/g, ' ')} is ${JSON.stringify(answer)}`, async () => {
+    const rows = await database.run(`RETURN ${expression} AS value`, {language: 'cypher'});
+    assert.deepEqual(rows, [{value: answer}]);
+  });
+}
+
+test('a place that is stored is found again, and sorted as its coordinates are', async () => {
+  await database.run(
+    `UNWIND [point({x: 2, y: 1}), point({x: 1, y: 5})] AS at CREATE (:Place {at: at})`,
+    {language: 'cypher'},
+  );
+  assert.deepEqual(
+    await database.run('MATCH (p:Place) RETURN p.at.x AS x ORDER BY p.at', {language: 'cypher'}),
+    [{x: 1}, {x: 2}],
+  );
+  assert.deepEqual(
+    await database.run('MATCH (p:Place {at: point({x: 2, y: 1})}) RETURN p.at AS at', {
+      language: 'cypher',
+    }),
+    [{at: 'POINT (2 1)'}],
+  );
+});
+
+const refusals: readonly (readonly [expression: string, message: RegExp])[] = [
+  ['point({x: 1})', /a point needs x and y/],
+  ['point({longitude: 0, latitude: 91})', /a latitude is from -90 to 90, not 91/],
+  ["point({x: 1, y: 2, crs: 'moon'})", /no system for a point of 2 .*: cartesian \(7203\)/],
+  ["point({x: 'a', y: 2})", /the x of a point is a number/],
+  ["normalize('a', 'NFX')", /a normal form is one of NFC, NFD, NFKC, NFKD/],
+];
+
+for (const [expression, message] of refusals) {
+  test(`refused: ${expression}`, async () => {
+    const text = `RETURN ${expression}`;
+    await assert.rejects(database.run(text, {language: 'cypher'}), {message});
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * What one statement may read from outside: files and addresses, by the settings of
+ * `svc.opencypher.loadCsv` and by who asks.
+ *
+ * Files are for users who may change security, as an import is; an address is fetched once a
+ * statement, before the run that reads it.
+ */
+import type {Settings} from '#server/base/setting-values.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {SourceNeeded, type Sources} from '#server/execution/sources.ts';
+import type {SourceReader} from '#server/platform/source-reader.ts';
+
+const addressesMax = 64;
+const timeoutMs = 30_000;
+
+export class RequestSources implements Sources {
+  readonly #reader: SourceReader;
+  readonly #settings: Settings;
+  readonly #mayReadFiles: boolean;
+  readonly #fetched = new Map<string, Uint8Array>();
+
+  constructor(reader: SourceReader, settings: Settings, mayReadFiles: boolean) {
+    this.#reader = reader;
+    this.#settings = settings;
+    this.#mayReadFiles = mayReadFiles;
+  }
+
+  open(source: string): Iterable<Uint8Array> {
+    if (!/^https?:/i.test(source)) return this.#file(source);
+    const bytes = this.#fetched.get(source);
+    if (bytes === undefined) throw new SourceNeeded(source);
+    return [bytes];
+  }
+
+  #file(source: string): Iterable<Uint8Array> {
+    const settings = this.#settings;
+    if (!settings.get('svc.opencypher.loadCsv.allowFileUrls')) {
+      throw new Refusal(
+        'source.refused',
+        'files are not read: svc.opencypher.loadCsv.allowFileUrls is off',
+      );
+    }
+    if (!this.#mayReadFiles) {
+      throw new Refusal('security.denied', 'files are read for users who may change security only');
+    }
+    const root = settings.get('svc.opencypher.loadCsv.importDirectory');
+    return this.#reader.file(pathOf(source), root === '' ? undefined : root);
+  }
+
+  /** Fetches what a run has asked for. @throws {Refusal} `source.refused`, `source.unreadable`. */
+  async fetch(address: string): Promise<void> {
+    const settings = this.#settings;
+    if (!settings.get('svc.opencypher.loadCsv.allowRemoteUrls')) {
+      throw new Refusal(
+        'source.refused',
+        'addresses are not read: svc.opencypher.loadCsv.allowRemoteUrls is off',
+      );
+    }
+    if (!URL.canParse(address)) throw new Refusal('argument', `'${address}' is no address`);
+    if (this.#fetched.size >= addressesMax) {
+      throw new Refusal('source.refused', `a statement reads at most ${addressesMax} addresses`);
+    }
+    const ranges = settings.get('svc.opencypher.loadCsv.blockedIpRanges').split(',');
+    const bytes = await this.#reader.fetch(new URL(address), {
+      blocked: ranges.map(range => range.trim()).filter(range => range !== ''),
+      bytesMax: settings.get('svc.opencypher.loadCsv.maxRemoteSize'),
+      timeoutMs,
+    });
+    this.#fetched.set(address, bytes);
+  }
+}
+
+/** `file:///a/b.csv` and `/a/b.csv` name the same file; other schemes none. */
+function pathOf(source: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(source)?.[1];
+  if (scheme === undefined) return source;
+  const url = URL.canParse(source) ? new URL(source) : undefined;
+  if (url?.protocol === 'file:' && url.host === '') return decodeURIComponent(url.pathname);
+  throw new Refusal('argument', `'${source}' is no file and no address of http or https`);
+}
