@@ -60,6 +60,7 @@ export const operators: readonly FunctionSignature[] = [
   operator('containsValue', 2, 'Whether a map or record has the value.', {cost: 80}),
   operator('containsText', 2, 'Whether a text occurs inside the left.', {cost: 60}),
   operator('instanceOf', 2, 'Whether a record is of a type or a subtype of it.', {cost: 60}),
+  operator('references', 1, 'The ids that a record holds, and where it does.', {cost: 1_000}),
   operator('isList', 1, 'Whether a value is a list.', {cost: 10}),
   operator('add', 2, 'The sum; joins texts, and appends to lists.', handled),
   operator('subtract', 2, 'The difference; takes items out of a list.'),

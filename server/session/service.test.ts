@@ -278,6 +278,38 @@ test('MATCH counts each of several edges between two nodes, also where both are 
   assert.equal(await count(`{type: Person, as: a}, NOT ${hop}`), 1);
 });
 
+test('FIND REFERENCES names who holds an id, and where; TRAVERSE * goes there', async () => {
+  const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
+  const [ann, bob] = (await database.run('SELECT @rid AS id FROM Person ORDER BY age')).map(row =>
+    String(row['id']),
+  );
+  const [edge] = await database.run(`CREATE EDGE Knows FROM ${ann} TO ${bob}`);
+  await database.run('CREATE DOCUMENT TYPE Note');
+  const [note] = await database.run(
+    `INSERT INTO Note SET of = ${ann}, more = [${ann}, ${ann}, {'who': ${bob}}], other = 7`,
+  );
+  const byNote = {referredBy: note?.['@rid']};
+  const toAnn = {rid: ann, ...byNote, fields: ['of.', 'more.<elem>.']};
+  const byEdge = {rid: ann, referredBy: edge?.['@rid'], fields: ['@out.']};
+  const toBob = {rid: bob, ...byNote, fields: ['more.<elem>.<map:who>.']};
+  assert.deepEqual(await database.run(`FIND REFERENCES ${ann} [Note]`), [toAnn]);
+  assert.deepEqual(await database.run(`FIND REFERENCES ${ann}`), [byEdge, toAnn]);
+  const [found, ofNote] = await Promise.all([
+    database.run('FIND REFERENCES (SELECT FROM Person) [Note, Note]'),
+    database.run('SELECT @rid AS id FROM (TRAVERSE * FROM Note)'),
+  ]);
+  assert.deepEqual(found, [toAnn, toBob]);
+  assert.deepEqual(
+    ofNote.map(row => row['id']),
+    [note?.['@rid'], ann, edge?.['@rid'], bob],
+  );
+  assert.deepEqual(await database.run('FIND REFERENCES #99:0'), []);
+  await assert.rejects(
+    database.run(`FIND REFERENCES ${ann} [Nope]`),
+    refusedWith('schema.unknown-type'),
+  );
+});
+
 test('ALTER DATABASE takes effect at once, in this database alone', async () => {
   const [changed, other] = [await world.database(people), await world.database(people)];
   const day = "SELECT date('2024-03-01', 'yyyy-MM-dd').asDate() AS d";

@@ -34,6 +34,7 @@ import {
   instanceOf,
   isIn,
 } from './containment.ts';
+import {referencesOf} from './references.ts';
 import {regularExpressionTest} from './regular-expression.ts';
 import {recordBinary, recordUnary, recordVariadic} from './record-operators.ts';
 import {strictBinary, strictUnary, strictVariadic} from './strict-operators.ts';
@@ -48,6 +49,7 @@ export const unaryOperators: Readonly<Record<string, Unary>> = {
   ...recordUnary,
   'op:isList': isList,
   'op:negate': negate,
+  'op:references': referencesOf,
 };
 
 export const binaryOperators: Readonly<Record<string, Binary>> = {

@@ -9,7 +9,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope} from './bind-context.ts';
-import {makeScope, slotOf} from './bind-context.ts';
+import {makeScope, operator, slotOf} from './bind-context.ts';
 import {bindExpression, elementOf} from './bind-expression.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
 import type {Source} from './bind-target.ts';
@@ -67,7 +67,6 @@ export function bindTraverse(
   ast: Ast.Traverse,
   parent: Scope | undefined,
 ): BoundQuery {
-  if (ast.items.length === 0) context.notAvailable(ast.at, 'TRAVERSE *');
   const start = bindTarget(context, ast.from, parent);
   const input = elementOf(context, {...start, variables: start.scope.variables});
   const [depth, path, next] = [context.newSlot(), context.newSlot(), context.newSlot()];
@@ -79,7 +78,10 @@ export function bindTraverse(
     ['history', slotOf(path)],
   ]);
   const scope = makeScope(slotOf(loop), parent, {variables});
-  const reached = ast.items.map(item => bindExpression(context, scope, item));
+  const reached =
+    ast.items.length === 0
+      ? everyLink(slotOf(loop))
+      : ast.items.map(item => bindExpression(context, scope, item));
   const [only] = reached;
   const list: Expression =
     reached.length === 1 && only !== undefined ? only : {kind: 'list', items: reached};
@@ -102,6 +104,15 @@ export function bindTraverse(
   const bounds = bindBounds(context, parent, {skip: undefined, limit: ast.limit});
   const plan = bounds.reduce<PlanNode>((rows, step) => step(rows), repeat);
   return {plan, shape: {kind: 'element', slot: loop}, variables};
+}
+
+/** What `*` follows: the edges of a vertex, and whatever ids a record holds, its ends included. */
+function everyLink(record: Expression): readonly Expression[] {
+  const held = operator('references', record);
+  return [
+    {kind: 'call', name: '.bothE', args: [record]},
+    {kind: 'property', of: held, name: 'rid', each: true},
+  ];
 }
 
 /** A literal bound on depth; a negative one is none. */

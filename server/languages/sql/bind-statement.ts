@@ -15,6 +15,7 @@ import type {BoundQuery, Scope} from './bind-context.ts';
 import {BindContext} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
+import {bindFindReferences} from './bind-references.ts';
 import {bindSchema, constantOf, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
 import {bindWrite, retryOf} from './bind-write.ts';
@@ -29,6 +30,8 @@ import {parseStatement} from './parser.ts';
 export function bindSql(text: string, catalog: Catalog, limits?: ParseLimits): PlanStatement {
   return bindStatement(text, parseStatement(text, limits), catalog);
 }
+
+const noLimits = {limit: undefined, timeout: undefined} as const;
 
 const scriptKinds: ReadonlySet<string> = new Set<ScriptStatement['kind']>([
   'begin',
@@ -62,6 +65,8 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     case 'match':
     case 'traverse':
       return queryOf(context, bindQuery(context, ast, undefined, ast.at), ast);
+    case 'find-references':
+      return queryOf(context, bindFindReferences(context, ast), noLimits);
     case 'explain':
       return {kind: 'explain', execute: ast.profile, statement: bindAny(context, ast.statement)};
     case 'insert':

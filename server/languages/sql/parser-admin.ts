@@ -6,8 +6,8 @@ import type {BucketReference, Expression, Name} from './ast.ts';
 import type {AdminStatement, CheckDatabase, RecordClass, Statement} from './ast-statement.ts';
 import type {Cursor} from './cursor.ts';
 import {TokenKind} from './lexer.ts';
-import {readRid, readString} from './literal.ts';
-import {parseExpression, readVariableName} from './parser-expression.ts';
+import {readString} from './literal.ts';
+import {parseExpression, parsePrimary, readVariableName} from './parser-expression.ts';
 import {parseSettings, readDottedName} from './parser-schema.ts';
 import {parseBucket, parseLetItems, parseNames, parseValueOrStatement} from './parser-select.ts';
 import {parseBody} from './parser-write.ts';
@@ -120,16 +120,27 @@ export function parseRestore(c: Cursor): AdminStatement {
   return {kind: 'restore-record', at, recordClass, type, rid, from, to, body: parseBody(c)};
 }
 
-/** FIND REFERENCES rid or (query) [[types]]. */
+const holdsIds: ReadonlySet<string> = new Set<Expression['kind']>([
+  'rid',
+  'list',
+  'parameter',
+  'variable',
+  'subquery',
+]);
+
+/**
+ * FIND REFERENCES ids [[types]]. The types look like a selector, so the ids are written without
+ * suffixes.
+ */
 export function parseFindReferences(c: Cursor): AdminStatement {
   const at = c.at;
   c.expect('FIND');
   c.expect('REFERENCES');
-  let what: Expression;
-  if (c.kind === TokenKind.rid) {
-    // The list of types looks like a selector, so a literal id takes no suffixes here.
-    what = readRid(c);
-  } else what = parseExpression(c);
+  const idsAt = c.at;
+  const what = parsePrimary(c);
+  if (!holdsIds.has(what.kind)) {
+    c.reject(idsAt, 'FIND REFERENCES takes an id, a list of ids, a parameter or a query in ( )');
+  }
   let types: readonly Name[] = [];
   if (c.accept('[')) {
     types = parseNames(c, 'the name of a type');

@@ -249,7 +249,8 @@ function parsePostfix(c: Cursor): Expression {
   return parseSuffixes(c, parsePrimary(c));
 }
 
-function parsePrimary(c: Cursor): Expression {
+/** An operand without what may stand behind it. */
+export function parsePrimary(c: Cursor): Expression {
   const at = c.at;
   switch (c.kind) {
     case TokenKind.integer:
