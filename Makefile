@@ -78,12 +78,17 @@ endef
 prepared: $(INSTALLED)
 	$(NODE) bin/prepare.mjs --quiet >&2
 
+# npm empties what a link points to, which may be the installation of another checkout.
 $(INSTALLED): package-lock.json
 	if ! command -v npm >/dev/null 2>&1; then \
 		echo 'make: npm is not on the PATH: install Node.js from version 20 with npm' >&2; exit 1; fi
-	echo 'installing packages (npm ci)' >&2
-	npm ci --no-audit --no-fund --loglevel=error >&2
-	touch $@
+	if [ -L node_modules ]; then \
+		cmp -s package-lock.json node_modules/../package-lock.json && \
+			[ -e $(INSTALLED) ] && exit 0; \
+		echo 'make: node_modules is a link and its packages are others: install there' >&2; \
+		exit 1; fi; \
+	echo 'installing packages (npm ci)' >&2; \
+	npm ci --no-audit --no-fund --loglevel=error >&2 && touch $@
 
 # A random password of root for the server of `make start`; readable by its owner alone.
 $(PASSWORD):

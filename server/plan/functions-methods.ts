@@ -57,7 +57,7 @@ export const methods: readonly FunctionSignature[] = [
   methodRow('values', none, 'The values of the properties.', record),
   methodRow('left', one, 'The first characters.'),
   methodRow('right', one, 'The last characters.'),
-  methodRow('length', none, 'How many characters the text has; null has none.', handled),
+  methodRow('length', none, 'How many characters the text has.'),
   methodRow('size', none, 'How many items there are; null has none.', handled),
   methodRow('normalize', [0, 2], 'With accents taken off: Unicode form, what to take off.'),
   methodRow('precision', one, 'A date cut to second, millisecond, microsecond or nanosecond.'),

@@ -262,6 +262,22 @@ test('CREATE EDGE says itself how often it runs again', async () => {
   await assert.rejects(database.run(`${edge} RETRY -1`), refusedWith('query.semantic'));
 });
 
+test('MATCH counts each of several edges between two nodes, also where both are known', async () => {
+  const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
+  const edge =
+    "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') " +
+    "TO (SELECT FROM Person WHERE name = 'bob')";
+  for (const text of [edge, edge]) await database.run(text);
+  const hop = "{type: Person, as: a}.out('Knows'){as: b}";
+  const count = async (patterns: string): Promise<unknown> => {
+    const [row] = await database.run(`MATCH ${patterns} RETURN count(*) AS n`);
+    return row?.['n'];
+  };
+  assert.equal(await count(hop), 2);
+  assert.equal(await count(`${hop}, ${hop}`), 4);
+  assert.equal(await count(`{type: Person, as: a}, NOT ${hop}`), 1);
+});
+
 test('ALTER DATABASE takes effect at once, in this database alone', async () => {
   const [changed, other] = [await world.database(people), await world.database(people)];
   const day = "SELECT date('2024-03-01', 'yyyy-MM-dd').asDate() AS d";

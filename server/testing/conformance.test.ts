@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {judge, reportOf} from './conformance.ts';
 import {isRenumbered, isStricter} from './conformance/http.ts';
+import {toleranceOf} from './conformance/sql-inventory.ts';
 
 const outcome = {
   cases: ['query.a', 'query.b', 'profiler.c', 'tx.d'],
@@ -16,6 +17,7 @@ test('a failure that the baseline names is no new one, and skipped names are not
   const verdict = judge(outcome, {skipped: {'profiler.*': 'later'}, failing: {'query.b': 'known'}});
   assert.deepEqual(verdict, {
     passed: ['query.a', 'tx.d'],
+    tolerated: [],
     failed: ['query.b'],
     skipped: ['profiler.c'],
     newFailures: [],
@@ -29,6 +31,41 @@ test('a new failure and a stale entry are found', () => {
   assert.deepEqual(verdict.staleEntries, ['query.a', 'mcp.*']);
 });
 
+test('a tolerated difference is no pass and no failure, and the baseline has to know of it', () => {
+  const differences = [{name: 'query.b', lines: [], tolerated: 'accepted' as const}];
+  const known = {skipped: {}, failing: {}, tolerated: {accepted: 1, reordered: 2}};
+  const verdict = judge({...outcome, differences}, known);
+  assert.deepEqual(verdict.passed, ['query.a', 'profiler.c', 'tx.d']);
+  assert.deepEqual(verdict.failed, []);
+  assert.deepEqual(verdict.tolerated, [
+    {kind: 'accepted', names: ['query.b'], known: 1},
+    {kind: 'reordered', names: [], known: 2},
+  ]);
+  const report = reportOf('http', {outcome, verdict, elapsedMs: 1});
+  assert.deepEqual(report.tolerated, {accepted: ['query.b'], reordered: []});
+  assert.equal(report.cases, 4);
+});
+
+const refusal = (exception: string): unknown => ({error: 'Bad', exception});
+const shapes = [
+  // kind, statement, expected, actual, tolerated
+  ['error-expected', 'SELECT 1 = 1', refusal('CommandSQLParsingException'), [{a: 1}], 'accepted'],
+  ['error-expected', 'SELECT max(a)', refusal('IllegalArgumentException'), [{a: 1}], undefined],
+  ['unexpected-error', 'SELECT 1', [{a: 1}], refusal('CommandSQLParsingException'), undefined],
+  ['rows', 'SELECT a', [{a: ['#1:0', 'x']}], [{a: ['x', '#2:4']}], 'reordered'],
+  ['rows', 'SELECT a', [{a: ['x', 'x']}], [{a: ['x']}], undefined],
+  ['rows', 'SELECT a', [{a: 1}, {a: [2, 3]}], [{a: [3, 2]}, {a: 1}], 'reordered'],
+  ['rows', 'SELECT a ORDER BY b', [{a: 1}, {a: [2, 3]}], [{a: [3, 2]}, {a: 1}], undefined],
+] as const;
+
+for (const [kind, statement, expected, actual, tolerated] of shapes) {
+  const said = `${kind} of ${statement}: ${JSON.stringify(actual)}`;
+  test(`${said} is ${tolerated ?? 'a failure'}`, () => {
+    const finding = {n: 1, kind, statement, diffs: [], expected, actual};
+    assert.equal(toleranceOf(finding), tolerated);
+  });
+}
+
 test('a report counts every case and says of each that did not pass why', () => {
   const lines = ['answers: expected 1'];
   const known = {...outcome, differences: [{name: 'query.b', lines}]};
@@ -37,6 +74,7 @@ test('a report counts every case and says of each that did not pass why', () => 
     suite: 'http',
     cases: 4,
     passed: 2,
+    tolerated: {},
     elapsedMs: 12,
     failed: [{name: 'query.b', lines}],
     skipped: ['profiler.c'],
@@ -79,6 +117,7 @@ const renumberings = [
     ],
     false,
   ],
+  [[['#4:-1', '#2:-1']], true],
   [[['Ann', 'Bob']], false],
   [[['#R1', 7]], false],
 ] as const;

@@ -5,7 +5,8 @@
  * The suites and their runners lie outside the repository (`SVC_SHARED`, default `../shared`).
  * A baseline names what is skipped because it belongs to work that is not there yet, and what
  * fails, each with a reason. A failure that the baseline does not name fails the run, and so does
- * an entry that no longer fails: the list may only shrink knowingly.
+ * an entry that no longer fails: the list may only shrink knowingly. Differences that a suite
+ * tolerates by their shape are counted apart, and the baseline pins how many there are.
  * With `DIR=` the suite's files are taken from that folder and nothing is held against a baseline.
  * With `REPORT=` the result is written to that file as JSON, too.
  */
@@ -14,13 +15,21 @@ import {join, resolve} from 'node:path';
 import {runHttp} from './conformance/http.ts';
 import {runOpenCypher} from './conformance/opencypher.ts';
 import {runSqlInventory} from './conformance/sql-inventory.ts';
-import {matches, type SuiteOutcome, type SuiteSource} from './conformance/suite.ts';
+import {
+  matches,
+  type SuiteOutcome,
+  type SuiteSource,
+  type Tolerance,
+  tolerances,
+} from './conformance/suite.ts';
 import {freePort, startServer, temporaryRoot} from './server-process.ts';
 
 /** Reasons by name; a name may end in `*`. */
 interface Baseline {
   readonly skipped: Readonly<Record<string, string>>;
   readonly failing: Readonly<Record<string, string>>;
+  /** How many differences of a kind are tolerated; none of a kind that is not named. */
+  readonly tolerated?: Readonly<Partial<Record<Tolerance, number>>>;
 }
 
 interface Suite {
@@ -46,22 +55,38 @@ const recordedPassword = 'playwithdata';
 /** The verdict on one run. */
 export interface Verdict {
   readonly passed: readonly string[];
+  readonly tolerated: readonly TolerationCount[];
   readonly failed: readonly string[];
   readonly skipped: readonly string[];
   readonly newFailures: readonly string[];
   readonly staleEntries: readonly string[];
 }
 
+/** The cases of one kind of tolerated difference, and how many the baseline knows. */
+export interface TolerationCount {
+  readonly kind: Tolerance;
+  readonly names: readonly string[];
+  readonly known: number;
+}
+
 /** Holds an outcome against a baseline. */
 export function judge(outcome: SuiteOutcome, baseline: Baseline): Verdict {
-  const failing = new Set(outcome.differences.map(({name}) => name));
+  const kinds = new Map(outcome.differences.map(({name, tolerated}) => [name, tolerated]));
   const skips = Object.keys(baseline.skipped);
   const known = Object.keys(baseline.failing);
   const isSkipped = (name: string): boolean => skips.some(pattern => matches(pattern, name));
   const judged = outcome.cases.filter(name => !isSkipped(name));
-  const failed = judged.filter(name => failing.has(name));
+  const failed = judged.filter(name => kinds.has(name) && kinds.get(name) === undefined);
+  const tolerated = (Object.keys(tolerances) as Tolerance[])
+    .map(kind => ({
+      kind,
+      names: judged.filter(name => kinds.get(name) === kind),
+      known: baseline.tolerated?.[kind] ?? 0,
+    }))
+    .filter(({names, known}) => names.length > 0 || known > 0);
   return {
-    passed: judged.filter(name => !failing.has(name)),
+    passed: judged.filter(name => !kinds.has(name)),
+    tolerated,
     failed,
     skipped: outcome.cases.filter(isSkipped),
     newFailures: failed.filter(name => !known.some(pattern => matches(pattern, name))),
@@ -89,7 +114,7 @@ export async function runSuite(
   }
   const path = join(import.meta.dirname, 'conformance', suite.baseline);
   const stored = JSON.parse(readFileSync(path, 'utf8')) as Baseline;
-  const baseline = directory === undefined ? stored : {skipped: stored.skipped, failing: {}};
+  const baseline = directory === undefined ? stored : {...stored, failing: {}};
   const source = {
     password: recordedPassword,
     shared: sharedFolder(),
@@ -143,6 +168,7 @@ export interface Report {
   readonly suite: string;
   readonly cases: number;
   readonly passed: number;
+  readonly tolerated: Readonly<Record<string, readonly string[]>>;
   readonly elapsedMs: number;
   readonly failed: readonly {readonly name: string; readonly lines: readonly string[]}[];
   readonly skipped: readonly string[];
@@ -152,12 +178,14 @@ export function reportOf(
   suite: string,
   run: {readonly outcome: SuiteOutcome; readonly verdict: Verdict; readonly elapsedMs: number},
 ): Report {
-  const {passed, failed, skipped} = run.verdict;
+  const {passed, tolerated, failed, skipped} = run.verdict;
+  const judged = [passed, failed, skipped, ...tolerated.map(({names}) => names)];
   const byName = new Map(run.outcome.differences.map(one => [one.name, one.lines]));
   return {
     suite,
-    cases: passed.length + failed.length + skipped.length,
+    cases: judged.flat().length,
     passed: passed.length,
+    tolerated: Object.fromEntries(tolerated.map(({kind, names}) => [kind, names])),
     elapsedMs: run.elapsedMs,
     failed: failed.map(name => ({name, lines: byName.get(name) ?? []})),
     skipped,
@@ -166,21 +194,25 @@ export function reportOf(
 
 /** Prints new failures with their differences, stale entries, and the closing line. */
 function tell(outcome: SuiteOutcome, verdict: Verdict, free: boolean): number {
-  const {passed, failed, skipped, newFailures, staleEntries} = verdict;
+  const {passed, tolerated, failed, skipped, newFailures, staleEntries} = verdict;
+  const say = (line: string): boolean => process.stdout.write(`${line}\n`);
   const byName = new Map(outcome.differences.map(difference => [difference.name, difference]));
   for (const name of newFailures) {
-    process.stdout.write(`${free ? 'failed' : 'new failure'}: ${name}\n`);
-    for (const line of byName.get(name)?.lines.slice(0, 6) ?? []) {
-      process.stdout.write(`    ${line}\n`);
-    }
+    say(`${free ? 'failed' : 'new failure'}: ${name}`);
+    for (const line of byName.get(name)?.lines.slice(0, 6) ?? []) say(`    ${line}`);
   }
-  for (const entry of free ? [] : staleEntries) {
-    process.stdout.write(`stale entry of the baseline: ${entry}\n`);
+  for (const entry of free ? [] : staleEntries) say(`stale entry of the baseline: ${entry}`);
+  const changed = free ? [] : tolerated.filter(({names, known}) => names.length !== known);
+  for (const {kind, names, known} of changed) {
+    say(`${names.length} cases are ${tolerances[kind]}; the baseline knows ${known}:`);
+    for (const name of names) say(`    ${name}`);
   }
-  process.stdout.write(
-    `${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped\n`,
+  const counts = tolerated.map(({kind, names}) => `, ${names.length} ${tolerances[kind]}`);
+  say(
+    `${passed.length} passed${counts.join('')}, ${failed.length} failed, ${skipped.length} skipped`,
   );
-  return newFailures.length > 0 || (!free && staleEntries.length > 0) ? 1 : 0;
+  const wrong = newFailures.length > 0 || changed.length > 0;
+  return wrong || (!free && staleEntries.length > 0) ? 1 : 0;
 }
 
 if (import.meta.main) process.exitCode = await main();

@@ -1,6 +1,7 @@
 /**
  * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
- * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`.
+ * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`; `sqlite` asks SQLite the same as us,
+ * question by question.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
  * and the input; the same seed finds it again.
@@ -17,6 +18,7 @@ import {jsonFuzzer} from './hostile/fuzz-json.ts';
 import {httpFuzzer} from './hostile/fuzz-http.ts';
 import {recordFuzzer} from './hostile/fuzz-record.ts';
 import type {Fuzzer} from './hostile/fuzzer.ts';
+import {sqliteFuzzer} from './random/sqlite-differential.ts';
 import {SqlGenerator} from './sql-generator.ts';
 import {withoutPlaces} from './sql-round-trip.ts';
 
@@ -85,6 +87,7 @@ const targets: ReadonlyMap<string, Target> = new Map<string, Target>([
   ['json', jsonFuzzer],
   ['record', recordFuzzer],
   ['http', httpFuzzer],
+  ['sqlite', sqliteFuzzer],
 ]);
 
 async function main(): Promise<void> {

@@ -15,8 +15,8 @@ import {plainText} from './arithmetic.ts';
 import type {Closure} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 import {areEqual} from './comparison.ts';
+import {containsTest, memberTest} from './containment.ts';
 import {isSame} from './strict-operators.ts';
-import {membershipTest} from './containment.ts';
 import {fromSecondUse} from './repeated-list.ts';
 import {
   binaryOperators,
@@ -78,13 +78,11 @@ function membershipClosure(
   if (name !== 'op:in' && name !== 'op:contains') return undefined;
   const general = binaryOperators[name];
   if (general === undefined) return undefined;
-  const testOf = fromSecondUse(membershipTest);
   const isIn = name === 'op:in';
+  const testOf = fromSecondUse(isIn ? memberTest : containsTest);
   return frame => {
     const one = left(frame);
-    if (one === null) return null;
     const other = right(frame);
-    if (other === null) return null;
     const test = testOf(isIn ? other : one);
     return test === undefined ? general(one, other, frame.context) : test(isIn ? one : other);
   };
@@ -136,11 +134,8 @@ function withConstant(call: Call, compiler: ExpressionCompiler): Closure | undef
   }
   if (call.name === 'op:in') {
     const of = compiler.expression(left);
-    const test = membershipTest(constant);
-    return frame => {
-      const value = of(frame);
-      return value === null ? null : test(value);
-    };
+    const test = memberTest(constant);
+    return frame => test(of(frame));
   }
   if (call.name === 'op:equal') return equalToConstant(compiler.expression(left), constant);
   if (call.name === 'op:same') return sameAsConstant(compiler.expression(left), constant);

@@ -12,9 +12,24 @@ import {areEqual} from './comparison.ts';
 /** Lists longer than this are looked up by hash. */
 const scanLengthMax = 8;
 
-export function isIn(value: Value, list: Value): boolean {
-  if (list instanceof Map) return [...list.values()].some(item => areEqual(item, value));
-  return hasItem(asItems(list), value);
+/** What an expression answers that may be unknown. */
+export type Truth = boolean | null;
+
+/**
+ * Three-valued: of an unknown value, or beside an unknown item, it is unknown whether the list has
+ * it, unless an item is the value or there are no items at all.
+ */
+export function isIn(value: Value, list: Value): Truth {
+  return list === null ? null : memberTest(list)(value);
+}
+
+/** As `isIn`, prepared for a list that many values are looked for in. */
+export function memberTest(list: Value): (value: Value) => Truth {
+  const items = list instanceof Map ? [...list.values()] : asItems(list);
+  const ofUnknown = items.length === 0 ? false : null;
+  const otherwise = items.includes(null) ? null : false;
+  const has = itemTest(items);
+  return value => (value === null ? ofUnknown : has(value) || otherwise);
 }
 
 function hasItem(items: ListValue, value: Value): boolean {
@@ -24,25 +39,31 @@ function hasItem(items: ListValue, value: Value): boolean {
   return false;
 }
 
-/** As `isIn`, prepared for a list that many values are looked for in. */
-export function membershipTest(list: Value): (value: Value) => boolean {
-  const items = asItems(list);
-  if (items.length <= scanLengthMax || list instanceof Map) return value => isIn(value, list);
+/** Whether an item is the value, which is not null; prepared for many values. */
+function itemTest(items: ListValue): (value: Value) => boolean {
+  if (items.length <= scanLengthMax) return value => hasItem(items, value);
   const keys = new Set(items.map(groupKey));
   const classes = new Set(items.map(item => classify(item).of));
   return value => {
-    if (keys.has(groupKey(value))) return value !== null;
+    if (keys.has(groupKey(value))) return true;
     const {of} = classify(value);
     // Only values of different classes can be equal without having the same key.
     return (classes.size > 1 || !classes.has(of)) && hasItem(items, value);
   };
 }
 
+/** Two-valued: null is an item like another, and as a container it has none. */
 export function contains(container: Value, value: Value): boolean {
-  if (container instanceof Map) {
-    return typeof value === 'string' && container.has(value);
-  }
-  return hasItem(asItems(container), value);
+  return containsTest(container)(value);
+}
+
+/** As `contains`, prepared for a container that many values are looked for in. */
+export function containsTest(container: Value): (value: Value) => boolean {
+  if (container === null) return () => false;
+  if (container instanceof Map) return value => typeof value === 'string' && container.has(value);
+  const items = asItems(container);
+  const has = itemTest(items);
+  return value => (value === null ? items.includes(null) : has(value));
 }
 
 export function containsAll(container: Value, values: Value): boolean {

@@ -77,7 +77,7 @@ export const textMethods: FunctionFamily = {
       const text = textAt(args, 0);
       return text.slice(Math.max(text.length - Math.max(integerAt(args, 1, 'right'), 0), 0));
     },
-    '.length': ([value = null]) => (value === null ? 0 : plainText(value).length),
+    '.length': ([value = null]) => plainText(value).length,
     '.normalize': normalize,
     '.replace': args => replaceText(textAt(args, 0), textAt(args, 1), textAt(args, 2)),
     '.split': args => splitText(textAt(args, 0), textAt(args, 1)),

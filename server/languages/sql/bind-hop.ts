@@ -162,7 +162,9 @@ export class HopBinder {
       const direction = vertexDirection(edge.step.method);
       if (direction !== undefined) {
         const types = this.#edgeTypes(edge.step.types);
-        return {kind: 'connect', input: plan, from, to, direction, types, edge: undefined};
+        // A match is made of edges: each of several between the same two nodes is one.
+        const slot = this.#context.newSlot();
+        return {kind: 'connect', input: plan, from, to, direction, types, edge: slot};
       }
     }
     const reached = this.#reach(plan, from, edge.step, edge.repetition);

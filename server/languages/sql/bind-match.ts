@@ -3,9 +3,9 @@
  *
  * The patterns are read into a graph (match-pattern.ts): one variable a named node, one edge a
  * hop. Binding starts at the node that says most about itself (match-root.ts), and follows edges
- * from what is bound to what is not; an edge between bound nodes becomes a check. Optional nodes
- * come last, each as a left `apply`; a NOT pattern is an anti `apply`. Which end to start from is
- * a first guess: choosing by cost is the optimizer's work.
+ * from what is bound to what is not; a hop between bound nodes is a row for each of its edges.
+ * Optional nodes come last, each as a left `apply`; a NOT pattern is an anti `apply`. Which end
+ * to start from is a first guess: choosing by cost is the optimizer's work.
  */
 
 import type {Expression} from '#server/plan/expression.ts';
@@ -75,7 +75,7 @@ function bindGraph(context: BindContext, hops: HopBinder, graph: PatternGraph): 
   return rows;
 }
 
-/** An edge whose ends are bound both: it only drops rows, so it comes before one that adds some. */
+/** An edge whose ends are bound both: it rarely adds rows, so it comes before one that does. */
 function closingEdge(hops: HopBinder, pending: ReadonlySet<PatternEdge>): PatternEdge | undefined {
   for (const edge of pending) {
     if (edge.reversible && hops.isBound(edge.from) && hops.isBound(edge.to)) return edge;

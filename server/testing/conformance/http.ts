@@ -16,8 +16,8 @@ import type {FieldDifference, SuiteOutcome, SuiteSource} from './suite.ts';
 const groups = 'setup,health,login,server,query,command,tx,batch,stream,error,idem,running'.split(
   ',',
 );
-/** A record id as the tool numbers it. */
-const numberedId = /#R\d+/g;
+/** A record id as the tool numbers it; it leaves those of edges without a record as they are. */
+const numberedId = /#(?:R\d+|\d+:-1)/g;
 /** What the tool runs besides, whatever is asked for: later requests build on it. */
 const always = /^(setup|data)\.|^(server|users)\.create$/;
 

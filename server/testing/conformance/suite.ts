@@ -4,7 +4,20 @@
 export interface Difference {
   readonly name: string;
   readonly lines: readonly string[];
+  /** Undefined: a failure. */
+  readonly tolerated?: Tolerance;
 }
+
+/**
+ * Differences that are no failures, told by their shape and never by the name of a case. They are
+ * no passes either: each kind has its own count, which the baseline pins.
+ */
+export const tolerances = {
+  accepted: 'accepted where the reference refuses the text',
+  reordered: 'equal but for the order within lists',
+} as const;
+
+export type Tolerance = keyof typeof tolerances;
 
 /** A field as the tools compare it. */
 export interface FieldDifference {
