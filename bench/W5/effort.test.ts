@@ -15,7 +15,7 @@ test('the degrees of the network follow a power law, and a seed gives one networ
   assert.deepEqual(powerLawNetwork(5_000, 8, 7).edges, edges);
 });
 
-test('a shortest path is found over a tenth of the edges that a search of everybody touches', () => {
+test('a shortest path touches a tenth of the edges of a search of everybody at most', () => {
   const {pairs} = shortestEffort(1_000, 5, 7);
   const searched = pairs.reduce((sum, pair) => sum + pair.searched, 0);
   const visited = pairs.reduce((sum, pair) => sum + pair.visited, 0);

@@ -1,6 +1,6 @@
 /**
- * W5: patterns over a network with hubs, in Cypher against the same patterns in SQL: one server, one
- * connection protocol, the same rows. And the share of the edges that the bidirectional search for a
+ * W5: patterns over a network with hubs, in Cypher against the same patterns in SQL: one server,
+ * one protocol, the same rows. And the share of the edges that the bidirectional search for a
  * shortest path touches.
  */
 import assert from 'node:assert/strict';
@@ -24,34 +24,42 @@ interface Pattern {
   readonly cypher: string;
 }
 
+const me = '{type: Person, where: (id = :id)}';
+
 const patterns: readonly Pattern[] = [
   {
     name: 'one hop',
-    sql: `MATCH {type: Person, where: (id = :id)}.out('Knows'){as: f} RETURN f.id AS id`,
+    sql: `MATCH ${me}.out('Knows'){as: f} RETURN f.id AS id`,
     cypher: 'MATCH (:Person {id: $id})-[:Knows]->(f) RETURN f.id AS id',
   },
   {
     name: 'two hops, distinct',
-    sql: `SELECT count(*) AS n FROM (MATCH {type: Person, where: (id = :id)}.out('Knows').out('Knows'){as: f} RETURN DISTINCT f)`,
+    sql: `SELECT count(*) AS n FROM (
+            MATCH ${me}.out('Knows').out('Knows'){as: f} RETURN DISTINCT f)`,
     cypher: 'MATCH (:Person {id: $id})-[:Knows]->()-[:Knows]->(f) RETURN count(DISTINCT f) AS n',
   },
   {
     name: 'two hops, filtered and grouped',
-    sql: `SELECT city, count(*) AS n FROM (MATCH {type: Person, where: (id = :id)}.out('Knows').out('Knows'){as: f, where: (age >= 50)} RETURN f.city AS city) GROUP BY city ORDER BY city`,
-    cypher:
-      'MATCH (:Person {id: $id})-[:Knows]->()-[:Knows]->(f) WHERE f.age >= 50 RETURN f.city AS city, count(*) AS n ORDER BY city',
+    sql: `SELECT city, count(*) AS n FROM (
+            MATCH ${me}.out('Knows').out('Knows'){as: f, where: (age >= 50)}
+            RETURN f.city AS city)
+          GROUP BY city ORDER BY city`,
+    cypher: `MATCH (:Person {id: $id})-[:Knows]->()-[:Knows]->(f) WHERE f.age >= 50
+             RETURN f.city AS city, count(*) AS n ORDER BY city`,
   },
   {
     name: 'triangles',
-    sql: `MATCH {type: Person, as: a, where: (id = :id)}.out('Knows'){as: b}.out('Knows'){as: c}, {as: a}.out('Knows'){as: c} RETURN count(*) AS n`,
-    cypher:
-      'MATCH (a:Person {id: $id})-[:Knows]->(b)-[:Knows]->(c), (a)-[:Knows]->(c) RETURN count(*) AS n',
+    sql: `MATCH {type: Person, as: a, where: (id = :id)}.out('Knows'){as: b}.out('Knows'){as: c},
+            {as: a}.out('Knows'){as: c} RETURN count(*) AS n`,
+    cypher: `MATCH (a:Person {id: $id})-[:Knows]->(b)-[:Knows]->(c), (a)-[:Knows]->(c)
+             RETURN count(*) AS n`,
   },
   {
     name: 'shortest path',
-    sql: `SELECT shortestPath($a, $b, 'BOTH', 'Knows').size() - 1 AS n LET $a = (SELECT FROM Person WHERE id = :id), $b = (SELECT FROM Person WHERE id = 17)`,
-    cypher:
-      'MATCH (a:Person {id: $id}), (b:Person {id: 17}) MATCH p = shortestPath((a)-[:Knows*]-(b)) RETURN length(p) AS n',
+    sql: `SELECT shortestPath($a, $b, 'BOTH', 'Knows').size() - 1 AS n
+          LET $a = (SELECT FROM Person WHERE id = :id), $b = (SELECT FROM Person WHERE id = 17)`,
+    cypher: `MATCH (a:Person {id: $id}), (b:Person {id: 17})
+             MATCH p = shortestPath((a)-[:Knows*]-(b)) RETURN length(p) AS n`,
   },
 ];
 
@@ -134,15 +142,17 @@ async function rounds(
   {rounds: count, seconds}: BenchOptions,
   {server, pattern}: {readonly server: Target; readonly pattern: Pattern},
 ): Promise<void> {
-  const ask = (language: 'cypher' | 'sql', draw: number): Promise<Measured> =>
-    measure(server, {
+  const ask = (language: 'cypher' | 'sql', draw: number): Promise<Measured> => {
+    const command = JSON.stringify(pattern[language].replaceAll(/\s+/g, ' '));
+    return measure(server, {
       path: `/api/v1/query/${database}`,
-      before: `{"language":"${language}","command":${JSON.stringify(pattern[language])},"params":{"id":`,
+      before: `{"language":"${language}","command":${command},"params":{"id":`,
       after: '}}',
       numbers: {kind: 'random', count: vertices, seed: draw},
       clients,
       millis: seconds * 1_000,
     });
+  };
   for (const language of ['cypher', 'sql'] as const) {
     await warmUp(() => ask(language, 0), {secondsMin: 4, secondsMax: 12});
   }

@@ -12,8 +12,7 @@ import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
 import type {WriteCounts} from './write-counts.ts';
-import type {ServerView} from './server-view.ts';
-import type {Sources} from './sources.ts';
+import type {ServerView, Sources} from './surroundings.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {

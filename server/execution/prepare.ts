@@ -11,7 +11,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {ExpressionCompiler} from './expressions/compile.ts';
 import type {Closure, Test} from './closure.ts';
 import type {FunctionRegistry} from './function-registry.ts';
-import {recordSlots} from './id-slots.ts';
+import {recordSlots} from './operators/id-slots.ts';
 import type {Operator, Preparation} from './operator.ts';
 import {prepareAggregate} from './operators/aggregate.ts';
 import {prepareApply} from './operators/apply.ts';

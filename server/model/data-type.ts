@@ -172,6 +172,29 @@ export function convertValue(value: Value, declared: DeclaredType, property: str
   }
 }
 
+const numberTypes: ReadonlySet<DataType> = new Set<DataType>([
+  'BYTE',
+  'SHORT',
+  'INTEGER',
+  'LONG',
+  'FLOAT',
+  'DOUBLE',
+  'DECIMAL',
+]);
+
+/** Whether values of the type are equal just when their index keys are. */
+export function hasExactKeys(type: DataType | undefined): boolean {
+  if (type === undefined) return false;
+  return type === 'STRING' || type === 'BOOLEAN' || numberTypes.has(type);
+}
+
+/** Whether a value, as it is, can equal one of such a type; NaN equals nothing. */
+export function isExactKey(value: Value, type: DataType | undefined): boolean {
+  if (type === 'STRING') return typeof value === 'string';
+  if (type === 'BOOLEAN') return typeof value === 'boolean';
+  return isNumberValue(value) && !(typeof value === 'number' && Number.isNaN(value));
+}
+
 /** A scalar as text (STRING properties, concatenation); undefined for lists, maps, records. */
 export function textOfScalar(value: Value): string | undefined {
   if (typeof value === 'string') return value;

@@ -17,9 +17,17 @@ import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
 import {top} from './rules/top.ts';
+import {unreadEdge} from './rules/unread-edge.ts';
 import {slotUse} from './slots.ts';
 
-export const rules: readonly Rule[] = [hopFromUnnest, pushFilter, semiFromExists, chooseIndex, top];
+export const rules: readonly Rule[] = [
+  hopFromUnnest,
+  pushFilter,
+  semiFromExists,
+  chooseIndex,
+  top,
+  unreadEdge,
+];
 
 export function optimize(
   plan: PlanNode,

@@ -113,6 +113,9 @@ export type SourceNode =
       readonly keys: readonly Expression[];
       readonly each: boolean;
       readonly slot: Slot;
+      /** A key of another kind than the parts' declared types finds nothing, where it would be
+       * converted else. */
+      readonly strict?: boolean;
     }
   | {
       readonly kind: 'index-range';
@@ -171,6 +174,8 @@ export type RowNode =
       readonly to: Slot | undefined;
       readonly edge: Slot | undefined;
       readonly loops?: Loops;
+      /** Slots of edges that this one may not be. */
+      readonly unlike?: readonly Slot[];
     }
   /** Edges between two bound ends. */
   | {
@@ -182,6 +187,8 @@ export type RowNode =
       readonly types: readonly string[];
       readonly edge: Slot | undefined;
       readonly loops?: Loops;
+      /** Slots of edges that this one may not be; given with `edge` only. */
+      readonly unlike?: readonly Slot[];
     }
   /** Variable length: every path (or every distinct end) within the bounds. */
   | {

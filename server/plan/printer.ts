@@ -85,7 +85,7 @@ export function nodeText(node: PlanNode): string {
       return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
     }
     case 'index-point': {
-      const sign = node.each ? 'in' : '=';
+      const sign = node.each ? 'in' : node.strict === true ? '==' : '=';
       const keys = node.keys.map(expressionText).join(', ');
       return `index ${node.index} ${sign} ${keys} as ${slotText(node.slot)}`;
     }
@@ -134,11 +134,11 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     case 'follow': {
       const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
       const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
-      return `follow ${arrow(node.from, node, node.to)}${edge}${where}`;
+      return `follow ${arrow(node.from, node, node.to)}${edge}${unlike(node)}${where}`;
     }
     case 'connect': {
       const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
-      return `connect ${arrow(node.from, node, node.to)}${edge}`;
+      return `connect ${arrow(node.from, node, node.to)}${edge}${unlike(node)}`;
     }
     case 'walk':
       return walkText(node);
@@ -302,6 +302,10 @@ function arrow(
   const head = node.direction === 'out' ? '->' : '-';
   const end = to === undefined ? '()' : slotText(to);
   return `${slotText(from)} ${tail}[${types(node.types)}]${head} ${end}`;
+}
+
+function unlike({unlike: edges}: {readonly unlike?: readonly Slot[]}): string {
+  return edges === undefined ? '' : ` unlike ${slots(edges)}`;
 }
 
 function walkText(node: PlanNode & {readonly kind: 'walk'}): string {

@@ -220,9 +220,12 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'unnest':
       return [node.list];
     case 'follow':
-      return [...slotReads([node.from]), ...(node.where ? [node.where] : [])];
+      return [
+        ...slotReads([node.from, ...(node.unlike ?? [])]),
+        ...(node.where ? [node.where] : []),
+      ];
     case 'connect':
-      return slotReads([node.from, node.to]);
+      return slotReads([node.from, node.to, ...(node.unlike ?? [])]);
     case 'walk':
       return [...slotReads([node.from]), ...(node.condition ? [node.condition] : [])];
     case 'chain':

@@ -11,7 +11,8 @@ before(async () => {
   world = await ServiceWorld.open();
   database = await world.database([]);
   await database.run(
-    `CREATE (a:P {n: 1})-[:K {w: 1}]->(b:P {n: 2})-[:K {w: 2}]->(c:P {n: 3})-[:K {w: 3}]->(d:P {n: 4}),
+    `CREATE (a:P {n: 1})-[:K {w: 1}]->(b:P {n: 2})-[:K {w: 2}]->(c:P {n: 3}),
+       (c)-[:K {w: 3}]->(d:P {n: 4}),
        (a)-[:K {w: 9}]->(c), (d)-[:K {w: 4}]->(a)`,
     {language: 'cypher'},
   );
@@ -75,7 +76,8 @@ const answers: readonly (readonly [query: string, rows: readonly (readonly unkno
     [[[1, 3, 4]], [[1, 2, 3, 4]]],
   ],
   [
-    `MATCH p = SHORTEST 1 ((:P {n: 1})-[r:K]->+(:P {n: 4}) WHERE all(e IN r WHERE e.w < 9)) ${nodes}`,
+    `MATCH p = SHORTEST 1 ((:P {n: 1})-[r:K]->+(:P {n: 4}) WHERE all(e IN r WHERE e.w < 9))
+     ${nodes}`,
     [[[1, 2, 3, 4]]],
   ],
   [`MATCH p = shortestPath((:P {n: 1})-[r:K* WHERE r.w < 9]->(:P {n: 3})) ${nodes}`, [[[1, 2, 3]]]],

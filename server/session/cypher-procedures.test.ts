@@ -21,7 +21,8 @@ beforeEach(async () => {
 });
 
 const from = (call: string): string =>
-  `MATCH (a:P {n: 1}) CALL ${call} YIELD path RETURN [x IN nodes(path) | x.n] AS p ORDER BY size(p), p`;
+  `MATCH (a:P {n: 1}) CALL ${call} YIELD path
+   RETURN [x IN nodes(path) | x.n] AS p ORDER BY size(p), p`;
 
 const paths: readonly (readonly [call: string, paths: readonly (readonly number[])[]])[] = [
   [

@@ -99,7 +99,8 @@ test('constraints keep their rules, under names that are shown and dropped', asy
   assert.deepEqual(
     await cypher(
       database,
-      "SHOW INDEXES YIELD name, owningConstraint, labelsOrTypes WHERE name STARTS WITH 'Book' RETURN *",
+      `SHOW INDEXES YIELD name, owningConstraint, labelsOrTypes
+       WHERE name STARTS WITH 'Book' RETURN *`,
     ),
     [{labelsOrTypes: ['Book'], name: 'Book[isbn]', owningConstraint: 'isbn'}],
   );

@@ -27,7 +27,8 @@ const answers: readonly (readonly [expression: string, answer: unknown])[] = [
   ['point.distance(point({x: 0, y: 0, z: 0}), point({x: 1, y: 2, z: 2}))', 3],
   // A quarter of a great circle.
   [
-    'round(point.distance(point({longitude: 0, latitude: 0}), point({longitude: 0, latitude: 90})))',
+    `round(point.distance(point({longitude: 0, latitude: 0}),
+       point({longitude: 0, latitude: 90})))`,
     10_018_759,
   ],
   ['point.distance(point({x: 0, y: 0}), point({x: 0, y: 0, z: 0}))', null],

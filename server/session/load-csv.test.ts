@@ -126,7 +126,7 @@ for (const [from, code] of refusals) {
   });
 }
 
-test('by default no file is read, and no address of a private network, whatever its name', async () => {
+test('by default no file is read, and no private address, whatever its name', async () => {
   const strict = await ServiceWorld.open();
   try {
     const fresh = await strict.database([]);

@@ -3,7 +3,7 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
-import type {ServerView} from '#server/execution/server-view.ts';
+import type {ServerView} from '#server/execution/surroundings.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';

@@ -18,7 +18,7 @@ import {
   proceduresWith,
 } from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
-import type {ServerView} from '#server/execution/server-view.ts';
+import type {ServerView} from '#server/execution/surroundings.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';

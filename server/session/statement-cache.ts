@@ -16,7 +16,7 @@ export class StatementCache<T> {
     this.#textLengthMax = options.textLengthMax;
   }
 
-  /** The value for `text` under `version`, made by `prepare` when it is not there; kept if it may be. */
+  /** The value for `text` under `version`, made when it is not there and kept if it may be. */
   get(
     version: number,
     text: string,

@@ -10,7 +10,7 @@ import type {UserCommand} from '#server/plan/statement.ts';
 import type {RunParts} from './run-parts.ts';
 import type {Security} from './security.ts';
 
-/** @throws {Refusal} `security.denied`, `user.*`, `query.parameter` for a password that is no text. */
+/** @throws {Refusal} `security.*`, `user.*`, `query.parameter` for a password that is no text. */
 export async function runUserCommand(
   command: UserCommand,
   {request, server, guard}: RunParts,

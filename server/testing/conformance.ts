@@ -163,7 +163,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** What a program reads of a run: counts with their denominator, and every case that did not pass. */
+/** A run for programs: counts with their denominator, and every case that did not pass. */
 export interface Report {
   readonly suite: string;
   readonly cases: number;

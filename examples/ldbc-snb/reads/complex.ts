@@ -69,7 +69,8 @@ export const complexReads: readonly Read[] = [
     asks: 'Tags that friends put on posts in a time and never before?',
     params: ['personId', 'startDate', 'durationDays'],
     statement: `
-      MATCH (:Person {id: $personId})-[:knows]-(:Person)<-[:hasCreator]-(post:Post)-[:hasTag]->(tag:Tag)
+      MATCH (:Person {id: $personId})-[:knows]-(:Person)<-[:hasCreator]-(post:Post)
+        -[:hasTag]->(tag:Tag)
       WHERE post.creationDate < $startDate + $durationDays * 86400000
       WITH DISTINCT tag, post
       WITH tag, count(CASE WHEN post.creationDate >= $startDate THEN 1 END) AS postCount,
@@ -80,7 +81,7 @@ export const complexReads: readonly Read[] = [
   },
   {
     name: 'IC5',
-    asks: 'Forums that friends and their friends joined after a day, and how many posts they wrote?',
+    asks: 'Forums that friends and their friends joined after a day, and their posts there?',
     params: ['personId', 'minDate'],
     statement: `${circle}
       MATCH (friend)<-[membership:hasMember]-(forum:Forum)
@@ -113,7 +114,8 @@ export const complexReads: readonly Read[] = [
       WITH me, liker, last.at AS likedAt, last.message AS m
       RETURN liker.id AS personId, liker.firstName AS firstName, liker.lastName AS lastName,
         likedAt, m.id AS messageId, coalesce(m.content, m.imageFile) AS content,
-        (likedAt - m.creationDate) / 60000 AS minutesLatency, NOT EXISTS { (me)-[:knows]-(liker) } AS isNew
+        (likedAt - m.creationDate) / 60000 AS minutesLatency,
+        NOT EXISTS { (me)-[:knows]-(liker) } AS isNew
       ORDER BY likedAt DESC, personId LIMIT 20`,
   },
   {

@@ -16,6 +16,7 @@ import type {Closure} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 import {areEqual} from './comparison.ts';
 import {containsTest, memberTest} from './containment.ts';
+import {isSame} from './strict-operators.ts';
 import {fromSecondUse} from './repeated-list.ts';
 import {
   binaryOperators,
@@ -137,6 +138,7 @@ function withConstant(call: Call, compiler: ExpressionCompiler): Closure | undef
     return frame => test(of(frame));
   }
   if (call.name === 'op:equal') return equalToConstant(compiler.expression(left), constant);
+  if (call.name === 'op:same') return sameAsConstant(compiler.expression(left), constant);
   return typeof constant === 'number'
     ? comparedToNumber(call.name, compiler, left, constant)
     : undefined;
@@ -150,12 +152,27 @@ function equalToConstant(of: Closure, constant: Value): Closure {
   };
 }
 
+function sameAsConstant(of: Closure, constant: Value): Closure {
+  const isPlain = typeof constant === 'string' || typeof constant === 'boolean';
+  return frame => {
+    const value = of(frame);
+    if (value === null) return null;
+    return isPlain ? value === constant : isSame(value, constant);
+  };
+}
+
 const signs: Readonly<Record<string, (order: number) => boolean>> = {
   'op:less': order => order < 0,
   'op:lessOrEqual': order => order <= 0,
   'op:greater': order => order > 0,
   'op:greaterOrEqual': order => order >= 0,
+  'op:before': order => order < 0,
+  'op:notAfter': order => order <= 0,
+  'op:after': order => order > 0,
+  'op:notBefore': order => order >= 0,
 };
+/** To these NaN has no order. */
+const strictSigns = new Set(['op:before', 'op:notAfter', 'op:after', 'op:notBefore']);
 
 function comparedToNumber(
   name: string,
@@ -167,9 +184,12 @@ function comparedToNumber(
   const general = binaryOperators[name];
   if (test === undefined || general === undefined) return undefined;
   const of = compiler.expression(left);
+  const isStrict = strictSigns.has(name);
   return frame => {
     const value = of(frame);
-    if (typeof value === 'number') return test(compareNumbers(value, constant));
+    if (typeof value === 'number' && !(isStrict && Number.isNaN(value))) {
+      return test(compareNumbers(value, constant));
+    }
     return value === null ? null : general(value, constant, frame.context);
   };
 }

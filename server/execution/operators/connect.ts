@@ -6,13 +6,13 @@
  * are few beside the pairs; of what is left each pair is looked up by itself, so the cost never
  * follows the degree of a vertex.
  */
-import type {RecordValue, Rid} from '#server/model/value.ts';
+import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {EdgeTypes, Hop, HopEnds, Source} from '../graph.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
-import {isLoopAgain} from './follow.ts';
+import {isAmong, isLoopAgain} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'connect'};
@@ -20,6 +20,8 @@ type Node = PlanNode & {readonly kind: 'connect'};
 /** Hops read from the starts for each pair, before pairs are looked up one by one. */
 const hopsPerPair = 2;
 const hopsMin = 64;
+/** Stands for an edge that a pair without one has. */
+const noEdge = new Rid(0, -1);
 /** Hops of one call. */
 const portion = 1_024;
 
@@ -41,6 +43,7 @@ export function prepareConnect(node: Node, preparation: Preparation): Operator {
         const hops = found[wanted.pairAt[at] as number] as readonly Hop[];
         const row = wanted.rows[at] as number;
         for (const edge of edgesOf(hops, pair, {node, loadEdges, context})) {
+          if (isAmong(ridOf(edge) ?? noEdge, node.unlike, batch, row)) continue;
           builder.copy(batch, row);
           if (node.edge !== undefined) builder.set(node.edge, edge);
           if (builder.rowCount >= context.batchRows) yield builder.take();

@@ -7,6 +7,7 @@
  * suffice; else they are loaded a batch at a time.
  */
 import type {RecordValue, Rid} from '#server/model/value.ts';
+import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
@@ -15,7 +16,7 @@ import {type Operator, pause, type Preparation} from '../operator.ts';
 import {type HopFilter, HopFanOut, type PlacedHops} from './hop-fan-out.ts';
 import {prepareHopTest} from './hop-test.ts';
 import {RecordMemo} from './record-memo.ts';
-import {idsOf, ridKey} from './vertex-ids.ts';
+import {idsOf, ridKey, ridOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'follow'};
 
@@ -92,7 +93,11 @@ function hopRows({hops, places}: PlacedHops, parts: HopRows): Batch {
     ? context.graph.hopEdges(hops, vertices)
     : hops.map(hop => hop.edge);
   const kept: number[] = [];
-  for (let at = 0; at < hops.length; at++) if (edges[at] !== undefined) kept.push(at);
+  for (let at = 0; at < hops.length; at++) {
+    if (edges[at] === undefined) continue;
+    const row = rows[places[at] as number] as number;
+    if (!isAmong((hops[at] as Hop).edge, node.unlike, batch, row)) kept.push(at);
+  }
   let found = batch.gather(kept.map(at => rows[places[at] as number] as number));
   if (node.to !== undefined)
     found = found.with(
@@ -104,6 +109,21 @@ function hopRows({hops, places}: PlacedHops, parts: HopRows): Batch {
     node.edge,
     kept.map(at => edges[at] as RecordValue | Rid),
   );
+}
+
+/** Whether the edge is one of those in the row's slots. */
+export function isAmong(
+  {bucket, position}: Rid,
+  slots: readonly Slot[] | undefined,
+  batch: Batch,
+  row: number,
+): boolean {
+  if (slots === undefined) return false;
+  for (const slot of slots) {
+    const other = ridOf(batch.get(slot, row));
+    if (other?.position === position && other.bucket === bucket) return true;
+  }
+  return false;
 }
 
 /** All hops of the vertices at once; for callers that need them whole. */

@@ -5,6 +5,7 @@
  * record that is gone although its entry is there cannot be seen: both are of one view.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {isExactKey} from '#server/model/data-type.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {IndexBound, PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
@@ -30,6 +31,7 @@ export function prepareIndexPoint(node: Point, preparation: Preparation): Operat
     const parts = keys.map(key => key(frame));
     if (!node.each) {
       if (parts.includes(null)) return;
+      if (node.strict === true && !fits(parts, node.index, context)) return;
       const rids = context.graph.indexPoint(node.index, parts);
       yield* ridRows(rids, {node, idSuffices, context, argument});
       return;
@@ -44,6 +46,15 @@ export function prepareIndexPoint(node: Point, preparation: Preparation): Operat
       );
     }
   };
+}
+
+/** Whether every part is of the kind that its property holds. */
+function fits(parts: readonly Value[], name: string, {catalog}: ExecutionContext): boolean {
+  const index = catalog.requireIndex(name);
+  const properties = catalog.typeById(index.typeId)?.properties;
+  return parts.every((part, at) =>
+    isExactKey(part, properties?.get(index.properties[at]?.name ?? '')?.type),
+  );
 }
 
 /** A composite key is a list of its parts; the key of one part may itself be a list. */

@@ -12,7 +12,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {type NeededType, TypesNeeded} from '../types-needed.ts';
+import {type NeededType, TypesNeeded} from '../needed.ts';
 import {prepareWriteInput, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'retype'};

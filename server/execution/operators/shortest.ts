@@ -2,8 +2,9 @@
  * `shortest`: the shortest path (or all of them) between two ends; null when there is none.
  *
  * Bidirectional: the smaller frontier grows by one whole level at a time, so a level is never
- * half known when the two sides meet. Each vertex remembers every step that reached it at its
- * least depth; from those the paths are put together at the meeting vertices.
+ * half known when the two sides meet; for a single path the search ends where they meet first.
+ * Each vertex remembers every step that reached it at its least depth; from those the paths are put
+ * together at the meeting vertices.
  */
 import {PathValue, type Rid, type Value} from '#server/model/value.ts';
 import type {Direction, PlanNode} from '#server/plan/node.ts';
@@ -22,6 +23,7 @@ const reversed: Readonly<Record<Direction, Direction>> = {out: 'in', in: 'out', 
 /** Paths that `all` answers at most for one pair of ends. */
 const pathsMax = 10_000;
 const visitedBytes = 160;
+const frontierPart = 1_024;
 
 export function prepareShortest(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
@@ -67,10 +69,17 @@ interface Arrival {
   readonly edge: Rid;
 }
 
+/** A vertex as one side knows it: at its least depth, with every step that reached it there. */
+interface Found {
+  readonly depth: number;
+  /** Undefined for the side's root. */
+  readonly first: Arrival | undefined;
+  others: Arrival[] | undefined;
+}
+
 interface Side {
   readonly direction: Direction;
-  readonly arrivals: Map<RidKey, Arrival[]>;
-  readonly depths: Map<RidKey, number>;
+  readonly found: Map<RidKey, Found>;
   frontier: Rid[];
   depth: number;
 }
@@ -105,7 +114,7 @@ class Search {
     const forward = this.#forward;
     const backward = this.#backward;
     const [start] = forward.frontier;
-    if (start !== undefined && backward.depths.has(ridKey(start))) return [new PathValue([start])];
+    if (start !== undefined && backward.found.has(ridKey(start))) return [new PathValue([start])];
     try {
       while (forward.frontier.length > 0 && backward.frontier.length > 0) {
         const depth = forward.depth + backward.depth;
@@ -126,20 +135,24 @@ class Search {
     const depth = side.depth + 1;
     const next: Rid[] = [];
     const {direction} = side;
-    for (let from = 0; from < frontier.length; from += 256) {
-      const part = frontier.slice(from, from + 256);
+    for (let from = 0; from < frontier.length; from += frontierPart) {
+      const part =
+        frontier.length <= frontierPart ? frontier : frontier.slice(from, from + frontierPart);
       const hops = allHops(part, {direction, types: this.#node.types}, this.#context);
       const at = {vertices: part, depth, walk: this.#origin};
-      for (const {hop} of this.#steps.passing(hops, at)) {
+      for (const hop of this.#steps.passingHops(hops, at)) {
         const key = ridKey(hop.other);
-        const known = side.depths.get(key);
-        if (known !== undefined && (known < depth || !this.#node.all)) continue;
+        const known = side.found.get(key);
+        if (known !== undefined && (known.depth < depth || !this.#node.all)) continue;
         const arrival = {from: part[hop.source] as Rid, edge: hop.edge};
-        const arrivals = side.arrivals.get(key);
-        if (arrivals === undefined) side.arrivals.set(key, [arrival]);
-        else arrivals.push(arrival);
-        if (known !== undefined) continue;
-        side.depths.set(key, depth);
+        if (known !== undefined) {
+          known.others ??= [];
+          known.others.push(arrival);
+          continue;
+        }
+        side.found.set(key, {depth, first: arrival, others: undefined});
+        // For one path the first meeting is as good as any of its level.
+        if (!this.#node.all && other.found.has(key)) return [hop.other];
         next.push(hop.other);
         this.#context.budget.keep(visitedBytes);
         this.#keptBytes += visitedBytes;
@@ -148,7 +161,7 @@ class Search {
     }
     side.frontier = next;
     side.depth = depth;
-    return next.filter(rid => other.depths.has(ridKey(rid)));
+    return this.#node.all ? next.filter(rid => other.found.has(ridKey(rid))) : [];
   }
 
   #paths(meeting: readonly Rid[]): PathValue[] {
@@ -170,8 +183,7 @@ class Search {
 function newSide(rid: Rid, direction: Direction): Side {
   return {
     direction,
-    arrivals: new Map(),
-    depths: new Map([[ridKey(rid), 0]]),
+    found: new Map([[ridKey(rid), {depth: 0, first: undefined, others: undefined}]]),
     frontier: [rid],
     depth: 0,
   };
@@ -184,12 +196,13 @@ function chains(side: Side, rid: Rid): Rid[][] {
   for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
     if (complete.length >= pathsMax) break;
     const {at, chain} = entry;
-    if (side.depths.get(ridKey(at)) === 0) {
+    const found = side.found.get(ridKey(at));
+    if (found?.first === undefined) {
       complete.push(chain);
       continue;
     }
-    for (const arrival of side.arrivals.get(ridKey(at)) ?? []) {
-      open.push({at: arrival.from, chain: [...chain, arrival.edge, arrival.from]});
+    for (const {from, edge} of [found.first, ...(found.others ?? [])]) {
+      open.push({at: from, chain: [...chain, edge, from]});
     }
   }
   return complete;

@@ -37,6 +37,13 @@ export interface Step {
   readonly edge: RecordValue | undefined;
 }
 
+/** Where the hops begin: their vertices, as their sources count them, and how deep. */
+export interface StepPlace {
+  readonly vertices: readonly Rid[];
+  readonly depth: number;
+  readonly walk: StepStart;
+}
+
 export class WalkStep {
   readonly #node: StepNode;
   readonly #condition: Test | undefined;
@@ -58,11 +65,13 @@ export class WalkStep {
       slotsOf(node.condition).has(node.to);
   }
 
+  /** Those of the hops that the condition lets pass, as they are. */
+  passingHops(hops: readonly Hop[], at: StepPlace): readonly Hop[] {
+    return this.#condition === undefined ? hops : this.passing(hops, at).map(step => step.hop);
+  }
+
   /** The hops that the condition lets pass. `vertices`: as the hops' sources count them. */
-  passing(
-    hops: readonly Hop[],
-    at: {readonly vertices: readonly Rid[]; readonly depth: number; readonly walk: StepStart},
-  ): readonly Step[] {
+  passing(hops: readonly Hop[], at: StepPlace): readonly Step[] {
     const {graph} = at.walk.context;
     const edges = this.#loadEdges ? graph.hopEdges(hops, at.vertices) : undefined;
     const steps = hops.map((hop, index) => ({hop, edge: edges?.[index]}));

@@ -3,7 +3,7 @@
  * data; nodes made into one, or made again with their relationships.
  *
  * Each call sees what the calls before it wrote. A type that does not exist yet is asked for
- * (types-needed.ts).
+ * (needed.ts).
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -16,7 +16,7 @@ import type {Source} from '../graph.ts';
 import {allHops} from '../operators/follow.ts';
 import {ridKey} from '../operators/vertex-ids.ts';
 import {writesOf} from '../operators/write-input.ts';
-import {type NeededType, TypesNeeded} from '../types-needed.ts';
+import {type NeededType, TypesNeeded} from '../needed.ts';
 import {checkOptions, mapAt, refuse, textAt, textsAt, vertexAt, verticesAt} from './arguments.ts';
 
 function mergeNode(args: readonly Value[], context: ExecutionContext): RecordValue {

@@ -18,6 +18,39 @@ export function labelTest(value: Expression, labels: LabelExpression): Expressio
   }
 }
 
+/** As `labelTest`, without the label that every value is known to have. */
+export function labelTests(
+  value: Expression,
+  labels: LabelExpression,
+  known: string | undefined,
+): readonly Expression[] {
+  if (labels.kind === 'label' && labels.name.text === known) return [];
+  if (labels.kind === 'and') return labels.terms.flatMap(term => labelTests(value, term, known));
+  return [labelTest(value, labels)];
+}
+
+/** The type whose records are scanned for a node: that of its first label, when there is one. */
+export function scannedLabel(
+  {catalog}: BindContext,
+  {labels}: {readonly labels: LabelExpression | undefined},
+): string | undefined {
+  const first = plainLabels(labels)?.[0]?.text;
+  const type = first === undefined ? undefined : catalog.type(first);
+  return type?.kind === 'vertex' && type.name === first ? type.name : undefined;
+}
+
+/** Whether one relationship can be of both choices of types; subtypes count. */
+export function mayShare(
+  {catalog}: BindContext,
+  left: readonly string[] | undefined,
+  right: readonly string[] | undefined,
+): boolean {
+  if (left === undefined || right === undefined) return false;
+  if (left.length === 0 || right.length === 0) return true;
+  const family = new Set(left.flatMap(name => catalog.type(name)?.family ?? []));
+  return right.some(name => catalog.type(name)?.family.some(type => family.has(type)) ?? true);
+}
+
 /** The names of a plain conjunction of labels; undefined for anything else. */
 export function plainLabels(labels: LabelExpression | undefined): readonly Name[] | undefined {
   if (labels === undefined) return [];

@@ -39,9 +39,20 @@ import {
   reversed,
   scanOf,
 } from './pattern-shape.ts';
-import {edgeTypes, labelTest, plainLabels, plainTypes} from './bind-label.ts';
+import {
+  edgeTypes,
+  labelTest,
+  labelTests,
+  mayShare,
+  plainLabels,
+  plainTypes,
+  scannedLabel,
+} from './bind-label.ts';
 
 type Hop = Extract<PatternHop, {kind: 'hop'}>;
+
+/** Types of relationships: empty for all, undefined for none that there is. */
+type Types = readonly string[] | undefined;
 
 /** One round of a repeated part: where it begins and ends, and what it meets. */
 interface Round extends Bound {
@@ -59,7 +70,7 @@ export class PatternBinder {
   /** Relationships of this MATCH so far, in the order they were bound. */
   readonly #found: Slot[] = [];
   /** Those of them that no other may be. */
-  readonly #edges: {readonly slot: Slot; readonly isList: boolean}[] = [];
+  readonly #edges: {readonly slot: Slot; readonly isList: boolean; readonly types: Types}[] = [];
   /** Slots of nodes without a name, by the pattern they stand in. */
   readonly #unnamed = new Map<NodePattern, Slot>();
   /** What the names of this MATCH itself stand for. */
@@ -297,7 +308,7 @@ export class PatternBinder {
     const slot = context.newSlot();
     const outer = this.#scope;
     this.#setSlot(node, slot);
-    const terms = this.#nodeTerms(node, slot);
+    const terms = this.#nodeTerms(node, slot, scannedLabel(this.#context, node));
     const source = filtered(this.#source(node, slot), terms);
     const isPlain = this.#plan.kind === 'unit' || this.#plan.kind === 'argument';
     const reads = terms.some(term => [...slotsOf(term)].some(read => read !== slot));
@@ -314,13 +325,10 @@ export class PatternBinder {
 
   #source(node: NodePattern, slot: Slot): PlanNode {
     const {catalog} = this.#context;
-    const labels = plainLabels(node.labels);
-    const first = labels?.[0]?.text;
-    if (first !== undefined) {
-      const type = catalog.type(first);
-      if (type?.kind !== 'vertex') return nothing(scanOf([], slot));
-      return scanOf([type.name], slot);
-    }
+    const scanned = scannedLabel(this.#context, node);
+    if (scanned !== undefined) return scanOf([scanned], slot);
+    // Labels that nobody has: no record.
+    if (plainLabels(node.labels)?.[0] !== undefined) return nothing(scanOf([], slot));
     // Each type's own records: one of several labels would be met under each of them.
     const vertices = [...catalog.types].filter(type => type.kind === 'vertex');
     return scanOf(
@@ -330,10 +338,14 @@ export class PatternBinder {
     );
   }
 
-  /** What a node must be: its labels, its properties, its condition. */
-  #nodeTerms(node: NodePattern, slot: Slot): readonly Expression[] {
+  /**
+   * What a node must be: its labels, its properties, its condition.
+   *
+   * @param known - A label that every record in the slot has.
+   */
+  #nodeTerms(node: NodePattern, slot: Slot, known?: string): readonly Expression[] {
     const value = slotOf(slot);
-    const labels = node.labels === undefined ? [] : [labelTest(value, node.labels)];
+    const labels = node.labels === undefined ? [] : labelTests(value, node.labels, known);
     return [...labels, ...this.#propertyTerms(node, value), ...this.#whereTerms(node)];
   }
 
@@ -415,7 +427,7 @@ export class PatternBinder {
       const slot = values[at] ?? edges;
       this.#name(name.text, {slot, kind: isEdges ? 'relationships' : 'list'});
     });
-    this.#plan = filtered(this.#plan, [...this.#unlike(found, true), ...this.#arrive(node, to)]);
+    this.#plan = filtered(this.#plan, [...this.#unlike(found, []), ...this.#arrive(node, to)]);
     return found;
   }
 
@@ -450,7 +462,16 @@ export class PatternBinder {
     const known = this.#slotOf(node);
     const to = known ?? context.newSlot();
     const types = this.#types(relationship);
-    const hop = {from, direction, types: types ?? [], to, edge, loops: 'once'} as const;
+    const unlike = this.#others(types);
+    const hop = {
+      from,
+      direction,
+      types: types ?? [],
+      to,
+      edge,
+      loops: 'once',
+      ...(unlike.single.length > 0 && {unlike: unlike.single}),
+    } as const;
     const input = types === undefined ? nothing(this.#plan) : this.#plan;
     this.#plan =
       known === undefined ? {kind: 'follow', input, ...hop} : {kind: 'connect', input, ...hop};
@@ -465,7 +486,8 @@ export class PatternBinder {
       terms.push(labelTest(value, relationship.types));
     }
     terms.push(...this.#propertyTerms(relationship, value), ...this.#whereTerms(relationship));
-    terms.push(...this.#unlike(edge, false));
+    for (const list of unlike.lists) terms.push(operator('disjoint', slotOf(edge), slotOf(list)));
+    this.#met(edge, {isList: false, types});
     if (known === undefined) terms.push(...this.#nodeTerms(node, to));
     else terms.push(...this.#nodeTerms(node, known));
     this.#plan = filtered(this.#plan, terms);
@@ -508,7 +530,7 @@ export class PatternBinder {
       condition: this.#stepCondition(relationship, edge, types === undefined),
     };
     const [found = edges] = this.#inOrder([edges], backwards);
-    const terms: Expression[] = [...this.#unlike(found, true)];
+    const terms: Expression[] = [...this.#unlike(found, types)];
     if (bound !== undefined) terms.push(operator('same', slotOf(found), slotOf(bound.slot)));
     else if (name !== undefined) this.#name(name.text, {slot: found, kind: 'relationships'});
     this.#plan = filtered(this.#plan, [...terms, ...this.#arrive(node, to)]);
@@ -534,16 +556,30 @@ export class PatternBinder {
     return conjunction(terms);
   }
 
-  /** The relationship is none of those before it. */
-  #unlike(slot: Slot, isList: boolean): readonly Expression[] {
+  /** Those of the relationships before that one of these types could be. */
+  #others(types: readonly string[] | undefined): {
+    readonly single: readonly Slot[];
+    readonly lists: readonly Slot[];
+  } {
+    if (this.#mode === 'walk') return {single: [], lists: []};
+    const others = this.#edges.filter(other => mayShare(this.#context, other.types, types));
+    return {
+      single: others.filter(other => !other.isList).map(other => other.slot),
+      lists: others.filter(other => other.isList).map(other => other.slot),
+    };
+  }
+
+  /** Remembers a relationship, or a list of them, that no later one may be. */
+  #met(slot: Slot, edge: {readonly isList: boolean; readonly types: Types}): void {
     this.#found.push(slot);
-    if (this.#mode === 'walk') return [];
-    const terms = this.#edges.map(other => {
-      if (!isList && !other.isList) return operator('differs', slotOf(slot), slotOf(other.slot));
-      return operator('disjoint', slotOf(slot), slotOf(other.slot));
-    });
-    this.#edges.push({slot, isList});
-    return terms;
+    if (this.#mode !== 'walk') this.#edges.push({slot, ...edge});
+  }
+
+  /** A list of relationships has none of those before it. */
+  #unlike(slot: Slot, types: Types): readonly Expression[] {
+    const {single, lists} = this.#others(types);
+    this.#met(slot, {isList: true, types});
+    return [...single, ...lists].map(other => operator('disjoint', slotOf(slot), slotOf(other)));
   }
 
   #bindShortest(pattern: Pattern, all: boolean): void {

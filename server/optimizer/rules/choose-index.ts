@@ -8,6 +8,7 @@
  * dropped from the condition, everything else stays above as a filter. An index of a supertype
  * serves when a test of the type is added. Terms on `@rid` beat every index.
  */
+import {hasExactKeys} from '#server/model/data-type.ts';
 import type {IndexDefinition as Index, IndexProperty} from '#server/catalog/definition.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {IndexBound, PlanNode} from '#server/plan/node.ts';
@@ -31,7 +32,8 @@ function access(scan: Scan, context: RuleContext): PlanNode {
   let best: Access | undefined;
   for (const index of context.catalog.requireType(scan.type).indexes) {
     if (index.state !== 'ready') continue;
-    const candidate = indexAccess(scan, index, usableTerms(index, context, terms));
+    const usable = usableTerms(index, context, terms);
+    const candidate = indexAccess(scan, index, usable, context);
     if (candidate !== undefined && cheaper(candidate, best)) best = candidate;
   }
   if (best === undefined) return scan;
@@ -106,29 +108,36 @@ function isRidOf(expression: Expression, slot: Slot): boolean {
 }
 
 /** The best use of one index, or undefined when no term fits its first part. */
-function indexAccess(scan: Scan, index: Index, terms: readonly Expression[]): Access | undefined {
+function indexAccess(
+  scan: Scan,
+  index: Index,
+  terms: readonly Expression[],
+  context: RuleContext,
+): Access | undefined {
   const answered = new Set<Expression>();
+  const found: Equality[] = [];
   const equal: Expression[] = [];
   let each = false;
   for (const part of index.properties) {
-    const found = equality(
-      scan.slot,
-      part,
-      terms,
-      equal.length === 0 && index.properties.length === 1,
-    );
-    if (found === undefined) break;
-    equal.push(found.value);
-    each = found.each;
-    if (found.exact) answered.add(found.term);
+    const inAllowed = equal.length === 0 && index.properties.length === 1;
+    const term = equality(scan.slot, part, terms, inAllowed);
+    if (term === undefined) break;
+    found.push(term);
+    equal.push(term.value);
+    each = term.each;
+    if (term.exact) answered.add(term.term);
   }
   if (equal.length === index.properties.length) {
+    // Where nothing is converted the index answers what `same` asks.
+    const strict = found.every(({term}) => isSameTerm(term)) && keepsKeys(index, context);
+    if (strict) for (const {term} of found) answered.add(term);
     const node: PlanNode = {
       kind: 'index-point',
       index: index.name,
       keys: equal,
       each,
       slot: scan.slot,
+      ...(strict && {strict}),
     };
     return {node, index, answered, equalParts: equal.length, ranged: false, whole: true};
   }
@@ -157,6 +166,19 @@ function indexAccess(scan: Scan, index: Index, terms: readonly Expression[]): Ac
     ranged: range !== undefined,
     whole: false,
   };
+}
+
+function isSameTerm(term: Expression): boolean {
+  return term.kind === 'call' && term.name === 'op:same';
+}
+
+/** Equal keys are equal values: plain parts of types whose values have one form. */
+function keepsKeys(index: Index, {catalog}: RuleContext): boolean {
+  const type = catalog.typeById(index.typeId);
+  return index.properties.every(
+    ({name, by, ignoreCase}) =>
+      by === undefined && !ignoreCase && hasExactKeys(type?.properties.get(name)?.type),
+  );
 }
 
 interface Equality {

@@ -33,6 +33,7 @@ function takesId(node: PlanNode, expression: Expression): boolean {
   if (expression.kind !== 'slot') return false;
   switch (node.kind) {
     case 'follow':
+      return expression.slot === node.from || node.unlike?.includes(expression.slot) === true;
     case 'walk':
       return expression.slot === node.from;
     case 'chain':

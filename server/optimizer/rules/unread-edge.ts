@@ -1,0 +1,10 @@
+/** A hop over edges that nobody asks for binds its ends alone. */
+import type {Rule} from '../rule.ts';
+
+export const unreadEdge: Rule = {
+  name: 'unread-edge',
+  apply(node, {slots}) {
+    if (node.kind !== 'follow' || node.edge === undefined) return node;
+    return (slots.reads.get(node.edge) ?? 0) > 0 ? node : {...node, edge: undefined};
+  },
+};
