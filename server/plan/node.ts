@@ -438,5 +438,6 @@ export type WriteNode =
       readonly input: PlanNode;
       readonly slot: Slot;
       readonly add: readonly string[];
-      readonly remove: readonly string[];
+      /** Taken away before the others are added. */
+      readonly remove: readonly string[] | 'all';
     };

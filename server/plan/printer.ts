@@ -249,7 +249,7 @@ function writeText(node: WriteNode): string {
     case 'retype': {
       const labels = [
         ...node.add.map(label => `+${label}`),
-        ...node.remove.map(label => `-${label}`),
+        ...(node.remove === 'all' ? ['*'] : node.remove).map(label => `-${label}`),
       ];
       return `retype ${slotText(node.slot)} ${labels.join(' ')}`;
     }

@@ -278,6 +278,48 @@ test('MATCH counts each of several edges between two nodes, also where both are 
   assert.equal(await count(`{type: Person, as: a}, NOT ${hop}`), 1);
 });
 
+test('MOVE VERTEX gives another type, and what else the vertex needs there', async () => {
+  const database = await world.database([
+    ...people,
+    'CREATE EDGE TYPE Knows',
+    'CREATE VERTEX TYPE Robot',
+    'CREATE PROPERTY Robot.maker STRING (mandatory true)',
+    'CREATE INDEX ON Robot (maker) NOTUNIQUE',
+    "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') " +
+      "TO (SELECT FROM Person WHERE name = 'bob')",
+  ]);
+  const bob = "(SELECT FROM Person WHERE name = 'bob')";
+  await assert.rejects(
+    database.run(`MOVE VERTEX ${bob} TO TYPE:Robot`),
+    refusedWith('value.validation'),
+  );
+  const [moved] = await database.run(
+    `MOVE VERTEX ${bob} TO TYPE:Robot SET maker = 'acme', age += 1`,
+  );
+  assert.deepEqual(moved, {...moved, '@type': 'Robot', name: 'bob', maker: 'acme', age: 42});
+  assert.deepEqual(await database.run('SELECT name FROM Person'), [{name: 'ann'}]);
+  assert.deepEqual(await database.run("SELECT name FROM Robot WHERE maker = 'acme'"), [
+    {name: 'bob'},
+  ]);
+  assert.deepEqual(await database.run("SELECT in('Knows').name AS friends FROM Robot"), [
+    {friends: ['ann']},
+  ]);
+  const [merged] = await database.run(`MOVE VERTEX ${bob} TO TYPE:Robot MERGE {"age": 1}`);
+  assert.equal(merged, undefined);
+  await assert.rejects(
+    database.run('MOVE VERTEX (SELECT FROM Robot) TO TYPE:Knows'),
+    refusedWith('query.semantic'),
+  );
+  await assert.rejects(
+    database.run('MOVE VERTEX (SELECT FROM Knows) TO TYPE:Robot'),
+    refusedWith('query.execution'),
+  );
+  await assert.rejects(
+    database.run('MOVE VERTEX (SELECT FROM Robot) TO BUCKET:Person_0'),
+    refusedWith('not-available'),
+  );
+});
+
 test('FIND REFERENCES names who holds an id, and where; TRAVERSE * goes there', async () => {
   const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
   const [ann, bob] = (await database.run('SELECT @rid AS id FROM Person ORDER BY age')).map(row =>

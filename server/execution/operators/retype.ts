@@ -51,19 +51,20 @@ function changeRow(
   if (record.kind !== 'vertex') {
     throw new Refusal(
       'query.execution',
-      `an edge has one type: '${record.typeName}' cannot change`,
+      `only a vertex can change its type, '${record.typeName}' is of another kind`,
       {
         detail: {type: 'TypeError', reason: 'InvalidArgumentType'},
       },
     );
   }
   const before = labelsOf(record.typeName);
-  const wanted = before.filter(label => !node.remove.includes(label));
+  const {remove} = node;
+  const wanted = remove === 'all' ? [] : before.filter(label => !remove.includes(label));
   const labels = [...new Set([...wanted, ...node.add])];
   const type = typeOfLabels(labels);
   requireTypes(type, labels, context);
-  context.counts.labelsAdded += labels.length - wanted.length;
-  context.counts.labelsRemoved += before.length - wanted.length;
+  context.counts.labelsAdded += labels.filter(label => !before.includes(label)).length;
+  context.counts.labelsRemoved += before.filter(label => !labels.includes(label)).length;
   return writesOf(context).retype(record.rid, type);
 }
 

@@ -23,6 +23,7 @@ import {
   slotOf,
 } from './bind-context.ts';
 import {bindExpression, bindItems, elementOf} from './bind-expression.ts';
+import {bindMoveVertex} from './bind-move.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
 import {countOf} from './bind-schema.ts';
 import {bindTarget, type Source} from './bind-target.ts';
@@ -50,7 +51,7 @@ export function bindWrite(
     case 'truncate-record':
       return bindTruncateRecord(context, ast, parent);
     case 'move-vertex':
-      return context.notAvailable(ast.at, 'MOVE VERTEX');
+      return bindMoveVertex(context, ast, parent);
     default:
       return ast satisfies never;
   }
