@@ -262,7 +262,7 @@ test('CREATE EDGE says itself how often it runs again', async () => {
   await assert.rejects(database.run(`${edge} RETRY -1`), refusedWith('query.semantic'));
 });
 
-test('MATCH counts each of several edges between two nodes, also where both are known', async () => {
+test('MATCH counts each of several edges between two nodes, where both are known too', async () => {
   const database = await world.database([...people, 'CREATE EDGE TYPE Knows']);
   const edge =
     "CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = 'ann') " +

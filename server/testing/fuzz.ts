@@ -1,7 +1,7 @@
 /**
  * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
- * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`; `sqlite` asks SQLite the same as us,
- * question by question.
+ * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`; `sqlite` asks SQLite the same as
+ * us, question by question.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
  * and the input; the same seed finds it again.

@@ -34,7 +34,7 @@ import {
   instanceOf,
   isIn,
 } from './containment.ts';
-import {referencesOf} from './references.ts';
+import {referencesOf} from '../functions/references.ts';
 import {regularExpressionTest} from './regular-expression.ts';
 import {recordBinary, recordUnary, recordVariadic} from './record-operators.ts';
 import {strictBinary, strictUnary, strictVariadic} from './strict-operators.ts';

@@ -53,7 +53,7 @@ export class SqliteDifferential {
       await fill(table, rows, {database, sqlite});
     }
     for (const [keys, kind] of [['id', 'UNIQUE'], ...['a', 'c', 's', 't, b'].map(plain)]) {
-      for (const property of (keys as string).split(', ')) {
+      for (const property of keys.split(', ')) {
         const type = {id: 'INTEGER', a: 'INTEGER', b: 'INTEGER', c: 'DOUBLE'}[property];
         await database.run(`CREATE PROPERTY Indexed.${property} ${type ?? 'STRING'}`);
       }

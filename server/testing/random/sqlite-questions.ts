@@ -6,7 +6,7 @@
  * values, division by zero, numbers beyond 53 bits, case of other letters than ASCII. Rows that
  * are cut off by a limit are ordered by a key that every row has of its own.
  */
-import {SeededRandom} from './seeded-random.ts';
+import type {SeededRandom} from './seeded-random.ts';
 
 /** One meaning in both dialects. */
 export interface Both {
@@ -92,7 +92,8 @@ const questions: Readonly<Record<string, Question>> = {
     const having = random.once(2) ? '' : ` HAVING count(*) > ${random.below(6)}`;
     return {
       ...text`SELECT ${key} AS k, ${aggregate(random)} AS x, count(*) AS n FROM ${table}
-        WHERE ${condition(random)} GROUP BY ${key}${having} ORDER BY k ${random.pick(['ASC', 'DESC'])}`,
+        WHERE ${condition(random)} GROUP BY ${key}${having}
+        ORDER BY k ${random.pick(['ASC', 'DESC'])}`,
       ordered: true,
     };
   },
@@ -157,7 +158,8 @@ const tests: readonly ((random: SeededRandom) => Both)[] = [
   random => text`${random.pick(['a', 'c', 's', 'b'])} IS ${random.pick(['', 'NOT '])}NULL`,
   random => {
     const [low, high] = [random.below(20) - 5, random.below(25)];
-    return text`${random.pick(['a', 'b', 'c', 'id'])} ${negation(random)}BETWEEN ${low} AND ${high}`;
+    const column = random.pick(['a', 'b', 'c', 'id']);
+    return text`${column} ${negation(random)}BETWEEN ${low} AND ${high}`;
   },
   random => {
     const items = Array.from({length: 1 + random.below(4)}, () => number(random)).join(', ');
