@@ -1,6 +1,7 @@
 /** What a script answers: the rows of its last statement, or the value of its RETURN. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
 import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
 let world: ServiceWorld;
@@ -36,6 +37,25 @@ for (const [script, rows] of cases) {
     assert.deepEqual(await database.run(script, {language: 'sqlscript'}), rows);
   });
 }
+
+test('a global variable is there for later statements of its database alone', async () => {
+  const [mine, other] = [await world.database(['CREATE VERTEX TYPE P']), database];
+  await mine.run('CREATE VERTEX P SET n = 1');
+  await mine.run('SET GLOBAL $few = (SELECT FROM P)');
+  await mine.run('SET GLOBAL $many = [1, 2, 3]; ROLLBACK', {language: 'sqlscript'});
+  await mine.run('UPDATE P SET n = 2');
+  assert.deepEqual(await mine.run('SELECT $many.size() AS n, $few[0].n AS now'), [{n: 3, now: 2}]);
+  const [local] = await mine.run('LET $many = 5; RETURN $many', {language: 'sqlscript'});
+  assert.deepEqual(local, {value: 5});
+  assert.deepEqual(await other.run('RETURN $many'), [{value: null}]);
+  await mine.run('SET GLOBAL $many = null');
+  assert.deepEqual(await mine.run('RETURN $many'), [{value: null}]);
+  await assert.rejects(mine.run(`SET GLOBAL $long = '${'x'.repeat(1_100_000)}'`), /longer than/);
+  await assert.rejects(
+    mine.run('SET GLOBAL $x = 1', {readOnly: true}),
+    (error: unknown) => error instanceof Refusal && error.code === 'query.not-idempotent',
+  );
+});
 
 test('a statement of scripts may be sent alone', async () => {
   assert.deepEqual(await database.run('RETURN 5'), [{value: 5}]);

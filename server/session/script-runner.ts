@@ -188,7 +188,8 @@ class ScriptRun {
         return [done('console', {level: ast.level, message})];
       }
       case 'set-global':
-        throw new Refusal('not-available', 'SET GLOBAL is not available yet');
+        this.#parts.session.globals.set(ast.name, await this.#value(ast.value));
+        return [];
       default:
         return this.#execute(this.#bind(ast));
     }
@@ -310,7 +311,8 @@ class ScriptRun {
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
     const {session, request, signal, sources, server, guard} = this.#parts;
     const data = this.#runner.beginStatement(session, this.#current());
-    const parameters = new Map([...request.parameters, ...this.#variables]);
+    const given = new Map([...request.parameters, ...this.#variables]);
+    const parameters = session.globals.under(given);
     const options = {session, parameters, signal, sources, server, guard};
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {

@@ -579,7 +579,8 @@ function notIdempotent(): Refusal {
 
 export function runOptions(parts: RunParts): RunOptions {
   const {session, request, signal, sources, server, guard} = parts;
-  return {session, parameters: request.parameters, signal, sources, server, guard};
+  const parameters = session.globals.under(request.parameters);
+  return {session, parameters, signal, sources, server, guard};
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

@@ -200,6 +200,7 @@ const notYet: readonly (readonly [string, string, string?])[] = [
   ['`EXPORT DATABASE`', 'EXPORT DATABASE'],
   ['`BACKUP DATABASE`', 'BACKUP DATABASE'],
   ['`MOVE VERTEX`', 'MOVE VERTEX (SELECT FROM City) TO TYPE:Town'],
+  ['`MOVE VERTEX ... TO BUCKET`', 'MOVE VERTEX (SELECT FROM City) TO BUCKET:Town_0'],
   ['`TRUNCATE RECORD`', 'TRUNCATE RECORD #1:2'],
   ['`FIND REFERENCES`', 'FIND REFERENCES #1:2'],
   ['`RESTORE`', 'RESTORE EDGE K RID #1:2 FROM #1:3 TO #1:4'],
