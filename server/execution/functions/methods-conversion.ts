@@ -35,7 +35,8 @@ export function convertTo(value: Value, type: DataType, name: string): Value {
     return convertValue(number, {type}, name);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new Refusal('argument', error.message, {cause: error});
+    const code = numeric.has(type) ? 'number.format' : 'argument';
+    throw new Refusal(code, error.message, {cause: error});
   }
 }
 
