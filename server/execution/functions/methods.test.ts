@@ -36,7 +36,10 @@ const cases: readonly (readonly [string, string])[] = [
   ["'true'.asBoolean()", 'true'],
   ["'yes'.asBoolean()", 'false'],
   ['true.asInteger()', '1'],
-  ["'x'.asInteger()", "number.format: the text 'x' does not fit into 'asInteger()' of type INTEGER"],
+  [
+    "'x'.asInteger()",
+    "number.format: the text 'x' does not fit into 'asInteger()' of type INTEGER",
+  ],
   ["'300'.asByte()", "number.format: the text '300' does not fit into 'asByte()' of type BYTE"],
   ["'2024-05-06'.asDate()", '"2024-05-06"'],
   ["'06/05/2024'.asDate('dd/MM/yyyy')", '"2024-05-06"'],
