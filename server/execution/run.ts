@@ -20,8 +20,14 @@ export class PlanRun {
   readonly #context: ExecutionContext;
   readonly #timers: Timers;
 
-  constructor(prepared: PreparedPlan, context: ExecutionContext, timers: Timers) {
-    this.#batches = prepared.operator(context, unitBatch);
+  /** @param argument - The rows that the plan's `argument` stands for. */
+  constructor(
+    prepared: PreparedPlan,
+    context: ExecutionContext,
+    timers: Timers,
+    argument: Batch = unitBatch,
+  ) {
+    this.#batches = prepared.operator(context, argument);
     this.#context = context;
     this.#timers = timers;
   }

@@ -135,6 +135,18 @@ const points: readonly FunctionSignature[] = [
   scalarRow('std.point.withinBBox', [3, 3], 'Whether a place lies between two corners.'),
 ];
 
+const vectors: readonly FunctionSignature[] = [
+  scalarRow('std.vector', oneOrTwo, 'A list of numbers as floats, of so many dimensions.'),
+  scalarRow('std.vector.dimensions', one, 'How many numbers a vector has.'),
+  scalarRow('std.vector.norm', one, 'The length of a vector.'),
+  scalarRow('std.vector.cosineSimilarity', two, 'The cosine of the angle between two vectors.'),
+  scalarRow('std.vector.euclideanSimilarity', two, '1 for equal vectors, towards 0 far apart.'),
+  scalarRow('std.vector.distance', [3, 3], 'A distance: COSINE, EUCLIDEAN or MANHATTAN.'),
+  scalarRow('std.vector.cosineDistance', two, '1 less the cosine between two vectors.'),
+  scalarRow('std.vector.euclideanDistance', two, 'The straight distance of two vectors.'),
+  scalarRow('std.vector.manhattanDistance', two, 'The sum of the distances in each dimension.'),
+];
+
 const aggregates: readonly FunctionSignature[] = [
   aggregateRow('std.sum', one, 'The sum of numbers or durations; 0 without any.'),
   aggregateRow('std.avg', one, 'The mean of numbers or durations.'),
@@ -155,5 +167,6 @@ export const standardFunctions: readonly FunctionSignature[] = [
   ...numbers,
   ...times,
   ...points,
+  ...vectors,
   ...aggregates,
 ];

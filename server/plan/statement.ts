@@ -25,6 +25,7 @@ export type Statement =
       /** Whether the answer says what the statement changed. */
       readonly reportsStats?: boolean;
     }
+  | BatchedStatement
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
   | {
       readonly kind: 'schema';
@@ -35,6 +36,35 @@ export type Statement =
       readonly counts?: SchemaCounts;
     }
   | {readonly kind: 'user'; readonly command: UserCommand};
+
+/**
+ * Rows carried out in transactions of their own: those of `before`, so many at a time, go through
+ * `inner`; what all of them gave is what `after` begins with. The plans but the first begin with an
+ * `argument`, which stands for the rows given.
+ */
+export interface BatchedStatement {
+  readonly kind: 'batched';
+  /** Reads only. */
+  readonly before: PlanNode;
+  readonly inner: PlanNode;
+  /** Reads only; the answer. */
+  readonly after: PlanNode;
+  /** Whether anybody asks what the rows gave. */
+  readonly answers: boolean;
+  readonly slotCount: number;
+  /** Rows of one transaction, a whole number from 1 on. */
+  readonly size: Expression;
+  /** What becomes of the rest when a transaction fails; what was committed stays. */
+  readonly onError: 'fail' | 'continue' | 'break';
+  /** Runs a failed transaction again, so long at most. */
+  readonly retryMs: Expression | undefined;
+  /** Slots that rows bring from `before`. */
+  readonly passed: readonly number[];
+  /** Bound to null in the rows of a transaction that failed or was not begun. */
+  readonly results: readonly number[];
+  /** Holds what became of a row's transaction. */
+  readonly status: number | undefined;
+}
 
 /** What a change of the schema is counted as. Source: reference, section 2.2. */
 export interface SchemaCounts {

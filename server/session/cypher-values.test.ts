@@ -38,6 +38,16 @@ const answers: readonly (readonly [expression: string, answer: unknown])[] = [
     true,
   ],
   ['point.withinBBox(point({x: 3, y: 1}), point({x: 0, y: 0}), point({x: 2, y: 2}))', false],
+  ['vector.create([1, 2], 2)', [1, 2]],
+  ['vector_dimension_count([3, 4])', 2],
+  ['vector.norm([3, 4])', 5],
+  ['vector.similarity.cosine([1, 0], [0, 1])', 0],
+  ['vector.similarity.cosine([2, 0], [3, 0])', 1],
+  ['vector.similarity.cosine([1, 0], null)', null],
+  ['vector.similarity.euclidean([1, 0], [1, 3])', 0.25],
+  ['vector.distance.cosine([1, 0], [-1, 0])', 2],
+  ['vector.distance.manhattan([1, 0], [0, 1])', 2],
+  ["vector.distance([0, 0], [3, 4], 'euclidean')", 5],
   ["normalize('e\\u0301') = '\\u00e9'", true],
   ["isNormalized('\\u00e9', NFD)", false],
   [
@@ -75,6 +85,9 @@ const refusals: readonly (readonly [expression: string, message: RegExp])[] = [
   ['point({longitude: 0, latitude: 91})', /a latitude is from -90 to 90, not 91/],
   ["point({x: 1, y: 2, crs: 'moon'})", /no system for a point of 2 .*: cartesian \(7203\)/],
   ["point({x: 'a', y: 2})", /the x of a point is a number/],
+  ['vector.norm([])', /a vector is a list of 1 to 65536 numbers/],
+  ['vector.create([1, 2], 3)', /3 dimensions is wanted, this one has 2/],
+  ['vector.distance.euclidean([1], [1, 2])', /of 1 and of 2 dimensions/],
   ["normalize('a', 'NFX')", /a normal form is one of NFC, NFD, NFKC, NFKD/],
 ];
 

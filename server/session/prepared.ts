@@ -21,11 +21,13 @@ import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import type {Retry, Statement} from '#server/plan/statement.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type {BatchedStatement, Retry, Statement} from '#server/plan/statement.ts';
 
 export type Prepared =
   | PreparedQuery
   | PreparedSchema
+  | PreparedBatched
   | Extract<Statement, {readonly kind: 'user'}>
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** Types that must be made before the statement can be prepared. */
@@ -33,6 +35,17 @@ export type Prepared =
   | {readonly kind: 'script'; readonly script: Script};
 
 export type PreparedSchema = Extract<Statement, {readonly kind: 'schema'}>;
+
+/** Three queries and what holds them together; see BatchedStatement of plan/statement.ts. */
+export interface PreparedBatched {
+  readonly kind: 'batched';
+  readonly statement: BatchedStatement;
+  readonly before: PreparedQuery;
+  readonly inner: PreparedQuery;
+  readonly after: PreparedQuery;
+  readonly size: Closure;
+  readonly retryMs: Closure | undefined;
+}
 
 export interface PreparedQuery {
   readonly kind: 'query';
@@ -105,6 +118,8 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
     case 'schema':
     case 'user':
       return statement;
+    case 'batched':
+      return prepareBatched(statement, options);
     case 'explain': {
       const inner = prepareStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
@@ -113,6 +128,42 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
     default:
       return unreachable(statement);
   }
+}
+
+/** What one plan binds another reads: each is asked for all that it hands on. */
+function prepareBatched(statement: BatchedStatement, options: PrepareOptions): PreparedBatched {
+  const query = (plan: PlanNode): PreparedQuery =>
+    prepareQuery(
+      {
+        kind: 'query',
+        plan,
+        slotCount: statement.slotCount,
+        limit: undefined,
+        timeoutMs: undefined,
+        onTimeout: 'error',
+        reportsStats: true,
+      },
+      options,
+    );
+  const handing = (plan: PlanNode, slots: readonly number[]): PlanNode => ({
+    kind: 'project',
+    input: plan,
+    output: {
+      kind: 'columns',
+      columns: slots.map(slot => ({name: `$${slot}`, value: {kind: 'slot', slot}})),
+    },
+  });
+  const {passed, results} = statement;
+  const preparation = new PlanPreparation({kind: 'unit'}, options.functions);
+  return {
+    kind: 'batched',
+    statement,
+    before: query(handing(statement.before, passed)),
+    inner: query(handing(statement.inner, [...passed, ...results])),
+    after: query(statement.after),
+    size: preparation.expression(statement.size),
+    retryMs: statement.retryMs && preparation.expression(statement.retryMs),
+  };
 }
 
 function prepareQuery(

@@ -8,13 +8,13 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
-import {batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
+import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
 import {pause} from '#server/execution/operator.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
-import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
@@ -99,6 +99,7 @@ export class StatementRun {
     data: RunData,
     options: RunOptions,
     environment: RunEnvironment,
+    argument?: Batch,
   ) {
     this.#query = query;
     this.#data = data;
@@ -108,7 +109,7 @@ export class StatementRun {
     this.#json = options.session.jsonOf(data.context);
     this.#environment = environment;
     this.context = contextOf(query, data, options, environment);
-    this.#run = new PlanRun(query.plan, this.context, environment.timers);
+    this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
   }
 
   /** The rows as bytes, and the cap in force (-1: none). */
@@ -134,6 +135,11 @@ export class StatementRun {
     return {result, limit};
   }
 
+  /** The next rows with all of their slots, or undefined at the end. */
+  nextBatch(): Promise<Batch | undefined> {
+    return this.#run.next();
+  }
+
   /** The rows as values, all of them; for scripts. */
   async values(rowsMax: number): Promise<Value[]> {
     const rows: Value[] = [];
@@ -152,18 +158,24 @@ export class StatementRun {
     return rows;
   }
 
-  /** What the run has changed, as JSON; undefined when it was nothing. */
-  stats(): string | undefined {
+  /** What the run has changed; undefined when nobody asks or nothing can be. */
+  counts(): WriteCounts | undefined {
     const before = this.#tallyBefore;
     if (this.#data.kind === 'read' || before === undefined) return undefined;
     const {made, deleted} = this.#data.writer.tally;
-    return countsText({
+    return {
       ...this.context.counts,
       nodesCreated: made.vertex - before.made.vertex,
       nodesDeleted: deleted.vertex - before.deleted.vertex,
       relationshipsCreated: made.edge - before.made.edge,
       relationshipsDeleted: deleted.edge - before.deleted.edge,
-    });
+    };
+  }
+
+  /** The same as JSON; undefined when nothing was changed. */
+  stats(): string | undefined {
+    const counts = this.counts();
+    return counts && countsText(counts);
   }
 
   close(): void {

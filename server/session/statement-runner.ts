@@ -23,7 +23,8 @@ import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import type {Prepared, PreparedQuery, PreparedSchema} from './prepared.ts';
+import {BatchedRun} from './batched-run.ts';
+import type {Prepared, PreparedBatched, PreparedQuery, PreparedSchema} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
 import type {Security} from './security.ts';
@@ -31,6 +32,7 @@ import {runUserCommand} from './user-command.ts';
 import type {ResultCursor, ResultSummary, RunRequest} from './session.ts';
 import {
   type ResultWish,
+  type ReadData,
   type RunData,
   type RunEnvironment,
   type RunOptions,
@@ -90,6 +92,8 @@ export class StatementRunner implements StatementHost {
         return this.#explain(parts, prepared);
       case 'script':
         return runScript(this, parts, prepared.script);
+      case 'batched':
+        return this.#runBatched(parts);
       case 'needs-types':
         return this.#runWithTypes(parts, prepared.missing);
       default:
@@ -233,6 +237,58 @@ export class StatementRunner implements StatementHost {
     return rowsCursor(counts === undefined ? [row] : [], parts.request.format, summary);
   }
 
+  /** The answer is whole before its first byte leaves: what it tells of is committed. */
+  #runBatched(parts: RunParts): Promise<ResultCursor> {
+    return Promise.resolve(
+      this.#admission.within(leave => ending(async () => this.#batched(parts), leave)),
+    );
+  }
+
+  async #batched(parts: RunParts): Promise<ResultCursor> {
+    const prepared = (): PreparedBatched => requireBatched(prepare(parts));
+    const rows = await this.#reading(parts, data =>
+      new BatchedRun(this, parts, runOptions(parts), prepared).run(data),
+    );
+    try {
+      return await this.#reading(parts, async data => {
+        const {after} = prepared();
+        const options = runOptions(parts);
+        const run = new StatementRun(after, data, options, this.environment, rows.rows);
+        const {result, limit} = run.result(this.wishOf(parts.request));
+        const pieces: Buffer[] = [];
+        try {
+          await takePieces(result, pieces);
+        } finally {
+          run.close();
+        }
+        const summary = newSummary(limit);
+        summary.returned = result.returned;
+        summary.truncated = result.truncated;
+        summary.wrote = true;
+        summary.stats = countsText(rows.counts);
+        return new PiecesCursor(pieces, summary);
+      });
+    } finally {
+      parts.end();
+    }
+  }
+
+  /** Over a view in which the schema is in force. */
+  async #reading<T>(parts: RunParts, work: (data: ReadData) => Promise<T>): Promise<T> {
+    for (;;) {
+      const {context} = parts.session.schema;
+      const reader = parts.session.database.read();
+      try {
+        if (reader.schemaVersion === context.catalog.version) {
+          return await work({kind: 'read', reader, context});
+        }
+      } finally {
+        reader.close();
+      }
+      await this.environment.timers.yield();
+    }
+  }
+
   async #changeUser(parts: RunParts, command: UserCommand): Promise<ResultCursor> {
     await runUserCommand(command, parts, this.#security);
     parts.end();
@@ -243,11 +299,11 @@ export class StatementRunner implements StatementHost {
 
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
   async #runWithTypes(parts: RunParts, missing: readonly NeededType[]): Promise<ResultCursor> {
-    await this.#makeTypes(parts, missing);
+    await this.makeTypes(parts, missing);
     return this.run(parts);
   }
 
-  async #makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void> {
+  async makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void> {
     for (const {name, kind, superTypes} of missing) {
       const command: SchemaCommand = {
         kind: 'create-type',
@@ -286,6 +342,12 @@ export class StatementRunner implements StatementHost {
       held.done();
       return cursor;
     }
+    if (prepared.kind === 'batched') {
+      throw new Refusal(
+        'query.execution',
+        'IN TRANSACTIONS commits by itself: the statement stands in no transaction',
+      );
+    }
     if (prepared.kind === 'user') {
       throw new Refusal('query.execution', 'users are changed outside of transactions');
     }
@@ -296,7 +358,7 @@ export class StatementRunner implements StatementHost {
     }
     if (prepared.kind === 'needs-types') {
       if (transaction.hasWrites) throw typesInside(prepared.missing);
-      await this.#makeTypes(parts, prepared.missing);
+      await this.makeTypes(parts, prepared.missing);
       this.#writing.delete(transaction);
       return this.#runHeld(parts, held);
     }
@@ -369,7 +431,7 @@ export class StatementRunner implements StatementHost {
         return await this.#writeOnce(parts, query);
       } catch (error) {
         if (!(error instanceof TypesNeeded)) throw error;
-        await this.#makeTypes(parts, error.types);
+        await this.makeTypes(parts, error.types);
       }
     }
   }
@@ -540,6 +602,11 @@ function prepare({session, request}: RunParts, context = session.schema.context)
   const prepared = session.prepare(request.language, request.text, context);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
+  return prepared;
+}
+
+function requireBatched(prepared: Prepared): PreparedBatched {
+  assert(prepared.kind === 'batched', 'the same text is the same kind of statement');
   return prepared;
 }
 

@@ -27,6 +27,7 @@ import {standardAggregates} from './standard-aggregates.ts';
 import {standardPoints} from './standard-points.ts';
 import {standardScalars} from './standard-scalars.ts';
 import {standardTimes} from './standard-times.ts';
+import {standardVectors} from './standard-vectors.ts';
 import {standardValues} from './standard-values.ts';
 import {textFunctions} from './text-functions.ts';
 import {weightedPathFunctions} from './weighted-path.ts';
@@ -54,6 +55,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   standardValues,
   standardScalars,
   standardPoints,
+  standardVectors,
   standardTimes,
   standardAggregates,
 ];

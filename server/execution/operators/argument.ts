@@ -3,6 +3,6 @@ import type {Operator} from '../operator.ts';
 
 export function prepareArgument(): Operator {
   return function* enclosingRow(_context, argument) {
-    yield argument;
+    if (argument.rowCount > 0) yield argument;
   };
 }

@@ -124,6 +124,19 @@ export interface SubqueryClause {
   /** CALL (a, b) {...}; 'star' for CALL (*); undefined: the query's first WITH says. */
   readonly imports: readonly Name[] | 'star' | undefined;
   readonly optional: boolean;
+  /** IN TRANSACTIONS. */
+  readonly batches?: SubqueryBatches;
+  readonly at: number;
+}
+
+export interface SubqueryBatches {
+  /** OF n ROWS. */
+  readonly size: Expression | undefined;
+  readonly onError: 'fail' | 'continue' | 'break';
+  /** ON ERROR RETRY [FOR n SECONDS]; seconds. */
+  readonly retry: Expression | undefined;
+  /** REPORT STATUS AS name. */
+  readonly status: Name | undefined;
   readonly at: number;
 }
 

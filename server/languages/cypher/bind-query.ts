@@ -66,7 +66,11 @@ export function bindInnerQuery(context: BindContext, input: Bound, query: Query)
   return {plan, scope: {...input.scope, variables}, columns};
 }
 
-function bindSingleQuery(context: BindContext, input: Bound, query: SingleQuery): BoundQuery {
+export function bindSingleQuery(
+  context: BindContext,
+  input: Bound,
+  query: SingleQuery,
+): BoundQuery {
   let bound: Bound = input;
   let columns: readonly Column[] = [];
   query.clauses.forEach((clause, at) => {
@@ -97,6 +101,13 @@ function bindClause(context: BindContext, input: Bound, clause: Plain): Bound {
     case 'unwind':
       return bindUnwind(context, input, clause);
     case 'subquery':
+      if (clause.batches !== undefined) {
+        context.refuse(
+          clause.batches.at,
+          'InvalidClauseComposition',
+          'IN TRANSACTIONS stands once, in the outermost query, outside of UNION',
+        );
+      }
       return bindSubqueryClause(context, input, clause);
     case 'use':
       requireDatabase(context, clause.name);
@@ -190,7 +201,11 @@ function bindUnwind(
 }
 
 /** CALL {...}: its columns beside the row; without a RETURN the row as it is. */
-function bindSubqueryClause(context: BindContext, input: Bound, clause: SubqueryClause): Bound {
+export function bindSubqueryClause(
+  context: BindContext,
+  input: Bound,
+  clause: SubqueryClause,
+): Bound {
   const {imports} = clause;
   const names =
     imports === 'star'

@@ -14,6 +14,7 @@ import type {
 } from '#server/plan/statement.ts';
 import type {Expression} from './ast-expression.ts';
 import type {Query, Statement, UserCommand} from './ast.ts';
+import {batchedClause, bindBatched} from './bind-batched.ts';
 import {bindExpression} from './bind-expression.ts';
 import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
@@ -51,6 +52,11 @@ export function bindCypher(
   if (statement.kind === 'user') {
     const command = bindUserCommand(context, statement.command);
     return {statement: {kind: 'user', command}, missing: []};
+  }
+  const batched = batchedClause(statement.query);
+  if (batched !== undefined && statement.kind === 'query') {
+    const cut = bindBatched(context, statement.query, batched);
+    return {statement: cut, missing: missingTypes(context)};
   }
   const query = bindQuery(context, statement.query);
   const bound: BoundStatement =

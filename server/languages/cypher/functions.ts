@@ -147,6 +147,17 @@ const rows: Readonly<Record<string, CypherFunction>> = {
   point: scalar('std.point', one),
   'point.distance': scalar('std.point.distance', two),
   'point.withinbbox': scalar('std.point.withinBBox', [3, 3], 'boolean'),
+  // Vectors.
+  vector: scalar('std.vector', [1, 2], 'list'),
+  'vector.create': scalar('std.vector', [1, 2], 'list'),
+  vector_dimension_count: scalar('std.vector.dimensions', one, 'integer'),
+  'vector.norm': scalar('std.vector.norm', one, 'float'),
+  'vector.similarity.cosine': scalar('std.vector.cosineSimilarity', two, 'float'),
+  'vector.similarity.euclidean': scalar('std.vector.euclideanSimilarity', two, 'float'),
+  'vector.distance': scalar('std.vector.distance', [3, 3], 'float'),
+  'vector.distance.cosine': scalar('std.vector.cosineDistance', two, 'float'),
+  'vector.distance.euclidean': scalar('std.vector.euclideanDistance', two, 'float'),
+  'vector.distance.manhattan': scalar('std.vector.manhattanDistance', two, 'float'),
   // Times.
   date: scalar('std.date', upToOne),
   time: scalar('std.time', upToOne),

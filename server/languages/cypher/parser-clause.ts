@@ -13,6 +13,7 @@ import type {
   RemoveItem,
   SetItem,
   SortItem,
+  SubqueryBatches,
   SubqueryClause,
   Name,
   YieldItem,
@@ -171,7 +172,42 @@ function parseSubquery(cursor: Cursor, optional: boolean, at: number): SubqueryC
   cursor.expect('{');
   const query = cursor.queryRule(cursor);
   cursor.expect('}');
-  return {kind: 'subquery', query, imports, optional, at};
+  const batches = parseBatches(cursor);
+  return {kind: 'subquery', query, imports, optional, ...(batches && {batches}), at};
+}
+
+/** `IN TRANSACTIONS OF 100 ROWS ON ERROR CONTINUE REPORT STATUS AS s`. */
+function parseBatches(cursor: Cursor): SubqueryBatches | undefined {
+  const {at} = cursor;
+  if (!cursor.acceptPair('IN', 'TRANSACTIONS')) return undefined;
+  const size = cursor.accept('OF') ? parseExpression(cursor) : undefined;
+  if (size !== undefined && !cursor.accept('ROWS')) cursor.expect('ROW');
+  const {onError, retry} = cursor.acceptPair('ON', 'ERROR') ? parseOnError(cursor) : failing;
+  const reports = cursor.acceptWords('REPORT', 'STATUS', 'AS');
+  const status = reports ? cursor.name('a variable') : undefined;
+  return {size, onError, retry, status, at};
+}
+
+const failing = {onError: 'fail', retry: undefined} as const;
+/** Of RETRY alone. */
+const retrySeconds = 30;
+
+function parseOnError(cursor: Cursor): Pick<SubqueryBatches, 'onError' | 'retry'> {
+  const {at} = cursor;
+  if (!cursor.accept('RETRY')) return {onError: parseFailure(cursor), retry: undefined};
+  let retry: Expression = {kind: 'literal', value: retrySeconds, isFloat: false, at};
+  if (cursor.accept('FOR')) {
+    retry = parseExpression(cursor);
+    for (const unit of ['SECONDS', 'SECOND', 'SEC']) if (cursor.accept(unit)) break;
+  }
+  return {onError: cursor.accept('THEN') ? parseFailure(cursor) : 'fail', retry};
+}
+
+function parseFailure(cursor: Cursor): SubqueryBatches['onError'] {
+  if (cursor.accept('CONTINUE')) return 'continue';
+  if (cursor.accept('BREAK')) return 'break';
+  cursor.expect('FAIL');
+  return 'fail';
 }
 
 function parseImports(cursor: Cursor): readonly Name[] | 'star' {

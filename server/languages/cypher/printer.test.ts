@@ -13,6 +13,8 @@ const own = [
   'MATCH p = (a:A&(B|!C) {x: $x} WHERE a.y > 1)-[r:R|S*1..3 {w: 1}]->(b)<-[q*]-() RETURN p',
   "MATCH (a) WHERE a:A:B AND NOT (a)--() XOR a.x IN [1, -2, 3.0] OR a.n =~ 'x.*' RETURN a.x+1",
   'MATCH shortestPath((a)-[*..5]-(b)) RETURN *',
+  'CALL (a) { CREATE (n) } IN TRANSACTIONS OF $n ROWS ON ERROR BREAK REPORT STATUS AS s RETURN s',
+  'CALL { CREATE (n) } IN TRANSACTIONS ON ERROR RETRY FOR 2 SECONDS THEN CONTINUE',
   'LET a = 1 FILTER a > 0 FOR x IN [a] RETURN x NEXT WHEN x > 0 THEN RETURN x ELSE RETURN x',
   'USE db OPTIONAL CALL db.labels() YIELD label RETURN label',
   'SHOW INDEXES YIELD name WHERE name <> $a RETURN name',

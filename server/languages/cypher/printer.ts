@@ -16,6 +16,7 @@ import type {
   SchemaCommand,
   SetItem,
   Statement,
+  SubqueryBatches,
   UserCommand,
 } from './ast.ts';
 import {ExpressionPrinter, nameText} from './printer-expression.ts';
@@ -64,7 +65,8 @@ function clauseText(clause: Clause): string {
       const {imports} = clause;
       const names = imports === 'star' ? '(*) ' : imports && `(${namesText(imports)}) `;
       const query = `{ ${queryText(clause.query)} }`;
-      return `${clause.optional ? 'OPTIONAL ' : ''}CALL ${names ?? ''}${query}`;
+      const batches = clause.batches === undefined ? '' : batchesText(clause.batches);
+      return `${clause.optional ? 'OPTIONAL ' : ''}CALL ${names ?? ''}${query}${batches}`;
     }
     case 'load-csv': {
       const headers = clause.withHeaders ? ' WITH HEADERS' : '';
@@ -75,6 +77,14 @@ function clauseText(clause: Clause): string {
     default:
       return updateText(clause);
   }
+}
+
+function batchesText({size, onError, retry, status}: SubqueryBatches): string {
+  const rows = size === undefined ? '' : ` OF ${print(size)} ROWS`;
+  const then = onError.toUpperCase();
+  const error = retry === undefined ? then : `RETRY FOR ${print(retry)} SECONDS THEN ${then}`;
+  const report = status === undefined ? '' : ` REPORT STATUS AS ${nameText(status.text)}`;
+  return ` IN TRANSACTIONS${rows} ON ERROR ${error}${report}`;
 }
 
 type Update = Extract<Clause, {kind: 'create' | 'merge' | 'set' | 'remove' | 'delete' | 'foreach'}>;

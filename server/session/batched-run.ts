@@ -1,0 +1,218 @@
+/**
+ * Rows carried out in transactions of their own: `CALL {...} IN TRANSACTIONS`.
+ *
+ * The rows before the call stream from one view; so many at a time are a transaction, committed
+ * before the next ones are read. What was committed stays, whatever follows. A transaction that
+ * fails is taken back as a whole, and the statement says what becomes of the rest; one whose
+ * outcome is unknown ends the statement. Between the plans records are ids: each transaction reads
+ * them as they are then.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {type Batch, BatchBuilder, unitBatch} from '#server/execution/batch.ts';
+import {type Closure, Frame} from '#server/execution/closure.ts';
+import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
+import {newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
+import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
+import {RecordValue, type Value} from '#server/model/value.ts';
+import type {Retry} from '#server/plan/statement.ts';
+import type {PreparedBatched} from './prepared.ts';
+import type {RunParts, StatementHost} from './run-parts.ts';
+import {type ReadData, type RunData, type RunOptions, StatementRun} from './statement-run.ts';
+
+/** What the runner of statements does for this one. */
+export interface BatchedHost extends StatementHost {
+  inTransaction<T>(
+    parts: RunParts,
+    retry: Retry | undefined,
+    work: (data: RunData) => T | Promise<T>,
+  ): Promise<T>;
+  makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void>;
+}
+
+/** The rows that all transactions gave, for the plan behind the call. */
+export interface BatchedRows {
+  readonly rows: Batch;
+  readonly counts: WriteCounts;
+}
+
+const sizeMax = 1_000_000;
+/** Bytes that a kept row counts as. */
+const rowBytes = 512;
+
+export class BatchedRun {
+  readonly #host: BatchedHost;
+  readonly #parts: RunParts;
+  readonly #options: RunOptions;
+  /** The statement, bound against the schema as it is. */
+  readonly #prepared: () => PreparedBatched;
+  readonly #kept = new BatchBuilder();
+  readonly #counts = newWriteCounts();
+  #committedRows = 0;
+  #isBroken = false;
+
+  constructor(
+    host: BatchedHost,
+    parts: RunParts,
+    options: RunOptions,
+    prepared: () => PreparedBatched,
+  ) {
+    this.#host = host;
+    this.#parts = parts;
+    this.#options = options;
+    this.#prepared = prepared;
+  }
+
+  /** @throws {Refusal} of a transaction, when the statement says that one ends it. */
+  async run(data: ReadData): Promise<BatchedRows> {
+    const prepared = this.#prepared();
+    const {environment} = this.#host;
+    const before = new StatementRun(prepared.before, data, this.#options, environment);
+    const size = sizeOf(prepared.size, before);
+    let pending = new BatchBuilder();
+    try {
+      for (;;) {
+        const batch = await this.#next(before);
+        if (batch === undefined) break;
+        for (let row = 0; row < batch.rowCount; row += 1) {
+          copyIds(pending, batch, row);
+          if (pending.rowCount < size) continue;
+          await this.#transact(pending.take(), before);
+          pending = new BatchBuilder();
+        }
+      }
+      if (pending.rowCount > 0) await this.#transact(pending.take(), before);
+    } finally {
+      before.close();
+    }
+    return {rows: this.#kept.take(), counts: this.#counts};
+  }
+
+  /** A run that is begun again would carry rows out twice. */
+  async #next(before: StatementRun): Promise<Batch | undefined> {
+    try {
+      return await before.nextBatch();
+    } catch (error) {
+      if (!(error instanceof SourceNeeded) || this.#committedRows === 0) throw error;
+      throw new Refusal(
+        'query.execution',
+        `'${error.address}' is named only after ${this.#committedRows} rows were committed: ` +
+          'name it before the rows',
+      );
+    }
+  }
+
+  async #transact(rows: Batch, before: StatementRun): Promise<void> {
+    const {onError} = this.#prepared().statement;
+    if (this.#isBroken) return this.#keep(rows, before, {started: false, error: undefined});
+    try {
+      const {batches, counts} = await this.#committed(rows, before);
+      this.#committedRows += rows.rowCount;
+      addCounts(this.#counts, counts);
+      for (const batch of batches) this.#keep(batch, before, {started: true, error: undefined});
+    } catch (error) {
+      if (!(error instanceof Refusal) || onError === 'fail' || endsAll.has(error.code)) throw error;
+      if (onError === 'break') this.#isBroken = true;
+      this.#keep(rows, before, {started: true, error});
+    }
+  }
+
+  /** Again as long as the statement says, and with what the rows turn out to need. */
+  async #committed(
+    rows: Batch,
+    before: StatementRun,
+  ): Promise<{readonly batches: readonly Batch[]; readonly counts: WriteCounts | undefined}> {
+    const {clock} = this.#host.environment;
+    const retryMs = this.#prepared().retryMs;
+    const until =
+      clock.monotonic() + (retryMs === undefined ? 0 : numberOfClosure(retryMs, before));
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#host.inTransaction(this.#parts, undefined, data =>
+          this.#inner(rows, data),
+        );
+      } catch (error) {
+        if (error instanceof TypesNeeded) await this.#host.makeTypes(this.#parts, error.types);
+        else if (error instanceof SourceNeeded) await this.#parts.sources.fetch(error.address);
+        else if (isConflict(error) && clock.monotonic() < until) {
+          await this.#host.backOff(attempt, this.#parts.signal, undefined);
+        } else throw error;
+      }
+    }
+  }
+
+  async #inner(
+    rows: Batch,
+    data: RunData,
+  ): Promise<{readonly batches: readonly Batch[]; readonly counts: WriteCounts | undefined}> {
+    const {inner} = this.#prepared();
+    const run = new StatementRun(inner, data, this.#options, this.#host.environment, rows);
+    const batches: Batch[] = [];
+    try {
+      for (let batch = await run.nextBatch(); batch; batch = await run.nextBatch()) {
+        batches.push(batch);
+      }
+      return {batches, counts: run.counts()};
+    } finally {
+      run.close();
+    }
+  }
+
+  /** Rows that nobody asks for are not kept. */
+  #keep(
+    rows: Batch,
+    before: StatementRun,
+    outcome: {readonly started: boolean; readonly error: Refusal | undefined},
+  ): void {
+    const {answers, results, status} = this.#prepared().statement;
+    if (!answers) return;
+    before.context.budget.keep(rows.rowCount * rowBytes);
+    const {started, error} = outcome;
+    const failed = !started || error !== undefined;
+    for (let row = 0; row < rows.rowCount; row += 1) {
+      copyIds(this.#kept, rows, row);
+      if (failed) for (const slot of results) this.#kept.set(slot, null);
+      if (status !== undefined) this.#kept.set(status, statusOf(started, !failed, error));
+    }
+  }
+}
+
+/** Whatever the statement says of errors: nothing more may be done after these. */
+const endsAll = new Set(['query.terminated', 'query.timeout', 'query.memory', 'commit.unknown']);
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'commit.conflict';
+}
+
+function statusOf(started: boolean, committed: boolean, error: Refusal | undefined): Value {
+  return new Map<string, Value>([
+    ['started', started],
+    ['committed', committed],
+    ['transactionId', null],
+    ['errorMessage', error?.message ?? null],
+  ]);
+}
+
+/** Starts a row like another one, with ids in the place of records. */
+function copyIds(into: BatchBuilder, batch: Batch, row: number): void {
+  into.copy(batch, row);
+  batch.columns.forEach((column, slot) => {
+    const value = column?.[row];
+    if (value instanceof RecordValue) into.set(slot, value.rid);
+  });
+}
+
+function addCounts(sum: WriteCounts, more: WriteCounts | undefined): void {
+  for (const name of Object.keys(sum) as (keyof WriteCounts)[]) sum[name] += more?.[name] ?? 0;
+}
+
+function sizeOf(closure: Closure, {context}: StatementRun): number {
+  const size = closure(new Frame(context, unitBatch));
+  if (isIntegerValue(size) && Number(size) >= 1 && Number(size) <= sizeMax) return Number(size);
+  throw new Refusal('argument', `a transaction has 1 to ${sizeMax} rows`);
+}
+
+function numberOfClosure(closure: Closure, {context}: StatementRun): number {
+  const value = closure(new Frame(context, unitBatch));
+  if (isNumberValue(value)) return numberOf(value);
+  throw new Refusal('argument', 'a number of seconds is needed to retry for');
+}
