@@ -14,6 +14,7 @@ import {mapInputs, mapParts} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
+import {inlineColumns} from './rules/inline-columns.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
 import {top} from './rules/top.ts';
@@ -27,6 +28,7 @@ export const rules: readonly Rule[] = [
   chooseIndex,
   top,
   unreadEdge,
+  inlineColumns,
 ];
 
 export function optimize(
