@@ -11,6 +11,7 @@
  * file. `properties.ts` derives slots, order, effects and estimates; `printer.ts` prints a
  * stable text that tests compare and EXPLAIN shows. See ../shared/design/algebra.md's demands.
  */
+import type {DataType} from '#server/model/data-type.ts';
 import type {Expression, Place, Slot} from './expression.ts';
 
 export type Direction = 'out' | 'in' | 'both';
@@ -113,9 +114,8 @@ export type SourceNode =
       readonly keys: readonly Expression[];
       readonly each: boolean;
       readonly slot: Slot;
-      /** A key of another kind than the parts' declared types finds nothing, where it would be
-       * converted else. */
-      readonly strict?: boolean;
+      /** Types of the parts: a key of another kind finds nothing, where it would be converted else. */
+      readonly strict?: readonly (DataType | undefined)[];
     }
   | {
       readonly kind: 'index-range';

@@ -85,7 +85,7 @@ export function nodeText(node: PlanNode): string {
       return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
     }
     case 'index-point': {
-      const sign = node.each ? 'in' : node.strict === true ? '==' : '=';
+      const sign = node.each ? 'in' : node.strict === undefined ? '=' : '==';
       const keys = node.keys.map(expressionText).join(', ');
       return `index ${node.index} ${sign} ${keys} as ${slotText(node.slot)}`;
     }

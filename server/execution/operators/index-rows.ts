@@ -31,7 +31,7 @@ export function prepareIndexPoint(node: Point, preparation: Preparation): Operat
     const parts = keys.map(key => key(frame));
     if (!node.each) {
       if (parts.includes(null)) return;
-      if (node.strict === true && !fits(parts, node.index, context)) return;
+      if (node.strict?.every((type, at) => isExactKey(parts[at] ?? null, type)) === false) return;
       const rids = context.graph.indexPoint(node.index, parts);
       yield* ridRows(rids, {node, idSuffices, context, argument});
       return;
@@ -46,15 +46,6 @@ export function prepareIndexPoint(node: Point, preparation: Preparation): Operat
       );
     }
   };
-}
-
-/** Whether every part is of the kind that its property holds. */
-function fits(parts: readonly Value[], name: string, {catalog}: ExecutionContext): boolean {
-  const index = catalog.requireIndex(name);
-  const properties = catalog.typeById(index.typeId)?.properties;
-  return parts.every((part, at) =>
-    isExactKey(part, properties?.get(index.properties[at]?.name ?? '')?.type),
-  );
 }
 
 /** A composite key is a list of its parts; the key of one part may itself be a list. */

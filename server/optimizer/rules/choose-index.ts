@@ -8,7 +8,7 @@
  * dropped from the condition, everything else stays above as a filter. An index of a supertype
  * serves when a test of the type is added. Terms on `@rid` beat every index.
  */
-import {hasExactKeys} from '#server/model/data-type.ts';
+import {type DataType, hasExactKeys} from '#server/model/data-type.ts';
 import type {IndexDefinition as Index, IndexProperty} from '#server/catalog/definition.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {IndexBound, PlanNode} from '#server/plan/node.ts';
@@ -129,8 +129,9 @@ function indexAccess(
   }
   if (equal.length === index.properties.length) {
     // Where nothing is converted the index answers what `same` asks.
-    const strict = found.every(({term}) => isSameTerm(term)) && keepsKeys(index, context);
-    if (strict) for (const {term} of found) answered.add(term);
+    const isSame = found.every(({term}) => isSameTerm(term));
+    const strict = isSame ? exactTypes(index, context) : undefined;
+    if (strict !== undefined) for (const {term} of found) answered.add(term);
     const node: PlanNode = {
       kind: 'index-point',
       index: index.name,
@@ -172,13 +173,15 @@ function isSameTerm(term: Expression): boolean {
   return term.kind === 'call' && term.name === 'op:same';
 }
 
-/** Equal keys are equal values: plain parts of types whose values have one form. */
-function keepsKeys(index: Index, {catalog}: RuleContext): boolean {
-  const type = catalog.typeById(index.typeId);
-  return index.properties.every(
-    ({name, by, ignoreCase}) =>
-      by === undefined && !ignoreCase && hasExactKeys(type?.properties.get(name)?.type),
-  );
+/** The parts' types when equal keys are equal values: plain parts, values of one form. */
+function exactTypes(
+  index: Index,
+  {catalog}: RuleContext,
+): readonly (DataType | undefined)[] | undefined {
+  const properties = catalog.typeById(index.typeId)?.properties;
+  const isPlain = index.properties.every(({by, ignoreCase}) => by === undefined && !ignoreCase);
+  const types = index.properties.map(({name}) => properties?.get(name)?.type);
+  return isPlain && types.every(hasExactKeys) ? types : undefined;
 }
 
 interface Equality {
