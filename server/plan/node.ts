@@ -114,7 +114,7 @@ export type SourceNode =
       readonly keys: readonly Expression[];
       readonly each: boolean;
       readonly slot: Slot;
-      /** Types of the parts: a key of another kind finds nothing, where it would be converted else. */
+      /** Types of the parts: a key of another kind finds nothing, and none is converted. */
       readonly strict?: readonly (DataType | undefined)[];
     }
   | {
