@@ -2,7 +2,8 @@
  * `pick`: of the rows of each tuple those of least measure, so many of them or so many measures.
  *
  * Nothing is passed on before the whole input was read; what is kept is what would be the answer
- * so far, so memory follows the answer and not the input.
+ * so far, so memory follows the answer and not the input. Selecting among the paths between two
+ * nodes is Cypher's alone: SQL has no words for it.
  */
 import {joinKeys} from '#server/model/compare.ts';
 import type {PlanNode} from '#server/plan/node.ts';
