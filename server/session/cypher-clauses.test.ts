@@ -52,6 +52,7 @@ const refusals: readonly (readonly [query: string, message: RegExp])[] = [
     'CREATE (n:W) RETURN n NEXT RETURN 1 AS x UNION RETURN 2 AS x',
     /what writes is followed by one query only/,
   ],
+  ["FOR x IN ['a'] RETURN 1 + x * 2", /cannot be multiplied, in 'x \* 2'/],
   ['START TRANSACTION', /a transaction is begun, committed and rolled back by the protocol/],
 ];
 

@@ -30,7 +30,7 @@ type Call = Expression & {readonly kind: 'call'};
 
 export function compileCall(call: Call, compiler: ExpressionCompiler): Closure {
   const closure = compileUnplaced(call, compiler);
-  return call.place === undefined ? closure : placed(closure, call.place);
+  return call.place === undefined ? closure : placed(closure, call.place, call.text);
 }
 
 function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
@@ -105,16 +105,23 @@ function callClosure(
   };
 }
 
-/** Adds the place to a refusal that has none: the innermost call that has one is named. */
-function placed(closure: Closure, place: Place): Closure {
+/** Adds the place to a refusal that has none, and its text: those of the innermost call. */
+function placed(closure: Closure, place: Place, text: string | undefined): Closure {
   return frame => {
     try {
       return closure(frame);
     } catch (error) {
       if (!(error instanceof Refusal) || error.place !== undefined) throw error;
-      throw new Refusal(error.code, error.message, {detail: error.detail, place, cause: error});
+      const message = text === undefined ? error.message : `${error.message}, in '${cut(text)}'`;
+      throw new Refusal(error.code, message, {detail: error.detail, place, cause: error});
     }
   };
+}
+
+const textMax = 200;
+
+function cut(text: string): string {
+  return text.length > textMax ? `${text.slice(0, textMax)}...` : text;
 }
 
 /** Operators whose right side is a literal: patterns and lists prepared, numbers compared. */

@@ -16,6 +16,7 @@ import {bindCall, isAggregate} from './bind-function.ts';
 import {labelTest} from './bind-label.ts';
 import {bindPatternComprehension, bindPatternTest, bindSubquery} from './bind-subquery.ts';
 import {kindOf, requireKind} from './kind.ts';
+import {printExpression} from './printer.ts';
 
 export function bindExpression(
   context: BindContext,
@@ -43,7 +44,7 @@ export function bindExpression(
     case 'property':
       return bindProperty(context, scope, ast);
     case 'item':
-      return operator('at', bind(ast.of), bind(ast.key));
+      return told(context, ast, operator('at', bind(ast.of), bind(ast.key)));
     case 'slice':
       return operator(
         'cut',
@@ -92,6 +93,12 @@ export function bindCondition(context: BindContext, scope: Scope, ast: Ast.Expre
   return bindExpression(context, scope, ast);
 }
 
+/** What is refused of its values at run time says which expression it was. */
+function told(context: BindContext, ast: Ast.Expression, bound: Expression): Expression {
+  if (bound.kind !== 'call') return bound;
+  return {...bound, place: context.place(ast.at), text: printExpression(ast)};
+}
+
 /** A pattern is a condition under AND, OR, XOR and NOT; elsewhere it is no value. */
 function withoutPatterns(scope: Scope, outer: Ast.Expression): Scope {
   const keeps =
@@ -124,7 +131,7 @@ function bindProperty(context: BindContext, scope: Scope, ast: Ast.Property): Ex
   const of = bindExpression(context, {...scope, allowsPatterns: false}, ast.of);
   const name = ast.name.text;
   const isRecord = kind === 'node' || kind === 'relationship';
-  if (!isRecord) return operator('field', of, literal(name));
+  if (!isRecord) return told(context, ast, operator('field', of, literal(name)));
   const record = scope.hasDeleted ? operator('existing', of) : of;
   return {kind: 'property', of: record, name, each: false};
 }
@@ -139,7 +146,8 @@ function bindUnary(
     requireKind(context, ast.of, kindOf(ast.of, scope), ['boolean', 'any', 'null']);
     return {kind: 'not', of: bind(ast.of)};
   }
-  return ast.operator === '-' ? operator('minusOf', bind(ast.of)) : bind(ast.of);
+  if (ast.operator !== '-') return bind(ast.of);
+  return told(context, ast, operator('minusOf', bind(ast.of)));
 }
 
 const operators: Readonly<Record<Exclude<Ast.BinaryOperator, 'and' | 'or' | 'xor'>, string>> = {
@@ -179,7 +187,7 @@ function bindBinary(
   if (name === 'in') {
     requireKind(context, right, kindOf(right, scope), ['list', 'relationships', 'any', 'null']);
   }
-  return operator(operators[name], bind(left), bind(right));
+  return told(context, ast, operator(operators[name], bind(left), bind(right)));
 }
 
 /** The terms of a chain of one operator, so that it does not nest as deep as it is long. */

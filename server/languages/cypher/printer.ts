@@ -44,6 +44,11 @@ function queryText(query: Query): string {
 const expressions = new ExpressionPrinter(queryText);
 const {print} = expressions;
 
+/** An expression as text, as it would be written again. */
+export function printExpression(expression: Expression): string {
+  return print(expression);
+}
+
 function clauseText(clause: Clause): string {
   switch (clause.kind) {
     case 'match': {
