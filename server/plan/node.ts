@@ -16,6 +16,13 @@ import type {Expression, Place, Slot} from './expression.ts';
 
 export type Direction = 'out' | 'in' | 'both';
 
+/** The same edges, seen from their other end. */
+export const reversed: Readonly<Record<Direction, Direction>> = {
+  out: 'in',
+  in: 'out',
+  both: 'both',
+};
+
 /** An edge from a vertex to itself, followed in both directions, is met each way unless once. */
 export type Loops = 'once';
 

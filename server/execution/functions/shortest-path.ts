@@ -5,7 +5,7 @@
  * graph. Each vertex is kept once, with the hop that found it. No path answers an empty list.
  */
 import type {MapValue, Rid, Value} from '#server/model/value.ts';
-import type {Direction} from '#server/plan/node.ts';
+import {type Direction, reversed} from '#server/plan/node.ts';
 import type {CallContext} from '../context.ts';
 import type {EdgeTypes} from '../graph.ts';
 import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
@@ -31,8 +31,6 @@ interface Search {
   readonly call: CallContext;
   keptBytes: number;
 }
-
-const reversed: Readonly<Record<Direction, Direction>> = {out: 'in', in: 'out', both: 'both'};
 
 /** `OUT`, `IN` or `BOTH` in any case; of an absent one `otherwise`. */
 export function directionOf(value: Value, otherwise: Direction): Direction {

@@ -7,7 +7,7 @@
  * together at the meeting vertices.
  */
 import {PathValue, type Rid, type Value} from '#server/model/value.ts';
-import type {Direction, PlanNode} from '#server/plan/node.ts';
+import {type Direction, type PlanNode, reversed} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems} from '../expressions/access.ts';
@@ -19,7 +19,6 @@ import {type StepStart, WalkStep} from './walk-step.ts';
 
 type Node = PlanNode & {readonly kind: 'shortest'};
 
-const reversed: Readonly<Record<Direction, Direction>> = {out: 'in', in: 'out', both: 'both'};
 /** Paths that `all` answers at most for one pair of ends. */
 const pathsMax = 10_000;
 const visitedBytes = 160;

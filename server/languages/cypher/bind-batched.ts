@@ -106,8 +106,6 @@ function argument({scope}: Bound): Bound {
 }
 
 function newStatus(context: BindContext, {scope}: Bound, {status}: SubqueryBatches): Slot {
-  if (status !== undefined && scope.variables.has(status.text)) {
-    context.refuse(status.at, 'VariableAlreadyBound', `'${status.text}' is bound already`);
-  }
+  if (status !== undefined) context.requireNew(scope, status);
   return context.newSlot();
 }

@@ -10,6 +10,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Place, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {placeOf} from '../place.ts';
+import type {Name} from './ast.ts';
 import type * as Ast from './ast-expression.ts';
 import {syntaxRefusal} from './cursor.ts';
 import type {Procedures} from './procedures.ts';
@@ -102,6 +103,16 @@ export class BindContext {
 
   place(at: number): Place {
     return placeOf(this.text, at);
+  }
+
+  /** Refuses a name that stands for something already. */
+  alreadyBound(at: number, name: string): never {
+    return this.refuse(at, 'VariableAlreadyBound', `'${name}' is bound already`);
+  }
+
+  /** @throws {Refusal} VariableAlreadyBound when the scope has the name. */
+  requireNew({variables}: Scope, {text, at}: Name): void {
+    if (variables.has(text)) this.alreadyBound(at, text);
   }
 
   /** Refuses for one of the suite's reasons. */

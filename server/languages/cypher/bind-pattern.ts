@@ -6,7 +6,7 @@
  * row (`apply`), so that an index can serve it; a first node of its own is a product.
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {PlanNode} from '#server/plan/node.ts';
+import {type PlanNode, reversed} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import type {NodePattern, PathSelector, Pattern, PatternHop, RelationshipPattern} from './ast.ts';
@@ -36,7 +36,6 @@ import {
   type Repeated,
   requireBounds,
   requireRound,
-  reversed,
   scanOf,
 } from './pattern-shape.ts';
 import {
@@ -120,7 +119,7 @@ export class PatternBinder {
     for (const {name, kind} of namesOf(pattern)) {
       const {text, at} = name;
       const known = this.#kinds.get(text) ?? this.#scope.variables.get(text)?.kind;
-      if (text === pattern.name?.text) this.#alreadyBound(at, text);
+      if (text === pattern.name?.text) this.#context.alreadyBound(at, text);
       if (known !== undefined && known !== kind && known !== 'any' && known !== 'null') {
         if (!(kind === 'relationships' && known === 'list')) this.#conflict(at, text);
       }
@@ -135,19 +134,16 @@ export class PatternBinder {
       this.#kinds.set(text, kind);
     }
     for (const {text, at} of innerNamesOf(pattern)) {
-      if (this.#kinds.has(text) || this.#scope.variables.has(text)) this.#alreadyBound(at, text);
+      if (this.#kinds.has(text) || this.#scope.variables.has(text))
+        this.#context.alreadyBound(at, text);
       this.#kinds.set(text, 'list');
     }
     const {name} = pattern;
     if (name === undefined) return;
     if (this.#kinds.has(name.text) || this.#scope.variables.has(name.text)) {
-      this.#alreadyBound(name.at, name.text);
+      this.#context.alreadyBound(name.at, name.text);
     }
     this.#kinds.set(name.text, 'path');
-  }
-
-  #alreadyBound(at: number, name: string): never {
-    return this.#context.refuse(at, 'VariableAlreadyBound', `'${name}' is bound already`);
   }
 
   #conflict(at: number, name: string): never {

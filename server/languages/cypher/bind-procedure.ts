@@ -116,9 +116,7 @@ function columnsOf(
     if (!outputs.includes(name)) {
       context.refuse(place, 'UndefinedVariable', `${procedure.text} has no column '${name}'`);
     }
-    if (names.has(alias)) {
-      context.refuse(place, 'VariableAlreadyBound', `'${alias}' is bound already`);
-    }
+    if (names.has(alias)) context.alreadyBound(place, alias);
     names.add(alias);
     return {name: alias, slot: context.newSlot(), output: name};
   });

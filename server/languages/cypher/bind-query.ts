@@ -128,9 +128,7 @@ function requireDatabase(context: BindContext, {text, at}: Name): void {
 /** A row of the file beside each row; `file()` and `linenumber()` read where it comes from. */
 function bindLoadCsv(context: BindContext, input: Bound, clause: LoadCsvClause): Bound {
   const {name, at} = clause;
-  if (input.scope.variables.has(name.text)) {
-    context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
-  }
+  context.requireNew(input.scope, name);
   const scope = {...input.scope, allowsPatterns: false};
   const separator = clause.separator && bindExpression(context, scope, clause.separator);
   const [row, file, line] = [context.newSlot(), context.newSlot(), context.newSlot()];
@@ -187,9 +185,7 @@ function bindUnwind(
   clause: Extract<Clause, {kind: 'unwind'}>,
 ): Bound {
   const {name} = clause;
-  if (input.scope.variables.has(name.text)) {
-    context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
-  }
+  context.requireNew(input.scope, name);
   const slot = context.newSlot();
   const scope = {...input.scope, allowsPatterns: false};
   const list = operator('each', bindExpression(context, scope, clause.list));
@@ -217,9 +213,7 @@ export function bindSubqueryClause(
   const scope: Scope = {...input.scope, variables: new Map(names)};
   const inner = bindInnerQuery(context, {plan: {kind: 'argument'}, scope}, clause.query);
   for (const {name} of inner.columns) {
-    if (input.scope.variables.has(name)) {
-      context.refuse(clause.at, 'VariableAlreadyBound', `'${name}' is bound already`);
-    }
+    context.requireNew(input.scope, {text: name, at: clause.at});
   }
   const slots = inner.columns.map(column => column.slot);
   const returns = inner.columns.length > 0;

@@ -118,9 +118,7 @@ class Creator {
   create(pattern: Pattern): void {
     const context = this.#context;
     const {name} = pattern;
-    if (name !== undefined && this.#scope.variables.has(name.text)) {
-      context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
-    }
+    if (name !== undefined) context.requireNew(this.#scope, name);
     if (searches(pattern)) {
       context.refuse(
         pattern.at,
@@ -161,7 +159,7 @@ class Creator {
         context.refuse(node.at, reason, `'${node.name.text}' ${what}`);
       }
       if (isLone || node.labels !== undefined || node.properties !== undefined) {
-        context.refuse(node.at, 'VariableAlreadyBound', `'${node.name.text}' is bound already`);
+        context.alreadyBound(node.at, node.name.text);
       }
       return;
     }
@@ -195,9 +193,7 @@ class Creator {
   #edge(edge: RelationshipPattern, left: NodePattern, right: NodePattern): Slot {
     const context = this.#context;
     const {name} = edge;
-    if (name !== undefined && this.#scope.variables.has(name.text)) {
-      context.refuse(name.at, 'VariableAlreadyBound', `'${name.text}' is bound already`);
-    }
+    if (name !== undefined) context.requireNew(this.#scope, name);
     if (edge.length !== undefined) {
       context.refuse(edge.at, 'CreatingVarLength', 'what is made has no variable length');
     }
@@ -307,7 +303,7 @@ function requireNoPredicates(
   if (node.name === undefined || !scope.variables.has(node.name.text)) return;
   const isLone = pattern.hops.length === 0;
   if (isLone || node.labels !== undefined || node.properties !== undefined) {
-    context.refuse(node.at, 'VariableAlreadyBound', `'${node.name.text}' is bound already`);
+    context.alreadyBound(node.at, node.name.text);
   }
 }
 

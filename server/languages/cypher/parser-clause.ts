@@ -229,10 +229,10 @@ function parseCall(cursor: Cursor, at: number): Omit<CallClause, 'optional'> {
   while (cursor.accept('.')) text += `.${cursor.name('a procedure').text}`;
   const args = cursor.accept('(') ? parseList(cursor, ')') : undefined;
   const procedure = {text, at: start};
-  if (!cursor.accept('YIELD')) {
-    return {kind: 'call', procedure, args, yields: undefined, where: undefined, at};
+  const yields = acceptYields(cursor);
+  if (yields === undefined) {
+    return {kind: 'call', procedure, args, yields, where: undefined, at};
   }
-  const yields = cursor.accept('*') ? ('star' as const) : parseYields(cursor);
   return {kind: 'call', procedure, args, yields, where: parseWhere(cursor), at};
 }
 
@@ -256,16 +256,14 @@ function parseShow(cursor: Cursor, at: number): CallClause {
   if (found === undefined) return cursor.fail();
   const [text] = found;
   const call = {kind: 'call', procedure: {text, at: start}, args: [], optional: false, at} as const;
-  const yields = cursor.accept('YIELD')
-    ? cursor.accept('*')
-      ? ('star' as const)
-      : parseYields(cursor)
-    : undefined;
+  const yields = acceptYields(cursor);
   const where = parseWhere(cursor);
   return {...call, yields: where === undefined ? yields : (yields ?? 'star'), where};
 }
 
-function parseYields(cursor: Cursor): readonly YieldItem[] {
+function acceptYields(cursor: Cursor): CallClause['yields'] {
+  if (!cursor.accept('YIELD')) return undefined;
+  if (cursor.accept('*')) return 'star';
   const yields: YieldItem[] = [];
   if (cursor.accept('-')) return yields;
   do {

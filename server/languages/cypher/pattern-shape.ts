@@ -85,8 +85,6 @@ export function isAcyclic(path: Slot): Expression {
   return operator('same', call('std.size', nodes), call('std.size', call('coll.distinct', nodes)));
 }
 
-export const reversed = {out: 'in', in: 'out', both: 'both'} as const;
-
 export function nodesOf(pattern: Chain): readonly NodePattern[] {
   return [pattern.start, ...pattern.hops.map(hop => hop.node)];
 }

@@ -9,7 +9,7 @@
 
 import {assert} from '#server/base/assert.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {Direction, PlanNode} from '#server/plan/node.ts';
+import {type Direction, type PlanNode, reversed} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, Scope} from './bind-context.ts';
 import {literal, makeScope, operator, slotOf} from './bind-context.ts';
@@ -224,8 +224,7 @@ export class HopBinder {
     if (to === undefined || step.kind !== 'hop') {
       return this.#context.refuse(edge.at, 'this hop starts from a node that nothing binds');
     }
-    const reverse = {out: 'in', in: 'out', both: 'both'} as const;
-    const direction = reverse[vertexDirection(step.method) ?? 'both'];
+    const direction = reversed[vertexDirection(step.method) ?? 'both'];
     const slot = this.#context.newSlot();
     const types = this.#edgeTypes(step.types);
     this.#bind(edge.from, slot);
