@@ -41,8 +41,8 @@ export type Expression =
       readonly name: string;
       readonly args: readonly Expression[];
       readonly place?: Place;
-      /** As it was written: for what is refused while it runs. */
-      readonly text?: string;
+      /** As it was written, made when something is refused while it runs. */
+      readonly written?: () => string;
     }
   /** Evaluated left to right, stops at the first false (and) or true (or). */
   | {readonly kind: 'and' | 'or'; readonly terms: readonly Expression[]}

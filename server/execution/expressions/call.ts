@@ -30,7 +30,7 @@ type Call = Expression & {readonly kind: 'call'};
 
 export function compileCall(call: Call, compiler: ExpressionCompiler): Closure {
   const closure = compileUnplaced(call, compiler);
-  return call.place === undefined ? closure : placed(closure, call.place, call.text);
+  return call.place === undefined ? closure : placed(closure, call.place, call.written);
 }
 
 function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
@@ -106,13 +106,14 @@ function callClosure(
 }
 
 /** Adds the place to a refusal that has none, and its text: those of the innermost call. */
-function placed(closure: Closure, place: Place, text: string | undefined): Closure {
+function placed(closure: Closure, place: Place, written: Call['written']): Closure {
   return frame => {
     try {
       return closure(frame);
     } catch (error) {
       if (!(error instanceof Refusal) || error.place !== undefined) throw error;
-      const message = text === undefined ? error.message : `${error.message}, in '${cut(text)}'`;
+      const within = written === undefined ? '' : `, in '${cut(written())}'`;
+      const message = error.message + within;
       throw new Refusal(error.code, message, {detail: error.detail, place, cause: error});
     }
   };

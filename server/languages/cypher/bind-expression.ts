@@ -96,7 +96,7 @@ export function bindCondition(context: BindContext, scope: Scope, ast: Ast.Expre
 /** What is refused of its values at run time says which expression it was. */
 function told(context: BindContext, ast: Ast.Expression, bound: Expression): Expression {
   if (bound.kind !== 'call') return bound;
-  return {...bound, place: context.place(ast.at), text: printExpression(ast)};
+  return {...bound, place: context.place(ast.at), written: () => printExpression(ast)};
 }
 
 /** A pattern is a condition under AND, OR, XOR and NOT; elsewhere it is no value. */
