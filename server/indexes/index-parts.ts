@@ -12,7 +12,7 @@ import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {type IndexEntryBytes, indexEntry, type KeyPart} from '#server/layout/index-key.ts';
 import {groupKey, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
-import {convertValue, type DataType, parseDataType} from '#server/model/data-type.ts';
+import {convertValue, type DataType, isNumberType, parseDataType} from '#server/model/data-type.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {jsonText} from '#server/model/json.ts';
 import {isNumberValue, numberText} from '#server/model/number.ts';
@@ -20,15 +20,6 @@ import {ridOfText} from '#server/model/rid.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
 
 const keyBytesUsual = 64;
-const numberTypes: ReadonlySet<DataType> = new Set<DataType>([
-  'BYTE',
-  'SHORT',
-  'INTEGER',
-  'LONG',
-  'FLOAT',
-  'DOUBLE',
-  'DECIMAL',
-]);
 /** A product of several multi-valued parts may not exceed this. */
 const keysMax = 10_000;
 
@@ -201,8 +192,7 @@ export function searchForm(
     return sortedForm(property, numberText(value));
   }
   if (typeof value !== 'string') return value;
-  if (declared !== undefined && numberTypes.has(declared))
-    return parseDecimal(value.trim()) ?? value;
+  if (isNumberType(declared)) return parseDecimal(value.trim()) ?? value;
   if (declared === 'BOOLEAN') return value === 'true' || (value === 'false' ? false : value);
   if (declared === 'LINK') return ridOfText(value) ?? value;
   if (declared === 'DATE' || declared?.startsWith('DATETIME') === true) {

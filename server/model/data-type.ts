@@ -182,10 +182,14 @@ const numberTypes: ReadonlySet<DataType> = new Set<DataType>([
   'DECIMAL',
 ]);
 
+/** Whether values of the type are numbers. */
+export function isNumberType(type: DataType | undefined): boolean {
+  return type !== undefined && numberTypes.has(type);
+}
+
 /** Whether values of the type are equal just when their index keys are. */
 export function hasExactKeys(type: DataType | undefined): boolean {
-  if (type === undefined) return false;
-  return type === 'STRING' || type === 'BOOLEAN' || numberTypes.has(type);
+  return type === 'STRING' || type === 'BOOLEAN' || isNumberType(type);
 }
 
 /** Whether a value, as it is, can equal one of such a type; NaN equals nothing. */

@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import {readUtf8} from '#server/base/utf8.ts';
 import {isListValue, isNumberArray} from '#server/model/compare.ts';
-import {convertValue, type DataType, parseDataType} from '#server/model/data-type.ts';
+import {convertValue, type DataType, isNumberType, parseDataType} from '#server/model/data-type.ts';
 import {categoryOf} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
 import {isIntegerValue} from '#server/model/number.ts';
@@ -30,25 +30,15 @@ import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 
 /** The value as a data type; texts are read, booleans are 1 and 0. */
 export function convertTo(value: Value, type: DataType, name: string): Value {
-  const number = typeof value === 'boolean' && numeric.has(type) ? Number(value) : value;
+  const number = typeof value === 'boolean' && isNumberType(type) ? Number(value) : value;
   try {
     return convertValue(number, {type}, name);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const code = numeric.has(type) ? 'number.format' : 'argument';
+    const code = isNumberType(type) ? 'number.format' : 'argument';
     throw new Refusal(code, error.message, {cause: error});
   }
 }
-
-const numeric: ReadonlySet<DataType> = new Set([
-  'BYTE',
-  'SHORT',
-  'INTEGER',
-  'LONG',
-  'FLOAT',
-  'DOUBLE',
-  'DECIMAL',
-]);
 
 function conversion(type: DataType, name: string): ScalarFunction {
   return ([value = null]) => convertTo(value, type, name);
