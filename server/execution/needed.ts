@@ -6,6 +6,9 @@
  * No refusals: whoever runs the statement takes back what it wrote, sees to the need and runs it
  * again.
  */
+import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
+import type {Graph} from './graph.ts';
+
 export interface NeededType {
   readonly name: string;
   readonly kind: 'vertex' | 'edge';
@@ -20,6 +23,24 @@ export class TypesNeeded extends Error {
     super(`types are needed: ${types.map(type => type.name).join(', ')}`);
     this.types = types;
   }
+}
+
+/**
+ * The type of a vertex that has these labels.
+ *
+ * @throws {TypesNeeded} naming it and its labels, as far as they do not exist.
+ */
+export function requireLabels(labels: readonly string[], graph: Graph): string {
+  const type = typeOfLabels(labels);
+  const missing = [...new Set([...labels, type])].filter(name => !graph.typeExists(name));
+  if (missing.length > 0) {
+    // The type of several labels extends them.
+    const superTypes = labelsOf(type).length > 1 ? labelsOf(type) : [];
+    throw new TypesNeeded(
+      missing.map(name => ({name, kind: 'vertex', superTypes: name === type ? superTypes : []})),
+    );
+  }
+  return type;
 }
 
 export class SourceNeeded extends Error {

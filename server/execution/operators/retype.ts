@@ -6,13 +6,13 @@
  * the type that has just the labels wanted, and asks for it when it does not exist.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import {RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {type NeededType, TypesNeeded} from '../needed.ts';
+import {requireLabels} from '../needed.ts';
 import {prepareWriteInput, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'retype'};
@@ -61,19 +61,8 @@ function changeRow(
   const {remove} = node;
   const wanted = remove === 'all' ? [] : before.filter(label => !remove.includes(label));
   const labels = [...new Set([...wanted, ...node.add])];
-  const type = typeOfLabels(labels);
-  requireTypes(type, labels, context);
+  const type = requireLabels(labels, context.graph);
   context.counts.labelsAdded += labels.filter(label => !before.includes(label)).length;
   context.counts.labelsRemoved += before.filter(label => !labels.includes(label)).length;
   return writesOf(context).retype(record.rid, type);
-}
-
-function requireTypes(type: string, labels: readonly string[], context: ExecutionContext): void {
-  const missing: NeededType[] = [];
-  for (const name of new Set([...labels, type])) {
-    if (context.graph.typeExists(name)) continue;
-    const superTypes = labels.length > 1 && name === type ? [...labels].sort() : [];
-    missing.push({name, kind: 'vertex', superTypes});
-  }
-  if (missing.length > 0) throw new TypesNeeded(missing);
 }

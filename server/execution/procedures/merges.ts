@@ -7,7 +7,7 @@
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
-import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
+import {labelsOf} from '#server/model/labels.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {ExecutionContext} from '../context.ts';
 import {isSame} from '../expressions/strict-operators.ts';
@@ -16,14 +16,13 @@ import type {Source} from '../graph.ts';
 import {allHops} from '../operators/follow.ts';
 import {ridKey} from '../operators/vertex-ids.ts';
 import {writesOf} from '../operators/write-input.ts';
-import {type NeededType, TypesNeeded} from '../needed.ts';
+import {requireLabels, TypesNeeded} from '../needed.ts';
 import {checkOptions, mapAt, refuse, textAt, textsAt, vertexAt, verticesAt} from './arguments.ts';
 
 function mergeNode(args: readonly Value[], context: ExecutionContext): RecordValue {
   const labels = textsAt(args, 0, 'the labels');
   const identity = mapAt(args, 1, 'the identity', context);
-  const type = typeOfLabels(labels);
-  requireVertexTypes(labels, context);
+  const type = requireLabels(labels, context.graph);
   const found = findVertex(type, identity, context);
   if (found !== undefined)
     return updated(found, mapAt(args, 3, 'what is matched', context), context);
@@ -31,22 +30,6 @@ function mergeNode(args: readonly Value[], context: ExecutionContext): RecordVal
   context.counts.propertiesSet += properties.size;
   context.counts.labelsAdded += labelsOf(type).length;
   return writesOf(context).create({what: 'vertex', type, bucket: undefined, properties});
-}
-
-function requireVertexTypes(labels: readonly string[], context: ExecutionContext): void {
-  const type = typeOfLabels(labels);
-  const missing = [...new Set([...labels, type])].filter(name => !context.graph.typeExists(name));
-  requireNone(
-    missing.map(name => ({
-      name,
-      kind: 'vertex',
-      superTypes: name === type && labels.length > 1 ? labelsOf(type) : [],
-    })),
-  );
-}
-
-function requireNone(missing: readonly NeededType[]): void {
-  if (missing.length > 0) throw new TypesNeeded(missing);
 }
 
 /** By the index that asks for most of the properties, else among all of the type. */
@@ -115,7 +98,9 @@ function mergeRelationship(args: readonly Value[], context: ExecutionContext): R
   const identity = mapAt(args, 2, 'the identity', context);
   const to = vertexAt(args, 4, 'the end', context).rid;
   if (type === '') refuse('a relationship needs a type');
-  if (!context.graph.typeExists(type)) requireNone([{name: type, kind: 'edge', superTypes: []}]);
+  if (!context.graph.typeExists(type)) {
+    throw new TypesNeeded([{name: type, kind: 'edge', superTypes: []}]);
+  }
   const found = edgesBetween(from, to, type, context).find(edge => hasAll(edge, identity));
   if (found !== undefined)
     return updated(found, mapAt(args, 5, 'what is matched', context), context);
@@ -155,11 +140,11 @@ function mergeNodes(args: readonly Value[], context: ExecutionContext): RecordVa
     }
   }
   const labels = [first, ...others].flatMap(node => labelsOf(node.typeName));
-  requireVertexTypes([...new Set(labels)], context);
+  const type = requireLabels(labels, context.graph);
   for (const other of others) copyEdges(other.rid, first.rid, context);
   for (const other of others) writesOf(context).delete(other);
   const writes = writesOf(context);
-  writes.retype(first.rid, typeOfLabels(labels));
+  writes.retype(first.rid, type);
   context.counts.propertiesSet += properties.size;
   return writes.replace(first.rid, properties, {applyDefaults: false}) ?? first;
 }
