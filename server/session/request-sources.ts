@@ -16,11 +16,12 @@ const timeoutMs = 30_000;
 
 export class RequestSources implements Sources {
   readonly #reader: SourceReader;
-  readonly #settings: Settings;
+  readonly #settings: () => Settings;
   readonly #mayReadFiles: boolean;
-  readonly #fetched = new Map<string, Uint8Array>();
+  /** By address; made for the first one, since hardly a statement has any. */
+  #fetched: Map<string, Uint8Array> | undefined;
 
-  constructor(reader: SourceReader, settings: Settings, mayReadFiles: boolean) {
+  constructor(reader: SourceReader, settings: () => Settings, mayReadFiles: boolean) {
     this.#reader = reader;
     this.#settings = settings;
     this.#mayReadFiles = mayReadFiles;
@@ -28,13 +29,13 @@ export class RequestSources implements Sources {
 
   open(source: string): Iterable<Uint8Array> {
     if (!/^https?:/i.test(source)) return this.#file(source);
-    const bytes = this.#fetched.get(source);
+    const bytes = this.#fetched?.get(source);
     if (bytes === undefined) throw new SourceNeeded(source);
     return [bytes];
   }
 
   #file(source: string): Iterable<Uint8Array> {
-    const settings = this.#settings;
+    const settings = this.#settings();
     if (!settings.get('svc.opencypher.loadCsv.allowFileUrls')) {
       throw new Refusal(
         'source.refused',
@@ -50,7 +51,7 @@ export class RequestSources implements Sources {
 
   /** Fetches what a run has asked for. @throws {Refusal} `source.refused`, `source.unreadable`. */
   async fetch(address: string): Promise<void> {
-    const settings = this.#settings;
+    const settings = this.#settings();
     if (!settings.get('svc.opencypher.loadCsv.allowRemoteUrls')) {
       throw new Refusal(
         'source.refused',
@@ -58,6 +59,7 @@ export class RequestSources implements Sources {
       );
     }
     if (!URL.canParse(address)) throw new Refusal('argument', `'${address}' is no address`);
+    this.#fetched ??= new Map();
     if (this.#fetched.size >= addressesMax) {
       throw new Refusal('source.refused', `a statement reads at most ${addressesMax} addresses`);
     }

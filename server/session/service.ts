@@ -18,7 +18,6 @@ import {
   proceduresWith,
 } from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
-import type {ServerView} from '#server/execution/surroundings.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -29,6 +28,7 @@ import type {Isolation, Transaction} from '#server/transactions/transaction-cont
 import {Admission} from './admission.ts';
 import {DatabaseSession} from './database-session.ts';
 import {defaultEvaluator} from './default-values.ts';
+import {PrincipalView} from './principal-view.ts';
 import {RequestSources} from './request-sources.ts';
 import {refusalOf} from './outcome.ts';
 import {type RegisteredQuery, RunningQueries} from './running-queries.ts';
@@ -132,14 +132,15 @@ export class SessionService implements Service {
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
     const registered = this.#queries.start(principal.name, request);
+    const {sourceReader, settings, security} = this.#options;
     try {
       const parts = {
         session,
         request,
         signal: registered,
         access,
-        sources: this.#sourcesFor(principal, access),
-        server: this.#viewFor(principal),
+        sources: new RequestSources(sourceReader, settings, access.allows('updateSecurity')),
+        server: new PrincipalView(principal, this, security),
         guard: principal.root ? undefined : {access, user: principal.name},
         onTerminate: (listener: () => void) => registered.onTerminate(listener),
         end: () => registered.done(),
@@ -159,27 +160,6 @@ export class SessionService implements Service {
       registered.done();
       throw error;
     }
-  }
-
-  #viewFor(principal: Principal): ServerView {
-    return {
-      user: principal.name,
-      users: () =>
-        this.#options.security
-          .users()
-          .filter(({name}) => principal.root || name === principal.name)
-          .map(({name, databases}) => ({name, databases: Object.keys(databases)})),
-      transactions: () => [
-        ...this.queries(principal),
-        ...this.transactions(principal).map(open => ({...open, text: undefined})),
-      ],
-    };
-  }
-
-  #sourcesFor(principal: Principal, access: DatabaseAccess): RequestSources {
-    const {sourceReader, settings} = this.#options;
-    const mayReadFiles = principal.root || access.allows('updateSecurity');
-    return new RequestSources(sourceReader, settings(), mayReadFiles);
   }
 
   async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {

@@ -105,7 +105,7 @@ export class StatementRun {
     this.#data = data;
     // A transaction's writer serves all of its statements.
     this.#tallyBefore =
-      data.kind === 'write' && query.reportsStats ? structuredClone(data.writer.tally) : undefined;
+      data.kind === 'write' && query.reportsStats ? copyOf(data.writer.tally) : undefined;
     this.#json = options.session.jsonOf(data.context);
     this.#environment = environment;
     this.context = contextOf(query, data, options, environment);
@@ -190,6 +190,10 @@ export class StatementRun {
   get timers(): Timers {
     return this.#environment.timers;
   }
+}
+
+function copyOf({made, deleted}: RecordTally): RecordTally {
+  return {made: {...made}, deleted: {...deleted}};
 }
 
 /** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
