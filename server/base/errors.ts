@@ -61,6 +61,11 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'a parameter of the statement is missing or unusable',
   },
+  'query.parameter-missing': {
+    retry: 'never',
+    exception: 'CommandParameterMissingException',
+    says: 'the statement names a parameter that is not given',
+  },
   'query.execution': {
     retry: 'never',
     exception: 'CommandExecutionException',

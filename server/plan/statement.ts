@@ -6,25 +6,11 @@
  */
 import type {DataType} from '#server/model/data-type.ts';
 import type {Value} from '#server/model/value.ts';
-import type {Expression} from './expression.ts';
+import type {Expression, Place} from './expression.ts';
 import type {PlanNode} from './node.ts';
 
 export type Statement =
-  | {
-      readonly kind: 'query';
-      readonly plan: PlanNode;
-      /** How many slots a row has. */
-      readonly slotCount: number;
-      /** LIMIT known to the planner at the top, for the row cap; an expression or none. */
-      readonly limit: Expression | undefined;
-      readonly timeoutMs: Expression | undefined;
-      /** On timeout: an error, or the rows so far. */
-      readonly onTimeout: 'error' | 'partial';
-      /** How a write that stands alone meets conflicts; absent: as the server does. */
-      readonly retry?: Retry;
-      /** Whether the answer says what the statement changed. */
-      readonly reportsStats?: boolean;
-    }
+  | QueryStatement
   | BatchedStatement
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
   | {
@@ -35,7 +21,32 @@ export type Statement =
       /** What it counts as: then the answer is these counts, and no row. */
       readonly counts?: SchemaCounts;
     }
-  | {readonly kind: 'user'; readonly command: UserCommand};
+  | {readonly kind: 'user'; readonly command: UserCommand}
+  | {readonly kind: 'session'; readonly command: SessionCommand};
+
+export interface QueryStatement {
+  readonly kind: 'query';
+  readonly plan: PlanNode;
+  /** How many slots a row has. */
+  readonly slotCount: number;
+  /** LIMIT known to the planner at the top, for the row cap; an expression or none. */
+  readonly limit: Expression | undefined;
+  readonly timeoutMs: Expression | undefined;
+  /** On timeout: an error, or the rows so far. */
+  readonly onTimeout: 'error' | 'partial';
+  /** How a write that stands alone meets conflicts; absent: as the server does. */
+  readonly retry?: Retry;
+  /** Whether the answer says what the statement changed. */
+  readonly reportsStats?: boolean;
+  /** Parameters that must be given; of any other one that is not given, null is read. */
+  readonly needs?: readonly ParameterUse[];
+}
+
+/** A parameter and where it was written first. */
+export interface ParameterUse {
+  readonly name: string;
+  readonly place: Place;
+}
 
 /**
  * Rows carried out in transactions of their own: those of `before`, so many at a time, go through
@@ -64,6 +75,7 @@ export interface BatchedStatement {
   readonly results: readonly number[];
   /** Holds what became of a row's transaction. */
   readonly status: number | undefined;
+  readonly needs: readonly ParameterUse[];
 }
 
 /** What a change of the schema is counted as. Source: reference, section 2.2. */
@@ -73,6 +85,12 @@ export interface SchemaCounts {
   readonly constraintsAdded?: number;
   readonly constraintsRemoved?: number;
 }
+
+/** Commands about the transaction and the session that a client has open. */
+export type SessionCommand =
+  | {readonly kind: 'begin' | 'commit' | 'rollback' | 'reset' | 'close'}
+  /** `value` reads only and answers one row of one column, `value`. */
+  | {readonly kind: 'set'; readonly name: string; readonly value: QueryStatement};
 
 /** Commands about the server's users; only root may give them. */
 export type UserCommand =

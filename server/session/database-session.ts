@@ -15,7 +15,7 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
-import {GlobalVariables} from './global-variables.ts';
+import {KeptVariables} from './kept-variables.ts';
 import {languages, type Prepared, prepareText} from './prepared.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
@@ -38,7 +38,7 @@ export class DatabaseSession {
   readonly database: Database;
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
-  readonly globals = new GlobalVariables();
+  readonly globals = new KeptVariables();
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(

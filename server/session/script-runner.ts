@@ -187,9 +187,13 @@ class ScriptRun {
         const message = typeof value === 'string' ? value : jsonText(value);
         return [done('console', {level: ast.level, message})];
       }
-      case 'set-global':
-        this.#parts.session.globals.set(ast.name, await this.#value(ast.value));
+      case 'set-global': {
+        const {globals} = this.#parts.session;
+        const value = await this.#value(ast.value);
+        if (value === null) globals.delete(`$${ast.name}`);
+        else globals.set(`$${ast.name}`, value);
         return [];
+      }
       default:
         return this.#execute(this.#bind(ast));
     }

@@ -190,16 +190,19 @@ export class SessionService implements Service {
     // A commit whose answer was lost is asked for again; it happened once.
     if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
     const held = await this.#sessions.hold(principal.name, database, transactionId);
+    const {transaction} = held;
     held.end();
+    // Ended by a statement before: nothing is left to commit.
+    if (transaction === undefined) return;
     // Who asks while it is under way, or when its outcome is lost, is not told that it is gone.
     this.#sessions.committed(principal.name, transactionId, 'unknown');
-    const outcome = await this.#commit(held.transaction, transactionId, requestId);
+    const outcome = await this.#commit(transaction, transactionId, requestId);
     if (outcome.kind !== 'unknown' && outcome.kind !== 'committed') {
       this.#sessions.notCommitted(transactionId);
     }
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
-    this.#runner.committed(held.transaction);
+    this.#runner.committed(transaction);
     this.#sessions.committed(principal.name, transactionId);
   }
 

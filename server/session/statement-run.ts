@@ -31,7 +31,7 @@ import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
-import type {PreparedQuery} from './prepared.ts';
+import {type PreparedQuery, requireParameters} from './prepared.ts';
 import type {Parameters, ResultFormat} from './session.ts';
 
 /** What every run of one server shares. */
@@ -101,6 +101,7 @@ export class StatementRun {
     environment: RunEnvironment,
     argument?: Batch,
   ) {
+    requireParameters(query, options.parameters);
     this.#query = query;
     this.#data = data;
     // A transaction's writer serves all of its statements.
@@ -271,6 +272,7 @@ function innerQueries(
       if (prepared.kind !== 'query') {
         throw new Refusal('query.execution', 'inside of a query only a query can be run');
       }
+      requireParameters(prepared, parameters);
       const inner = innerQueries(session, schema, depth + 1);
       const run = {...context, parameters, inner, memo: new Map<object, Value>()};
       for (const batch of prepared.plan.operator(run, unitBatch)) {

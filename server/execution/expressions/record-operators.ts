@@ -20,6 +20,7 @@ import {mapOf, propertyOf} from './access.ts';
 import {describe, plainText} from './arithmetic.ts';
 import {itemsOfList, typeError} from './strict-operators.ts';
 import {isTemporal, temporalPart} from './temporal-parts.ts';
+import {typed} from './type-name.ts';
 
 type Binary = (left: Value, right: Value, call: CallContext) => Value;
 type Variadic = (args: readonly Value[], call: CallContext) => Value;
@@ -220,5 +221,6 @@ export const recordVariadic: Readonly<Record<string, Variadic>> = {
   'op:existing': ([value = null], call) => existing(value, call.graph),
   'op:endpoint': ([value = null]) => endpoint(value),
   'op:content': ([value = null], call) => content(value, call.graph),
+  'op:typed': ([value = null, type = null, notNull = null]) => typed(value, type, notNull),
   'op:withoutNulls': ([value = null]) => withoutNulls(value),
 };

@@ -30,6 +30,7 @@ import {mapOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
 import {isSame, itemsOfList, typeError} from '../expressions/strict-operators.ts';
 import {isTemporal} from '../expressions/temporal-parts.ts';
+import {typeNameOf} from '../expressions/type-name.ts';
 
 /** What one call may build. */
 const itemsMax = 4_000_000;
@@ -164,24 +165,6 @@ function conversions(name: string, convert: Conversion): Record<string, ScalarFu
     [`std.${name}OrNull`]: ([value = null]) => orNull(value),
     [`std.${name}List`]: ([value = null]) => listOf(value).map(orNull),
   };
-}
-
-function typeNameOf(value: Value): string {
-  if (value === null) return 'NULL';
-  if (typeof value === 'boolean') return 'BOOLEAN';
-  if (typeof value === 'string') return 'STRING';
-  if (isIntegerValue(value)) return 'INTEGER';
-  if (isNumberValue(value)) return 'FLOAT';
-  if (isListValue(value)) return 'LIST';
-  if (value instanceof PathValue) return 'PATH';
-  if (value instanceof PointValue) return 'POINT';
-  if (value instanceof DateValue) return 'DATE';
-  if (value instanceof DurationValue) return 'DURATION';
-  if (value instanceof DateTimeValue) return value.local ? 'LOCAL DATETIME' : 'ZONED DATETIME';
-  if (value instanceof TimeValue)
-    return value.offsetSeconds === undefined ? 'LOCAL TIME' : 'ZONED TIME';
-  if (value instanceof RecordValue) return value.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
-  return value instanceof Map ? 'MAP' : 'ANY';
 }
 
 export const standardValues: FunctionFamily = {

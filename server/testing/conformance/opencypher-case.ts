@@ -97,7 +97,9 @@ async function answered(
     return {kind: 'rows', rows: rows as readonly ReadonlyMap<string, Json>[]};
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return {kind: 'error', phase, error};
+    // EXPLAIN asks for no parameters; a run is refused for one before any of it happens.
+    const isBeforeRun = error.code === 'query.parameter-missing';
+    return {kind: 'error', phase: isBeforeRun ? 'compile time' : phase, error};
   }
 }
 
