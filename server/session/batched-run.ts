@@ -151,6 +151,7 @@ export class BatchedRun {
       for (let batch = await run.nextBatch(); batch; batch = await run.nextBatch()) {
         batches.push(batch);
       }
+      run.requireComplete();
       return {batches, counts: run.counts()};
     } finally {
       run.close();

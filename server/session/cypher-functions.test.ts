@@ -27,7 +27,7 @@ const answers: readonly (readonly [query: string, rows: readonly object[]])[] = 
   ['DEFINE FUNCTION one() = 1 RETURN one() AS v', [{v: 1}]],
   ['DEFINE FUNCTION less(x, y) = x - y WITH 1 AS y, 5 AS x RETURN less(y, x) AS v', [{v: -4}]],
   [
-    'DEFINE FUNCTION twice(x) = x * 2 DEFINE FUNCTION four(x) = twice(twice(x)) RETURN four(3) AS v',
+    'DEFINE FUNCTION two(x) = x * 2 DEFINE FUNCTION four(x) = two(two(x)) RETURN four(3) AS v',
     [{v: 12}],
   ],
   [
@@ -50,7 +50,10 @@ const answers: readonly (readonly [query: string, rows: readonly object[]])[] = 
   ['DEFINE FUNCTION no(x) { UNWIND [] AS i RETURN i } RETURN no(1) AS v', [{v: null}]],
   ['DEFINE FUNCTION inc(x :: INTEGER) :: INTEGER = x + 1 RETURN inc(2) AS v', [{v: 3}]],
   ['DEFINE FUNCTION inc(x :: INTEGER) = x + 1 RETURN inc(null) AS v', [{v: null}]],
-  ['DEFINE FUNCTION l(x TYPED LOCAL DATETIME) = x.year RETURN l(localdatetime("2020")) AS v', [{v: 2020}]],
+  [
+    'DEFINE FUNCTION l(x TYPED LOCAL DATETIME) = x.year RETURN l(localdatetime("2020")) AS v',
+    [{v: 2020}],
+  ],
   // Each argument is evaluated once, however often the body names it.
   ['DEFINE FUNCTION same(x) = x = x RETURN same(rand()) AS v', [{v: true}]],
   ['DEFINE FUNCTION n() = 1 UNWIND [1, 2, 3] AS x RETURN x LIMIT n()', [{x: 1}]],

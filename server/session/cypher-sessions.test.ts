@@ -22,7 +22,7 @@ const outside = async (): Promise<unknown> => {
   return (row as {n: number}).n;
 };
 
-test('COMMIT keeps what was written; what follows is on its own until START TRANSACTION', async () => {
+test('COMMIT keeps what was written; what follows is on its own until it begins anew', async () => {
   await inside('CREATE (:A)');
   assert.equal(await outside(), 0);
   assert.deepEqual(await inside('COMMIT'), [{operation: 'commit'}]);

@@ -201,10 +201,7 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
   };
 }
 
-function prepareQuery(
-  statement: QueryStatement,
-  options: PrepareOptions,
-): PreparedQuery {
+function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
   const plan = optimize(statement.plan, options.catalog);
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;

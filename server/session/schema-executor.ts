@@ -23,6 +23,7 @@ import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {type BuildLimits, IndexBuild} from '#server/transactions/records-build.ts';
+import {checkRecords} from '#server/transactions/records-conformance.ts';
 import {requireNoForeigners} from '#server/transactions/records-members.ts';
 import {
   deleteSomeRecords,
@@ -97,6 +98,7 @@ export class SchemaExecutor {
           transaction.rollback();
           continue;
         }
+        await this.#checkRecords(planned, transaction, signal);
         this.#write(transaction, planned);
         const outcome = await transaction.commit();
         if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
@@ -126,6 +128,19 @@ export class SchemaExecutor {
     for (const change of planned.changes) writeDrops(transaction, change);
     const last = planned.changes.at(-1);
     if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema.names);
+  }
+
+  /** @throws {Refusal} `query.execution` when a stored record breaks a rule that would be new. */
+  async #checkRecords(
+    planned: PlannedChange,
+    transaction: Transaction,
+    signal: Cancellation | undefined,
+  ): Promise<void> {
+    const last = planned.changes.at(-1);
+    if (last === undefined) return;
+    const {recordsMax} = chunkLimits;
+    const steps = checkRecords(transaction, this.#schema.context, last.catalog, recordsMax);
+    for (const _ of steps) await this.#pause(signal);
   }
 
   /** Deletes edges one by one where a whole bucket of them is to go; true when there were any. */

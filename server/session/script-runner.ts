@@ -320,7 +320,9 @@ class ScriptRun {
     const options = {session, parameters, signal, sources, server, guard};
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
-      return await run.values(rowsMax);
+      const rows = await run.values(rowsMax);
+      run.requireComplete();
+      return rows;
     } finally {
       run.close();
     }

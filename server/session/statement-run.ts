@@ -159,6 +159,11 @@ export class StatementRun {
     return rows;
   }
 
+  /** @throws {Refusal} `value.validation` when a record was left without what it must have. */
+  requireComplete(): void {
+    if (this.#data.kind === 'write') this.#data.writer.requireComplete();
+  }
+
   /** What the run has changed; undefined when nobody asks or nothing can be. */
   counts(): WriteCounts | undefined {
     const before = this.#tallyBefore;

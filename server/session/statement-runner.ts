@@ -504,6 +504,7 @@ export class StatementRunner implements StatementHost {
           const pieces: Buffer[] = [];
           const pausing = takePieces(result, pieces);
           const collected = (): ResultCursor => {
+            run?.requireComplete();
             const summary = newSummary(limit);
             summary.returned = result.returned;
             summary.truncated = result.truncated;

@@ -1,17 +1,21 @@
 /**
- * Operators about records, paths and what properties can hold, as `plan/functions-operators.ts`
- * lists them among those without conversions.
+ * Operators about records, paths, types of values and what properties can hold, as
+ * `plan/functions-operators.ts` lists them among those without conversions.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {rootType} from '#server/model/labels.ts';
-import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
+import {isIntegerValue, isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';
 import {isListValue} from '#server/model/compare.ts';
 import {
+  DateTimeValue,
+  DateValue,
+  DurationValue,
   EmbeddedValue,
   PathValue,
   PointValue,
   RecordValue,
   Rid,
+  TimeValue,
   type Value,
 } from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
@@ -20,7 +24,6 @@ import {mapOf, propertyOf} from './access.ts';
 import {describe, plainText} from './arithmetic.ts';
 import {itemsOfList, typeError} from './strict-operators.ts';
 import {isTemporal, temporalPart} from './temporal-parts.ts';
-import {typed} from './type-name.ts';
 
 type Binary = (left: Value, right: Value, call: CallContext) => Value;
 type Variadic = (args: readonly Value[], call: CallContext) => Value;
@@ -171,6 +174,32 @@ function notNull(value: Value, name: Value): Value {
   throw new Refusal('query.execution', `MERGE cannot search for null in '${plainText(name)}'`, {
     detail: {type: 'SemanticError', reason: 'MergeReadOwnWrites'},
   });
+}
+
+export function typeNameOf(value: Value): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'boolean') return 'BOOLEAN';
+  if (typeof value === 'string') return 'STRING';
+  if (isIntegerValue(value)) return 'INTEGER';
+  if (isNumberValue(value)) return 'FLOAT';
+  if (isListValue(value)) return 'LIST';
+  if (value instanceof PathValue) return 'PATH';
+  if (value instanceof PointValue) return 'POINT';
+  if (value instanceof DateValue) return 'DATE';
+  if (value instanceof DurationValue) return 'DURATION';
+  if (value instanceof DateTimeValue) return value.local ? 'LOCAL DATETIME' : 'ZONED DATETIME';
+  if (value instanceof TimeValue)
+    return value.offsetSeconds === undefined ? 'LOCAL TIME' : 'ZONED TIME';
+  if (value instanceof RecordValue) return value.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
+  return value instanceof Map ? 'MAP' : 'ANY';
+}
+
+/** @throws {Refusal} `query.execution` when the value is none of the type. */
+function typed(value: Value, type: Value, notNull: Value): Value {
+  const isOfType = value === null ? notNull !== true : type === 'ANY' || typeNameOf(value) === type;
+  if (isOfType) return value;
+  const wanted = `${plainText(type)}${notNull === true ? ' NOT NULL' : ''}`;
+  throw typeError(`a value of the type ${wanted} is needed, not ${describe(value)}`);
 }
 
 function content(value: Value, graph: Graph): Value {

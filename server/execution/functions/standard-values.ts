@@ -1,6 +1,5 @@
 /** `std.*` of graphs, lists and conversions; `plan/functions-standard.ts` says what each does. */
 import {Refusal} from '#server/base/errors.ts';
-import {isListValue} from '#server/model/compare.ts';
 import {labelsOf as labels} from '#server/model/labels.ts';
 import {jsonText} from '#server/model/json.ts';
 import {
@@ -13,24 +12,20 @@ import {
 } from '#server/model/number.ts';
 import {ridText} from '#server/model/rid.ts';
 import {
-  DateTimeValue,
-  DateValue,
-  DurationValue,
   EmbeddedValue,
   PathValue,
   PointValue,
   RecordValue,
   Rid,
-  TimeValue,
   type Value,
 } from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 import {mapOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
+import {typeNameOf} from '../expressions/record-operators.ts';
 import {isSame, itemsOfList, typeError} from '../expressions/strict-operators.ts';
 import {isTemporal} from '../expressions/temporal-parts.ts';
-import {typeNameOf} from '../expressions/type-name.ts';
 
 /** What one call may build. */
 const itemsMax = 4_000_000;

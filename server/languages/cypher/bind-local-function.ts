@@ -17,7 +17,6 @@ import {
   type LocalFunction,
   operator,
   type Scope,
-  slotOf,
   type Variable,
   withVariables,
 } from './bind-context.ts';
@@ -26,10 +25,9 @@ import {bindInnerQuery} from './bind-query.ts';
 import {cypherFunction} from './functions.ts';
 
 /** Names whose parentheses hold more than arguments. */
-const ownSyntax = new Set([
-  ...['all', 'any', 'none', 'single', 'reduce', 'exists', 'file', 'linenumber'],
-  ...['shortestpath', 'allshortestpaths'],
-]);
+const ownSyntax = new Set(
+  'all any none single reduce exists file linenumber shortestpath allshortestpaths'.split(' '),
+);
 
 /** The scope of a query behind `definitions`, each of which is bound once to see that it can be. */
 export function bindDefinitions(
@@ -115,7 +113,10 @@ function bindBody(
   if (!isReadOnly(plan)) {
     context.refuse(name.at, 'InvalidClauseComposition', 'a function cannot write');
   }
-  return typed({kind: 'subplan', mode: 'scalar', plan, slot: column.slot, correlated: true}, result);
+  return typed(
+    {kind: 'subplan', mode: 'scalar', plan, slot: column.slot, correlated: true},
+    result,
+  );
 }
 
 function typed(value: Expression, type: ValueType | undefined): Expression {
@@ -134,10 +135,24 @@ const synonyms = new Map([
 ]);
 
 /** As `valueType` says them. */
-const typeNames = new Set([
-  ...['ANY', 'BOOLEAN', 'STRING', 'INTEGER', 'FLOAT', 'LIST', 'MAP', 'NODE', 'RELATIONSHIP'],
-  ...['PATH', 'POINT', 'DATE', 'DURATION', 'LOCAL DATETIME', 'ZONED DATETIME'],
-  ...['LOCAL TIME', 'ZONED TIME'],
+const typeNames: ReadonlySet<string> = new Set([
+  'ANY',
+  'BOOLEAN',
+  'STRING',
+  'INTEGER',
+  'FLOAT',
+  'LIST',
+  'MAP',
+  'NODE',
+  'RELATIONSHIP',
+  'PATH',
+  'POINT',
+  'DATE',
+  'DURATION',
+  'LOCAL DATETIME',
+  'ZONED DATETIME',
+  'LOCAL TIME',
+  'ZONED TIME',
 ]);
 
 function nameOfType(text: string): string {

@@ -53,7 +53,8 @@ function definedText({
 
 function definitionText({name, parameters, result, body}: FunctionDefinition): string {
   const names = parameters.map(one => `${nameText(one.name.text)}${valueTypeText(one.type)}`);
-  const head = `DEFINE FUNCTION ${nameText(name.text)}(${names.join(', ')})${valueTypeText(result)}`;
+  const called = `${nameText(name.text)}(${names.join(', ')})`;
+  const head = `DEFINE FUNCTION ${called}${valueTypeText(result)}`;
   return body.kind === 'value'
     ? `${head} = ${print(body.value)}`
     : `${head} { ${queryText(body.query)} }`;
