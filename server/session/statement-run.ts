@@ -72,8 +72,14 @@ export interface WriteData {
 
 export type RunData = ReadData | WriteData;
 
-export function writeData(transaction: Transaction, context: RecordContext): WriteData {
-  return {kind: 'write', transaction, writer: new RecordWriter(transaction, context), context};
+/** @param earlier - Of the same transaction, under a schema that this one extends. */
+export function writeData(
+  transaction: Transaction,
+  context: RecordContext,
+  earlier?: WriteData,
+): WriteData {
+  const writer = new RecordWriter(transaction, context, earlier?.writer);
+  return {kind: 'write', transaction, writer, context};
 }
 
 export interface ResultWish {

@@ -10,6 +10,7 @@ import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
+import {extendsCatalog} from '#server/catalog/encode.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
@@ -187,6 +188,28 @@ export class StatementRunner implements StatementHost {
     const data = writeData(transaction, context);
     this.#writing.set(transaction, data);
     return data;
+  }
+
+  /**
+   * The transaction goes on under the schema as it is now, which has new types. What it wrote
+   * before means the same under it, unless somebody changed more: then it conflicts.
+   */
+  #underNewTypes({schema}: DatabaseSession, transaction: Transaction): void {
+    const {context} = schema;
+    const known = this.#writing.get(transaction);
+    const isBound = transaction.hasWrites || transaction.isolation === 'REPEATABLE_READ';
+    if (known === undefined || !isBound) {
+      this.#writing.delete(transaction);
+      return;
+    }
+    if (!extendsCatalog(known.context.catalog, context.catalog)) {
+      throw new Refusal(
+        'commit.conflict',
+        'the schema was changed by another transaction: nothing was stored, run it again',
+      );
+    }
+    transaction.schemaVersion = context.catalog.version;
+    this.#writing.set(transaction, writeData(transaction, context, known));
   }
 
   /**
@@ -392,9 +415,8 @@ export class StatementRunner implements StatementHost {
       return cursor;
     }
     if (prepared.kind === 'needs-types') {
-      if (transaction.hasWrites) throw typesInside(prepared.missing);
       await this.makeTypes(parts, prepared.missing);
-      this.#writing.delete(transaction);
+      this.#underNewTypes(parts.session, transaction);
       return this.#runHeld(parts, held, transaction);
     }
     const cursor = await runScript(this, parts, prepared.script, transaction);

@@ -62,22 +62,27 @@ function newTally(): KindTally {
 
 const nameLengthMax = 1_024;
 
-/** One per transaction and catalog. */
+/** One per transaction and catalog; what it knows of the transaction goes on to the next. */
 export class RecordWriter {
   private readonly transaction: Transaction;
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
   /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
-  private readonly created = new Set<string>();
+  private readonly created: Set<string>;
   /** Records written without a property that they must have: whoever wrote may set it yet. */
-  private readonly incomplete = new Map<string, Rid>();
+  private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
-  readonly tally: RecordTally = {made: newTally(), deleted: newTally()};
+  readonly tally: RecordTally;
   /** Names that travel in this transaction because no commit has stored them yet. */
-  private readonly newNames = new Map<number, string>();
+  private readonly newNames: Map<number, string>;
 
-  constructor(transaction: Transaction, context: RecordContext) {
+  /** @param earlier - The transaction's writer under a catalog that this one's extends. */
+  constructor(transaction: Transaction, context: RecordContext, earlier?: RecordWriter) {
+    this.created = earlier?.created ?? new Set();
+    this.incomplete = earlier?.incomplete ?? new Map();
+    this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
+    this.newNames = earlier?.newNames ?? new Map();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
