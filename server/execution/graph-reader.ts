@@ -9,7 +9,7 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {lightEdgeFlag, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
+import {isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {namespace} from '#server/layout/namespace.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange} from '#server/layout/record-key.ts';
@@ -131,7 +131,7 @@ export class GraphReader implements Graph {
         for (let rows = 0; rows < rowsPerPortion && edges.length < max; rows++) {
           if (!walker.next()) return rows === 0 ? undefined : edges;
           const {bytes, keyStart, keyEnd} = walker;
-          const light = bytes[keyEnd] === lightEdgeFlag;
+          const light = isLightEdge(bytes, keyEnd);
           const parts = readAdjacencyKey(bytes, keyStart, light);
           if (!light || parts.direction !== 0 || !typeIds.has(parts.edgeTypeId)) continue;
           const {edge: rid, edgeTypeId: typeId, vertex: from, other: to} = parts;

@@ -3,8 +3,9 @@
  *
  * One key at each end (a unidirectional edge: at its start only). All edges of a vertex are one
  * run of keys, those of one direction and type as well, and all edges between two vertices.
- * The value is one byte: whether the edge has a record or is light; a light edge's id holds the
- * serial number that tells it from others between the same ends (rid.ts).
+ * The value is one byte of flags: whether the edge has a record or is light, and whether it has
+ * a key at its start only. A light edge's id holds the serial number that tells it from others
+ * between the same ends (rid.ts).
  * Invariant K1: a record edge's two keys exist exactly as long as its record.
  */
 import type {Rid} from '#server/model/value.ts';
@@ -23,8 +24,23 @@ export const outgoing = 0;
 export const incoming = 1;
 export type DirectionByte = typeof outgoing | typeof incoming;
 
-export const recordEdgeFlag = 0;
-export const lightEdgeFlag = 1;
+const lightFlag = 1;
+const oneWayFlag = 2;
+
+/** The value of an edge's keys. */
+export function edgeFlags(light: boolean, oneWay: boolean): number {
+  return (light ? lightFlag : 0) | (oneWay ? oneWayFlag : 0);
+}
+
+/** Whether the edge whose key ends, and whose value begins, at `valueAt` is light. */
+export function isLightEdge(bytes: Uint8Array, valueAt: number): boolean {
+  return ((bytes[valueAt] as number) & lightFlag) !== 0;
+}
+
+/** Whether it has a key at its start only. */
+export function isOneWayEdge(bytes: Uint8Array, valueAt: number): boolean {
+  return ((bytes[valueAt] as number) & oneWayFlag) !== 0;
+}
 
 const directionAt = 1 + ridBytes;
 const typeAt = directionAt + 1;

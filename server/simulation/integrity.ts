@@ -16,7 +16,7 @@ import {
   adjacencyBucketRange,
   adjacencyKey,
   incoming,
-  lightEdgeFlag,
+  isLightEdge,
   outgoing,
   readAdjacencyKey,
 } from '#server/layout/adjacency-key.ts';
@@ -71,7 +71,7 @@ function assertEdges(
   while (walker.next()) {
     const {bytes, keyStart, keyEnd} = walker;
     const key = hex(bytes.subarray(keyStart, keyEnd));
-    const isLight = bytes[keyEnd] === lightEdgeFlag;
+    const isLight = isLightEdge(bytes, keyEnd);
     const parts = readAdjacencyKey(bytes, keyStart, isLight);
     for (const end of [parts.vertex, parts.other]) assertVertex(records, end);
     if (!isLight) {
