@@ -9,8 +9,7 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
-import {namespace} from '#server/layout/namespace.ts';
+import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
@@ -120,11 +119,7 @@ export class GraphReader implements Graph {
   /** Light edges live in the adjacency keys alone: all of them are looked at. */
   #lightEdges(type: CatalogType, polymorphic: boolean, order: ScanOrder): Source<RecordValue> {
     const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
-    const range = {
-      start: Uint8Array.of(namespace.adjacency),
-      end: Uint8Array.of(namespace.adjacency + 1),
-    };
-    const walker = new RowWalker(this.#reader, [range], {reverse: order.descending});
+    const walker = new RowWalker(this.#reader, [allAdjacency], {reverse: order.descending});
     return {
       next: max => {
         const edges: RecordValue[] = [];

@@ -27,6 +27,9 @@ export type DirectionByte = typeof outgoing | typeof incoming;
 const lightFlag = 1;
 const oneWayFlag = 2;
 
+/** No flags are greater. */
+export const edgeFlagsMax = lightFlag | oneWayFlag;
+
 /** The value of an edge's keys. */
 export function edgeFlags(light: boolean, oneWay: boolean): number {
   return (light ? lightFlag : 0) | (oneWay ? oneWayFlag : 0);
@@ -116,6 +119,26 @@ export function edgeOf(bytes: Uint8Array, offset: number, light: boolean): Rid {
 interface Range {
   readonly start: Uint8Array;
   readonly end: Uint8Array;
+}
+
+/** Every edge of every vertex. */
+export const allAdjacency: Range = {
+  start: Uint8Array.of(namespace.adjacency),
+  end: Uint8Array.of(namespace.adjacency + 1),
+};
+
+/** Every edge of a vertex. */
+export function vertexRange(vertex: Rid): Range {
+  const start = new Uint8Array(directionAt);
+  start[0] = namespace.adjacency;
+  putRid(start, 1, vertex);
+  return {start, end: keyAfterPrefix(start)};
+}
+
+/** Whether two keys are of edges of one type between the same two vertices, seen alike. */
+export function betweenSame(left: Uint8Array, right: Uint8Array): boolean {
+  for (let at = 0; at < edgeAt; at++) if (left[at] !== right[at]) return false;
+  return true;
 }
 
 /** Every edge of every vertex in a bucket. */

@@ -68,11 +68,14 @@ export interface PlannedChange {
   readonly bucketIdsEmptied: readonly number[];
 }
 
+/** A command that changes the catalog. */
+export type SchemaChangeCommand = Exclude<SchemaCommand, {readonly kind: 'check-database'}>;
+
 type Command<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
 
 export function planSchemaCommand(
   catalog: Catalog,
-  command: SchemaCommand,
+  command: SchemaChangeCommand,
   facts: SchemaFacts,
 ): PlannedChange {
   switch (command.kind) {
@@ -106,8 +109,6 @@ export function planSchemaCommand(
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
       return planAlterDatabase(catalog, command);
-    case 'check-database':
-      throw new Refusal('not-available', 'CHECK DATABASE is not available yet');
     default:
       return unreachable(command);
   }

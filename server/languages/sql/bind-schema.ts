@@ -131,7 +131,7 @@ function changedCustom(
   return new Map(items.map(({name, value}) => [name, constantOf(context, value) ?? undefined]));
 }
 
-function bucketName(context: BindContext, reference: Ast.BucketReference): string {
+export function bucketName(context: BindContext, reference: Ast.BucketReference): string {
   if (!('kind' in reference)) return reference.text;
   if (reference.kind === 'parameter') {
     return context.refuse(reference.at, 'A schema statement names its buckets, not parameters');
