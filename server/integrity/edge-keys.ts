@@ -47,17 +47,20 @@ export function edgeFindings(
 ): void {
   const {rid} = record;
   const place = ridText(rid);
-  for (const end of endsOf(record)) {
-    if (isVertex(view, end)) continue;
-    findings.push({
-      kind: 'edge-end-missing',
-      place,
-      says: `the edge of type '${type.name}' ends at ${ridText(end)}, which is no vertex`,
-      mend: deleteEdge(rid),
-    });
-    break;
+  const keys = keysOf(view.reader, type, record);
+  const ends = endsOf(record);
+  const missingAt = ends.findIndex(end => !isVertex(view, end));
+  const missing = ends[missingAt];
+  if (missing !== undefined) {
+    const says = `the edge of type '${type.name}' ends at ${ridText(missing)}, which is no vertex`;
+    const isDeleted = missingAt === 1 && keys.length === 1;
+    findings.push(
+      isDeleted
+        ? {kind: 'edge-end-deleted', place, says}
+        : {kind: 'edge-end-missing', place, says, mend: deleteEdge(rid)},
+    );
   }
-  for (const {key, flags, isOut} of keysOf(view.reader, type, record)) {
+  for (const {key, flags, isOut} of keys) {
     const stored = view.get(key);
     if (stored?.length === 1 && stored[0] === flags) {
       view.edgeKeysSound += 1;
@@ -240,8 +243,13 @@ function lightFindings(view: CheckView, key: Uint8Array, flags: number): readonl
     findings.push({kind: 'light-edge-half', place, says, mend: mendTwin(key)});
   }
   if (isVertex(view, vertex) && isVertex(view, other)) return findings;
+  const says = `${name} has no vertex at one of its ends`;
+  if (isOneWayEdge(Uint8Array.of(flags), 0) && isVertex(view, from)) {
+    findings.push({kind: 'edge-end-deleted', place, says});
+    return findings;
+  }
   const mend = deleteLight(new LightEdge({rid: edge, typeId: edgeTypeId, from, to}, noNames));
-  findings.push({kind: 'light-edge-end-missing', place, says: `${name} has no vertex there`, mend});
+  findings.push({kind: 'light-edge-end-missing', place, says, mend});
   return findings;
 }
 

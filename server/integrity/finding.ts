@@ -40,6 +40,8 @@ export const findingKinds = {
   /** A property holds the id of a record that does not exist. */
   'link-dangling': {remedy: 'user', warning: true},
   'edge-end-missing': {remedy: 'orphan'},
+  /** A vertex knows nothing of the one-way edges that lead to it, and is deleted without them. */
+  'edge-end-deleted': {remedy: 'user', warning: true},
   /** Two edges where the type allows one. */
   'edge-duplicate': {remedy: 'user'},
   'edge-key-missing-out': {remedy: 'fix'},

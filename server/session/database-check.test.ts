@@ -7,9 +7,13 @@ import {cpSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import {findingKinds, type FindingKind} from '#server/integrity/finding.ts';
+import fc from 'fast-check';
+import {Refusal} from '#server/base/errors.ts';
+import {findingKinds, type FindingKind, isWarning} from '#server/integrity/finding.ts';
+import type {Value} from '#server/model/value.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
+import {anyText, anyValue} from '#server/testing/any-value.ts';
 import {
   derivable,
   dump,
@@ -125,6 +129,71 @@ test(`a sound database gives no finding (SEED=${seed})`, async () => {
   assert.equal(answer?.['totalActiveEdges'], damageCount * 3);
   assert.equal(answer?.['totalActiveDocuments'], damageCount * 3);
   assert.deepEqual(answer?.['warnings'], []);
+});
+
+/** Values of every kind, under every kind of index, written, changed, moved and deleted. */
+test(`random contents give no finding (SEED=${seed})`, async () => {
+  const world = await ServiceWorld.open();
+  after(() => world.close());
+  const database = await world.database([
+    'CREATE VERTEX TYPE V BUCKETS 3',
+    'CREATE VERTEX TYPE W EXTENDS V',
+    'CREATE PROPERTY V.k LONG',
+    'CREATE PROPERTY V.v ANY',
+    'CREATE PROPERTY V.t STRING',
+    'CREATE PROPERTY V.l LIST',
+    'CREATE PROPERTY V.m MAP',
+    'CREATE INDEX ON V (k) UNIQUE',
+    'CREATE INDEX ON V (v, k) NOTUNIQUE NULL_STRATEGY INDEX',
+    'CREATE INDEX ON V (t COLLATE CI) NOTUNIQUE',
+    'CREATE INDEX ON V (l BY ITEM, t) NOTUNIQUE',
+    'CREATE INDEX ON V (m BY KEY) NOTUNIQUE',
+    'CREATE INDEX ON V (m BY VALUE) NOTUNIQUE_HASH',
+    'CREATE EDGE TYPE E',
+    'CREATE EDGE TYPE U UNIQUE',
+    'CREATE EDGE TYPE L LIGHTWEIGHT',
+  ]);
+  const some = fc.sample(anyValue(), {seed, numRuns: 400});
+  const texts = fc.sample(anyText(), {seed, numRuns: 400});
+  let refused = 0;
+  for (const [number, value] of some.entries()) {
+    const content = new Map<string, Value>([
+      ['k', number % 7 === 0 ? null : number],
+      ['v', value],
+      ['t', texts[number] ?? null],
+      ['l', [value, texts[number] ?? null, number % 5]],
+      ['m', new Map<string, Value>([[texts[number] ?? '', value]])],
+      [`free${number % 50}`, value],
+    ]);
+    const [first, second] = [random.below(number + 1), random.below(number + 1)];
+    const parameters = new Map<string, Value>([
+      ['c', content],
+      ['f', first],
+      ['s', second],
+    ]);
+    const ends = 'FROM (SELECT FROM V WHERE k = :f) TO (SELECT FROM V WHERE k = :s)';
+    for (const text of [
+      `INSERT INTO ${random.pick(['V', 'W'])} CONTENT :c`,
+      `CREATE EDGE ${random.pick(['E', 'U', 'L'])} ${ends} ${random.pick(['', 'UNIDIRECTIONAL'])}`,
+      random.pick([
+        'UPDATE V SET v = :c.v, l = :c.l WHERE k = :f',
+        'UPDATE V REMOVE t, m WHERE k = :f',
+        'MOVE VERTEX (SELECT FROM V WHERE k = :f) TO TYPE:W',
+        'MOVE VERTEX (SELECT FROM V WHERE k = :f) TO TYPE:V',
+        'DELETE VERTEX V WHERE k = :f AND k % 4 = 0',
+      ]),
+    ]) {
+      await database.run(text, {parameters}).catch((error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+        refused += 1;
+      });
+    }
+  }
+  const [answer] = (await database.run('CHECK DATABASE')) as unknown as Answer[];
+  const damage = answer?.findings.filter(({kind}) => !isWarning(kind));
+  assert.deepEqual(damage, []);
+  assert.ok(Number(answer?.['totalActiveVertices']) > 200, `${refused} statements were refused`);
+  assert.ok(Number(answer?.['totalActiveEdges']) > 100, `${refused} statements were refused`);
 });
 
 test(`what follows from other bytes is mended to the byte (SEED=${seed})`, async () => {
