@@ -196,6 +196,22 @@ test(`random contents give no finding (SEED=${seed})`, async () => {
   assert.ok(Number(answer?.['totalActiveEdges']) > 100, `${refused} statements were refused`);
 });
 
+test('a bucket with records is not taken from its type', async () => {
+  const world = await ServiceWorld.open();
+  after(() => world.close());
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE D BUCKETS 2',
+    'INSERT INTO D SET a = 1',
+    'INSERT INTO D SET a = 2',
+  ]);
+  await assert.rejects(database.run('ALTER TYPE D BUCKET -D_1'), {code: 'schema.conflict'});
+  assert.deepEqual(await database.run('SELECT count(*) AS n FROM D'), [{n: 2}]);
+  await database.run('DELETE FROM D WHERE a = 2');
+  await database.run('ALTER TYPE D BUCKET -D_1');
+  const [answer] = (await database.run('CHECK DATABASE')) as unknown as Answer[];
+  assert.deepEqual(answer?.findings, []);
+});
+
 test(`what follows from other bytes is mended to the byte (SEED=${seed})`, async () => {
   const {rootPath, expected} = await damaged('derivable', derivable);
   assert.equal(expected.length, damageCount);

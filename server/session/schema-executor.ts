@@ -33,7 +33,12 @@ import {
   LightEdgeRemoval,
   requireEdgesUntouched,
 } from '#server/transactions/records-removal.ts';
-import {emptyBucket, writeCatalog, writeDrops} from '#server/transactions/schema-writer.ts';
+import {
+  emptyBucket,
+  requireEmptyBucket,
+  writeCatalog,
+  writeDrops,
+} from '#server/transactions/schema-writer.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from './database-check.ts';
@@ -121,13 +126,16 @@ export class SchemaExecutor {
 
   #write(transaction: Transaction, planned: PlannedChange): void {
     const dropped = planned.changes.flatMap(change => change.bucketIdsDropped);
+    const last = planned.changes.at(-1);
+    const moved = last === undefined ? [] : bucketsMoved(this.#schema.catalog, last.catalog);
     requireNoForeigners(transaction, this.#schema.catalog, [
       ...planned.bucketIdsEmptied,
       ...dropped,
+      ...moved,
     ]);
+    for (const bucketId of moved) requireEmptyBucket(transaction, this.#schema.catalog, bucketId);
     for (const bucketId of planned.bucketIdsEmptied) emptyBucket(transaction, bucketId);
     for (const change of planned.changes) writeDrops(transaction, change);
-    const last = planned.changes.at(-1);
     if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema.names);
   }
 
@@ -283,6 +291,14 @@ export class SchemaExecutor {
       throw new Refusal('query.terminated', 'the schema change was terminated');
     }
   }
+}
+
+/** Buckets that stay and come to belong to another type, or to none. */
+function bucketsMoved(before: Catalog, after: Catalog): readonly number[] {
+  return before.buckets
+    .map(({id}) => id)
+    .filter(id => after.bucketById(id) !== undefined)
+    .filter(id => before.typeOfBucket(id)?.id !== after.typeOfBucket(id)?.id);
 }
 
 /** What takes the command back when its indexes cannot be built. */
