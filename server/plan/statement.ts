@@ -5,7 +5,7 @@
  * catalog (one log entry each) and answers one row that says what was done.
  */
 import type {DataType} from '#server/model/data-type.ts';
-import type {Value} from '#server/model/value.ts';
+import type {Rid, Value} from '#server/model/value.ts';
 import type {Expression, Place} from './expression.ts';
 import type {PlanNode} from './node.ts';
 
@@ -215,7 +215,19 @@ export type SchemaCommand =
   | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
   | {readonly kind: 'alter-database'; readonly setting: string; readonly value: Value}
-  | {readonly kind: 'check-database'};
+  | CheckCommand;
+
+/** Looks whether a database agrees with itself; what is named narrows it. */
+export interface CheckCommand {
+  readonly kind: 'check-database';
+  readonly types: readonly string[];
+  readonly buckets: readonly string[];
+  readonly records: readonly Rid[];
+  /** Writes what follows from what is there. */
+  readonly fix: boolean;
+  /** Removes what nothing refers to; only with `fix`. */
+  readonly deleteOrphans: boolean;
+}
 
 export type TypeChange =
   | {readonly kind: 'name'; readonly name: string}

@@ -11,7 +11,7 @@ import {
 } from '#server/execution/record-format.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
-import type {Timers} from '#server/platform/clock.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
@@ -26,6 +26,7 @@ const statementLengthMax = 16 << 10;
 export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
@@ -52,9 +53,9 @@ export class DatabaseSession {
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, timers} = options;
+    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    this.executor = new SchemaExecutor({database, schema: this.schema, timers});
+    this.executor = new SchemaExecutor({database, schema: this.schema, clock, timers});
     void this.executor.resume();
   }
 

@@ -68,11 +68,14 @@ export interface PlannedChange {
   readonly bucketIdsEmptied: readonly number[];
 }
 
+/** A command that changes the catalog. */
+export type SchemaChangeCommand = Exclude<SchemaCommand, {readonly kind: 'check-database'}>;
+
 type Command<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
 
 export function planSchemaCommand(
   catalog: Catalog,
-  command: SchemaCommand,
+  command: SchemaChangeCommand,
   facts: SchemaFacts,
 ): PlannedChange {
   switch (command.kind) {
@@ -106,8 +109,6 @@ export function planSchemaCommand(
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
       return planAlterDatabase(catalog, command);
-    case 'check-database':
-      throw new Refusal('not-available', 'CHECK DATABASE is not available yet');
     default:
       return unreachable(command);
   }
@@ -462,7 +463,10 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   if (command.ifNotExists) {
     const named = command.name === undefined ? undefined : catalog.index(command.name);
     const twin = named ?? sameIndex(catalog, type, {properties});
-    if (twin !== undefined) return nothing(createdIndexRow(twin, false));
+    if (twin !== undefined) {
+      requireAlike(twin, command, type.id, properties);
+      return nothing(createdIndexRow(twin, false));
+    }
   }
   const change = createIndex(catalog, {
     name: command.name,
@@ -474,6 +478,44 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   });
   const [made] = change.indexesToBuild;
   return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
+}
+
+/** IF NOT EXISTS asks for an index, not for any of that name: nobody may rely on another one. */
+function requireAlike(
+  index: IndexDefinition,
+  {indexKind, unique, nullStrategy}: Command<'create-index'>,
+  typeId: number,
+  properties: readonly IndexProperty[],
+): void {
+  const {name} = index;
+  const other =
+    index.typeId !== typeId || !sameProperties(index.properties, properties)
+      ? 'indexes other properties, or these in another way'
+      : index.unique !== unique
+        ? `is ${index.unique ? 'unique' : 'not unique'}`
+        : index.kind !== indexKind
+          ? `is ${index.kind === 'hash' ? 'a hash index' : 'ordered'}`
+          : index.nullStrategy !== nullStrategy
+            ? `has NULL_STRATEGY ${index.nullStrategy}`
+            : undefined;
+  if (other === undefined) return;
+  throw new Refusal('argument', `index '${name}' exists and ${other}: drop it first`, {
+    detail: {index: name},
+  });
+}
+
+function sameProperties(left: readonly IndexProperty[], right: readonly IndexProperty[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every((property, at) => {
+      const other = right[at];
+      return (
+        property.name === other?.name &&
+        property.by === other.by &&
+        property.ignoreCase === other.ignoreCase
+      );
+    })
+  );
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {

@@ -347,11 +347,12 @@ export class SessionService implements Service {
   #session(database: Database): DatabaseSession {
     const known = this.#databases.get(database);
     if (known !== undefined) return known;
-    const {timers, settings} = this.#options;
+    const {clock, timers, settings} = this.#options;
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
+      clock,
       timers,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),

@@ -131,7 +131,7 @@ function changedCustom(
   return new Map(items.map(({name, value}) => [name, constantOf(context, value) ?? undefined]));
 }
 
-function bucketName(context: BindContext, reference: Ast.BucketReference): string {
+export function bucketName(context: BindContext, reference: Ast.BucketReference): string {
   if (!('kind' in reference)) return reference.text;
   if (reference.kind === 'parameter') {
     return context.refuse(reference.at, 'A schema statement names its buckets, not parameters');
@@ -341,10 +341,12 @@ function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaComm
 
 function indexPart(context: BindContext, part: Sql.IndexedProperty): IndexPart {
   const {name, by, collation} = part;
-  if (collation !== undefined && collation.text.toLowerCase() !== 'ci') {
-    context.refuse(collation.at, `Unknown collation '${collation.text}'; there is CI`);
+  const collate = collation?.text.toLowerCase() ?? 'default';
+  if (collation !== undefined && collate !== 'ci' && collate !== 'default') {
+    const text = `Unknown collation '${collation.text}'; there are CI and DEFAULT`;
+    context.refuse(collation.at, text);
   }
-  return {name, ...(by && {by}), ...(collation && {collate: 'ci' as const})};
+  return {name, ...(by && {by}), ...(collate === 'ci' && {collate})};
 }
 
 function bindAlterBucket(context: BindContext, ast: Sql.AlterBucket): SchemaCommand {

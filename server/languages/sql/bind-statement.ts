@@ -15,6 +15,7 @@ import type {BoundQuery, Scope} from './bind-context.ts';
 import {BindContext} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
+import {bindCheck} from './bind-check.ts';
 import {bindFindReferences} from './bind-references.ts';
 import {bindSchema, constantOf, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
@@ -86,6 +87,8 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       const command = {kind: 'alter-database', setting: ast.setting.text, value} as const;
       return {kind: 'schema', command};
     }
+    case 'check-database':
+      return {kind: 'schema', command: bindCheck(context, ast)};
     default:
       if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
       if (isScriptStatement(ast)) {
