@@ -4,6 +4,7 @@
  * Commands change the schema or administer the database; the session runs them against the
  * catalog (one log entry each) and answers one row that says what was done.
  */
+import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from './expression.ts';
@@ -24,6 +25,7 @@ export type Statement =
       readonly retry?: Retry;
       /** Whether the answer says what the statement changed. */
       readonly reportsStats?: boolean;
+      readonly form: AnswerForm;
     }
   | BatchedStatement
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
@@ -36,6 +38,14 @@ export type Statement =
       readonly counts?: SchemaCounts;
     }
   | {readonly kind: 'user'; readonly command: UserCommand};
+
+/** How rows are shown where the languages differ. */
+export interface AnswerForm {
+  /** A record that is the only column of a row is shown in the row's place. */
+  readonly loneRecords: boolean;
+  /** A duration without months is the number of its seconds, not a text. */
+  readonly durationsAsSeconds: boolean;
+}
 
 /**
  * Rows carried out in transactions of their own: those of `before`, so many at a time, go through
@@ -64,6 +74,7 @@ export interface BatchedStatement {
   readonly results: readonly number[];
   /** Holds what became of a row's transaction. */
   readonly status: number | undefined;
+  readonly form: AnswerForm;
 }
 
 /** What a change of the schema is counted as. Source: reference, section 2.2. */
@@ -196,7 +207,7 @@ export type SchemaCommand =
     }
   | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
-  | {readonly kind: 'alter-database'; readonly setting: string; readonly value: Value}
+  | {readonly kind: 'alter-database'; readonly setting: DatabaseSettingKey; readonly value: Value}
   | {readonly kind: 'check-database'};
 
 export type TypeChange =

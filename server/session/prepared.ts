@@ -22,7 +22,7 @@ import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {BatchedStatement, Retry, Statement} from '#server/plan/statement.ts';
+import type {AnswerForm, BatchedStatement, Retry, Statement} from '#server/plan/statement.ts';
 
 export type Prepared =
   | PreparedQuery
@@ -58,6 +58,7 @@ export interface PreparedQuery {
   readonly writes: boolean;
   readonly retry: Retry | undefined;
   readonly reportsStats: boolean;
+  readonly form: AnswerForm;
 }
 
 export interface PrepareOptions {
@@ -142,6 +143,7 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
         timeoutMs: undefined,
         onTimeout: 'error',
         reportsStats: true,
+        form: statement.form,
       },
       options,
     );
@@ -185,5 +187,6 @@ function prepareQuery(
     writes: !isReadOnly(plan),
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
+    form: statement.form,
   };
 }

@@ -6,6 +6,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {
@@ -55,6 +56,8 @@ import type {
 /** What a command looks at beside the catalog. */
 export interface SchemaFacts {
   readonly names: NameAllocator;
+  /** Of the server. */
+  readonly settings: Settings;
   /** Records in a bucket. */
   recordCount(bucketId: number): number;
 }
@@ -105,7 +108,7 @@ export function planSchemaCommand(
     case 'truncate-bucket':
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
-      return planAlterDatabase(catalog, command);
+      return planAlterDatabase(catalog, command, facts);
     case 'check-database':
       throw new Refusal('not-available', 'CHECK DATABASE is not available yet');
     default:
@@ -540,15 +543,21 @@ function planDropBucket(catalog: Catalog, command: Command<'drop-bucket'>): Plan
   return one(dropBucket(catalog, command.name), answer(true));
 }
 
-/** The row shows the values of the database itself: null is that of the server. */
-function planAlterDatabase(catalog: Catalog, command: Command<'alter-database'>): PlannedChange {
+/** The row shows the values in force: the database's own, else that of the server. */
+function planAlterDatabase(
+  catalog: Catalog,
+  command: Command<'alter-database'>,
+  facts: SchemaFacts,
+): PlannedChange {
   const {setting, value} = command;
   const change = setDatabaseSetting(catalog, setting, value);
+  const inForce = ({settings}: Catalog): Value =>
+    settings.get(setting) ?? facts.settings.get(setting);
   const answer = row({
     operation: 'alter database',
     attribute: setting,
-    oldValue: catalog.settings.get(setting) ?? null,
-    newValue: change.catalog.settings.get(setting) ?? null,
+    oldValue: inForce(catalog),
+    newValue: inForce(change.catalog),
   });
   return one(change, answer);
 }

@@ -12,6 +12,7 @@
  * there leaves a type with fewer edges, never an edge without its record.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {markIndexReady} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -49,12 +50,14 @@ export interface SchemaExecutorOptions {
   readonly database: Database;
   readonly schema: DatabaseSchema;
   readonly timers: Timers;
+  readonly settings: () => Settings;
 }
 
 export class SchemaExecutor {
   readonly #database: Database;
   readonly #schema: DatabaseSchema;
   readonly #timers: Timers;
+  readonly #settings: () => Settings;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -62,6 +65,7 @@ export class SchemaExecutor {
     this.#database = options.database;
     this.#schema = options.schema;
     this.#timers = options.timers;
+    this.#settings = options.settings;
   }
 
   /** Runs the command after those before it; the row that says what was done. */
@@ -112,6 +116,7 @@ export class SchemaExecutor {
   #plan(command: SchemaCommand, transaction: Transaction): PlannedChange {
     return planSchemaCommand(this.#schema.catalog, command, {
       names: this.#schema.names,
+      settings: this.#settings(),
       recordCount: bucketId => transaction.recordCount(bucketId),
     });
   }

@@ -12,7 +12,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type * as Ast from '#server/languages/sql/ast.ts';
 import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
 import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
-import {bindStatement} from '#server/languages/sql/bind-statement.ts';
+import {bindStatement, sqlAnswers} from '#server/languages/sql/bind-statement.ts';
 import {jsonText} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
@@ -260,6 +260,7 @@ class ScriptRun {
       limit: undefined,
       timeoutMs: undefined,
       onTimeout: 'error',
+      form: sqlAnswers,
     });
     return row instanceof Map ? ((row.get('value') as Value | undefined) ?? null) : null;
   }

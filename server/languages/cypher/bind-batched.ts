@@ -11,6 +11,7 @@ import type {Clause, Query, SubqueryBatches, SubqueryClause} from './ast.ts';
 import {
   type BindContext,
   type Bound,
+  cypherAnswers,
   emptyScope,
   literal,
   nothing,
@@ -87,6 +88,7 @@ export function bindBatched(context: BindContext, query: Query, clause: Batched)
       .map(({slot}) => slot)
       .filter(slot => !passed.includes(slot)),
     status,
+    form: cypherAnswers,
   };
 }
 

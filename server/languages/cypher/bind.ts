@@ -16,7 +16,7 @@ import type {Expression} from './ast-expression.ts';
 import type {Query, Statement, UserCommand} from './ast.ts';
 import {batchedClause, bindBatched} from './bind-batched.ts';
 import {bindExpression} from './bind-expression.ts';
-import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
+import {BindContext, cypherAnswers, emptyScope, nothing, slotOf} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
 import type {Procedures} from './procedures.ts';
 import {bindSchemaCommand} from './bind-schema.ts';
@@ -92,6 +92,7 @@ function bindQuery(context: BindContext, query: Query): BoundStatement {
     limit: undefined,
     timeoutMs: undefined,
     onTimeout: 'error',
+    form: cypherAnswers,
     reportsStats: true,
   };
 }

@@ -154,7 +154,9 @@ function bindCreateType(context: BindContext, ast: Sql.CreateType): SchemaComman
     recordKind: ast.recordClass,
     name: ast.name.text,
     ifNotExists: ast.ifNotExists,
-    supertypes: ast.parents.map(parent => parent.text),
+    supertypes: ast.parents.map(({at, text}) => {
+      return context.located(at, () => context.catalog.requireType(text).name, 'query.execution');
+    }),
     buckets:
       ast.bucketNames.length === 0
         ? undefined

@@ -6,9 +6,13 @@
  */
 
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {
+  type DatabaseSettingKey,
+  requireDatabaseSetting,
+} from '#server/catalog/database-settings.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
+import type {AnswerForm, Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {ScriptStatement, Statement} from './ast-statement.ts';
 import type {BoundQuery, Scope} from './bind-context.ts';
@@ -30,6 +34,9 @@ import {parseStatement} from './parser.ts';
 export function bindSql(text: string, catalog: Catalog, limits?: ParseLimits): PlanStatement {
   return bindStatement(text, parseStatement(text, limits), catalog);
 }
+
+/** A row always has its columns; a duration is a number as far as it can be one. */
+export const sqlAnswers: AnswerForm = {loneRecords: false, durationsAsSeconds: true};
 
 const noLimits = {limit: undefined, timeout: undefined} as const;
 
@@ -82,9 +89,11 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       return queryOf(context, written, {limit: undefined, timeout, retry});
     }
     case 'alter-database': {
+      const {at, text} = ast.setting;
+      const known = (): DatabaseSettingKey => requireDatabaseSetting(text);
+      const setting = context.located(at, known, 'database.operation');
       const value = constantOf(context, ast.value);
-      const command = {kind: 'alter-database', setting: ast.setting.text, value} as const;
-      return {kind: 'schema', command};
+      return {kind: 'schema', command: {kind: 'alter-database', setting, value}};
     }
     default:
       if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
@@ -117,6 +126,7 @@ export function queryOf(
     timeoutMs,
     onTimeout,
     ...(ast.retry && {retry: ast.retry}),
+    form: sqlAnswers,
   };
 }
 

@@ -94,7 +94,8 @@ function insertTarget(
     return context.refuse(target.at, 'INSERT INTO takes a type or one bucket');
   }
   const bucket = bucketName(context, reference);
-  const id = context.located(reference.at, () => context.catalog.requireBucket(bucket)).id;
+  const known = (): {readonly id: number} => context.catalog.requireBucket(bucket);
+  const {id} = context.located(reference.at, known, 'sql.syntax');
   const type = context.catalog.typeOfBucket(id);
   if (type === undefined) {
     return context.refuse(reference.at, `bucket '${bucket}' belongs to no type`);
@@ -324,7 +325,12 @@ function bindUpdate(context: BindContext, ast: Sql.Update, parent: Scope | undef
   if (answer === undefined || answer.what === 'count') return counted(context, plan);
   const shown = before ?? slot;
   const shape: Shape = {kind: 'element', slot: shown};
-  if (answer.items.length === 0) return {plan, shape, variables: noVariables};
+  if (answer.items.length === 0) {
+    // What a record was is no record any more: a row with its id, type and properties.
+    const was = {spread: slotOf(shown), except: ['@cat'], attributes: true};
+    const row: Shape = {kind: 'columns', columns: [was]};
+    return {plan, shape: before === undefined ? shape : row, variables: noVariables};
+  }
   return projected(context, {plan, scope: makeScope(slotOf(shown), parent), shape}, answer.items);
 }
 
