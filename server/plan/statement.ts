@@ -197,7 +197,8 @@ export type SchemaCommand =
       readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
     }
   | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
-  | {readonly kind: 'rebuild-index'; readonly name: string}
+  | {readonly kind: 'rebuild-index' | 'compact-index'; readonly name: string}
+  | {readonly kind: 'rebuild-type'; readonly name: string; readonly polymorphic: boolean}
   | {readonly kind: 'create-bucket'; readonly name: string; readonly ifNotExists: boolean}
   | {
       readonly kind: 'alter-bucket';

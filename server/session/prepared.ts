@@ -124,7 +124,7 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
     case 'explain': {
       const inner = prepareStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
-      throw new Refusal('not-available', 'EXPLAIN of a schema statement is not available');
+      throw new Refusal('not-available', 'EXPLAIN shows plans of queries and of single writes');
     }
     default:
       return unreachable(statement);

@@ -99,6 +99,10 @@ export function planSchemaCommand(
       return planDropIndex(catalog, command);
     case 'rebuild-index':
       return planRebuildIndex(catalog, command);
+    case 'compact-index':
+      return planCompactIndex(catalog, command);
+    case 'rebuild-type':
+      return planRebuildType(catalog, command, facts);
     case 'create-bucket':
       return planCreateBucket(catalog, command);
     case 'alter-bucket':
@@ -300,9 +304,7 @@ function emptied(
   answer: MapValue,
 ): PlannedChange {
   const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
-  const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
-  return {changes, row: answer, bucketIdsEmptied: bucketIds};
+  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: bucketIds};
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
@@ -502,13 +504,56 @@ function planDropIndex(catalog: Catalog, command: Command<'drop-index'>): Planne
   return one(dropIndex(catalog, command.name), answer);
 }
 
-function planRebuildIndex(catalog: Catalog, command: Command<'rebuild-index'>): PlannedChange {
-  const names = command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
-  const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+function namesOf(catalog: Catalog, name: string): readonly string[] {
+  if (name === '*') return catalog.indexes.map(index => index.name);
+  return [catalog.requireIndex(name).name];
+}
+
+function planRebuildIndex(
+  catalog: Catalog,
+  command: Command<'rebuild-index' | 'compact-index'>,
+): PlannedChange {
+  const names = namesOf(catalog, command.name);
   const operation = 'rebuild index';
   const answer = row({operation, indexes: names, totalIndexed: 0, recordsMisplaced: 0});
-  return {changes, row: answer, bucketIdsEmptied: []};
+  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: []};
+}
+
+/** The store compacts by itself, in the background: nothing is left to do, and the row says so. */
+function planCompactIndex(
+  catalog: Catalog,
+  command: Command<'rebuild-index' | 'compact-index'>,
+): PlannedChange {
+  const indexes = namesOf(catalog, command.name);
+  return nothing(row({operation: 'compact index', indexes, compacted: false}));
+}
+
+/** What is kept beside the records is made anew: a record itself is read by any later schema. */
+function planRebuildType(
+  catalog: Catalog,
+  command: Command<'rebuild-type'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const {polymorphic} = command;
+  const type = catalog.requireType(command.name);
+  const types = polymorphic ? type.family : [type];
+  const bucketIds = polymorphic ? type.familyBucketIds : type.bucketIds;
+  const indexes = new Set(types.flatMap(one => one.indexes.map(index => index.name)));
+  const answer = row({
+    operation: 'rebuild type',
+    typeName: type.name,
+    polymorphic,
+    repartition: false,
+    recordsRebuilt: bucketIds.reduce((sum, id) => sum + facts.recordCount(id), 0),
+  });
+  return {changes: rebuilt(catalog, indexes), row: answer, bucketIdsEmptied: []};
+}
+
+/** Indexes to be built anew, one change after another. */
+function rebuilt(catalog: Catalog, names: Iterable<string>): readonly SchemaChange[] {
+  const changes: SchemaChange[] = [];
+  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  return changes;
 }
 
 function planCreateBucket(catalog: Catalog, command: Command<'create-bucket'>): PlannedChange {

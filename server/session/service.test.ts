@@ -314,10 +314,6 @@ test('MOVE VERTEX gives another type, and what else the vertex needs there', asy
     database.run('MOVE VERTEX (SELECT FROM Knows) TO TYPE:Robot'),
     refusedWith('query.execution'),
   );
-  await assert.rejects(
-    database.run('MOVE VERTEX (SELECT FROM Robot) TO BUCKET:Person_0'),
-    refusedWith('not-available'),
-  );
 });
 
 test('FIND REFERENCES names who holds an id, and where; TRAVERSE * goes there', async () => {

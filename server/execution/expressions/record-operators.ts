@@ -4,7 +4,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {rootType} from '#server/model/labels.ts';
-import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
+import {isIntegerValue, numberOf} from '#server/model/number.ts';
 import {pointParts} from '#server/model/point.ts';
 import {isListValue} from '#server/model/compare.ts';
 import {

@@ -13,6 +13,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {OutputColumn, PlanNode} from '#server/plan/node.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {Statement} from './ast-statement.ts';
 
@@ -173,6 +174,9 @@ function lineStartsOf(text: string): readonly number[] {
   for (let i = text.indexOf('\n'); i !== -1; i = text.indexOf('\n', i + 1)) starts.push(i + 1);
   return starts;
 }
+
+/** A row always has its columns; a duration is a number as far as it can be one. */
+export const sqlAnswers: AnswerForm = {loneRecords: false, durationsAsSeconds: true};
 
 // Short names for the expressions that binding makes all the time.
 

@@ -12,11 +12,12 @@ import {
 } from '#server/catalog/database-settings.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {AnswerForm, Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
+import type {Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {ScriptStatement, Statement} from './ast-statement.ts';
+import {bindBatches, hasBatch} from './bind-batch.ts';
 import type {BoundQuery, Scope} from './bind-context.ts';
-import {BindContext} from './bind-context.ts';
+import {BindContext, literal, sqlAnswers} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
 import {bindFindReferences} from './bind-references.ts';
@@ -34,9 +35,6 @@ import {parseStatement} from './parser.ts';
 export function bindSql(text: string, catalog: Catalog, limits?: ParseLimits): PlanStatement {
   return bindStatement(text, parseStatement(text, limits), catalog);
 }
-
-/** A row always has its columns; a duration is a number as far as it can be one. */
-export const sqlAnswers: AnswerForm = {loneRecords: false, durationsAsSeconds: true};
 
 const noLimits = {limit: undefined, timeout: undefined} as const;
 
@@ -83,6 +81,7 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     case 'create-vertex':
     case 'create-edge':
     case 'move-vertex': {
+      if (hasBatch(ast)) return bindBatches(context, ast);
       const timeout = ast.kind === 'update' ? ast.timeout : undefined;
       const retry = ast.kind === 'create-edge' ? retryOf(context, ast) : undefined;
       const written = bindWrite(context, ast, undefined);
@@ -95,6 +94,10 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       const value = constantOf(context, ast.value);
       return {kind: 'schema', command: {kind: 'alter-database', setting, value}};
     }
+    case 'lock':
+      return queryOf(context, bindLock(context, ast), noLimits);
+    case 'transfer-database':
+      return context.notAvailable(ast.at, `The statement ${ast.what.toUpperCase()} DATABASE`);
     default:
       if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
       if (isScriptStatement(ast)) {
@@ -102,6 +105,24 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       }
       return context.notAvailable(ast.at, nameOf(ast.kind));
   }
+}
+
+/**
+ * A row that says so: there are no locks to take. Two commits of which one would undo the other
+ * never both succeed, whatever was locked, so that names are all there is to check.
+ */
+function bindLock(
+  context: BindContext,
+  {what, names}: Extract<Statement, {kind: 'lock'}>,
+): BoundQuery {
+  const {catalog} = context;
+  for (const {at, text} of names) {
+    context.located(at, () =>
+      what === 'type' ? catalog.requireType(text) : catalog.requireBucket(text),
+    );
+  }
+  const columns = [{name: 'operation', value: literal('lock')}];
+  return {plan: {kind: 'unit'}, shape: {kind: 'columns', columns}, variables: new Map()};
 }
 
 /** The statement that answers the rows of `query`. */
