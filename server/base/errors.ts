@@ -247,6 +247,11 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'the name cannot be that of a database',
   },
+  'database.operation': {
+    retry: 'never',
+    exception: 'DatabaseOperationException',
+    says: 'a command about the database as a whole cannot be carried out as it was given',
+  },
   'database.fenced': {
     retry: 'never',
     exception: 'DatabaseNotAvailableException',

@@ -4,6 +4,7 @@
  * Commands change the schema or administer the database; the session runs them against the
  * catalog (one log entry each) and answers one row that says what was done.
  */
+import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {Expression, Place} from './expression.ts';
@@ -40,12 +41,21 @@ export interface QueryStatement {
   readonly reportsStats?: boolean;
   /** Parameters that must be given; of any other one that is not given, null is read. */
   readonly needs?: readonly ParameterUse[];
+  readonly form: AnswerForm;
 }
 
 /** A parameter and where it was written first. */
 export interface ParameterUse {
   readonly name: string;
   readonly place: Place;
+}
+
+/** How rows are shown where the languages differ. */
+export interface AnswerForm {
+  /** A record that is the only column of a row is shown in the row's place. */
+  readonly loneRecords: boolean;
+  /** A duration without months is the number of its seconds, not a text. */
+  readonly durationsAsSeconds: boolean;
 }
 
 /**
@@ -76,6 +86,7 @@ export interface BatchedStatement {
   /** Holds what became of a row's transaction. */
   readonly status: number | undefined;
   readonly needs: readonly ParameterUse[];
+  readonly form: AnswerForm;
 }
 
 /** What a change of the schema is counted as. Source: reference, section 2.2. */
@@ -204,7 +215,8 @@ export type SchemaCommand =
       readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
     }
   | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
-  | {readonly kind: 'rebuild-index'; readonly name: string}
+  | {readonly kind: 'rebuild-index' | 'compact-index'; readonly name: string}
+  | {readonly kind: 'rebuild-type'; readonly name: string; readonly polymorphic: boolean}
   | {readonly kind: 'create-bucket'; readonly name: string; readonly ifNotExists: boolean}
   | {
       readonly kind: 'alter-bucket';
@@ -214,7 +226,7 @@ export type SchemaCommand =
     }
   | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
-  | {readonly kind: 'alter-database'; readonly setting: string; readonly value: Value}
+  | {readonly kind: 'alter-database'; readonly setting: DatabaseSettingKey; readonly value: Value}
   | CheckCommand;
 
 /** Looks whether a database agrees with itself; what is named narrows it. */

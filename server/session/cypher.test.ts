@@ -43,6 +43,33 @@ test('what SQL stores, Cypher reads, and the other way round', async () => {
   ]);
 });
 
+test('a record that is the only column of a row is the row, of any other row a value', async () => {
+  const database = await world.database([]);
+  await cypher(database, "CREATE (:Person {name: 'Ada'}), (:Person)");
+  const rows = await cypher(database, 'MATCH (n:Person) UNWIND [n, 1] AS x RETURN x LIMIT 2');
+  const [ada, one] = rows;
+  assert.deepEqual([ada?.['name'], ada?.['@cat'], one], ['Ada', 'v', {x: 1}]);
+  const pairs = await cypher(database, 'MATCH (n:Person) RETURN n, n.name AS name LIMIT 1');
+  assert.deepEqual(Object.keys(pairs[0] ?? {}), ['n', 'name']);
+  assert.deepEqual(await cypher(database, 'OPTIONAL MATCH (n:Nobody) RETURN n'), [{n: null}]);
+  assert.equal(
+    (await database.run('SELECT @this AS n FROM Person LIMIT 1'))[0]?.['name'],
+    undefined,
+  );
+});
+
+test('a vertex has the labels under which it is found', async () => {
+  const database = await world.database([
+    'CREATE VERTEX TYPE Person',
+    'CREATE VERTEX TYPE Worker EXTENDS Person',
+  ]);
+  await cypher(database, 'CREATE (:Worker), (:Worker:Old)');
+  assert.deepEqual(await cypher(database, 'MATCH (n:Person) RETURN labels(n) AS labels'), [
+    {labels: ['Person', 'Worker']},
+    {labels: ['Old', 'Person', 'Worker']},
+  ]);
+});
+
 test('labels are types: made on first need, several of them as one, found under each', async () => {
   const database = await world.database([]);
   await cypher(database, people);

@@ -2,6 +2,7 @@
  * Everything a session keeps about one open database: its schema, its prepared statements, the
  * queue of its schema commands, and how its values print.
  */
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from '#server/execution/record-format.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
@@ -28,6 +30,7 @@ export interface DatabaseSessionOptions {
   readonly procedures: Procedures;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly settings: () => Settings;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly staleReadCheck: boolean;
@@ -48,14 +51,15 @@ export class DatabaseSession {
       new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
     ]),
   );
-  #json: RecordJson | undefined;
+  readonly #json = new WeakMap<AnswerForm, RecordJson>();
 
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers} = options;
+    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    this.executor = new SchemaExecutor({database, schema: this.schema, clock, timers});
+    const {schema} = this;
+    this.executor = new SchemaExecutor({database, schema, clock, timers, settings});
     void this.executor.resume();
   }
 
@@ -83,11 +87,12 @@ export class DatabaseSession {
     return kept.get(catalog.version, text, make, made => made.kind !== 'user');
   }
 
-  /** How records print under a catalog. */
-  jsonOf({schema, catalog}: RecordContext): RecordJson {
-    if (this.#json?.schema === schema) return this.#json;
-    const json = createRecordJson(schema, catalog, this.#options.patterns);
-    if (catalog === this.schema.catalog) this.#json = json;
+  /** How records print under a catalog; made once for each form of answers. */
+  jsonOf({schema, catalog}: RecordContext, form: AnswerForm): RecordJson {
+    const kept = this.#json.get(form);
+    if (kept?.schema === schema) return kept;
+    const json = createRecordJson(schema, catalog, this.#options.patterns, form);
+    if (catalog === this.schema.catalog) this.#json.set(form, json);
     return json;
   }
 }

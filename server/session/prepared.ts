@@ -24,6 +24,7 @@ import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {
+  AnswerForm,
   BatchedStatement,
   ParameterUse,
   QueryStatement,
@@ -75,6 +76,7 @@ export interface PreparedQuery {
   readonly retry: Retry | undefined;
   readonly reportsStats: boolean;
   readonly needs: readonly ParameterUse[];
+  readonly form: AnswerForm;
 }
 
 /** @throws {Refusal} `query.parameter-missing` with the place of the first one not given. */
@@ -157,7 +159,7 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
     case 'explain': {
       const inner = prepareStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
-      throw new Refusal('not-available', 'EXPLAIN of a schema statement is not available');
+      throw new Refusal('not-available', 'EXPLAIN shows plans of queries and of single writes');
     }
     default:
       return unreachable(statement);
@@ -177,6 +179,7 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
         onTimeout: 'error',
         reportsStats: true,
         needs: statement.needs,
+        form: statement.form,
       },
       options,
     );
@@ -218,5 +221,6 @@ function prepareQuery(statement: QueryStatement, options: PrepareOptions): Prepa
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
     needs: statement.needs ?? [],
+    form: statement.form,
   };
 }

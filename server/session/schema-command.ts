@@ -6,6 +6,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {
@@ -55,6 +56,8 @@ import type {
 /** What a command looks at beside the catalog. */
 export interface SchemaFacts {
   readonly names: NameAllocator;
+  /** Of the server. */
+  readonly settings: Settings;
   /** Records in a bucket. */
   recordCount(bucketId: number): number;
 }
@@ -99,6 +102,10 @@ export function planSchemaCommand(
       return planDropIndex(catalog, command);
     case 'rebuild-index':
       return planRebuildIndex(catalog, command);
+    case 'compact-index':
+      return planCompactIndex(catalog, command);
+    case 'rebuild-type':
+      return planRebuildType(catalog, command, facts);
     case 'create-bucket':
       return planCreateBucket(catalog, command);
     case 'alter-bucket':
@@ -108,7 +115,7 @@ export function planSchemaCommand(
     case 'truncate-bucket':
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
-      return planAlterDatabase(catalog, command);
+      return planAlterDatabase(catalog, command, facts);
     default:
       return unreachable(command);
   }
@@ -298,9 +305,7 @@ function emptied(
   answer: MapValue,
 ): PlannedChange {
   const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
-  const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
-  return {changes, row: answer, bucketIdsEmptied: bucketIds};
+  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: bucketIds};
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
@@ -463,10 +468,7 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   if (command.ifNotExists) {
     const named = command.name === undefined ? undefined : catalog.index(command.name);
     const twin = named ?? sameIndex(catalog, type, {properties});
-    if (twin !== undefined) {
-      requireAlike(twin, command, type.id, properties);
-      return nothing(createdIndexRow(twin, false));
-    }
+    if (twin !== undefined) return nothing(createdIndexRow(twin, false));
   }
   const change = createIndex(catalog, {
     name: command.name,
@@ -478,44 +480,6 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   });
   const [made] = change.indexesToBuild;
   return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
-}
-
-/** IF NOT EXISTS asks for an index, not for any of that name: nobody may rely on another one. */
-function requireAlike(
-  index: IndexDefinition,
-  {indexKind, unique, nullStrategy}: Command<'create-index'>,
-  typeId: number,
-  properties: readonly IndexProperty[],
-): void {
-  const {name} = index;
-  const other =
-    index.typeId !== typeId || !sameProperties(index.properties, properties)
-      ? 'indexes other properties, or these in another way'
-      : index.unique !== unique
-        ? `is ${index.unique ? 'unique' : 'not unique'}`
-        : index.kind !== indexKind
-          ? `is ${index.kind === 'hash' ? 'a hash index' : 'ordered'}`
-          : index.nullStrategy !== nullStrategy
-            ? `has NULL_STRATEGY ${index.nullStrategy}`
-            : undefined;
-  if (other === undefined) return;
-  throw new Refusal('argument', `index '${name}' exists and ${other}: drop it first`, {
-    detail: {index: name},
-  });
-}
-
-function sameProperties(left: readonly IndexProperty[], right: readonly IndexProperty[]): boolean {
-  return (
-    left.length === right.length &&
-    left.every((property, at) => {
-      const other = right[at];
-      return (
-        property.name === other?.name &&
-        property.by === other.by &&
-        property.ignoreCase === other.ignoreCase
-      );
-    })
-  );
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
@@ -541,13 +505,56 @@ function planDropIndex(catalog: Catalog, command: Command<'drop-index'>): Planne
   return one(dropIndex(catalog, command.name), answer);
 }
 
-function planRebuildIndex(catalog: Catalog, command: Command<'rebuild-index'>): PlannedChange {
-  const names = command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
-  const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+function namesOf(catalog: Catalog, name: string): readonly string[] {
+  if (name === '*') return catalog.indexes.map(index => index.name);
+  return [catalog.requireIndex(name).name];
+}
+
+function planRebuildIndex(
+  catalog: Catalog,
+  command: Command<'rebuild-index' | 'compact-index'>,
+): PlannedChange {
+  const names = namesOf(catalog, command.name);
   const operation = 'rebuild index';
   const answer = row({operation, indexes: names, totalIndexed: 0, recordsMisplaced: 0});
-  return {changes, row: answer, bucketIdsEmptied: []};
+  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: []};
+}
+
+/** The store compacts by itself, in the background: nothing is left to do, and the row says so. */
+function planCompactIndex(
+  catalog: Catalog,
+  command: Command<'rebuild-index' | 'compact-index'>,
+): PlannedChange {
+  const indexes = namesOf(catalog, command.name);
+  return nothing(row({operation: 'compact index', indexes, compacted: false}));
+}
+
+/** What is kept beside the records is made anew: a record itself is read by any later schema. */
+function planRebuildType(
+  catalog: Catalog,
+  command: Command<'rebuild-type'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const {polymorphic} = command;
+  const type = catalog.requireType(command.name);
+  const types = polymorphic ? type.family : [type];
+  const bucketIds = polymorphic ? type.familyBucketIds : type.bucketIds;
+  const indexes = new Set(types.flatMap(one => one.indexes.map(index => index.name)));
+  const answer = row({
+    operation: 'rebuild type',
+    typeName: type.name,
+    polymorphic,
+    repartition: false,
+    recordsRebuilt: bucketIds.reduce((sum, id) => sum + facts.recordCount(id), 0),
+  });
+  return {changes: rebuilt(catalog, indexes), row: answer, bucketIdsEmptied: []};
+}
+
+/** Indexes to be built anew, one change after another. */
+function rebuilt(catalog: Catalog, names: Iterable<string>): readonly SchemaChange[] {
+  const changes: SchemaChange[] = [];
+  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  return changes;
 }
 
 function planCreateBucket(catalog: Catalog, command: Command<'create-bucket'>): PlannedChange {
@@ -582,15 +589,21 @@ function planDropBucket(catalog: Catalog, command: Command<'drop-bucket'>): Plan
   return one(dropBucket(catalog, command.name), answer(true));
 }
 
-/** The row shows the values of the database itself: null is that of the server. */
-function planAlterDatabase(catalog: Catalog, command: Command<'alter-database'>): PlannedChange {
+/** The row shows the values in force: the database's own, else that of the server. */
+function planAlterDatabase(
+  catalog: Catalog,
+  command: Command<'alter-database'>,
+  facts: SchemaFacts,
+): PlannedChange {
   const {setting, value} = command;
   const change = setDatabaseSetting(catalog, setting, value);
+  const inForce = ({settings}: Catalog): Value =>
+    settings.get(setting) ?? facts.settings.get(setting);
   const answer = row({
     operation: 'alter database',
     attribute: setting,
-    oldValue: catalog.settings.get(setting) ?? null,
-    newValue: change.catalog.settings.get(setting) ?? null,
+    oldValue: inForce(catalog),
+    newValue: inForce(change.catalog),
   });
   return one(change, answer);
 }

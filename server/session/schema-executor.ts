@@ -12,6 +12,7 @@
  * there leaves a type with fewer edges, never an edge without its record.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {markIndexReady} from '#server/catalog/change-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -50,19 +51,26 @@ const chunkAttemptsMax = 1_000;
 /** One chunk of a build or a removal: small enough to be one entry and one slice of time. */
 const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
 
+export interface SchemaExecutorOptions extends DatabaseWorkOptions {
+  /** Of the server. */
+  readonly settings: () => Settings;
+}
+
 export class SchemaExecutor {
   readonly #database: Database;
   readonly #schema: DatabaseSchema;
   readonly #timers: Timers;
   readonly #check: DatabaseCheck;
+  readonly #settings: () => Settings;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 
-  constructor(options: DatabaseWorkOptions) {
+  constructor(options: SchemaExecutorOptions) {
     this.#database = options.database;
     this.#schema = options.schema;
     this.#timers = options.timers;
     this.#check = new DatabaseCheck(options, (work, signal) => this.#inChunks(work, signal));
+    this.#settings = options.settings;
   }
 
   /** Runs the command after those before it; the row that says what was done. */
@@ -122,6 +130,7 @@ export class SchemaExecutor {
   #plan(command: SchemaChangeCommand, transaction: Transaction): PlannedChange {
     return planSchemaCommand(this.#schema.catalog, command, {
       names: this.#schema.names,
+      settings: this.#settings(),
       recordCount: bucketId => transaction.recordCount(bucketId),
     });
   }

@@ -12,6 +12,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type * as Ast from '#server/languages/sql/ast.ts';
 import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
 import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
+import {sqlAnswers} from '#server/languages/sql/bind-context.ts';
 import {bindStatement} from '#server/languages/sql/bind-statement.ts';
 import {jsonText} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
@@ -264,6 +265,7 @@ class ScriptRun {
       limit: undefined,
       timeoutMs: undefined,
       onTimeout: 'error',
+      form: sqlAnswers,
     });
     return row instanceof Map ? ((row.get('value') as Value | undefined) ?? null) : null;
   }
@@ -289,6 +291,12 @@ class ScriptRun {
       await this.#commit();
       this.#runner.requireSchemaRight(this.#parts, prepared.command);
       return [await session.executor.run(prepared.command, this.#parts.signal)];
+    }
+    if (prepared.kind === 'batched') {
+      throw new Refusal(
+        'query.execution',
+        'BATCH commits by itself: the statement stands in no script',
+      );
     }
     assert(prepared.kind === 'explain', 'a script does not stand inside a script');
     return this.#explain(prepared);

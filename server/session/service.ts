@@ -10,7 +10,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
-import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
+import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -271,10 +271,9 @@ export class SessionService implements Service {
     const database = this.#options.engine.database(name);
     if (database === undefined)
       throw new Refusal('database.missing', `there is no database ${name}`);
-    const {executor, schema} = this.#session(database);
-    // Checked before it is queued, so that a wrong key is refused by name.
-    setDatabaseSetting(schema.catalog, key, value);
-    await executor.run({kind: 'alter-database', setting: key, value}, undefined);
+    const setting = requireDatabaseSetting(key);
+    const {executor} = this.#session(database);
+    await executor.run({kind: 'alter-database', setting, value}, undefined);
   }
 
   queries(principal: Principal): RunningQuery[] {
@@ -354,6 +353,7 @@ export class SessionService implements Service {
       procedures: this.#procedures,
       clock,
       timers,
+      settings,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),
         textLengthMax: settings().get('svc.parser.statementSizeMax'),

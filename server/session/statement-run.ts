@@ -113,7 +113,7 @@ export class StatementRun {
     // A transaction's writer serves all of its statements.
     this.#tallyBefore =
       data.kind === 'write' && query.reportsStats ? copyOf(data.writer.tally) : undefined;
-    this.#json = options.session.jsonOf(data.context);
+    this.#json = options.session.jsonOf(data.context, query.form);
     this.#environment = environment;
     this.context = contextOf(query, data, options, environment);
     this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
@@ -134,6 +134,7 @@ export class StatementRun {
       options: {
         format: wish.format,
         typeHints: wish.typeHints,
+        loneRecords: this.#query.form.loneRecords,
         rowsMax: limit < 0 ? undefined : limit,
         ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
@@ -252,7 +253,7 @@ function contextOf(
     sources: options.sources,
     server: options.server,
     inner: innerQueries(options.session, data.context, 0),
-    format: options.session.jsonOf(data.context).format,
+    format: options.session.jsonOf(data.context, query.form).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
     counts: newWriteCounts(),

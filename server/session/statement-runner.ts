@@ -403,7 +403,7 @@ export class StatementRunner implements StatementHost {
     if (prepared.kind === 'batched') {
       throw new Refusal(
         'query.execution',
-        'IN TRANSACTIONS commits by itself: the statement stands in no transaction',
+        'BATCH and IN TRANSACTIONS commit by themselves: the statement stands in no transaction',
       );
     }
     if (prepared.kind === 'user') {

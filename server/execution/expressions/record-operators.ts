@@ -4,7 +4,8 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {rootType} from '#server/model/labels.ts';
-import {isIntegerValue, isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';
+import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
+import {pointParts} from '#server/model/point.ts';
 import {isListValue} from '#server/model/compare.ts';
 import {
   DateTimeValue,
@@ -35,26 +36,8 @@ function field(value: Value, name: string, graph: Graph): Value {
     return propertyOf(value, name, graph) ?? null;
   }
   if (isTemporal(value)) return temporalPart(value, name);
-  if (value instanceof PointValue) return pointPart(value, name);
+  if (value instanceof PointValue) return pointParts(value).get(name) ?? null;
   throw typeError(`${describe(value)} has no property '${name}'`);
-}
-
-const geographic: Readonly<Record<string, number>> = {longitude: 0, latitude: 1, height: 2};
-/** By srid; std.point makes points of these. */
-export const systemNames: Readonly<Record<number, string>> = {
-  7203: 'cartesian',
-  9157: 'cartesian-3d',
-  4326: 'wgs-84',
-  4979: 'wgs-84-3d',
-};
-const coordinates: Readonly<Record<string, number>> = {x: 0, y: 1, z: 2};
-
-function pointPart(point: PointValue, name: string): Value {
-  if (name === 'srid') return point.srid;
-  if (name === 'crs') return systemNames[point.srid] ?? null;
-  const at = coordinates[name] ?? (point.srid < 7000 ? geographic[name] : undefined);
-  const coordinate = at === undefined ? undefined : point.coordinates[at];
-  return coordinate === undefined ? null : makeDouble(coordinate);
 }
 
 function at(value: Value, key: Value, graph: Graph): Value {

@@ -51,7 +51,10 @@ function idOf(value: Value, call: CallContext): Value {
 function labelsOf(value: Value, call: CallContext): Value {
   const record = recordOf(value, call, 'a vertex');
   if (record.kind !== 'vertex') throw typeError('an edge has no labels', 'InvalidArgumentValue');
-  return labels(record.typeName);
+  // It is found under its type and under all that this extends.
+  const lineage = call.catalog.type(record.typeName)?.lineage ?? [];
+  const names = [record.typeName, ...lineage.map(type => type.name)].flatMap(labels);
+  return [...new Set(names)].sort();
 }
 
 function propertiesOf(value: Value, call: CallContext): ReadonlyMap<string, Value> {

@@ -12,6 +12,7 @@ import {
   type BindContext,
   type Bound,
   type Scope,
+  cypherAnswers,
   literal,
   nothing,
   operator,
@@ -94,6 +95,7 @@ export function bindBatched(
       .filter(slot => !passed.includes(slot)),
     status,
     needs: context.needs,
+    form: cypherAnswers,
   };
 }
 

@@ -9,7 +9,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Place, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {ParameterUse} from '#server/plan/statement.ts';
+import type {AnswerForm, ParameterUse} from '#server/plan/statement.ts';
 import {placeOf} from '../place.ts';
 import type {FunctionDefinition, Name} from './ast.ts';
 import type * as Ast from './ast-expression.ts';
@@ -199,6 +199,9 @@ export function filtered(input: PlanNode, terms: readonly Expression[]): PlanNod
   const condition = conjunction(terms);
   return condition === undefined ? input : {kind: 'filter', input, condition};
 }
+
+/** How every query of the language answers. */
+export const cypherAnswers: AnswerForm = {loneRecords: true, durationsAsSeconds: false};
 
 /** No rows, whatever comes in. */
 export function nothing(input: PlanNode): PlanNode {

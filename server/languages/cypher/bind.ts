@@ -19,7 +19,14 @@ import type {Query, SessionCommand, Statement, UserCommand} from './ast.ts';
 import {batchedClause, bindBatched} from './bind-batched.ts';
 import {bindExpression} from './bind-expression.ts';
 import {bindDefinitions} from './bind-local-function.ts';
-import {BindContext, emptyScope, nothing, type Scope, slotOf} from './bind-context.ts';
+import {
+  BindContext,
+  cypherAnswers,
+  emptyScope,
+  nothing,
+  type Scope,
+  slotOf,
+} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
 import type {Procedures} from './procedures.ts';
 import {bindSchemaCommand} from './bind-schema.ts';
@@ -116,6 +123,7 @@ function statementOf(context: BindContext, plan: PlanNode): QueryStatement {
     limit: undefined,
     timeoutMs: undefined,
     onTimeout: 'error',
+    form: cypherAnswers,
     reportsStats: true,
     needs: context.needs,
   };

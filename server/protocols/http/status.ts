@@ -68,6 +68,7 @@ export const statusOf = {
   'database.missing': {status: 404, error: 'Database not found'},
   'database.exists': {status: 409, error: 'Database already exists'},
   'database.name': {status: 400, error: command},
+  'database.operation': {status: 400, error: command},
   'database.fenced': {status: 503, error: 'Database not available'},
   'security.unauthenticated': {status: 401, error: 'Authentication failed'},
   'security.denied': {status: 403, error: denied},
