@@ -5,6 +5,7 @@
  * (`spend`). Every few hundred units the clock is read: past the deadline or when cancelled the
  * statement is refused, after 5 ms without a pause `spend` answers true and the operator passes
  * `pause` upwards. So a cancellation is noticed well within 50 ms of work anywhere.
+ * A statement that is to wait (`sleep`) is paused in the same way and rests for longer.
  * Memory is an estimate of what operators keep (sorts, groups, joins), not of rows passing by.
  */
 import {Refusal} from '#server/base/errors.ts';
@@ -23,6 +24,8 @@ export interface Cancellation {
 
 const unitsPerLook = 256;
 export const sliceMs = 5;
+/** Longest wait between two looks at the cancellation. */
+const restMsMax = 20;
 
 export class Budget {
   readonly #clock: Clock;
@@ -32,6 +35,7 @@ export class Budget {
   readonly #cancellation: Cancellation | undefined;
   #unitsLeft = unitsPerLook;
   #sliceEnd: number;
+  #wakeAt = 0;
   #memoryBytes = 0;
   #memoryBytesPeak = 0;
 
@@ -67,12 +71,26 @@ export class Budget {
         detail: {timeoutMs: this.#timeoutMs},
       });
     }
-    return now >= this.#sliceEnd;
+    return now >= this.#sliceEnd || now < this.#wakeAt;
   }
 
-  /** Begins a new slice: others have had their turn. */
+  /** Begins a new slice: others have had their turn. The next `spend` looks. */
   resume(): void {
+    this.#unitsLeft = 0;
     this.#sliceEnd = this.#clock.monotonic() + sliceMs;
+  }
+
+  /** Delays the statement by so much in all; its next `spend` asks for a pause. */
+  sleep(milliseconds: number): void {
+    this.#unitsLeft = 0;
+    this.#wakeAt = Math.max(this.#wakeAt, this.#clock.monotonic()) + milliseconds;
+  }
+
+  /** For how long a paused statement is to rest before it is asked again; 0: not at all. */
+  get restMs(): number {
+    if (this.#cancellation?.aborted === true) return 0;
+    const leftMs = Math.min(this.#wakeAt, this.#deadline) - this.#clock.monotonic();
+    return Math.max(0, Math.min(leftMs, restMsMax));
   }
 
   /**

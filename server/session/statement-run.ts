@@ -154,6 +154,7 @@ export class StatementRun {
         }
         rows.push(rowValue(this.#query.output, batch, row, this.context));
       }
+      if (this.context.budget.look()) await this.#run.rest();
     }
     return rows;
   }

@@ -8,11 +8,12 @@ import {base64Text, bytesFromBase64} from '#server/model/base64.ts';
 import {compareText, utf8Bytes} from '#server/base/utf8.ts';
 import {isIntegerValue, makeDouble, makeInteger, negateNumber} from '#server/model/number.ts';
 import {numberOf, type NumberValue} from '#server/model/number.ts';
+import {ridOfNumber} from '#server/model/rid.ts';
 import {Decimal, type Value} from '#server/model/value.ts';
 import type {Random} from '#server/platform/clock.ts';
 import {itemsOf} from '../expressions/access.ts';
 import {plainText} from '../expressions/arithmetic.ts';
-import {argument, integerAt, integerOf, numberAt, refuse, textAt} from './arguments.ts';
+import {argument, bigintAt, integerAt, integerOf, numberAt, refuse, textAt} from './arguments.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import {formatText} from './text-format.ts';
 
@@ -105,6 +106,8 @@ export const generalFamily: FunctionFamily = {
     abs: args => absolute(numberAt(args, 0, 'abs')),
     pow: args => power(numberAt(args, 0, 'pow'), numberAt(args, 1, 'pow')),
     sqrt: args => squareRoot(numberAt(args, 0, 'sqrt')),
+    cypherRID: args =>
+      ridOfNumber(bigintAt(args, 0, 'cypherRID')) ?? refuse('the number is no id of a record'),
     randomInt: (args, {random}) => randomInt(args, random),
     format: ([pattern = null, ...values]) =>
       pattern === null ? null : formatText(plainText(pattern), values),
