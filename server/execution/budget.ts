@@ -6,15 +6,21 @@
  * statement is refused, after 5 ms without a pause `spend` answers true and the operator passes
  * `pause` upwards. So a cancellation is noticed well within 50 ms of work anywhere.
  * A statement that is to wait (`sleep`) is paused in the same way and rests for longer.
- * Memory is an estimate of what operators keep (sorts, groups, joins), not of rows passing by.
+ * Memory is an estimate of what operators keep (sorts, groups, joins), not of rows passing by;
+ * a value that an expression makes is bounded by itself.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
+import type {MemoryPool} from './memory-pool.ts';
 
 export interface BudgetLimits {
   /** Milliseconds from the start; undefined: no deadline. */
   readonly timeoutMs?: number | undefined;
   readonly memoryBytesMax?: number | undefined;
+  /** Of one value that an expression makes. */
+  readonly valueBytesMax?: number | undefined;
+  /** Where the memory counts together with that of other statements. */
+  readonly pool?: MemoryPool | undefined;
 }
 
 /** Told from outside, read here; `AbortSignal` is one. */
@@ -24,6 +30,10 @@ export interface Cancellation {
 
 const unitsPerLook = 256;
 export const sliceMs = 5;
+/** Bytes of new values between two looks at the heap. */
+const bytesPerHeapLook = 8 << 20;
+/** Bytes that are made in a unit of work. */
+const bytesPerUnit = 256;
 /** Longest wait between two looks at the cancellation. */
 const restMsMax = 20;
 
@@ -32,12 +42,16 @@ export class Budget {
   readonly #deadline: number;
   readonly #timeoutMs: number;
   readonly #memoryBytesMax: number;
+  /** Of one value that an expression makes. */
+  readonly valueBytesMax: number;
+  readonly #pool: MemoryPool | undefined;
   readonly #cancellation: Cancellation | undefined;
   #unitsLeft = unitsPerLook;
   #sliceEnd: number;
   #wakeAt = 0;
   #memoryBytes = 0;
   #memoryBytesPeak = 0;
+  #bytesToHeapLook = bytesPerHeapLook;
 
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {
     const now = clock.monotonic();
@@ -45,6 +59,8 @@ export class Budget {
     this.#timeoutMs = limits.timeoutMs ?? Number.POSITIVE_INFINITY;
     this.#deadline = now + this.#timeoutMs;
     this.#memoryBytesMax = limits.memoryBytesMax ?? Number.POSITIVE_INFINITY;
+    this.valueBytesMax = limits.valueBytesMax ?? Number.POSITIVE_INFINITY;
+    this.#pool = limits.pool;
     this.#cancellation = cancellation;
     this.#sliceEnd = now + sliceMs;
   }
@@ -96,16 +112,18 @@ export class Budget {
   /**
    * Counts `bytes` as kept; give them back by `release`.
    *
-   * @throws {Refusal} `query.memory`.
+   * @throws {Refusal} `query.memory`, `query.memory-total`.
    */
   keep(bytes: number): void {
+    this.#pool?.keep(bytes);
     this.#memoryBytes += bytes;
     if (this.#memoryBytes <= this.#memoryBytesPeak) return;
     this.#memoryBytesPeak = this.#memoryBytes;
     if (this.#memoryBytes > this.#memoryBytesMax) {
       throw new Refusal(
         'query.memory',
-        `the statement keeps more than ${this.#memoryBytesMax} bytes in memory`,
+        `the statement keeps more than ${this.#memoryBytesMax} bytes in memory ` +
+          '(svc.queryMemoryMax)',
         {detail: {memoryBytesMax: this.#memoryBytesMax}},
       );
     }
@@ -113,6 +131,39 @@ export class Budget {
 
   release(bytes: number): void {
     this.#memoryBytes -= bytes;
+    this.#pool?.release(bytes);
+  }
+
+  /** Gives back what is kept still; the statement has ended. Idempotent. */
+  end(): void {
+    this.release(this.#memoryBytes);
+  }
+
+  /** @throws {Refusal} `query.memory` for a row that takes more bytes than a value may. */
+  checkRow(bytes: number): void {
+    if (bytes > this.valueBytesMax) throw this.#tooLarge('a row of the answer has');
+  }
+
+  /**
+   * Reports a value of so many bytes that an expression made, or a part of one.
+   *
+   * @throws {Refusal} `query.memory` when it is larger than a value may be, `query.memory-total`
+   *   when the process has no room for more.
+   */
+  made(bytes: number): void {
+    if (bytes > this.valueBytesMax) throw this.#tooLarge('an expression makes a value of');
+    this.#bytesToHeapLook -= bytes;
+    if (this.#bytesToHeapLook <= 0) {
+      this.#bytesToHeapLook = bytesPerHeapLook;
+      this.#pool?.checkHeap();
+    }
+    this.spend(bytes / bytesPerUnit);
+  }
+
+  #tooLarge(what: string): Refusal {
+    const {valueBytesMax} = this;
+    const message = `${what} more than ${valueBytesMax} bytes (svc.queryValueSizeMax)`;
+    return new Refusal('query.memory', message, {detail: {memoryBytesMax: valueBytesMax}});
   }
 
   get memoryBytesPeak(): number {

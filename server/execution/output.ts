@@ -10,6 +10,7 @@ import type {Batch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
 import {mapOf} from './expressions/access.ts';
 import {type Closure, type Compiler, Frame} from './closure.ts';
+import {bounded} from './memory-estimate.ts';
 
 export type PreparedOutput =
   | {readonly kind: 'element'; readonly slot: number}
@@ -112,6 +113,7 @@ export function mergedRow(columns: readonly PreparedColumn[], frame: Frame): Map
       if (!column.except.has(name)) row.set(name, property);
     }
   }
+  bounded(row, frame.context.budget);
   return row;
 }
 

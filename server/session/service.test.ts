@@ -415,9 +415,9 @@ test('a short answer gives back what it used before it is read, a long one then'
   await database.run('INSERT INTO Row SET n = 1');
   const running = async (text: string): Promise<readonly [number, number]> => {
     const cursor = await world.service.run(root, {...database.request(text), format: 'ndjson'});
-    const before = world.service.runningCount;
+    const before = world.service.load.queriesRunning;
     while ((await cursor.next()) !== undefined);
-    return [before, world.service.runningCount];
+    return [before, world.service.load.queriesRunning];
   };
   assert.deepEqual(await running('SELECT FROM Row WHERE n = 2'), [0, 0]);
   assert.deepEqual(await running('SELECT FROM Row'), [1, 0]);

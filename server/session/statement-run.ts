@@ -7,10 +7,13 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
-import {Budget, type Cancellation} from '#server/execution/budget.ts';
+import {Budget, type BudgetLimits, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
+import {estimateValue} from '#server/execution/memory-estimate.ts';
+import type {MemoryPool} from '#server/execution/memory-pool.ts';
 import {pause} from '#server/execution/operator.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
@@ -34,6 +37,21 @@ import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
 import type {PreparedQuery} from './prepared.ts';
 import type {Parameters, ResultFormat} from './session.ts';
 
+/** How long a statement may run unless it says less; 0: without end. */
+export function serverTimeoutMs(catalog: Catalog, environment: RunEnvironment): number {
+  return databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+}
+
+/** What a statement may spend beside time. */
+export function limitsOf(environment: RunEnvironment): BudgetLimits {
+  const {pool} = environment;
+  return {
+    memoryBytesMax: environment.memoryBytesMax(),
+    valueBytesMax: environment.valueBytesMax(),
+    pool,
+  };
+}
+
 /** What every run of one server shares. */
 export interface RunEnvironment {
   readonly clock: Clock;
@@ -41,6 +59,9 @@ export interface RunEnvironment {
   readonly timers: Timers;
   /** `svc.queryMemoryMax`. */
   readonly memoryBytesMax: () => number;
+  /** `svc.queryValueSizeMax`. */
+  readonly valueBytesMax: () => number;
+  readonly pool: MemoryPool;
   /** `svc.command.timeout`; 0: none. */
   readonly timeoutMs: () => number;
 }
@@ -152,7 +173,9 @@ export class StatementRun {
             {detail: {limit: rowsMax, args: String(rowsMax)}},
           );
         }
-        rows.push(rowValue(this.#query.output, batch, row, this.context));
+        const value = rowValue(this.#query.output, batch, row, this.context);
+        this.context.budget.keep(estimateValue(value));
+        rows.push(value);
       }
       if (this.context.budget.look()) await this.#run.rest();
     }
@@ -181,6 +204,7 @@ export class StatementRun {
 
   close(): void {
     this.#run.close();
+    this.context.budget.end();
   }
 
   /** What a closure without a row says, as a whole number. */
@@ -222,7 +246,7 @@ function contextOf(
 ): ExecutionContext {
   const {clock, random} = environment;
   const {catalog, schema} = data.context;
-  const limits = {memoryBytesMax: environment.memoryBytesMax()};
+  const limits = limitsOf(environment);
   const reader = data.kind === 'read' ? data.reader : data.transaction;
   const plain: Graph = new GraphReader(reader, catalog, schema);
   const writes: WritableGraph | undefined =
@@ -246,7 +270,7 @@ function contextOf(
     memo: new Map(),
     counts: newWriteCounts(),
   });
-  const serverMs = databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+  const serverMs = serverTimeoutMs(catalog, environment);
   if (query.timeoutMs === undefined && serverMs === 0) {
     return make(new Budget(clock, limits, options.signal));
   }

@@ -11,7 +11,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {Budget} from '../budget.ts';
 import {type Batches, type Operator, pause} from '../operator.ts';
-import {estimateValue} from '../operators/memory-estimate.ts';
+import {estimateValue} from '../memory-estimate.ts';
 import type {Closure, Frame, Scope} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 

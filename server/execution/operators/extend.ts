@@ -4,6 +4,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {unitBatch} from '../batch.ts';
 import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
+import {KeptValues} from '../memory-estimate.ts';
 
 type Node = PlanNode & {readonly kind: 'extend'};
 
@@ -18,17 +19,24 @@ export function prepareExtend(node: Node, preparation: Preparation): Operator {
         continue;
       }
       let extended = batch;
-      for (const {slot, closure} of bind) {
-        frame.enter(extended);
-        const column: Value[] = [];
-        for (let row = 0; row < batch.rowCount; row++) {
-          frame.row = row;
-          column.push(closure(frame));
-          context.budget.spend(1);
+      const columns = new KeptValues(context.budget);
+      try {
+        for (const {slot, closure} of bind) {
+          frame.enter(extended);
+          const column: Value[] = [];
+          for (let row = 0; row < batch.rowCount; row++) {
+            frame.row = row;
+            const value = closure(frame);
+            columns.add(value);
+            column.push(value);
+            context.budget.spend(1);
+          }
+          extended = extended.with(slot, column);
         }
-        extended = extended.with(slot, column);
+        yield extended;
+      } finally {
+        columns.release();
       }
-      yield extended;
       if (context.budget.look()) yield pause;
     }
   };
