@@ -9,6 +9,9 @@ import type {Closure, Compiler} from '../closure.ts';
 const smallBytes = 1_024;
 
 export function compileList(items: readonly Expression[], compiler: Compiler): Closure {
+  const constants = items.flatMap(item => (item.kind === 'literal' ? [item.value] : []));
+  // Always the same list: who asks for its items twice may remember them.
+  if (constants.length === items.length) return () => constants;
   const closures = items.map(item => compiler.expression(item));
   return frame => {
     const values: Value[] = [];

@@ -13,7 +13,16 @@ import {Decimal, type Value} from '#server/model/value.ts';
 import type {Random} from '#server/platform/clock.ts';
 import {itemsOf} from '../expressions/access.ts';
 import {plainText} from '../expressions/arithmetic.ts';
-import {argument, bigintAt, integerAt, integerOf, numberAt, refuse, textAt} from './arguments.ts';
+import {
+  argument,
+  bigintAt,
+  boundedText,
+  integerAt,
+  integerOf,
+  numberAt,
+  refuse,
+  textAt,
+} from './arguments.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import {formatText} from './text-format.ts';
 
@@ -82,7 +91,8 @@ function base64Form(args: readonly Value[]): 'base64' | 'base64url' {
 
 function encode(args: readonly Value[]): string {
   const value = argument(args, 0);
-  const text = base64Text(value instanceof Uint8Array ? value : utf8Bytes(plainText(value)));
+  const bytes = value instanceof Uint8Array ? value : utf8Bytes(plainText(value));
+  const text = boundedText(Math.ceil(bytes.length / 3) * 4, () => base64Text(bytes));
   if (base64Form(args) === 'base64') return text;
   return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
