@@ -19,6 +19,7 @@ import type {Script} from '#server/languages/sql/ast-statement.ts';
 import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
+import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -170,7 +171,7 @@ function prepareQuery(
   statement: Extract<Statement, {kind: 'query'}>,
   options: PrepareOptions,
 ): PreparedQuery {
-  const plan = optimize(statement.plan, options.catalog);
+  const plan = bindSubplans(optimize(statement.plan, options.catalog));
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
   const output = outputOf(plan);

@@ -422,3 +422,15 @@ test('a short answer gives back what it used before it is read, a long one then'
   assert.deepEqual(await running('SELECT FROM Row WHERE n = 2'), [0, 0]);
   assert.deepEqual(await running('SELECT FROM Row'), [1, 0]);
 });
+
+test('a statement that writes runs to its end, however few of its rows are answered', async () => {
+  const database = await world.database(['CREATE DOCUMENT TYPE D']);
+  const values = Array.from({length: 3_000}, (_, at) => `(${at})`).join(',');
+  await database.run(`INSERT INTO D (n) VALUES ${values}`);
+  const request = {...database.request('INSERT INTO D FROM SELECT n FROM D'), limit: 10};
+  const cursor = await database.service.run(root, request);
+  while ((await cursor.next()) !== undefined);
+  assert.deepEqual([cursor.summary.returned, cursor.summary.truncated], [10, true]);
+  const [row] = await database.run('SELECT count(*) AS n FROM D');
+  assert.deepEqual(row, {n: 6_000});
+});

@@ -151,6 +151,7 @@ export class StatementRun {
         rowsMax: limit < 0 ? undefined : limit,
         ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
+        writes: this.#query.writes,
       },
     });
     return {result, limit};
