@@ -11,7 +11,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {MemoryPool} from './memory-pool.ts';
+import type {Machine} from '#server/platform/machine.ts';
 
 export interface BudgetLimits {
   /** Milliseconds from the start; undefined: no deadline. */
@@ -28,6 +28,8 @@ export interface Cancellation {
   readonly aborted: boolean;
 }
 
+/** Part of the heap beyond which nothing new is made; the rest is for what others do meanwhile. */
+const heapShareMax = 0.85;
 const unitsPerLook = 256;
 export const sliceMs = 5;
 /** Bytes of new values between two looks at the heap. */
@@ -168,5 +170,70 @@ export class Budget {
 
   get memoryBytesPeak(): number {
     return this.#memoryBytesPeak;
+  }
+}
+
+/**
+ * What the statements of one server keep in memory together.
+ *
+ * Budgets count in here what they count for their statement, and take it out when it ends. Their
+ * figures are estimates and leave out what lives shortly, so the heap itself is looked at from
+ * time to time: a statement that makes more values while little of it is left is refused, so that
+ * no sum of statements ends the process.
+ */
+export class MemoryPool {
+  readonly #bytesMax: () => number;
+  readonly #machine: Machine;
+  #bytes = 0;
+  #listener: (() => void) | undefined;
+
+  /** @param bytesMax - `svc.queryMemoryTotalMax`. */
+  constructor(bytesMax: () => number, machine: Machine) {
+    this.#bytesMax = bytesMax;
+    this.#machine = machine;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Part of what may be kept that is kept, 0 to 1. */
+  get share(): number {
+    return this.#bytes / this.#bytesMax();
+  }
+
+  /** @throws {Refusal} `query.memory-total`; nothing is counted then. */
+  keep(bytes: number): void {
+    const bytesMax = this.#bytesMax();
+    if (this.#bytes + bytes > bytesMax) {
+      throw new Refusal(
+        'query.memory-total',
+        `the statements that run keep more than ${bytesMax} bytes together ` +
+          '(svc.queryMemoryTotalMax); retry later',
+        {detail: {memoryBytesMax: bytesMax}},
+      );
+    }
+    this.#bytes += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#listener?.();
+  }
+
+  /** Calls `listener` when something was given back. One listener. */
+  onRelease(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
+  checkHeap(): void {
+    const {heapBytes, heapBytesMax} = this.#machine;
+    if (heapBytes <= heapShareMax * heapBytesMax) return;
+    throw new Refusal(
+      'query.memory-total',
+      `the server has ${heapBytes} of ${heapBytesMax} bytes of memory in use; retry later`,
+      {detail: {memoryBytesMax: heapBytesMax}},
+    );
   }
 }

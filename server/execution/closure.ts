@@ -9,7 +9,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Batch, Columns} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
-import type {Resumption} from './resumption.ts';
+import type {Resumption} from './expressions/resumption.ts';
 
 export class Frame {
   readonly context: ExecutionContext;

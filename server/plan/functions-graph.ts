@@ -139,8 +139,8 @@ export const graphFunctions: readonly FunctionSignature[] = [
     'path.combine(first, second)',
     'One path of two, the second beginning where the first ends.',
     [
-      'path.elements(path.combine(path.create(@this, outE()), path.create(out()[0], out().outE()))).size()',
-      '5',
+      'std.length(path.combine(path.create(@this, outE()), path.create(out()[0], out().outE())))',
+      '2',
     ],
   ),
   scalarRow('path.elements(path)', 'The vertices and edges of a path in turn.', [

@@ -329,8 +329,8 @@ const points: readonly FunctionSignature[] = [
     'std.point.withinBBox(point, lower, upper)',
     'Whether a place lies between two corners.',
     [
-      "std.point.withinBBox(std.point({'x': 1, 'y': 1}), std.point({'x': 0, 'y': 0}), std.point({'x': 2, 'y': 2}))",
-      'true',
+      "SELECT std.point.withinBBox($p, $p, $p) AS v LET $p = std.point({'x': 1, 'y': 1})",
+      '{"v":true}',
     ],
   ),
 ];

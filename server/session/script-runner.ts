@@ -11,7 +11,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type * as Ast from '#server/languages/sql/ast.ts';
 import {Budget} from '#server/execution/budget.ts';
-import {estimateValue} from '#server/execution/memory-estimate.ts';
+import {keepValue} from '#server/execution/output.ts';
 import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
 import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
 import {bindStatement} from '#server/languages/sql/bind-statement.ts';
@@ -70,6 +70,7 @@ class ScriptRun {
   /** What the script itself spends: its statements have budgets of their own. */
   readonly #budget: Budget;
   #variables = new Map<string, Value>();
+  readonly #variableBytes = new Map<string, number>();
   #commits = 0;
   #transaction: Transaction | undefined;
   #isolation: Isolation = 'READ_COMMITTED';
@@ -367,9 +368,8 @@ class ScriptRun {
 
   /** What the variables hold counts as kept. */
   #assign(name: string, value: Value): void {
-    const before = this.#variables.get(name);
-    if (before !== undefined) this.#budget.release(estimateValue(before));
-    this.#budget.keep(estimateValue(value));
+    this.#budget.release(this.#variableBytes.get(name) ?? 0);
+    this.#variableBytes.set(name, keepValue(value, this.#budget));
     this.#variables.set(name, value);
   }
 

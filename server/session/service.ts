@@ -11,7 +11,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
-import {MemoryPool} from '#server/execution/memory-pool.ts';
+import {MemoryPool} from '#server/execution/budget.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,

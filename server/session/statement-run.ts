@@ -10,10 +10,13 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
-import {Budget, type BudgetLimits, type Cancellation} from '#server/execution/budget.ts';
+import {
+  Budget,
+  type BudgetLimits,
+  type Cancellation,
+  type MemoryPool,
+} from '#server/execution/budget.ts';
 import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
-import {estimateValue} from '#server/execution/memory-estimate.ts';
-import type {MemoryPool} from '#server/execution/memory-pool.ts';
 import {pause} from '#server/execution/operator.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
@@ -21,7 +24,7 @@ import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/wr
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
-import {rowValue} from '#server/execution/output.ts';
+import {keepValue, rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
 import type {ServerView, Sources} from '#server/execution/surroundings.ts';
@@ -175,7 +178,7 @@ export class StatementRun {
           );
         }
         const value = rowValue(this.#query.output, batch, row, this.context);
-        this.context.budget.keep(estimateValue(value));
+        keepValue(value, this.context.budget);
         rows.push(value);
       }
       if (this.context.budget.look()) await this.#run.rest();

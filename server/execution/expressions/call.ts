@@ -11,7 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Place} from '#server/plan/expression.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
 import type {ScalarFunction} from '../function-registry.ts';
-import {bounded} from '../memory-estimate.ts';
+import {bounded} from './value-size.ts';
 import {plainText} from './arithmetic.ts';
 import type {Closure} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';

@@ -7,7 +7,7 @@
 import {unreachable} from '#server/base/assert.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
-import {estimateValue} from '../memory-estimate.ts';
+import {estimateValue} from './value-size.ts';
 import {asItems} from './access.ts';
 import type {Closure, Frame} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';

@@ -1,7 +1,7 @@
 /** Lists and maps built from expressions; a spread puts a whole map or record in place. */
 import type {MapEntry, Expression} from '#server/plan/expression.ts';
 import type {Value} from '#server/model/value.ts';
-import {bounded, estimateValue} from '../memory-estimate.ts';
+import {bounded, estimateValue} from './value-size.ts';
 import {mapOf} from './access.ts';
 import type {Closure, Compiler} from '../closure.ts';
 

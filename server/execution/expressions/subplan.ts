@@ -12,8 +12,8 @@ import type {Expression} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {Budget} from '../budget.ts';
 import {type Batches, type Operator, pause} from '../operator.ts';
-import {bounded, estimateValue} from '../memory-estimate.ts';
-import type {Answering} from '../resumption.ts';
+import {bounded, estimateValue} from './value-size.ts';
+import type {Answering} from './resumption.ts';
 import type {Closure, Frame, Scope} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 

@@ -3,8 +3,8 @@
  *
  * The platform's engine backtracks. A choice inside a repeated group can cost exponential time
  * and is refused; n repetitions and alternatives in a row cost at most the (n + 1)-th power of
- * the text's length, so texts are limited by how many the pattern has. A pattern that ends with its only repetition
- * never goes back and takes any text.
+ * the text's length, so texts are limited by how many the pattern has. A pattern that ends with
+ * its only repetition never goes back and takes any text.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {parsePattern, type PatternNode} from '#server/model/pattern-syntax.ts';

@@ -1,5 +1,6 @@
 /**
- * `dijkstra`, `duanSSSP`, `astar` and `bellmanFord`: the path with the least sum of a property of its edges.
+ * `dijkstra`, `duanSSSP`, `astar` and `bellmanFord`: the path with the least sum of a property of
+ * its edges.
  *
  * An edge without the property weighs nothing. All but the last settle the nearest open vertex
  * first (a binary heap), `astar` by the distance so far plus an estimate from coordinates of the

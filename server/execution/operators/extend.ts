@@ -9,9 +9,9 @@ import {runsPlan} from '#server/plan/tree.ts';
 import {type Batch, unitBatch} from '../batch.ts';
 import {type Closure, Frame} from '../closure.ts';
 import type {ExecutionContext} from '../context.ts';
-import {KeptValues} from '../memory-estimate.ts';
+import {KeptValues} from '../expressions/value-size.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
-import {Interruption, Resumption} from '../resumption.ts';
+import {Interruption, Resumption} from '../expressions/resumption.ts';
 
 type Node = PlanNode & {readonly kind: 'extend'};
 

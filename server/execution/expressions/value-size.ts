@@ -8,8 +8,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {EmbeddedValue, PathValue, Rid, type Value} from '#server/model/value.ts';
-import type {Batch} from './batch.ts';
-import type {Budget} from './budget.ts';
+import type {Batch} from '../batch.ts';
+import type {Budget} from '../budget.ts';
 
 const valueBytes = 16;
 const ridBytes = 40;
