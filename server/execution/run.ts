@@ -37,6 +37,7 @@ export class PlanRun {
    * is used up, undefined at the end. Short plans need nothing else.
    */
   pull(): Batch | typeof pause | undefined {
+    this.#context.budget.spend(1);
     const step = this.#batches.next();
     return step.done === true ? undefined : step.value;
   }
@@ -50,10 +51,17 @@ export class PlanRun {
     }
   }
 
-  /** Lets everything that is ready have its turn, then begins a new slice. */
+  /**
+   * Lets everything that is ready have its turn, waits for as long as the statement asked to, then
+   * begins a new slice. Does not refuse: the next `pull` does.
+   */
   async rest(): Promise<void> {
+    const {budget} = this.#context;
     await this.#timers.yield();
-    this.#context.budget.resume();
+    for (let left = budget.restMs; left > 0; left = budget.restMs) {
+      await new Promise<void>(resolve => this.#timers.after(left, resolve));
+    }
+    budget.resume();
   }
 
   close(): void {

@@ -70,6 +70,7 @@ export class ServerAdministration implements Administration {
   metrics(): Readonly<Record<string, unknown>> {
     const memory = process.memoryUsage();
     const {engine} = this.#options;
+    const load = this.#service?.load;
     const count = (value: number): {readonly count: number} => ({count: value});
     const space = (value: number): {readonly space: number} => ({space: value});
     return {
@@ -80,8 +81,11 @@ export class ServerAdministration implements Administration {
         ramOsUsed: space(memory.rss),
         commitIndex: count(engine.appliedIndex),
         databases: count(engine.databases().length),
-        queriesRunning: count(this.#service?.runningCount ?? 0),
-        transactionsOpen: count(this.#service?.transactionCount ?? 0),
+        queriesRunning: count(load?.queriesRunning ?? 0),
+        queriesWaiting: count(load?.queriesWaiting ?? 0),
+        queriesRefused: count(load?.queriesRefused ?? 0),
+        queryMemory: space(load?.queryMemoryBytes ?? 0),
+        transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
       meters: {},
       events: this.#eventCounts(),

@@ -12,6 +12,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
@@ -213,6 +214,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     security,
     logger,
     sourceReader: createSourceReader(),
+    machine: createMachine(),
     settings,
   });
   administration.use(service);

@@ -297,6 +297,11 @@ export function visitExpression(
   for (const part of partsOf(expression)) visitExpression(part, visit);
 }
 
+/** Whether a sub-plan stands in the expression. */
+export function runsPlan(expression: Expression): boolean {
+  return expression.kind === 'subplan' || partsOf(expression).some(runsPlan);
+}
+
 /** Slots that the node and its inputs bind, as seen by the node above it. */
 export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slot> {
   const add = (...slots: readonly (Slot | undefined)[]): void => {

@@ -20,6 +20,7 @@ import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-state
 import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import type {Value} from '#server/model/value.ts';
+import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -205,7 +206,7 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
 }
 
 function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
-  const plan = optimize(statement.plan, options.catalog);
+  const plan = bindSubplans(optimize(statement.plan, options.catalog));
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
   const output = outputOf(plan);

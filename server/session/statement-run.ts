@@ -7,9 +7,15 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
-import {Budget, type Cancellation} from '#server/execution/budget.ts';
+import {
+  Budget,
+  type BudgetLimits,
+  type Cancellation,
+  type MemoryPool,
+} from '#server/execution/budget.ts';
 import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
 import {pause} from '#server/execution/operator.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
@@ -18,7 +24,7 @@ import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/wr
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
-import {rowValue} from '#server/execution/output.ts';
+import {keepValue, rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
 import type {ServerView, Sources} from '#server/execution/surroundings.ts';
@@ -34,6 +40,21 @@ import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
 import {type PreparedQuery, requireParameters} from './prepared.ts';
 import type {Parameters, ResultFormat} from './session.ts';
 
+/** How long a statement may run unless it says less; 0: without end. */
+export function serverTimeoutMs(catalog: Catalog, environment: RunEnvironment): number {
+  return databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+}
+
+/** What a statement may spend beside time. */
+export function limitsOf(environment: RunEnvironment): BudgetLimits {
+  const {pool} = environment;
+  return {
+    memoryBytesMax: environment.memoryBytesMax(),
+    valueBytesMax: environment.valueBytesMax(),
+    pool,
+  };
+}
+
 /** What every run of one server shares. */
 export interface RunEnvironment {
   readonly clock: Clock;
@@ -41,6 +62,9 @@ export interface RunEnvironment {
   readonly timers: Timers;
   /** `svc.queryMemoryMax`. */
   readonly memoryBytesMax: () => number;
+  /** `svc.queryValueSizeMax`. */
+  readonly valueBytesMax: () => number;
+  readonly pool: MemoryPool;
   /** `svc.command.timeout`; 0: none. */
   readonly timeoutMs: () => number;
 }
@@ -138,6 +162,7 @@ export class StatementRun {
         rowsMax: limit < 0 ? undefined : limit,
         ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
+        writes: this.#query.writes,
       },
     });
     return {result, limit};
@@ -160,8 +185,11 @@ export class StatementRun {
             {detail: {limit: rowsMax, args: String(rowsMax)}},
           );
         }
-        rows.push(rowValue(this.#query.output, batch, row, this.context));
+        const value = rowValue(this.#query.output, batch, row, this.context);
+        keepValue(value, this.context.budget);
+        rows.push(value);
       }
+      if (this.context.budget.look()) await this.#run.rest();
     }
     return rows;
   }
@@ -193,6 +221,7 @@ export class StatementRun {
 
   close(): void {
     this.#run.close();
+    this.context.budget.end();
   }
 
   /** What a closure without a row says, as a whole number. */
@@ -234,7 +263,7 @@ function contextOf(
 ): ExecutionContext {
   const {clock, random} = environment;
   const {catalog, schema} = data.context;
-  const limits = {memoryBytesMax: environment.memoryBytesMax()};
+  const limits = limitsOf(environment);
   const reader = data.kind === 'read' ? data.reader : data.transaction;
   const plain: Graph = new GraphReader(reader, catalog, schema);
   const writes: WritableGraph | undefined =
@@ -258,7 +287,7 @@ function contextOf(
     memo: new Map(),
     counts: newWriteCounts(),
   });
-  const serverMs = databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+  const serverMs = serverTimeoutMs(catalog, environment);
   if (query.timeoutMs === undefined && serverMs === 0) {
     return make(new Budget(clock, limits, options.signal));
   }

@@ -16,10 +16,11 @@ import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
 import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {Retry, SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {Admission, Leave} from './admission.ts';
+import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {explain} from './explain.ts';
@@ -92,7 +93,7 @@ export class StatementRunner implements StatementHost {
       case 'explain':
         return this.#explain(parts, prepared);
       case 'script':
-        return runScript(this, parts, prepared.script);
+        return this.#script(parts, prepared.script);
       case 'batched':
         return this.#runBatched(parts);
       case 'needs-types':
@@ -297,7 +298,7 @@ export class StatementRunner implements StatementHost {
   /** The answer is whole before its first byte leaves: what it tells of is committed. */
   #runBatched(parts: RunParts): Promise<ResultCursor> {
     return Promise.resolve(
-      this.#admission.within(leave => ending(async () => this.#batched(parts), leave)),
+      this.#admission.within(place => ending(async () => this.#batched(parts), place.leave)),
     );
   }
 
@@ -419,7 +420,7 @@ export class StatementRunner implements StatementHost {
       this.#underNewTypes(parts.session, transaction);
       return this.#runHeld(parts, held, transaction);
     }
-    const cursor = await runScript(this, parts, prepared.script, transaction);
+    const cursor = await this.#script(parts, prepared.script, transaction);
     held.done();
     return cursor;
   }
@@ -452,7 +453,7 @@ export class StatementRunner implements StatementHost {
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
-    const streaming = (leave: Leave): ResultCursor | Promise<ResultCursor> => {
+    const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
       const startedAt = this.environment.clock.monotonic();
       const run = new StatementRun(query, data, runOptions(parts), this.environment);
       const {result, limit} = run.result(this.wishOf(parts.request));
@@ -460,10 +461,11 @@ export class StatementRunner implements StatementHost {
       const cursor = new StreamCursor({
         result,
         summary,
+        place,
         partialOnTimeout: query.onTimeout === 'partial',
         onEnd: failed => {
           run.close();
-          leave();
+          place.leave();
           parts.end();
           if (failed) ends.failed();
           else {
@@ -476,7 +478,7 @@ export class StatementRunner implements StatementHost {
       return cursor.begin();
     };
     return orFailed(
-      () => this.#admission.within(leave => orFailed(() => streaming(leave), leave)),
+      () => this.#admission.within(place => orFailed(() => streaming(place), place.leave)),
       ends.failed,
     );
   }
@@ -511,13 +513,22 @@ export class StatementRunner implements StatementHost {
     }
   }
 
+  /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
+  #script(parts: RunParts, script: Script, outer?: Transaction): Promise<ResultCursor> {
+    return Promise.resolve(
+      this.#admission.within(place =>
+        ending(() => runScript(this, {...parts, place}, script, outer), place.leave),
+      ),
+    );
+  }
+
   /** Runs to the end and keeps the rows; in a promise only when it had to wait. */
   #collect(
     parts: RunParts,
     query: PreparedQuery,
     data: RunData,
   ): ResultCursor | Promise<ResultCursor> {
-    return this.#admission.within(leave => {
+    return this.#admission.within(place => {
       let run: StatementRun | undefined;
       return ending(
         () => {
@@ -538,7 +549,7 @@ export class StatementRunner implements StatementHost {
         },
         () => {
           run?.close();
-          leave();
+          place.leave();
         },
       );
     });

@@ -5,6 +5,7 @@
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
@@ -49,6 +50,7 @@ export class ServiceWorld {
       timers: createTimers(),
       logger: {log: () => {}},
       sourceReader: createSourceReader(),
+      machine: createMachine(),
       settings: () => resolved,
       procedures,
     });

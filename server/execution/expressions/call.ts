@@ -11,6 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Place} from '#server/plan/expression.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
 import type {ScalarFunction} from '../function-registry.ts';
+import {bounded} from './value-size.ts';
 import {plainText} from './arithmetic.ts';
 import type {Closure} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
@@ -19,6 +20,7 @@ import {containsTest, memberTest} from './containment.ts';
 import {isSame} from './strict-operators.ts';
 import {fromSecondUse} from './repeated-list.ts';
 import {
+  type Binary,
   binaryOperators,
   testText,
   textTests,
@@ -51,6 +53,7 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
   if (membership !== undefined) return membership;
   const binary = binaryOperators[call.name];
   if (binary !== undefined && first !== undefined && second !== undefined) {
+    if (growing.has(call.name)) return growingClosure(binary, first, second, propagatesNull);
     if (!propagatesNull) return frame => binary(first(frame), second(frame), frame.context);
     return frame => {
       const left = first(frame);
@@ -66,6 +69,27 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
     });
   }
   return callClosure(args, implementation, propagatesNull);
+}
+
+/** Operators whose answer may be larger than either side. */
+const growing: ReadonlySet<string> = new Set(['op:add', 'op:concatenate', 'op:plus', 'op:joined']);
+
+function growingClosure(
+  binary: Binary,
+  first: Closure,
+  second: Closure,
+  propagatesNull: boolean,
+): Closure {
+  return frame => {
+    const left = first(frame);
+    if (left === null && propagatesNull) return null;
+    const right = second(frame);
+    if (right === null && propagatesNull) return null;
+    if (typeof left === 'number' && typeof right === 'number') {
+      return binary(left, right, frame.context);
+    }
+    return bounded(binary(left, right, frame.context), frame.context.budget);
+  };
 }
 
 /** IN and CONTAINS over lists that are not literals. */
@@ -101,7 +125,7 @@ function callClosure(
       values.push(value);
     }
     frame.context.budget.spend(1);
-    return implementation(values, frame.context);
+    return bounded(implementation(values, frame.context), frame.context.budget);
   };
 }
 
