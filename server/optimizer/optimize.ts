@@ -3,14 +3,17 @@
  *
  * Rules run over the whole tree, inputs first, in the order listed; the list is short enough
  * that one pass each suffices, because every rule leaves its own pattern behind fully treated.
- * Sub-plans inside expressions are optimized the same way. Pure: same plan and catalog, same
- * result. `without` switches rules off, for the metamorphic tests.
+ * Sub-plans inside expressions are optimized the same way. Pure: same plan, catalog and
+ * statistics, same result.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
+import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
 import {mapInputs, mapParts} from '#server/plan/tree.ts';
+
+import {Estimates} from './estimates.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
@@ -31,16 +34,26 @@ export const rules: readonly Rule[] = [
   inlineColumns,
 ];
 
-export function optimize(
-  plan: PlanNode,
-  catalog: Catalog,
-  without: ReadonlySet<string> = new Set(),
-): PlanNode {
+export interface OptimizeOptions {
+  readonly catalog: Catalog;
+  /** Absent: nothing is known, and the same is assumed of all data. */
+  readonly statistics?: Statistics;
+  /** Names of rules that are switched off. */
+  readonly without?: ReadonlySet<string>;
+}
+
+export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
+  const {catalog, statistics = noStatistics, without} = options;
   const slots = slotUse(plan);
   let next = slots.next;
-  const context: RuleContext = {catalog, slots, newSlot: () => next++};
+  const context: RuleContext = {
+    catalog,
+    estimates: new Estimates(catalog, statistics),
+    slots,
+    newSlot: () => next++,
+  };
   return rules
-    .filter(rule => !without.has(rule.name))
+    .filter(rule => without?.has(rule.name) !== true)
     .reduce((current, rule) => applyEverywhere(current, rule, context), plan);
 }
 

@@ -7,10 +7,13 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {Estimates} from './estimates.ts';
 import type {SlotUse} from './slots.ts';
 
 export interface RuleContext {
   readonly catalog: Catalog;
+  /** What candidates are compared by. */
+  readonly estimates: Estimates;
   /** Slots of the statement as the binder made it. */
   readonly slots: SlotUse;
   /** A slot that the statement does not use. */

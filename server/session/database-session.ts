@@ -11,12 +11,14 @@ import {
 } from '#server/execution/record-format.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
-import type {Timers} from '#server/platform/clock.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
+import {DatabaseStatistics} from './database-statistics.ts';
 import {GlobalVariables} from './global-variables.ts';
-import {languages, type Prepared, prepareText} from './prepared.ts';
+import {languages, type Prepared, type PrepareOptions, prepareText} from './prepared.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
 
@@ -27,6 +29,7 @@ export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly timers: Timers;
+  readonly clock: Clock;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly staleReadCheck: boolean;
@@ -39,6 +42,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly globals = new GlobalVariables();
+  readonly #statistics: DatabaseStatistics;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -52,34 +56,31 @@ export class DatabaseSession {
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, timers} = options;
+    const {recordBytesMax, staleReadCheck, defaultsOf, timers, clock} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
+    this.#statistics = new DatabaseStatistics(database, this.schema, clock);
     this.executor = new SchemaExecutor({database, schema: this.schema, timers});
     void this.executor.resume();
   }
 
-  get procedures(): Procedures {
-    return this.#options.procedures;
-  }
-
-  get functions(): FunctionRegistry {
-    return this.#options.functions;
-  }
-
-  get limits(): ParseLimits {
-    return this.#options.limits;
-  }
-
-  /** The statement under a catalog; kept when that is the newest. */
+  /**
+   * The statement under a catalog; kept when that is the newest, until the catalog or the
+   * statistics change.
+   */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
-    const {functions, procedures, limits} = this.#options;
-    const databaseName = this.database.name;
-    const options = {catalog, functions, procedures, limits, databaseName};
+    const options = this.prepareOptions(catalog);
     const make = (): Prepared => prepareText(language, text, options);
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
-    return kept.get(catalog.version, text, make, made => made.kind !== 'user');
+    return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
+  }
+
+  /** What statements are prepared with; of an older catalog than the newest nothing is counted. */
+  prepareOptions(catalog: Catalog): PrepareOptions {
+    const {functions, procedures, limits} = this.#options;
+    const statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics;
+    return {catalog, statistics, functions, procedures, limits, databaseName: this.database.name};
   }
 
   /** How records print under a catalog. */

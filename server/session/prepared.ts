@@ -22,6 +22,7 @@ import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {Statistics} from '#server/plan/statistics.ts';
 import type {BatchedStatement, Retry, Statement} from '#server/plan/statement.ts';
 
 export type Prepared =
@@ -62,6 +63,7 @@ export interface PreparedQuery {
 
 export interface PrepareOptions {
   readonly catalog: Catalog;
+  readonly statistics: Statistics;
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
@@ -170,7 +172,7 @@ function prepareQuery(
   statement: Extract<Statement, {kind: 'query'}>,
   options: PrepareOptions,
 ): PreparedQuery {
-  const plan = optimize(statement.plan, options.catalog);
+  const plan = optimize(statement.plan, options);
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
   const output = outputOf(plan);

@@ -344,12 +344,13 @@ export class SessionService implements Service {
   #session(database: Database): DatabaseSession {
     const known = this.#databases.get(database);
     if (known !== undefined) return known;
-    const {timers, settings} = this.#options;
+    const {timers, clock, settings} = this.#options;
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
       timers,
+      clock,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),
         textLengthMax: settings().get('svc.parser.statementSizeMax'),

@@ -42,6 +42,8 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'shortest':
       return true;
     case 'distinct':
+    case 'join':
+    case 'records':
       return true;
     case 'aggregate':
       // A group's key is handed on; what is counted is not.
