@@ -58,7 +58,9 @@ export class Degrees {
       }
     }
     const shares = new Map([...met].map(([type, count]) => [type, count / Math.max(edges, 1e-9)]));
-    return {degree: edges / this.#vertices(from, names, ways), far: {shares}};
+    const [only] = shares.size === 1 ? shares.keys() : [];
+    const degree = edges / this.#vertices(from, names, ways);
+    return {degree, far: {shares, ...(only !== undefined && {type: only})}};
   }
 
   /** Edges between two given vertices: mostly none, so mostly a share below 1. */

@@ -186,31 +186,30 @@ export class Estimates {
 
   #filter(node: Node<'filter'>, input: Estimate): Estimate {
     const terms = conjunctsOf(node.condition);
+    const tests = terms.filter(term => typeTested(term) !== undefined);
     const slots = new Map(input.slots);
-    const rows = input.rows * shareOfAll(terms, this.facts(input.slots));
-    const work = input.rows * (cost.row * terms.length + this.#loads(terms, slots));
-    for (const term of terms) {
-      if (term.kind !== 'call' || (term.name !== 'op:instanceOf' && term.name !== 'op:ofType')) {
-        continue;
-      }
-      const [of, type] = term.args;
-      if (of?.kind !== 'slot' || type?.kind !== 'literal') continue;
-      const name = this.#catalog.type(String(type.value))?.name;
-      const before = slots.get(of.slot);
-      if (name !== undefined) slots.set(of.slot, {isId: before?.isId ?? false, type: name});
+    let share = shareOfAll(tests, this.facts(slots));
+    for (const test of tests) {
+      const {slot, type} = typeTested(test) ?? {};
+      const name = type && this.#catalog.type(type)?.name;
+      if (slot === undefined || name === undefined) continue;
+      slots.set(slot, {isId: slots.get(slot)?.isId ?? false, type: name});
     }
-    return {rows, cost: input.cost + work, slots};
+    const others = terms.filter(term => !tests.includes(term));
+    share *= shareOfAll(others, this.facts(slots));
+    const work = input.rows * (cost.row * terms.length + this.#loads(terms, slots));
+    return {rows: input.rows * share, cost: input.cost + work, slots};
   }
 
   /** Fetches for each row of what the terms read of slots that are ids; they are records then. */
   #loads(terms: readonly Expression[], slots: Map<Slot, SlotFacts>): number {
     let loads = 0;
     const visit = (part: Expression): void => {
-      if (part.kind !== 'property' || part.of.kind !== 'slot') return;
-      const known = slots.get(part.of.slot);
-      if (known?.isId !== true) return;
+      const of = recordReadBy(part);
+      const known = of === undefined ? undefined : slots.get(of);
+      if (of === undefined || known?.isId !== true) return;
       loads += cost.fetch;
-      slots.set(part.of.slot, {...known, isId: false});
+      slots.set(of, {...known, isId: false});
     };
     for (const term of terms) visitExpression(term, visit);
     return loads;
@@ -355,6 +354,22 @@ export function countOf(expression: Expression): number | undefined {
     ? expression.value
     : undefined;
 }
+
+/** The slot whose record, not only its id, the expression reads itself. */
+function recordReadBy(part: Expression): Slot | undefined {
+  if (part.kind === 'property') return part.of.kind === 'slot' ? part.of.slot : undefined;
+  return typeTested(part)?.slot;
+}
+
+/** A test of the type of the record in a slot. */
+function typeTested(term: Expression): {readonly slot: Slot; readonly type: string} | undefined {
+  if (term.kind !== 'call' || !typeTests.has(term.name)) return undefined;
+  const [of, type] = term.args;
+  if (of?.kind !== 'slot' || type?.kind !== 'literal') return undefined;
+  return {slot: of.slot, type: String(type.value)};
+}
+
+const typeTests = new Set(['op:instanceOf', 'op:ofType']);
 
 function source(
   slot: Slot,

@@ -4,7 +4,7 @@
  * Rules run over the whole tree, inputs first, in the order listed; the list is short enough
  * that one pass each suffices, because every rule leaves its own pattern behind fully treated.
  * Sub-plans inside expressions are optimized the same way. Pure: same plan, catalog and
- * statistics, same result.
+ * statistics, same result. Patterns are ordered first: hops that other rules make keep theirs.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Expression} from '#server/plan/expression.ts';
@@ -18,6 +18,7 @@ import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
+import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
 import {top} from './rules/top.ts';
@@ -25,6 +26,7 @@ import {unreadEdge} from './rules/unread-edge.ts';
 import {slotUse} from './slots.ts';
 
 export const rules: readonly Rule[] = [
+  orderPatterns,
   hopFromUnnest,
   pushFilter,
   semiFromExists,
@@ -54,16 +56,21 @@ export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
   };
   return rules
     .filter(rule => without?.has(rule.name) !== true)
-    .reduce((current, rule) => applyEverywhere(current, rule, context), plan);
+    .reduce((current, rule) => {
+      if ('rewrite' in rule) return rule.rewrite(current, context);
+      return applyEverywhere(current, rule, context);
+    }, plan);
 }
 
-function applyEverywhere(node: PlanNode, rule: Rule, context: RuleContext): PlanNode {
+type NodeRule = Extract<Rule, {readonly apply: unknown}>;
+
+function applyEverywhere(node: PlanNode, rule: NodeRule, context: RuleContext): PlanNode {
   const inner = mapInputs(node, input => applyEverywhere(input, rule, context));
   const within = mapExpressions(inner, expression => inSubplans(expression, rule, context));
   return rule.apply(within, context);
 }
 
-function inSubplans(expression: Expression, rule: Rule, context: RuleContext): Expression {
+function inSubplans(expression: Expression, rule: NodeRule, context: RuleContext): Expression {
   return mapParts(
     expression,
     part => inSubplans(part, rule, context),

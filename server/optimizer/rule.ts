@@ -1,7 +1,7 @@
 /**
- * The shape of a rewrite rule: one node in, an equivalent node out (or the same one).
+ * The shape of a rewrite rule: a node or a whole plan in, an equivalent one out (or the same).
  *
- * A rule sees a node whose inputs are rewritten already. Equivalent means: the same bag of
+ * A rule for nodes sees one whose inputs are rewritten already. Equivalent means: the same bag of
  * rows, in the same order where the plan promises one. No rule names a language.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
@@ -20,7 +20,8 @@ export interface RuleContext {
   newSlot(): Slot;
 }
 
-export interface Rule {
-  readonly name: string;
-  readonly apply: (node: PlanNode, context: RuleContext) => PlanNode;
-}
+export type Rule = {readonly name: string} & (
+  | {readonly apply: (node: PlanNode, context: RuleContext) => PlanNode}
+  /** Takes its own way through the plan. */
+  | {readonly rewrite: (plan: PlanNode, context: RuleContext) => PlanNode}
+);
