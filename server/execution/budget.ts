@@ -97,6 +97,10 @@ export class Budget {
     this.#memoryBytes -= bytes;
   }
 
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
   get memoryBytesPeak(): number {
     return this.#memoryBytesPeak;
   }

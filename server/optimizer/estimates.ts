@@ -27,6 +27,8 @@ export interface Estimate {
 export interface SlotFacts extends VertexTypes {
   /** The record is not read yet: the slot came over a hop. */
   readonly isId: boolean;
+  /** Properties by which an index has chosen the records: asking again drops none. */
+  readonly chosenBy?: readonly string[];
 }
 
 type Slots = ReadonlyMap<Slot, SlotFacts>;
@@ -135,7 +137,8 @@ export class Estimates {
   #index(node: Node<'index-point'> | Node<'index-range'>, outer: Slots): Estimate {
     const index = this.#catalog.requireIndex(node.index);
     const type = this.#catalog.typeById(index.typeId)?.name;
-    const slots = withSlot(outer, node.slot, {type, isId: false});
+    const chosenBy = index.properties.map(({name}) => name);
+    const slots = withSlot(outer, node.slot, {type, isId: false, chosenBy});
     const records = type === undefined ? recordsAssumed : this.recordCount(type);
     const {rows, keys} = indexRows(node, index, records, this.facts(slots));
     return {rows, cost: keys * cost.seek + rows * (cost.entry + cost.fetch), slots};
@@ -193,9 +196,9 @@ export class Estimates {
       const {slot, type} = typeTested(test) ?? {};
       const name = type && this.#catalog.type(type)?.name;
       if (slot === undefined || name === undefined) continue;
-      slots.set(slot, {isId: slots.get(slot)?.isId ?? false, type: name});
+      slots.set(slot, {isId: false, ...slots.get(slot), type: name});
     }
-    const others = terms.filter(term => !tests.includes(term));
+    const others = terms.filter(term => !tests.includes(term) && !isAnswered(term, slots));
     share *= shareOfAll(others, this.facts(slots));
     const work = input.rows * (cost.row * terms.length + this.#loads(terms, slots));
     return {rows: input.rows * share, cost: input.cost + work, slots};
@@ -252,7 +255,6 @@ export class Estimates {
     for (const on of node.on) {
       const share = Math.min(
         equalShare(on.left, on.right, facts),
-        equalShare(on.right, on.left, facts),
         1 / Math.max(1, Math.min(left.rows, right.rows)),
       );
       pairs *= share;
@@ -359,6 +361,19 @@ export function countOf(expression: Expression): number | undefined {
 function recordReadBy(part: Expression): Slot | undefined {
   if (part.kind === 'property') return part.of.kind === 'slot' ? part.of.slot : undefined;
   return typeTested(part)?.slot;
+}
+
+/** Whether the term compares only what an index was asked for. */
+function isAnswered(term: Expression, slots: Slots): boolean {
+  let answered = term.kind === 'call';
+  let reads = 0;
+  visitExpression(term, part => {
+    if (part.kind !== 'property') return;
+    reads += 1;
+    const known = part.of.kind === 'slot' ? slots.get(part.of.slot) : undefined;
+    if (known?.chosenBy?.includes(part.name) !== true) answered = false;
+  });
+  return answered && reads > 0;
 }
 
 /** A test of the type of the record in a slot. */

@@ -75,7 +75,7 @@ function callShare(term: Expression & {readonly kind: 'call'}, facts: RowFacts):
   switch (term.name) {
     case 'op:equal':
     case 'op:same':
-      return Math.min(equalShare(left, right, facts), equalShare(right, left, facts));
+      return equalShare(left, right, facts);
     case 'op:notEqual':
     case 'op:differs':
       return 1 - equalShare(left, right, facts);
@@ -98,12 +98,22 @@ function callShare(term: Expression & {readonly kind: 'call'}, facts: RowFacts):
   }
 }
 
-/** Of `tested`, the share that equals `other`. */
-export function equalShare(tested: Expression, other: Expression, facts: RowFacts): number {
+/** The share of rows in which the two are equal: the side with more values decides. */
+export function equalShare(one: Expression, other: Expression, facts: RowFacts): number {
+  const [a, b] = [sideShare(one, other, facts), sideShare(other, one, facts)];
+  if (a === undefined) return b ?? assumed.equal;
+  return b === undefined ? a : Math.min(a, b);
+}
+
+/** Of `tested`, the share that equals `other`; undefined where nothing is known of it. */
+function sideShare(tested: Expression, other: Expression, facts: RowFacts): number | undefined {
   const slot = idSlotOf(tested);
-  if (slot !== undefined) return 1 / Math.max(1, facts.recordCount(slot) ?? 1 / assumed.equal);
+  if (slot !== undefined) {
+    const records = facts.recordCount(slot);
+    return records === undefined ? undefined : 1 / Math.max(1, records);
+  }
   const known = statisticsOf(tested, facts);
-  if (known === undefined) return assumed.equal;
+  if (known === undefined) return undefined;
   return other.kind === 'literal' ? valueShare(known, other.value) : usualShare(known);
 }
 

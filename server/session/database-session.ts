@@ -63,6 +63,10 @@ export class DatabaseSession {
     void this.executor.resume();
   }
 
+  get functions(): FunctionRegistry {
+    return this.#options.functions;
+  }
+
   /**
    * The statement under a catalog; kept when that is the newest, until the catalog or the
    * statistics change.
