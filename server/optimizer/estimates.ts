@@ -14,6 +14,7 @@ import {conjunctsOf} from './conjuncts.ts';
 import {cost, sortCost} from './cost.ts';
 import {Degrees, type VertexTypes} from './degrees.ts';
 import {indexRows} from './index-rows.ts';
+import {typeTestOf} from './type-test.ts';
 import {assumed, equalShare, listItems, type RowFacts, shareOfAll} from './selectivity.ts';
 
 export interface Estimate {
@@ -189,11 +190,11 @@ export class Estimates {
 
   #filter(node: Node<'filter'>, input: Estimate): Estimate {
     const terms = conjunctsOf(node.condition);
-    const tests = terms.filter(term => typeTested(term) !== undefined);
+    const tests = terms.filter(term => typeTestOf(term) !== undefined);
     const slots = new Map(input.slots);
     let share = shareOfAll(tests, this.facts(slots));
     for (const test of tests) {
-      const {slot, type} = typeTested(test) ?? {};
+      const {slot, type} = typeTestOf(test) ?? {};
       const name = type && this.#catalog.type(type)?.name;
       if (slot === undefined || name === undefined) continue;
       slots.set(slot, {isId: false, ...slots.get(slot), type: name});
@@ -360,7 +361,7 @@ export function countOf(expression: Expression): number | undefined {
 /** The slot whose record, not only its id, the expression reads itself. */
 function recordReadBy(part: Expression): Slot | undefined {
   if (part.kind === 'property') return part.of.kind === 'slot' ? part.of.slot : undefined;
-  return typeTested(part)?.slot;
+  return typeTestOf(part)?.slot;
 }
 
 /** Whether the term compares only what an index was asked for. */
@@ -375,16 +376,6 @@ function isAnswered(term: Expression, slots: Slots): boolean {
   });
   return answered && reads > 0;
 }
-
-/** A test of the type of the record in a slot. */
-function typeTested(term: Expression): {readonly slot: Slot; readonly type: string} | undefined {
-  if (term.kind !== 'call' || !typeTests.has(term.name)) return undefined;
-  const [of, type] = term.args;
-  if (of?.kind !== 'slot' || type?.kind !== 'literal') return undefined;
-  return {slot: of.slot, type: String(type.value)};
-}
-
-const typeTests = new Set(['op:instanceOf', 'op:ofType']);
 
 function source(
   slot: Slot,

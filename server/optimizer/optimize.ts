@@ -21,6 +21,7 @@ import {inlineColumns} from './rules/inline-columns.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
+import {sortByIndex} from './rules/sort-by-index.ts';
 import {top} from './rules/top.ts';
 import {unreadEdge} from './rules/unread-edge.ts';
 import {slotUse} from './slots.ts';
@@ -30,8 +31,9 @@ export const rules: readonly Rule[] = [
   hopFromUnnest,
   pushFilter,
   semiFromExists,
-  chooseIndex,
   top,
+  sortByIndex,
+  chooseIndex,
   unreadEdge,
   inlineColumns,
 ];

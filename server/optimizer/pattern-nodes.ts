@@ -5,6 +5,7 @@ import {slotsOf} from '#server/plan/tree.ts';
 import {conjunctsOf} from './conjuncts.ts';
 import type {Pattern, PatternHop, PatternSource} from './pattern.ts';
 import type {RuleContext} from './rule.ts';
+import {typeTestOf} from './type-test.ts';
 
 /** A vertex that can be found without another. */
 export interface Start {
@@ -121,13 +122,10 @@ export class PatternNodes {
     const {catalog, estimates} = this.#context;
     let best: (Start & {readonly count: number}) | undefined;
     for (const known of terms) {
-      if (known.kind !== 'call') continue;
-      if (known.name !== 'op:instanceOf' && known.name !== 'op:ofType') continue;
-      const [of, name] = known.args;
-      if (of?.kind !== 'slot' || of.slot !== slot || name?.kind !== 'literal') continue;
-      const type = catalog.type(String(name.value));
-      // A label is a name as it is written.
-      if (type?.kind !== 'vertex' || type.name !== name.value) continue;
+      const test = typeTestOf(known);
+      if (test?.slot !== slot) continue;
+      const type = catalog.type(test.type);
+      if (type?.kind !== 'vertex' || (test.isLabel && type.name !== test.type)) continue;
       const count = estimates.recordCount(type.name);
       if (best !== undefined && best.count <= count) continue;
       const source: PatternSource = {

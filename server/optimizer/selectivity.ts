@@ -12,6 +12,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PropertyStatistics} from '#server/plan/statistics.ts';
 import {conjunctsOf} from './conjuncts.ts';
 import {type Bounds, boundsOf} from './bounds.ts';
+import {typeTestOf} from './type-test.ts';
 
 /** What is known of the rows that are tested. */
 export interface RowFacts {
@@ -90,8 +91,8 @@ function callShare(term: Expression & {readonly kind: 'call'}, facts: RowFacts):
       return assumed.text;
     case 'op:instanceOf':
     case 'op:ofType': {
-      if (left.kind !== 'slot' || right.kind !== 'literal') return assumed.type;
-      return facts.typeShare(left.slot, String(right.value)) ?? assumed.type;
+      const tested = typeTestOf(term);
+      return (tested && facts.typeShare(tested.slot, tested.type)) ?? assumed.type;
     }
     default:
       return assumed.other;

@@ -2,18 +2,16 @@
  * The statistics of one open database: made when a plan first asks, kept while they hold.
  *
  * Nothing is written for them: counts are the counters that every commit keeps, the rest is a
- * sample (execution/record-sample.ts). They are compared with the counters again after some
+ * sample of the records. They are compared with the counters again after some
  * commits or a moment with at least one, which costs a lookup a bucket of the types in use. A type
  * that has grown or shrunk by a factor loses its sample and begins a new generation: plans made
  * in an older one are made anew.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {
-  countRecords,
-  type SampledData,
-  sampleEdges,
-  sampleProperty,
-} from '#server/execution/record-sample.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {GraphReader} from '#server/execution/graph-reader.ts';
+import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import {summarize} from '#server/plan/property-summary.ts';
 import type {EdgeStatistics, PropertyStatistics, Statistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
@@ -72,7 +70,9 @@ export class DatabaseStatistics implements Statistics {
     if (known === undefined) return undefined;
     const found = known.properties.get(name);
     if (found !== undefined) return found;
-    const made = sampleProperty(this.#data, this.#catalog.requireType(type), name);
+    const values: Value[] = [];
+    this.#sample(type, record => values.push(record.get(name) ?? null));
+    const made = summarize(values, known.count);
     known.properties.set(name, made);
     return made;
   }
@@ -80,13 +80,42 @@ export class DatabaseStatistics implements Statistics {
   edges(type: string): EdgeStatistics | undefined {
     const known = this.#known(type);
     if (known === undefined) return undefined;
-    known.edges ??= sampleEdges(this.#data, this.#catalog.requireType(type));
+    known.edges ??= this.#sampleEdges(type, known.count);
     return known.edges;
   }
 
-  get #data(): SampledData {
+  /** Undefined for light edges, which are not counted. */
+  #sampleEdges(name: string, count: number): EdgeStatistics | undefined {
+    const type = this.#catalog.requireType(name);
+    if (type.family.some(member => member.edge.lightweight)) return undefined;
+    const [from, to] = [new Map<string, number>(), new Map<string, number>()];
+    let seen = 0;
+    const meet = (ends: Map<string, number>, end: Rid | undefined): void => {
+      const vertex = end && this.#catalog.typeOfBucket(end.bucket)?.name;
+      if (vertex !== undefined) ends.set(vertex, (ends.get(vertex) ?? 0) + 1);
+    };
+    this.#sample(name, record => {
+      seen += 1;
+      meet(from, record.from);
+      meet(to, record.to);
+    });
+    const shares = (ends: Map<string, number>): Map<string, number> =>
+      new Map([...ends].map(([vertex, met]) => [vertex, met / seen]));
+    return {count, from: shares(from), to: shares(to)};
+  }
+
+  #sample(type: string, visit: (record: RecordValue) => void): void {
     const {catalog, schema} = this.#schema.context;
-    return {reader: this.#database.store, catalog, schema};
+    const reader = this.#database.read();
+    try {
+      new GraphReader(reader, catalog, schema).sample(type, visit);
+    } finally {
+      reader.close();
+    }
+  }
+
+  #count(type: CatalogType): number {
+    return type.familyBucketIds.reduce((sum, id) => sum + this.#database.recordCount(id), 0);
   }
 
   #known(name: string): KnownType | undefined {
@@ -94,8 +123,7 @@ export class DatabaseStatistics implements Statistics {
     if (type === undefined) return undefined;
     const known = this.#types.get(type.name);
     if (known !== undefined) return known;
-    const count = countRecords(this.#database.store, type);
-    const made: KnownType = {count, properties: new Map()};
+    const made: KnownType = {count: this.#count(type), properties: new Map()};
     this.#types.set(type.name, made);
     return made;
   }
@@ -112,7 +140,7 @@ export class DatabaseStatistics implements Statistics {
     let changed = false;
     for (const [name, {count}] of this.#types) {
       const type = this.#catalog.type(name);
-      const now = type === undefined ? 0 : countRecords(this.#database.store, type);
+      const now = type === undefined ? 0 : this.#count(type);
       const ratio = (now + smallCount) / (count + smallCount);
       if (ratio < factor && ratio > 1 / factor) continue;
       this.#types.delete(name);

@@ -1,5 +1,5 @@
 /**
- * A plan for people (text) and for tools (JSON): what it is likely to do and, of a run, what it did.
+ * A plan for people (text) and for tools (JSON): what it is likely to do; of a run, what it did.
  *
  * Both are printed from the same figures. The text is a table of the plan's tree: estimated rows of
  * each node; of a run also rows, milliseconds and memory of the node itself. The JSON nests steps

@@ -3,20 +3,18 @@
  * at once (index-sets.ts), or as it is when most records fit.
  *
  * What an index answers exactly is dropped from the condition, everything else stays above as a
- * filter. An index of a supertype serves when a test of the type is added. Terms on `@rid` beat
- * every index. A type is looked at as if it had some records at least: it grows, and a scan of few
- * saves nothing worth the risk.
+ * filter. Terms on `@rid` beat every index. A type is looked at as if it had some records at least:
+ * it grows, and a scan of few saves nothing worth the risk.
  */
-import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {slotsOf} from '#server/plan/tree.ts';
-import {isStrict} from '../bounds.ts';
 import {conjunctsOf, filtered} from '../conjuncts.ts';
 import {cost} from '../cost.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {type Access, indexAccess, type Scan} from './access.ts';
+import type {Scan} from './access.ts';
 import {indexIntersection, indexUnion} from './index-sets.ts';
+import {singleAccesses} from './single-access.ts';
 
 /** Records that a type is taken to have at least, when its scan is compared with an index. */
 const scannedMin = 1_000;
@@ -55,69 +53,6 @@ export function cheapestAccess(scan: Scan, context: RuleContext): PlanNode {
 function scanCost(scan: Scan, {estimates}: RuleContext): number {
   const missing = scannedMin - estimates.recordCount(scan.type);
   return estimates.of(scan).cost + Math.max(0, missing) * cost.scanned;
-}
-
-/** An index's access with everything above it that the scan's condition still asks. */
-export interface SingleAccess {
-  readonly access: Access;
-  readonly plan: PlanNode;
-}
-
-/** The accesses through one index each, those that promise most first. */
-export function singleAccesses(scan: Scan, context: RuleContext): readonly SingleAccess[] {
-  const terms = conjunctsOf(scan.where);
-  const found: SingleAccess[] = [];
-  for (const index of context.catalog.requireType(scan.type).indexes) {
-    if (index.state !== 'ready') continue;
-    const access = indexAccess(scan, index, usableTerms(index, context, terms), context);
-    if (access === undefined) continue;
-    const rest = terms.filter(term => !access.answered.has(term));
-    const plan = filtered(access.node, [...typeTest(scan, index, context), ...rest]);
-    found.push({access, plan});
-  }
-  return found.sort((a, b) => rank(b.access) - rank(a.access));
-}
-
-/** What is promised whatever the data: a whole unique key, a whole key, more equal parts. */
-function rank(access: Access): number {
-  if (access.whole && access.index.unique) return 1_000;
-  if (access.whole) return 500 + access.equalParts;
-  return access.equalParts * 10 + (access.ranged ? 5 : 0);
-}
-
-/** Comparisons that convert nothing. */
-const exactNames = new Set(['op:same', 'op:member']);
-
-/**
- * On a property of any type only comparisons that convert nothing: `'1' = 1` may hold for a value
- * that lies under another key.
- */
-function usableTerms(
-  index: Index,
-  {catalog}: RuleContext,
-  terms: readonly Expression[],
-): readonly Expression[] {
-  const type = catalog.typeById(index.typeId);
-  const isAny = index.properties.some(({name}) => type?.properties.get(name)?.type === 'ANY');
-  if (!isAny) return terms;
-  return terms.filter(
-    term => term.kind === 'call' && (exactNames.has(term.name) || isStrict(term)),
-  );
-}
-
-/** The access leaves records of other types in when the index or the scan is about fewer. */
-function typeTest(scan: Scan, index: Index, context: RuleContext): Expression[] {
-  const of: Expression = {kind: 'slot', slot: scan.slot};
-  const scanned = context.catalog.requireType(scan.type);
-  const type: Expression = {kind: 'literal', value: scanned.name};
-  if (!scan.polymorphic && scanned.subTypes.length > 0) {
-    const own: Expression = {kind: 'attribute', of, attribute: 'type'};
-    return [{kind: 'call', name: 'op:equal', args: [own, type]}];
-  }
-  if (index.typeId !== scanned.id) {
-    return [{kind: 'call', name: 'op:instanceOf', args: [of, type]}];
-  }
-  return [];
 }
 
 function ridAccess(

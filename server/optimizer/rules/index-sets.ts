@@ -13,7 +13,7 @@ import {conjunction, conjunctsOf, filtered} from '../conjuncts.ts';
 import type {RuleContext} from '../rule.ts';
 import {listItems} from '../selectivity.ts';
 import type {IndexNode, Scan} from './access.ts';
-import {type SingleAccess, singleAccesses} from './choose-index.ts';
+import {type SingleAccess, singleAccesses} from './single-access.ts';
 
 /** More branches are not worth the seeks and the plan's size. */
 const branchesMax = 16;

@@ -7,7 +7,7 @@
  */
 import {compareTotal} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
-import type {PropertyStatistics} from '#server/plan/statistics.ts';
+import type {PropertyStatistics} from './statistics.ts';
 
 /** Bounds between which an equal share of the values lies. */
 const quantileCount = 33;
