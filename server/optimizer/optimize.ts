@@ -48,17 +48,13 @@ export interface OptimizeOptions {
 
 export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
   const {catalog, statistics = noStatistics, without} = options;
-  const slots = slotUse(plan);
-  let next = slots.next;
-  const context: RuleContext = {
-    catalog,
-    estimates: new Estimates(catalog, statistics),
-    slots,
-    newSlot: () => next++,
-  };
+  const estimates = new Estimates(catalog, statistics);
+  let {next} = slotUse(plan);
+  const newSlot = (): number => next++;
   return rules
     .filter(rule => without?.has(rule.name) !== true)
     .reduce((current, rule) => {
+      const context: RuleContext = {catalog, estimates, slots: slotUse(current), newSlot};
       if ('rewrite' in rule) return rule.rewrite(current, context);
       return applyEverywhere(current, rule, context);
     }, plan);

@@ -14,7 +14,7 @@ export interface RuleContext {
   readonly catalog: Catalog;
   /** What candidates are compared by. */
   readonly estimates: Estimates;
-  /** Slots of the statement as the binder made it. */
+  /** Slots of the statement as the rule finds it. */
   readonly slots: SlotUse;
   /** A slot that the statement does not use. */
   newSlot(): Slot;
