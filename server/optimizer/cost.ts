@@ -24,6 +24,8 @@ export const cost = {
   /** A row put into a table of keys, and a look into it. */
   kept: 3,
   probe: 1.5,
+  /** An id put into a set of ids, or looked for there. */
+  matched: 0.5,
   /** A plan begun for one row. */
   applied: 8,
   /** A record made, changed or taken away. */

@@ -179,6 +179,8 @@ export class Estimates {
         const parts = node.inputs.map(part => this.of(part, outer));
         return {...input, rows: sum(parts, p => p.rows), cost: sum(parts, p => p.cost)};
       }
+      case 'intersect':
+        return this.#intersect(node, outer);
       case 'otherwise': {
         const {rows} = second === undefined ? nothing : this.of(second, outer);
         return {...input, rows: Math.max(input.rows, Math.min(rows, 1))};
@@ -267,9 +269,20 @@ export class Estimates {
       anti: left.rows * assumed.type,
     }[node.mode];
     const work = right.rows * cost.kept + left.rows * cost.probe + rows * cost.row;
-    const isOfIds = node.on.length > 0 && node.on.every(on => isSlot(on.left) && isSlot(on.right));
-    const saved = isOfIds ? fetchCost(node.left, left) + fetchCost(node.right, right) : 0;
-    return {rows, cost: left.cost + right.cost + work - saved, slots};
+    return {rows, cost: left.cost + right.cost + work, slots};
+  }
+
+  /** The ids alone are read of each index; the records of what is in all. */
+  #intersect({inputs, ids, slot}: Node<'intersect'>, outer: Slots): Estimate {
+    const parts = inputs.map(input => this.of(input, outer));
+    const first = parts[0]?.slots.get(ids[0] ?? -1);
+    const records = first?.type === undefined ? recordsAssumed : this.recordCount(first.type);
+    const rows = parts.reduce((all, part) => (all * part.rows) / Math.max(1, records), records);
+    const read = sum(parts, part => part.cost - part.rows * cost.fetch);
+    const compared = sum(parts, part => part.rows) * cost.matched;
+    const chosenBy = parts.flatMap((part, at) => part.slots.get(ids[at] ?? -1)?.chosenBy ?? []);
+    const slots = withSlot(outer, slot, {type: first?.type, isId: false, chosenBy});
+    return {rows, cost: read + compared + rows * cost.fetch, slots};
   }
 
   #apply(node: Node<'apply'>, input: Estimate): Estimate {
@@ -340,15 +353,6 @@ function groupCount(node: Node<'aggregate'>, rows: number, facts: RowFacts): num
     groups *= Math.max(1, known?.distinct ?? Math.sqrt(rows));
   }
   return Math.min(rows, groups);
-}
-
-/** What an index's ids cost less when their records are not read. */
-function fetchCost({kind}: PlanNode, {rows}: Estimate): number {
-  return kind === 'index-point' || kind === 'index-range' ? rows * cost.fetch : 0;
-}
-
-function isSlot({kind}: Expression): boolean {
-  return kind === 'slot';
 }
 
 /** A number of rows that is written out. */

@@ -157,6 +157,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     }
     case 'otherwise':
       return 'otherwise';
+    case 'intersect':
+      return `intersect ${slots(node.ids)} as ${slotText(node.slot)}`;
     case 'repeat':
       return repeatText(node);
     default:
@@ -177,6 +179,7 @@ type Row =
   | 'join'
   | 'apply'
   | 'otherwise'
+  | 'intersect'
   | 'repeat';
 
 function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {

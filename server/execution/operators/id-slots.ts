@@ -43,7 +43,6 @@ function takesId(node: PlanNode, expression: Expression): boolean {
       return true;
     case 'distinct':
     case 'join':
-    case 'records':
       return true;
     case 'aggregate':
       // A group's key is handed on; what is counted is not.

@@ -13,7 +13,7 @@ import {conjunction, conjunctsOf, filtered} from '../conjuncts.ts';
 import type {RuleContext} from '../rule.ts';
 import {listItems} from '../selectivity.ts';
 import type {IndexNode, Scan} from './access.ts';
-import {type SingleAccess, singleAccesses} from './single-access.ts';
+import {type SingleAccess, singleAccesses, typeTest} from './single-access.ts';
 
 /** More branches are not worth the seeks and the plan's size. */
 const branchesMax = 16;
@@ -91,20 +91,20 @@ export function indexIntersection(
   if (second === undefined) return undefined;
   const [left, right] = [context.newSlot(), context.newSlot()];
   const ids = (node: IndexNode, slot: number): PlanNode => ({...node, slot});
-  const plan: PlanNode = {
-    kind: 'records',
-    ids: {kind: 'slot', slot: left},
-    slot: scan.slot,
-    loose: false,
-  };
   const both: PlanNode = {
-    kind: 'join',
-    mode: 'semi',
-    left: ids(first.access.node, left),
-    right: ids(second.access.node, right),
-    on: [{left: {kind: 'slot', slot: left}, right: {kind: 'slot', slot: right}}],
-    rightSlots: [],
+    kind: 'intersect',
+    // The ids of the smaller one are kept.
+    inputs: [ids(second.access.node, left), ids(first.access.node, right)],
+    ids: [left, right],
+    slot: scan.slot,
   };
-  const apply: PlanNode = {kind: 'apply', mode: 'inner', input: both, plan, slots: [scan.slot]};
-  return filtered(apply, conjunctsOf(scan.where));
+  const {answered} = first.access;
+  const rest = conjunctsOf(scan.where).filter(
+    term => !answered.has(term) && !second.access.answered.has(term),
+  );
+  return filtered(both, [
+    ...typeTest(scan, first.access.index, context),
+    ...typeTest(scan, second.access.index, context),
+    ...rest,
+  ]);
 }

@@ -86,7 +86,7 @@ function usableTerms(
 }
 
 /** The access leaves records of other types in when the index or the scan is about fewer. */
-function typeTest(scan: Scan, index: Index, context: RuleContext): Expression[] {
+export function typeTest(scan: Scan, index: Index, context: RuleContext): Expression[] {
   const of: Expression = {kind: 'slot', slot: scan.slot};
   const scanned = context.catalog.requireType(scan.type);
   const type: Expression = {kind: 'literal', value: scanned.name};
