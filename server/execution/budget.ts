@@ -168,6 +168,10 @@ export class Budget {
     return new Refusal('query.memory', message, {detail: {memoryBytesMax: valueBytesMax}});
   }
 
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
   get memoryBytesPeak(): number {
     return this.#memoryBytesPeak;
   }

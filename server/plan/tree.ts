@@ -22,6 +22,7 @@ export function inputsOf(node: PlanNode): readonly PlanNode[] {
     case 'chain':
       return [node.input, node.body];
     case 'union':
+    case 'intersect':
       return node.inputs;
     case 'otherwise':
       return [node.input, node.fallback];
@@ -55,7 +56,8 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
       const same = input === node.input && fallback === node.fallback;
       return same ? node : {...node, input, fallback};
     }
-    case 'union': {
+    case 'union':
+    case 'intersect': {
       const inputs = node.inputs.map(map);
       return inputs.every((input, i) => input === node.inputs[i]) ? node : {...node, inputs};
     }
@@ -194,6 +196,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'unit':
     case 'argument':
     case 'union':
+    case 'intersect':
     case 'otherwise':
     case 'barrier':
     case 'index-entries':

@@ -13,12 +13,14 @@ import {
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
+import {noStatistics} from '#server/plan/statistics.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
+import {DatabaseStatistics} from './database-statistics.ts';
 import {KeptVariables} from './kept-variables.ts';
-import {languages, type Prepared, prepareText} from './prepared.ts';
+import {languages, type Prepared, type PrepareOptions, prepareText} from './prepared.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
 
@@ -43,6 +45,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly globals = new KeptVariables();
+  readonly #statistics: DatabaseStatistics;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -59,32 +62,33 @@ export class DatabaseSession {
     const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
     const {schema} = this;
+    this.#statistics = new DatabaseStatistics(database, schema, clock);
     this.executor = new SchemaExecutor({database, schema, clock, timers, settings});
     void this.executor.resume();
-  }
-
-  get procedures(): Procedures {
-    return this.#options.procedures;
   }
 
   get functions(): FunctionRegistry {
     return this.#options.functions;
   }
 
-  get limits(): ParseLimits {
-    return this.#options.limits;
-  }
-
-  /** The statement under a catalog; kept when that is the newest. */
+  /**
+   * The statement under a catalog; kept when that is the newest, until the catalog or the
+   * statistics change.
+   */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
-    const {functions, procedures, limits} = this.#options;
-    const databaseName = this.database.name;
-    const options = {catalog, functions, procedures, limits, databaseName};
+    const options = this.prepareOptions(catalog);
     const make = (): Prepared => prepareText(language, text, options);
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
-    return kept.get(catalog.version, text, make, made => made.kind !== 'user');
+    return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
+  }
+
+  /** What statements are prepared with; of an older catalog than the newest nothing is counted. */
+  prepareOptions(catalog: Catalog): PrepareOptions {
+    const {functions, procedures, limits} = this.#options;
+    const statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics;
+    return {catalog, statistics, functions, procedures, limits, databaseName: this.database.name};
   }
 
   /** How records print under a catalog; made once for each form of answers. */

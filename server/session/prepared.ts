@@ -10,6 +10,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
+import {PlanProfile} from '#server/execution/profile.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
@@ -21,9 +22,11 @@ import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import type {Value} from '#server/model/value.ts';
 import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
+import {Estimates} from '#server/optimizer/estimates.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {Statistics} from '#server/plan/statistics.ts';
 import type {
   AnswerForm,
   BatchedStatement,
@@ -33,6 +36,7 @@ import type {
   SessionCommand,
   Statement,
 } from '#server/plan/statement.ts';
+import {explain, type Explanation, type PlanFigures} from './explain.ts';
 
 export type Prepared =
   | PreparedQuery
@@ -94,6 +98,7 @@ export function requireParameters(query: PreparedQuery, given: ReadonlyMap<strin
 
 export interface PrepareOptions {
   readonly catalog: Catalog;
+  readonly statistics: Statistics;
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
@@ -206,15 +211,12 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
 }
 
 function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
-  const plan = bindSubplans(optimize(statement.plan, options.catalog));
+  const plan = bindSubplans(optimize(statement.plan, options));
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
-  const output = outputOf(plan);
-  assert(output !== undefined, "a statement's plan says what the client sees");
   return {
     kind: 'query',
-    plan: {plan, operator: preparation.prepare(plan)},
-    output: prepareOutput(output, preparation),
+    ...prepareParts(plan, preparation),
     limit: limit && preparation.expression(limit),
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
@@ -224,4 +226,39 @@ function prepareQuery(statement: QueryStatement, options: PrepareOptions): Prepa
     needs: statement.needs ?? [],
     form: statement.form,
   };
+}
+
+function prepareParts(
+  plan: PlanNode,
+  preparation: PlanPreparation,
+): Pick<PreparedQuery, 'plan' | 'output'> {
+  const output = outputOf(plan);
+  assert(output !== undefined, "a statement's plan says what the client sees");
+  return {
+    plan: {plan, operator: preparation.prepare(plan)},
+    output: prepareOutput(output, preparation),
+  };
+}
+
+/** The same query for one run that is measured node by node. */
+export function observed(
+  query: PreparedQuery,
+  functions: FunctionRegistry,
+): {readonly query: PreparedQuery; readonly profile: PlanProfile} {
+  const {plan} = query.plan;
+  const profile = new PlanProfile();
+  const preparation = new PlanPreparation(plan, functions, profile);
+  return {query: {...query, ...prepareParts(plan, preparation)}, profile};
+}
+
+/** The plan of a query as people and tools read it. */
+export function explained(
+  {plan: {plan}}: PreparedQuery,
+  {catalog, statistics}: PrepareOptions,
+  run?: PlanFigures['run'],
+): Explanation {
+  const estimates = new Estimates(catalog, statistics);
+  // From the top down, so that what an inner plan is told of its row is known.
+  estimates.of(plan);
+  return explain(plan, {estimatedRows: node => estimates.of(node).rows, run});
 }

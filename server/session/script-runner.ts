@@ -24,9 +24,14 @@ import type {Statement as PlanStatement} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
-import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import {type Prepared, type PreparedQuery, prepareStatement} from './prepared.ts';
+import {
+  explained,
+  observed,
+  type Prepared,
+  type PreparedQuery,
+  prepareStatement,
+} from './prepared.ts';
 import type {ScriptParts, StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
 import {limitsOf, serverTimeoutMs, StatementRun} from './statement-run.ts';
@@ -296,13 +301,8 @@ class ScriptRun {
 
   async #execute(statement: PlanStatement): Promise<readonly Value[]> {
     const {session} = this.#parts;
-    const prepared = prepareStatement(statement, {
-      catalog: this.#context().catalog,
-      functions: session.functions,
-      procedures: session.procedures,
-      limits: session.limits,
-      databaseName: session.database.name,
-    });
+    const options = session.prepareOptions(this.#context().catalog);
+    const prepared = prepareStatement(statement, options);
     if (prepared.kind === 'query') return this.#query(prepared);
     if (prepared.kind === 'schema') {
       this.#refuseInside('a schema change');
@@ -325,10 +325,13 @@ class ScriptRun {
     inner,
   }: Extract<Prepared, {kind: 'explain'}>): Promise<readonly Value[]> {
     const {clock} = this.#runner.environment;
+    const {session} = this.#parts;
+    const options = session.prepareOptions(this.#context().catalog);
+    const watched = execute ? observed(inner, session.functions) : undefined;
     const startedAt = clock.monotonic();
-    if (execute) await this.#query(inner);
-    const elapsedMs = execute ? clock.monotonic() - startedAt : undefined;
-    const {text, json} = explain(inner.plan.plan, elapsedMs);
+    if (watched !== undefined) await this.#query(watched.query);
+    const run = watched && {profile: watched.profile, elapsedMs: clock.monotonic() - startedAt};
+    const {text, json} = explained(inner, options, run);
     const plan = parseJsonText(json);
     return [
       new Map<string, Value>([

@@ -23,10 +23,18 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
-import {explain} from './explain.ts';
+import type {Explanation} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
 import {BatchedRun} from './batched-run.ts';
-import type {Prepared, PreparedBatched, PreparedQuery, PreparedSchema} from './prepared.ts';
+import {
+  explained,
+  observed,
+  type Prepared,
+  type PreparedBatched,
+  type PreparedQuery,
+  type PreparedSchema,
+  type PrepareOptions,
+} from './prepared.ts';
 import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
 import type {Security} from './security.ts';
@@ -449,12 +457,12 @@ export class StatementRunner implements StatementHost {
   /** The cursor has its first piece, so that what is refused at once is refused here. */
   #stream(
     parts: RunParts,
-    query: PreparedQuery,
+    plain: PreparedQuery,
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
     const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
-      const startedAt = this.environment.clock.monotonic();
+      const {query, tell} = this.#asWished(parts, plain);
       const run = new StatementRun(query, data, runOptions(parts), this.environment);
       const {result, limit} = run.result(this.wishOf(parts.request));
       const summary = newSummary(limit);
@@ -469,7 +477,7 @@ export class StatementRunner implements StatementHost {
           parts.end();
           if (failed) ends.failed();
           else {
-            this.#describe(parts.request, query, summary, startedAt);
+            tell(summary);
             ends.done();
           }
         },
@@ -496,17 +504,18 @@ export class StatementRunner implements StatementHost {
   }
 
   async #writeOnce(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
-    const startedAt = this.environment.clock.monotonic();
     let prepared: PreparedQuery | undefined = first;
     try {
-      let query = first;
+      let watched = this.#asWished(parts, first);
       const cursor = await this.inTransaction(parts, first.retry, data => {
         // Prepared anew for another attempt: the conflict may have been about the schema.
-        query = prepared ?? requireQuery(prepare(parts));
+        if (prepared === undefined) {
+          watched = this.#asWished(parts, requireQuery(prepare(parts)));
+        }
         prepared = undefined;
-        return this.#collect(parts, query, data);
+        return this.#collect(parts, watched.query, data);
       });
-      this.#describe(parts.request, query, cursor.summary, startedAt);
+      watched.tell(cursor.summary);
       return cursor;
     } finally {
       parts.end();
@@ -560,22 +569,19 @@ export class StatementRunner implements StatementHost {
     {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
   ): Promise<ResultCursor> {
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
-    let elapsedMs: number | undefined;
-    if (execute) {
+    const watched = execute ? this.#watched(parts, inner) : undefined;
+    if (watched !== undefined) {
       if (inner.writes && parts.request.readOnly) throw notIdempotent();
-      const startedAt = this.environment.clock.monotonic();
-      const request = {...parts.request, format: 'record' as const};
+      const request = {...parts.request, format: 'record' as const, profile: undefined};
       const cursor = inner.writes
-        ? await this.#writePrepared({...parts, request}, inner)
-        : await this.#read({...parts, request}, inner);
+        ? await this.#writePrepared({...parts, request}, watched.query)
+        : await this.#read({...parts, request}, watched.query);
       while ((await cursor.next()) !== undefined);
       cursor.close();
-      elapsedMs = this.environment.clock.monotonic() - startedAt;
     }
     parts.end();
-    const {text, json} = explain(inner.plan.plan, elapsedMs);
-    summary.explain = text;
-    summary.explainPlan = json;
+    if (watched !== undefined) watched.tell(summary);
+    else tellPlan(summary, explained(inner, optionsOf(parts)));
     return rowsCursor([], parts.request.format, summary);
   }
 
@@ -583,18 +589,32 @@ export class StatementRunner implements StatementHost {
     return this.inTransaction(parts, query.retry, data => this.#collect(parts, query, data));
   }
 
-  #describe(
-    request: RunRequest,
+  /** The query measured as it runs, and what tells of it when it has run. */
+  #watched(
+    parts: RunParts,
+    plain: PreparedQuery,
+  ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
+    const {clock} = this.environment;
+    const {query, profile} = observed(plain, parts.session.functions);
+    const startedAt = clock.monotonic();
+    return {
+      query,
+      tell: summary => {
+        const elapsedMs = clock.monotonic() - startedAt;
+        tellPlan(summary, explained(query, optionsOf(parts), {profile, elapsedMs}));
+        if (parts.request.profile === 'detailed') summary.profile = profileText(elapsedMs);
+      },
+    };
+  }
+
+  /** As it is, unless the request asks for a profile. */
+  #asWished(
+    parts: RunParts,
     query: PreparedQuery,
-    summary: ResultSummary,
-    startedAt: number,
-  ): void {
-    if (request.profile === undefined) return;
-    const elapsedMs = this.environment.clock.monotonic() - startedAt;
-    const {text, json} = explain(query.plan.plan, elapsedMs);
-    summary.explain = text;
-    summary.explainPlan = json;
-    if (request.profile === 'detailed') summary.profile = profileText(elapsedMs);
+  ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
+    return parts.request.profile === undefined
+      ? {query, tell: () => {}}
+      : this.#watched(parts, query);
   }
 
   /** Full jitter unless the pause is given: those who collided do not collide again in step. */
@@ -717,6 +737,15 @@ function refusalFor(outcome: CommitOutcome): Refusal {
   const refusal = refusalOf(outcome);
   assert(refusal !== undefined, 'a commit that succeeded is no refusal');
   return refusal;
+}
+
+function optionsOf({session}: RunParts): PrepareOptions {
+  return session.prepareOptions(session.schema.catalog);
+}
+
+function tellPlan(summary: ResultSummary, {text, json}: Explanation): void {
+  summary.explain = text;
+  summary.explainPlan = json;
 }
 
 function profileText(elapsedMs: number): string {
