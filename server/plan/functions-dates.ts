@@ -24,7 +24,7 @@ export const dateFunctions: readonly FunctionSignature[] = [
   ),
   scalarRow('duration(count, unit)', 'A length of time: how many, of which unit.', [
     "duration(90, 'minute')",
-    '"PT1H30M"',
+    '5400.0',
   ]),
   scalarRow('date.add(time, count, unit)', 'A time moved: time, how many, unit.', [
     "date.add(0, 1, 'd')",

@@ -281,7 +281,7 @@ const times: readonly FunctionSignature[] = [
   ]),
   scalarRow('std.duration(value)', 'A duration of a text or a map.', [
     "std.duration('P1DT2H')",
-    '"P1DT2H"',
+    '93600.0',
   ]),
   scalarRow(
     'std.dateTime.fromEpoch(seconds, nanoseconds)',
@@ -302,11 +302,11 @@ const times: readonly FunctionSignature[] = [
   ]),
   scalarRow('std.duration.inDays(from, to)', 'From one time to another in whole days.', [
     "std.duration.inDays(std.date('2024-01-31'), std.date('2024-03-01'))",
-    '"P30D"',
+    '2592000.0',
   ]),
   scalarRow('std.duration.inSeconds(from, to)', 'From one time to another in seconds.', [
     "std.duration.inSeconds(std.date('2024-01-01'), std.date('2024-01-02'))",
-    '"PT24H"',
+    '86400.0',
   ]),
   scalarRow(
     'std.timestamp()',
@@ -319,7 +319,7 @@ const times: readonly FunctionSignature[] = [
 const points: readonly FunctionSignature[] = [
   scalarRow('std.point(map)', 'A place: a map of x and y, or of longitude and latitude.', [
     "std.point({'x': 1, 'y': 2})",
-    '"POINT (1 2)"',
+    '{"x":1.0,"y":2.0,"crs":"cartesian","srid":7203}',
   ]),
   scalarRow('std.point.distance(from, to)', 'How far two places are apart; null across systems.', [
     "std.point.distance(std.point({'x': 0, 'y': 0}), std.point({'x': 3, 'y': 4}))",

@@ -24,11 +24,11 @@ export interface AdmissionLimits {
 /** What a statement that was let in holds. */
 export interface Place {
   /** Gives the place back for good; calling it again does nothing. */
-  leave(): void;
+  readonly leave: () => void;
   /** Gives it back for as long as nothing is computed. */
-  park(): void;
+  readonly park: () => void;
   /** Takes it again, at once; after `leave` nothing. */
-  resume(): void;
+  readonly resume: () => void;
 }
 
 interface Waiter {

@@ -25,7 +25,6 @@ import {
   DateTimeValue,
   DateValue,
   DurationValue,
-  type ListValue,
   Rid,
   RecordValue,
   type Value,
