@@ -70,6 +70,11 @@ export class Budget {
     return now >= this.#sliceEnd;
   }
 
+  /** Whether the next look would refuse. */
+  get isOver(): boolean {
+    return this.#cancellation?.aborted === true || this.#clock.monotonic() > this.#deadline;
+  }
+
   /** Begins a new slice: others have had their turn. */
   resume(): void {
     this.#sliceEnd = this.#clock.monotonic() + sliceMs;

@@ -4,6 +4,8 @@
  * Commands change the schema or administer the database; the session runs them against the
  * catalog (one log entry each) and answers one row that says what was done.
  */
+import type {NewTrigger} from '#server/catalog/change-routine.ts';
+import type {FunctionDefinition} from '#server/catalog/definition.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from './expression.ts';
@@ -197,6 +199,14 @@ export type SchemaCommand =
   | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
   | {readonly kind: 'alter-database'; readonly setting: string; readonly value: Value}
+  | {readonly kind: 'create-function'; readonly definition: FunctionDefinition}
+  | {readonly kind: 'drop-function'; readonly name: string}
+  | {
+      readonly kind: 'create-trigger';
+      readonly trigger: NewTrigger;
+      readonly ifNotExists: boolean;
+    }
+  | {readonly kind: 'drop-trigger'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'check-database'};
 
 export type TypeChange =

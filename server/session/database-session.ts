@@ -9,6 +9,7 @@ import {
   type RecordJson,
   type ServerPatterns,
 } from '#server/execution/record-format.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import type {Timers} from '#server/platform/clock.ts';
@@ -16,7 +17,8 @@ import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import {GlobalVariables} from './global-variables.ts';
-import {languages, type Prepared, prepareText} from './prepared.ts';
+import {bindText, languages, type Prepared, type PrepareOptions, prepareText} from './prepared.ts';
+import {Routines} from './routines.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
 
@@ -26,6 +28,7 @@ const statementLengthMax = 16 << 10;
 export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
+  readonly javascript: JavaScriptEngine;
   readonly timers: Timers;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
@@ -47,6 +50,7 @@ export class DatabaseSession {
       new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
     ]),
   );
+  readonly #routines = new WeakMap<Catalog, Routines>();
   #json: RecordJson | undefined;
 
   constructor(database: Database, options: DatabaseSessionOptions) {
@@ -62,6 +66,10 @@ export class DatabaseSession {
     return this.#options.procedures;
   }
 
+  get javascript(): JavaScriptEngine {
+    return this.#options.javascript;
+  }
+
   get functions(): FunctionRegistry {
     return this.#options.functions;
   }
@@ -72,14 +80,26 @@ export class DatabaseSession {
 
   /** The statement under a catalog; kept when that is the newest. */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
-    const {functions, procedures, limits} = this.#options;
-    const databaseName = this.database.name;
-    const options = {catalog, functions, procedures, limits, databaseName};
-    const make = (): Prepared => prepareText(language, text, options);
+    const make = (): Prepared => prepareText(language, text, this.prepareOptions(catalog));
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
     return kept.get(catalog.version, text, make, made => made.kind !== 'user');
+  }
+
+  /** What preparing under a catalog goes by. */
+  prepareOptions(catalog: Catalog): PrepareOptions {
+    const {functions, procedures, limits} = this.#options;
+    const databaseName = this.database.name;
+    const options = {catalog, functions, procedures, limits, databaseName};
+    const routines =
+      this.#routines.get(catalog) ??
+      new Routines(catalog, (language, text) => {
+        const bound = bindText(language, text, options);
+        return bound.kind === 'bound' ? bound.statement : undefined;
+      });
+    this.#routines.set(catalog, routines);
+    return {...options, routines};
   }
 
   /** How records print under a catalog. */

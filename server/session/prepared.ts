@@ -23,6 +23,8 @@ import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {BatchedStatement, Retry, Statement} from '#server/plan/statement.ts';
+import {drainedBefore} from '#server/plan/writing-calls.ts';
+import type {Routines} from './routines.ts';
 
 export type Prepared =
   | PreparedQuery
@@ -66,7 +68,14 @@ export interface PrepareOptions {
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
   readonly databaseName: string;
+  /** What the catalog's functions and triggers do. */
+  readonly routines: Routines;
 }
+
+/** A text that is bound and not prepared yet. */
+type BoundText =
+  | {readonly kind: 'bound'; readonly statement: Statement}
+  | Extract<Prepared, {readonly kind: 'needs-types' | 'script'}>;
 
 /** Languages that have a front end. */
 export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
@@ -75,12 +84,22 @@ const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
+  const bound = bindText(language, text, options);
+  return bound.kind === 'bound' ? prepareStatement(bound.statement, options) : bound;
+}
+
+/** As `prepareText` goes about it, up to the bound statement. */
+export function bindText(
+  language: string,
+  text: string,
+  options: Omit<PrepareOptions, 'routines'>,
+): BoundText {
   switch (language.toLowerCase()) {
     case 'sql': {
       const ast = parseStatement(text, options.limits);
       // A statement of scripts is a script of one.
       if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
-      return prepareStatement(bindStatement(text, ast, options.catalog), options);
+      return {kind: 'bound', statement: bindStatement(text, ast, options.catalog)};
     }
     case 'sqlscript':
       return {kind: 'script', script: parseScript(text, options.limits)};
@@ -90,7 +109,7 @@ export function prepareText(language: string, text: string, options: PrepareOpti
       const {statement, missing} = bindCypher(text, ast, options);
       const runs = statement.kind !== 'explain' || statement.execute;
       if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
-      return prepareStatement(statement, options);
+      return {kind: 'bound', statement};
     }
     default:
       throw unknownLanguage(language);
@@ -170,7 +189,10 @@ function prepareQuery(
   statement: Extract<Statement, {kind: 'query'}>,
   options: PrepareOptions,
 ): PreparedQuery {
-  const plan = optimize(statement.plan, options.catalog);
+  const {routines} = options;
+  const mayWrite = routines.mayWrite(statement.plan);
+  const optimized = optimize(statement.plan, options.catalog);
+  const plan = mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized;
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
   const output = outputOf(plan);
@@ -182,7 +204,7 @@ function prepareQuery(
     limit: limit && preparation.expression(limit),
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
-    writes: !isReadOnly(plan),
+    writes: mayWrite || !isReadOnly(plan),
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
   };

@@ -272,13 +272,7 @@ class ScriptRun {
 
   async #execute(statement: PlanStatement): Promise<readonly Value[]> {
     const {session} = this.#parts;
-    const prepared = prepareStatement(statement, {
-      catalog: this.#context().catalog,
-      functions: session.functions,
-      procedures: session.procedures,
-      limits: session.limits,
-      databaseName: session.database.name,
-    });
+    const prepared = prepareStatement(statement, session.prepareOptions(this.#context().catalog));
     if (prepared.kind === 'query') return this.#query(prepared);
     if (prepared.kind === 'schema') {
       this.#refuseInside('a schema change');

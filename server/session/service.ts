@@ -19,6 +19,7 @@ import {
 } from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/transactions/database.ts';
@@ -54,6 +55,7 @@ export interface ServiceOptions {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly sourceReader: SourceReader;
+  readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
@@ -349,6 +351,7 @@ export class SessionService implements Service {
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
+      javascript: this.#options.javascript,
       timers,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),

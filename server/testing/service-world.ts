@@ -5,6 +5,8 @@
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
@@ -22,6 +24,7 @@ export class ServiceWorld {
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
     procedures: readonly BroughtProcedure[],
+    javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
     const clock = createClock();
@@ -49,6 +52,7 @@ export class ServiceWorld {
       timers: createTimers(),
       logger: {log: () => {}},
       sourceReader: createSourceReader(),
+      javascript,
       settings: () => resolved,
       procedures,
     });
@@ -59,7 +63,8 @@ export class ServiceWorld {
     options: InlineEngineOptions & {readonly procedures?: readonly BroughtProcedure[]} = {},
   ): Promise<ServiceWorld> {
     const inline = await openInlineEngine(options);
-    return new ServiceWorld(inline, settings, options.procedures ?? []);
+    const javascript = await loadJavaScript();
+    return new ServiceWorld(inline, settings, options.procedures ?? [], javascript);
   }
 
   /** A new database with the statements run in it. */

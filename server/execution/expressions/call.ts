@@ -68,6 +68,23 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
   return callClosure(args, implementation, propagatesNull);
 }
 
+/** A function of the database's own: the session knows its body. */
+export function compileRoutine(
+  {name, args, place}: Extract<Expression, {kind: 'routine'}>,
+  compiler: ExpressionCompiler,
+): Closure {
+  const closures = args.map(arg => compiler.expression(arg));
+  const closure: Closure = frame => {
+    const {inner} = frame.context;
+    if (inner === undefined) {
+      throw new Refusal('query.execution', `the function '${name}' cannot be called from here`);
+    }
+    const values = closures.map(arg => arg(frame));
+    return inner.call(name, values, frame.context);
+  };
+  return place === undefined ? closure : placed(closure, place, undefined);
+}
+
 /** IN and CONTAINS over lists that are not literals. */
 function membershipClosure(
   name: string,

@@ -17,6 +17,8 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   if (ast.name.toLowerCase() === 'exists') return bindExists(context, scope, ast);
   const source = bindSource(scope, ast);
   if (source !== undefined) return source;
+  const own = bindOwn(context, scope, ast);
+  if (own !== undefined) return own;
   const called = requireFunction(context, ast);
   const inner = {...scope, allowsPatterns: false};
   ast.args.forEach((arg, at) => {
@@ -33,6 +35,23 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   const [first, ...rest] = args;
   const checked = isGone && first !== undefined ? [operator('existing', first), ...rest] : args;
   return {kind: 'call', name: called.name, args: checked, place: context.place(ast.at)};
+}
+
+/** A function of the database's own; parameters without an argument are null. */
+function bindOwn(context: BindContext, scope: Scope, ast: Ast.Call): Expression | undefined {
+  const own = context.catalog.functionNamed(ast.name);
+  if (own === undefined) return undefined;
+  const most = own.parameters.length;
+  if (ast.args.length > most) {
+    context.refuse(
+      ast.at,
+      'InvalidNumberOfArguments',
+      `${ast.name} takes at most ${most} arguments, not ${ast.args.length}`,
+    );
+  }
+  const inner = {...scope, allowsPatterns: false};
+  const args = ast.args.map(arg => bindExpression(context, inner, arg));
+  return {kind: 'routine', name: ast.name, args, place: context.place(ast.at)};
 }
 
 /** A word of the function's own, such as a normal form, that is no variable here. */
@@ -76,7 +95,8 @@ export function isAggregate(ast: Ast.Expression): boolean {
 export function requireFunction(context: BindContext, ast: Ast.Call): CypherFunction {
   const called = cypherFunction(ast.name);
   if (called === undefined) {
-    const near = nearestName(ast.name.toLowerCase(), cypherFunctionNames());
+    const own = context.catalog.functions.map(known => known.name);
+    const near = nearestName(ast.name.toLowerCase(), [...own, ...cypherFunctionNames()]);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return context.refuse(ast.at, 'UnknownFunction', `there is no function '${ast.name}'${hint}`);
   }
