@@ -16,10 +16,18 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
+import {checkJavaScript} from './javascript-programs.ts';
 import {GlobalVariables} from './global-variables.ts';
-import {bindText, languages, type Prepared, type PrepareOptions, prepareText} from './prepared.ts';
+import {
+  bindText,
+  checkSyntax,
+  languages,
+  type Prepared,
+  type PrepareOptions,
+  prepareText,
+} from './prepared.ts';
 import {Routines} from './routines.ts';
-import {SchemaExecutor} from './schema-executor.ts';
+import {type NewRoutine, SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
 
 const statementsMax = 1_000;
@@ -58,7 +66,12 @@ export class DatabaseSession {
     this.#options = options;
     const {recordBytesMax, staleReadCheck, defaultsOf, timers} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    this.executor = new SchemaExecutor({database, schema: this.schema, timers});
+    this.executor = new SchemaExecutor({
+      database,
+      schema: this.schema,
+      timers,
+      checkCode: routine => this.#checkCode(routine),
+    });
     void this.executor.resume();
   }
 
@@ -100,6 +113,12 @@ export class DatabaseSession {
       });
     this.#routines.set(catalog, routines);
     return {...options, routines};
+  }
+
+  #checkCode(routine: NewRoutine): void {
+    const {language, code} = routine;
+    if (language === 'js') checkJavaScript(this.javascript, routine);
+    else checkSyntax(language, code, this.limits);
   }
 
   /** How records print under a catalog. */

@@ -71,12 +71,6 @@ export class JavaScriptPrograms {
     return {forbids: said.get('forbids') === true, changes};
   }
 
-  /** Refuses code that cannot be read. @throws {Refusal} `javascript.failed`. */
-  check(definition: FunctionDefinition | Pick<TriggerDefinition, 'code' | 'event'>): void {
-    const isTrigger = 'event' in definition;
-    this.#open().program(isTrigger ? triggerSource(definition.code) : functionSource(definition));
-  }
-
   close(): void {
     this.#sandbox?.close();
     this.#sandbox = undefined;
@@ -101,6 +95,23 @@ export class JavaScriptPrograms {
       answer: question => textOf(answer(questionOf(question))),
     });
     return this.#sandbox;
+  }
+}
+
+/** Refuses code that cannot be read; nothing of it runs. @throws {Refusal} `javascript.failed`. */
+export function checkJavaScript(
+  engine: JavaScriptEngine,
+  routine: FunctionDefinition | Pick<TriggerDefinition, 'code' | 'event'>,
+): void {
+  const never = (): never => {
+    throw new Refusal('javascript.failed', 'code that is only read asks nothing');
+  };
+  const world = {memoryBytesMax, callMsMax, now: 0, random: () => 0, isEnded: () => false};
+  const sandbox = engine.open({...world, answer: never});
+  try {
+    sandbox.program('event' in routine ? triggerSource(routine.code) : functionSource(routine));
+  } finally {
+    sandbox.close();
   }
 }
 

@@ -116,6 +116,16 @@ export function bindText(
   }
 }
 
+/** Refuses what the language cannot read; what it names is looked at when it runs. */
+export function checkSyntax(
+  language: 'sql' | 'opencypher',
+  text: string,
+  limits: ParseLimits,
+): void {
+  if (language === 'sql') parseStatement(text, limits);
+  else parseCypher(text, limits);
+}
+
 function unknownLanguage(language: string): Refusal {
   const name = language.toLowerCase();
   if (laterLanguages.has(name)) {

@@ -14,7 +14,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {markIndexReady} from '#server/catalog/change-index.ts';
-import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {NewTrigger} from '#server/catalog/change-routine.ts';
+import type {FunctionDefinition, IndexDefinition} from '#server/catalog/definition.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {SchemaCommand, TypeChange} from '#server/plan/statement.ts';
@@ -39,6 +40,8 @@ const chunkAttemptsMax = 1_000;
 /** One chunk of a build or a removal: small enough to be one entry and one slice of time. */
 const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
 
+export type NewRoutine = FunctionDefinition | NewTrigger;
+
 interface ChunkedWork {
   readonly done: boolean;
   fill(transaction: Transaction, limits: BuildLimits): void;
@@ -49,12 +52,15 @@ export interface SchemaExecutorOptions {
   readonly database: Database;
   readonly schema: DatabaseSchema;
   readonly timers: Timers;
+  /** Refuses code of a function or a trigger that cannot be read. */
+  readonly checkCode: (routine: NewRoutine) => void;
 }
 
 export class SchemaExecutor {
   readonly #database: Database;
   readonly #schema: DatabaseSchema;
   readonly #timers: Timers;
+  readonly #checkCode: (routine: NewRoutine) => void;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -62,10 +68,13 @@ export class SchemaExecutor {
     this.#database = options.database;
     this.#schema = options.schema;
     this.#timers = options.timers;
+    this.#checkCode = options.checkCode;
   }
 
   /** Runs the command after those before it; the row that says what was done. */
   run(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
+    if (command.kind === 'create-function') this.#checkCode(command.definition);
+    if (command.kind === 'create-trigger') this.#checkCode(command.trigger);
     const result = this.#tail.then(() => this.#execute(command, signal));
     this.#tail = result.catch(() => undefined);
     return result;

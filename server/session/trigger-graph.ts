@@ -91,7 +91,7 @@ class FiringWrites implements WritableGraph {
     if (triggers.length === 0) return this.#writes.create(wish);
     const properties = new Map(wish.properties);
     const forbidding = this.#before(triggers, 'create', properties, () => ({
-      record: imageOf(wish, properties),
+      record: imageOfNew(wish, properties),
       oldRecord: null,
     }));
     if (forbidding !== undefined) {
@@ -114,13 +114,14 @@ class FiringWrites implements WritableGraph {
       return this.#writes.replace(rid, wished, options);
     }
     const properties = new Map(wished);
+    const before = imageOf(oldRecord);
     const forbidding = this.#before(triggers, 'update', properties, () => ({
       record: new Map([...headOf(oldRecord), ...properties]),
-      oldRecord,
+      oldRecord: before,
     }));
     if (forbidding !== undefined) return undefined;
     const record = this.#writes.replace(rid, properties, options);
-    if (record !== undefined) this.#after(triggers, 'update', {record, oldRecord});
+    if (record !== undefined) this.#after(triggers, 'update', {record, oldRecord: before});
     return record;
   }
 
@@ -128,12 +129,14 @@ class FiringWrites implements WritableGraph {
   retype(rid: Rid, typeName: string): RecordValue | undefined {
     const oldRecord = this.#graph.record(rid);
     if (oldRecord === undefined) return this.#writes.retype(rid, typeName);
-    const properties = oldRecord.properties();
-    const images = {record: new Map([...headOf(oldRecord), ...properties]), oldRecord};
-    const before = this.#triggersOf(oldRecord);
-    if (this.#before(before, 'update', properties, () => images) !== undefined) return undefined;
+    const before = imageOf(oldRecord);
+    const images = {record: before, oldRecord: before};
+    const triggers = this.#triggersOf(oldRecord);
+    if (this.#before(triggers, 'update', new Map(), () => images) !== undefined) return undefined;
     const record = this.#writes.retype(rid, typeName);
-    if (record !== undefined) this.#after(this.#triggersOf(record), 'update', {record, oldRecord});
+    if (record !== undefined) {
+      this.#after(this.#triggersOf(record), 'update', {record, oldRecord: before});
+    }
     return record;
   }
 
@@ -141,7 +144,8 @@ class FiringWrites implements WritableGraph {
     const triggers = this.#triggersOf(record);
     const watched = record.kind === 'vertex' && this.#watchedEdges.length > 0;
     if (triggers.length === 0 && !watched) return this.#writes.delete(record);
-    const images = {record, oldRecord: record};
+    const image = imageOf(record);
+    const images = {record: image, oldRecord: image};
     const forbidding = this.#before(triggers, 'delete', new Map(), () => images);
     if (forbidding !== undefined) return false;
     if (watched) this.#deleteEdgesOf(record);
@@ -210,10 +214,15 @@ function firing(
 }
 
 /** A record that is not stored yet. */
-function imageOf({type, from, to}: NewRecord, properties: MapValue): MapValue {
+function imageOfNew({type, from, to}: NewRecord, properties: MapValue): MapValue {
   const head: [string, Value][] = [['@type', type]];
   if (from !== undefined && to !== undefined) head.push(['@out', from], ['@in', to]);
   return new Map([...head, ...properties]);
+}
+
+/** A record as it is now, whatever becomes of it. */
+function imageOf(record: RecordValue): MapValue {
+  return new Map([...headOf(record), ...record.properties()]);
 }
 
 /** What of a stored record is no property. */
