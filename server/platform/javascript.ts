@@ -5,7 +5,7 @@
  * A program gets a text and answers a text. Everything is synchronous, as statements are.
  */
 export interface JavaScriptEngine {
-  /** A world of its own for one statement's programs; close it. Cost: a quarter of a millisecond. */
+  /** A world of its own for the programs of one statement; close it. Cost: a quarter of a ms. */
   open(world: JavaScriptWorld): JavaScriptSandbox;
 }
 
@@ -19,7 +19,7 @@ export interface JavaScriptWorld {
   readonly random: () => number;
   /** Asked between the steps of a program: whether it is to end now. */
   readonly isEnded: () => boolean;
-  /** Answers the program's `ask(text)`. What it throws ends the program, and comes out of the call. */
+  /** Answers what the program asks. What it throws ends the program and comes out of the call. */
   readonly answer: (question: string) => string;
 }
 
@@ -27,7 +27,8 @@ export interface JavaScriptSandbox {
   /**
    * A program, ready to be called.
    *
-   * @param source - An expression whose value is a function from a text to a text.
+   * @param source - An expression whose value is a function: it gets a text and the function by
+   *   which to ask, and answers a text.
    * @throws {Refusal} `javascript.failed` when it is malformed, and from its calls when it throws
    *   or uses up its memory or time.
    */

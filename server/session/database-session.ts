@@ -2,6 +2,7 @@
  * Everything a session keeps about one open database: its schema, its prepared statements, the
  * queue of its schema commands, and how its values print.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {
@@ -116,9 +117,15 @@ export class DatabaseSession {
   }
 
   #checkCode(routine: NewRoutine): void {
-    const {language, code} = routine;
-    if (language === 'js') checkJavaScript(this.javascript, routine);
-    else checkSyntax(language, code, this.limits);
+    const {name, language, code} = routine;
+    try {
+      if (language === 'js') checkJavaScript(this.javascript, routine);
+      else checkSyntax(language, code, this.limits);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const {detail} = error;
+      throw new Refusal(error.code, `in the code of '${name}': ${error.message}`, {detail});
+    }
   }
 
   /** How records print under a catalog. */

@@ -11,7 +11,7 @@ import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {FunctionDefinition, TriggerDefinition} from '#server/catalog/definition.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext, InnerPrograms} from '#server/execution/context.ts';
-import {innerRows, innerValues} from '#server/execution/inner-rows.ts';
+import {innerRows, innerValues} from '#server/execution/run.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
 import type {Value} from '#server/model/value.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';

@@ -184,7 +184,8 @@ function triggerSource(code: string): string {
   } catch {
     isScript = false;
   }
-  const body = new Function(...names, isScript ? 'return eval(' + JSON.stringify(code) + ')' : code);
+  const evaluated = 'return eval(' + JSON.stringify(code) + ')';
+  const body = new Function(...names, isScript ? evaluated : code);
   const methods = {
     get(name) { return this[name] ?? null; },
     set(name, value) { this[name] = value; return this; },

@@ -62,6 +62,7 @@ function languageOf<L>(context: BindContext, name: Name, known: ReadonlyMap<stri
   const hint = nearestNameHint(name.text, words);
   return context.syntax(
     name.at,
-    `'${name.text}' is no language of functions or triggers${hint}: expected one of ${words.join(', ')}`,
+    `'${name.text}' is no language of functions or triggers${hint}: ` +
+      `expected one of ${words.join(', ')}`,
   );
 }

@@ -1,5 +1,5 @@
 /**
- * JavaScript by QuickJS, which is compiled to WebAssembly and so reaches nothing but its own memory.
+ * JavaScript by QuickJS, compiled to WebAssembly: it reaches nothing but its own memory.
  *
  * Time is bounded twice. The interpreter asks between its steps whether it is to end; a loop
  * inside of one step (a search in a long text, a list of four thousand million holes) does not
@@ -77,7 +77,8 @@ class Watchdog {
     try {
       this.#call.runInContext(this.#place, {timeout: timeoutMs});
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      // An error of the place's own world, so no instance of ours.
+      const {code} = (error ?? {}) as {readonly code?: unknown};
       if (code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
       return undefined;
     } finally {
@@ -121,14 +122,11 @@ class Sandbox implements JavaScriptSandbox {
     const program = this.#enter(() => context.evalCode(source, 'program'));
     this.#programs.push(program);
     return input => {
-      const text = context.newString(input);
-      const output = this.#enter(() =>
+      using text = context.newString(input);
+      using output = this.#enter(() =>
         context.callFunction(program, context.undefined, text, this.#ask),
       );
-      const answer = context.getString(output);
-      text.dispose();
-      output.dispose();
-      return answer;
+      return context.getString(output);
     };
   }
 
@@ -145,11 +143,10 @@ class Sandbox implements JavaScriptSandbox {
   #setWorld(): void {
     const context = this.#context;
     const {now, random} = this.#world;
-    const chance = context.newFunction('chance', () => context.newNumber(random()));
-    const world = this.#enter(() => context.evalCode(worldSource, 'world'));
-    const time = context.newNumber(now);
-    const set = this.#enter(() => context.callFunction(world, context.undefined, time, chance));
-    for (const handle of [chance, world, time, set]) handle.dispose();
+    using chance = context.newFunction('chance', () => context.newNumber(random()));
+    using world = this.#enter(() => context.evalCode(worldSource, 'world'));
+    using time = context.newNumber(now);
+    this.#enter(() => context.callFunction(world, context.undefined, time, chance)).dispose();
   }
 
   #answer(question: QuickJSHandle): QuickJSHandle {
