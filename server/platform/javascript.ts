@@ -10,7 +10,6 @@ export interface JavaScriptEngine {
 }
 
 export interface JavaScriptWorld {
-  readonly memoryBytesMax: number;
   /** Milliseconds that one call of a program may take. */
   readonly callMsMax: number;
   /** The time that the program sees, milliseconds since 1970-01-01 UTC. */

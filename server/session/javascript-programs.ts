@@ -17,7 +17,6 @@ import type {
   JavaScriptWorld,
 } from '#server/platform/javascript.ts';
 
-const memoryBytesMax = 32 << 20;
 const callMsMax = 1_000;
 
 /** What a program may ask of the database: `query` reads, `command` may write. */
@@ -87,7 +86,6 @@ export class JavaScriptPrograms {
   #open(): JavaScriptSandbox {
     const {now, random, isEnded, answer} = this.#world;
     this.#sandbox ??= this.#engine.open({
-      memoryBytesMax,
       callMsMax,
       now,
       random,
@@ -106,7 +104,7 @@ export function checkJavaScript(
   const never = (): never => {
     throw new Refusal('javascript.failed', 'code that is only read asks nothing');
   };
-  const world = {memoryBytesMax, callMsMax, now: 0, random: () => 0, isEnded: () => false};
+  const world = {callMsMax, now: 0, random: () => 0, isEnded: () => false};
   const sandbox = engine.open({...world, answer: never});
   try {
     sandbox.program('event' in routine ? triggerSource(routine.code) : functionSource(routine));

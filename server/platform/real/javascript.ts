@@ -1,24 +1,31 @@
 /**
  * JavaScript by QuickJS, compiled to WebAssembly: it reaches nothing but its own memory.
  *
- * Time is bounded twice. The interpreter asks between its steps whether it is to end; a loop
- * inside of one step (a search in a long text, a list of four thousand million holes) does not
- * ask. So each call also runs under node's watchdog, which ends it some time later whatever it
- * does; what is left of the module then is thrown away and a new one is loaded.
- * Invariant: a module that was ended in the middle of a call is never entered again.
+ * Memory is that of the module, 64 MiB for all sandboxes: the interpreter's own limit counts
+ * pieces and not their sizes. Time is bounded twice. The interpreter asks between its steps whether
+ * it is to end; a loop inside of one step (a search in a long text, a list of four thousand million
+ * holes) does not ask. So each call also runs under node's watchdog, which ends it some time later
+ * whatever it does.
+ * Invariant: a module that was ended in the middle of a call, or broke down by itself, is never
+ * entered again; a new one takes its place.
  */
 import {createContext, Script} from 'node:vm';
 import {
   newQuickJSWASMModuleFromVariant,
+  newVariant,
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSRuntime,
+  type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import {Refusal} from '#server/base/errors.ts';
 import type {JavaScriptEngine, JavaScriptSandbox, JavaScriptWorld} from '../javascript.ts';
 
 const stackBytesMax = 256 << 10;
+/** Of 64 KiB: what the module asks for, and what all of its sandboxes have between them. */
+const pagesMin = 256;
+const pagesMax = 1_024;
 /** How much later than the interpreter the watchdog ends a call. */
 const watchdogMsMore = 1_000;
 
@@ -48,14 +55,18 @@ export async function loadJavaScript(): Promise<JavaScriptEngine> {
 }
 
 async function loadModule(): Promise<Module> {
-  const variant = import('@jitl/quickjs-wasmfile-release-sync');
-  return {quickjs: await newQuickJSWASMModuleFromVariant(variant), isBroken: false};
+  const {default: loaded} = await import('@jitl/quickjs-wasmfile-release-sync');
+  // Its types are those of another kind of module than node loads.
+  const variant = loaded as unknown as QuickJSSyncVariant;
+  const wasmMemory = new WebAssembly.Memory({initial: pagesMin, maximum: pagesMax});
+  const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, {wasmMemory}));
+  return {quickjs, isBroken: false};
 }
 
 function startsAnew(): Refusal {
   return new Refusal(
     'javascript.failed',
-    'the interpreter of JavaScript starts anew because a program did not end: try again',
+    'the interpreter of JavaScript starts anew because a program broke it: try again',
   );
 }
 
@@ -109,7 +120,6 @@ class Sandbox implements JavaScriptSandbox {
     this.#watchdog = watchdog;
     this.#breakDown = breakDown;
     this.#runtime = module.quickjs.newRuntime();
-    this.#runtime.setMemoryLimit(world.memoryBytesMax);
     this.#runtime.setMaxStackSize(stackBytesMax);
     this.#runtime.setInterruptHandler(() => this.#isEnded());
     this.#context = this.#runtime.newContext();
@@ -133,10 +143,15 @@ class Sandbox implements JavaScriptSandbox {
   close(): void {
     // A module that broke down is left to the collector with all that is in it.
     if (this.#module.isBroken) return;
-    for (const program of this.#programs) program.dispose();
-    this.#ask.dispose();
-    this.#context.dispose();
-    this.#runtime.dispose();
+    try {
+      for (const program of this.#programs) program.dispose();
+      this.#ask.dispose();
+      this.#context.dispose();
+      this.#runtime.dispose();
+    } catch {
+      // What a program did to the interpreter shows when its memory is given back.
+      this.#breakDown();
+    }
   }
 
   /** The time and the chance that programs see are the ones given. */
@@ -171,14 +186,16 @@ class Sandbox implements JavaScriptSandbox {
     if (isOutermost) this.#deadline = performance.now() + callMsMax;
     this.#calls += 1;
     try {
-      const done = isOutermost
-        ? this.#watchdog.run(work, callMsMax + watchdogMsMore)
-        : {answer: work()};
-      if (done === undefined) {
-        this.#breakDown();
-        throw this.#tookTooLong();
-      }
-      return this.#unwrapped(done.answer);
+      const timeoutMs = callMsMax + watchdogMsMore;
+      const done = isOutermost ? this.#watchdog.run(work, timeoutMs) : {answer: work()};
+      if (done !== undefined) return this.#unwrapped(done.answer);
+      this.#breakDown();
+      throw this.#tookTooLong();
+    } catch (error) {
+      if (error instanceof Refusal || this.#thrown?.error === error) throw error;
+      this.#breakDown();
+      const reason = String(error).slice(0, failureLengthMax);
+      throw new Refusal('javascript.failed', `a program broke the interpreter: ${reason}`);
     } finally {
       this.#calls -= 1;
       if (isOutermost) this.#thrown = undefined;
@@ -204,6 +221,8 @@ class Sandbox implements JavaScriptSandbox {
 const failureLengthMax = 500;
 
 function failureText(seen: unknown): string {
+  // Out of memory, the interpreter has none for an error either.
+  if (seen === null) return 'memory ran out, or null was thrown';
   const {name, message} = (seen ?? {}) as {readonly name?: unknown; readonly message?: unknown};
   const text =
     typeof message === 'string'
