@@ -133,7 +133,7 @@ const tokens = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
 const marked = /"\\u0000digits:(-?\d+)"/g;
 
 function textOf(values: readonly Value[]): string {
-  const text = jsonText(values as Value);
+  const text = jsonText(values);
   if (!/\d{16}/.test(text)) return text;
   return text.replace(tokens, token => {
     const isSafe = token.startsWith('"') || Number.isSafeInteger(Number(token));

@@ -11,7 +11,6 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
-import {pause} from '#server/execution/operator.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
