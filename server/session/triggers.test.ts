@@ -141,7 +141,9 @@ test('what reads fires too, and what writes then is no read', async () => {
 
 test('JavaScript sees record, oldRecord and database, and sets properties', async () => {
   await sql(`CREATE TRIGGER a BEFORE CREATE ON Person EXECUTE JAVASCRIPT
-    'record.name = record.name.trim(); record.set("length", record.name.length); record.n === 13 ? false : true'`);
+    'record.name = record.name.trim();
+     record.set("length", record.name.length);
+     record.n !== 13'`);
   await sql(`CREATE TRIGGER b AFTER UPDATE ON Person EXECUTE JAVASCRIPT
     'if (record.n === oldRecord.n) return;
      database.command("sql", "INSERT INTO Log SET what = :w, n = :n, old = :o",
@@ -160,7 +162,7 @@ test('JavaScript sees record, oldRecord and database, and sets properties', asyn
   assert.deepEqual(await sql('SELECT n FROM Person ORDER BY n'), [{n: 2}, {n: 3}]);
 });
 
-test('JavaScript writes through database.command only, and only where a statement may', async () => {
+test('JavaScript writes by database.command only, and where a statement may', async () => {
   await sql('INSERT INTO Person SET n = 1');
   const code = (kind: string): string =>
     `CREATE TRIGGER t AFTER READ ON Person EXECUTE JAVASCRIPT
@@ -172,6 +174,36 @@ test('JavaScript writes through database.command only, and only where a statemen
   await refused(sql('SELECT n FROM Person', true), 'query.not-idempotent', /only reads/);
   await sql('UPDATE Person SET n = 2');
   assert.equal((await logged()).length > 0, true);
+});
+
+test('triggers are the business of who may change the schema, JavaScript of security', async () => {
+  const records = ['createRecord', 'readRecord'];
+  const types = {Person: {access: records}, Log: {access: ['readRecord']}};
+  const group = (name: string, access: readonly string[]): Promise<void> =>
+    world.security.saveGroup(database.name, name, {access, types});
+  await group('writer', []);
+  await group('designer', ['updateSchema']);
+  await group('guardian', ['updateSchema', 'updateSecurity']);
+  const as = (name: string, text: string): Promise<unknown[]> =>
+    database.run(text, {}, {name, root: false, grants: new Map([[database.name, [name]]])});
+  const trigger = (language: string, code: string): string =>
+    `CREATE TRIGGER t AFTER CREATE ON Person EXECUTE ${language} '${code}'`;
+  const script = trigger('JAVASCRIPT', 'true');
+  await refused(as('writer', trigger('SQL', 'SELECT 1')), 'security.denied', /update the schema/);
+  await refused(as('designer', script), 'security.denied', /triggers in JavaScript/);
+  const js = 'DEFINE FUNCTION a.b "return 1" LANGUAGE js';
+  await refused(as('designer', js), 'security.denied', /functions in JavaScript/);
+  await refused(as('writer', 'DEFINE FUNCTION a.b "SELECT 1"'), 'security.denied', /schema/);
+  await as('designer', 'DEFINE FUNCTION a.b "SELECT 1"');
+  await as('designer', 'DELETE FUNCTION a.b');
+  await as('guardian', js);
+  await as('guardian', script);
+  await as('writer', 'INSERT INTO Person SET n = 1');
+  await as('guardian', 'DROP TRIGGER t');
+  // It runs with the rights of whoever fires it.
+  await as('designer', trigger('SQL', 'INSERT INTO Log SET n = 1'));
+  await refused(as('writer', 'INSERT INTO Person SET n = 2'), 'security.denied', /create.*'Log'/);
+  assert.deepEqual(await sql('SELECT n FROM Person'), [{n: 1}]);
 });
 
 const mistakes: readonly (readonly [string, RefusalCode, RegExp])[] = [

@@ -17,6 +17,7 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 
 export class ServiceWorld {
   readonly service: SessionService;
+  readonly security: Security;
   readonly #inline: InlineEngine;
   #databases = 0;
 
@@ -31,7 +32,7 @@ export class ServiceWorld {
     const random = createRandom();
     const resolved = resolveSettings([{name: 'test', values: settings}]).settings;
     const documents = new Map<string, Uint8Array>();
-    const security: Security = new Security({
+    this.security = new Security({
       store: {
         read: name => documents.get(name),
         write: (name, bytes) => {
@@ -46,7 +47,7 @@ export class ServiceWorld {
     });
     this.service = new SessionService({
       engine: inline.engine,
-      security,
+      security: this.security,
       clock,
       random,
       timers: createTimers(),
