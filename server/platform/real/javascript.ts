@@ -108,7 +108,7 @@ class Sandbox implements JavaScriptSandbox {
   readonly #context: QuickJSContext;
   readonly #ask: QuickJSHandle;
   readonly #programs: QuickJSHandle[] = [];
-  #deadline = 0;
+  #deadline = Number.POSITIVE_INFINITY;
   /** How many calls stand in each other: what a program asks may call another program. */
   #calls = 0;
   /** What `answer` threw: it comes out of the call whatever the program makes of it. */
@@ -129,12 +129,13 @@ class Sandbox implements JavaScriptSandbox {
 
   program(source: string): (input: string) => string {
     const context = this.#context;
-    const program = this.#enter(() => context.evalCode(source, 'program'));
+    const program = this.#enter(() => context.evalCode(source, 'program'), 'unwatched');
     this.#programs.push(program);
     return input => {
       using text = context.newString(input);
-      using output = this.#enter(() =>
-        context.callFunction(program, context.undefined, text, this.#ask),
+      using output = this.#enter(
+        () => context.callFunction(program, context.undefined, text, this.#ask),
+        'watched',
       );
       return context.getString(output);
     };
@@ -159,9 +160,10 @@ class Sandbox implements JavaScriptSandbox {
     const context = this.#context;
     const {now, random} = this.#world;
     using chance = context.newFunction('chance', () => context.newNumber(random()));
-    using world = this.#enter(() => context.evalCode(worldSource, 'world'));
+    using world = context.unwrapResult(context.evalCode(worldSource, 'world'));
     using time = context.newNumber(now);
-    this.#enter(() => context.callFunction(world, context.undefined, time, chance)).dispose();
+    const set = context.callFunction(world, context.undefined, time, chance);
+    context.unwrapResult(set).dispose();
   }
 
   #answer(question: QuickJSHandle): QuickJSHandle {
@@ -178,8 +180,13 @@ class Sandbox implements JavaScriptSandbox {
     return this.#world.isEnded();
   }
 
-  /** Runs the interpreter and gives what it answered. @throws {Refusal} */
-  #enter(work: () => Evaluation): QuickJSHandle {
+  /**
+   * Runs the interpreter and gives what it answered.
+   *
+   * @param care - The watchdog costs more than a call; what only reads a program needs none.
+   * @throws {Refusal}
+   */
+  #enter(work: () => Evaluation, care: 'watched' | 'unwatched'): QuickJSHandle {
     if (this.#module.isBroken) throw startsAnew();
     const {callMsMax} = this.#world;
     const isOutermost = this.#calls === 0;
@@ -187,7 +194,8 @@ class Sandbox implements JavaScriptSandbox {
     this.#calls += 1;
     try {
       const timeoutMs = callMsMax + watchdogMsMore;
-      const done = isOutermost ? this.#watchdog.run(work, timeoutMs) : {answer: work()};
+      const isWatched = isOutermost && care === 'watched';
+      const done = isWatched ? this.#watchdog.run(work, timeoutMs) : {answer: work()};
       if (done !== undefined) return this.#unwrapped(done.answer);
       this.#breakDown();
       throw this.#tookTooLong();
