@@ -59,7 +59,9 @@ export class Programs implements InnerPrograms {
   ): Generator<Value, void, undefined> {
     this.#enter();
     try {
-      yield* innerRows(this.#prepare('cypher', text), within(context, parameters));
+      const query = this.#prepare('cypher', text);
+      requireMayRun(query, context);
+      yield* innerRows(query, within(context, parameters));
     } finally {
       this.#depth -= 1;
     }
@@ -92,7 +94,7 @@ export class Programs implements InnerPrograms {
         ['$oldRecord', images.oldRecord],
       ]);
       const query = this.#prepare('sql', trigger.code);
-      requireReading(query, context);
+      requireMayRun(query, context);
       let forbids = false;
       let rows = 0;
       for (const row of innerRows(query, within(context, parameters))) {
@@ -119,6 +121,7 @@ export class Programs implements InnerPrograms {
   ): Value {
     const {language, parameters, code} = definition;
     const query = this.#prepare(language, code);
+    requireMayRun(query, context);
     const given = new Map(parameters.map((name, at) => [name, args[at] ?? null]));
     const rowsMax = language === 'opencypher' ? 1 : undefined;
     const values = innerValues(query, within(context, given), rowsMax);
@@ -156,7 +159,7 @@ export class Programs implements InnerPrograms {
     if (kind === 'query' && query.writes) {
       throw new Refusal('query.not-idempotent', 'database.query only reads: use database.command');
     }
-    requireReading(query, context);
+    requireMayRun(query, context);
     const {signal, memoryBytesMax} = this.#options;
     const budget = new Budget(context.clock, {timeoutMs: answerMsMax, memoryBytesMax}, signal);
     return [...innerRows(query, {...within(context, parameters), budget})];
@@ -182,7 +185,7 @@ function within(
 }
 
 /** @throws {Refusal} `query.not-idempotent` where the statement around only reads. */
-function requireReading(query: PreparedQuery, context: ExecutionContext): void {
+function requireMayRun(query: PreparedQuery, context: ExecutionContext): void {
   if (!query.writes || context.writes !== undefined) return;
   throw new Refusal(
     'query.not-idempotent',

@@ -12,7 +12,8 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {RecordEvent, TriggerDefinition} from '#server/catalog/definition.ts';
-import type {Graph, NewRecord, ScanOrder, WritableGraph} from '#server/execution/graph.ts';
+import type {Graph, Hop, NewRecord, ScanOrder, WritableGraph} from '#server/execution/graph.ts';
+import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {RecordImages, TriggerVerdict} from './javascript-programs.ts';
 
@@ -141,37 +142,47 @@ class FiringWrites implements WritableGraph {
   }
 
   delete(record: RecordValue): boolean {
+    return this.#remove(record) === 'removed';
+  }
+
+  #remove(record: RecordValue): 'removed' | 'forbidden' | 'gone' {
     const triggers = this.#triggersOf(record);
     const watched = record.kind === 'vertex' && this.#watchedEdges.length > 0;
-    if (triggers.length === 0 && !watched) return this.#writes.delete(record);
+    if (triggers.length === 0 && !watched) return this.#writes.delete(record) ? 'removed' : 'gone';
     const image = imageOf(record);
     const images = {record: image, oldRecord: image};
-    const forbidding = this.#before(triggers, 'delete', new Map(), () => images);
-    if (forbidding !== undefined) return false;
-    if (watched) this.#deleteEdgesOf(record);
-    if (!this.#writes.delete(record)) return false;
+    if (this.#before(triggers, 'delete', new Map(), () => images) !== undefined) return 'forbidden';
+    if (watched) this.#removeEdgesOf(record);
+    if (!this.#writes.delete(record)) return 'gone';
     this.#after(triggers, 'delete', images);
-    return true;
+    return 'removed';
   }
 
   /** The edges that would go with a vertex and are watched go one by one before it. */
-  #deleteEdgesOf(vertex: RecordValue): void {
+  #removeEdgesOf(vertex: RecordValue): void {
     const vertices = [vertex.rid];
+    const hops = this.#hopsOf(vertex.rid);
+    for (let at = 0; at < hops.length; at += portion) {
+      for (const edge of this.#graph.hopEdges(hops.slice(at, at + portion), vertices)) {
+        if (edge === undefined || this.#remove(edge) !== 'forbidden') continue;
+        throw forbids(undefined, `the end of an edge of type '${edge.typeName}'`);
+      }
+    }
+  }
+
+  /** All before the first of them goes; a loop, which is met both ways, once. */
+  #hopsOf(vertex: Rid): readonly Hop[] {
     const types = this.#graph.edgeTypes(this.#watchedEdges);
-    const source = this.#graph.hops(vertices, 'both', types);
-    const edges: (RecordValue | undefined)[] = [];
+    const source = this.#graph.hops([vertex], 'both', types);
+    const hops = new Map<string, Hop>();
     try {
-      for (let hops = source.next(portion); hops !== undefined; hops = source.next(portion)) {
-        edges.push(...this.#graph.hopEdges(hops, vertices));
+      for (let part = source.next(portion); part !== undefined; part = source.next(portion)) {
+        for (const hop of part) hops.set(edgeKey(hop, vertex), hop);
       }
     } finally {
       source.close();
     }
-    for (const edge of edges) {
-      // A loop is met both ways.
-      if (edge === undefined || this.#graph.record(edge.rid) === undefined) continue;
-      if (!this.delete(edge)) throw forbids(undefined, `the end of an edge of '${edge.typeName}'`);
-    }
+    return [...hops.values()];
   }
 
   #triggersOf(record: RecordValue | undefined): readonly TriggerDefinition[] {
@@ -200,6 +211,12 @@ class FiringWrites implements WritableGraph {
   #after(triggers: readonly TriggerDefinition[], event: RecordEvent, images: RecordImages): void {
     for (const trigger of firing(triggers, 'after', event)) this.#fire(trigger, images);
   }
+}
+
+/** Of the edges of one vertex; light edges between other ends may have the same id. */
+function edgeKey({edge, typeId, other, outgoing}: Hop, vertex: Rid): string {
+  const [from, to] = outgoing ? [vertex, other] : [other, vertex];
+  return `${typeId} ${edge.bucket} ${edge.position} ${ridText(from)} ${ridText(to)}`;
 }
 
 /** Hops of one call. */

@@ -82,6 +82,21 @@ test('the edges that go with a vertex fire as well, each once', async () => {
   assert.deepEqual(deleted, [{n: 7}, {n: 8}]);
 });
 
+test('light edges fire as well, and one that may not go keeps its vertex', async () => {
+  await sql('CREATE EDGE TYPE Light LIGHTWEIGHT');
+  await logEach('AFTER', 'Light');
+  await cypher('CREATE (a:Person {n: 1})-[:Light]->(:Person {n: 2}), (a)-[:Light]->(a)');
+  await sql("CREATE TRIGGER t BEFORE DELETE ON Light EXECUTE SQL 'SELECT false'");
+  await refused(sql('DELETE FROM Person'), 'trigger.refused', /the end of an edge of type 'Light'/);
+  await sql('DROP TRIGGER t');
+  await sql('DELETE FROM Person');
+  const kinds = await sql('SELECT what, count(*) AS c FROM Log GROUP BY what ORDER BY what');
+  assert.deepEqual(kinds, [
+    {what: 'CREATE Light', c: 2},
+    {what: 'DELETE Light', c: 2},
+  ]);
+});
+
 test('BEFORE forbids with false: nothing is made, changed, deleted or read', async () => {
   await sql('INSERT INTO Person SET n = 1');
   const forbid = async (event: string, attempt: string): Promise<unknown[]> => {
