@@ -61,6 +61,11 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'a parameter of the statement is missing or unusable',
   },
+  'query.parameter-missing': {
+    retry: 'never',
+    exception: 'CommandParameterMissingException',
+    says: 'the statement names a parameter that is not given',
+  },
   'query.execution': {
     retry: 'never',
     exception: 'CommandExecutionException',
@@ -256,6 +261,11 @@ export const refusals = {
     retry: 'never',
     exception: 'IllegalArgumentException',
     says: 'the name cannot be that of a database',
+  },
+  'database.operation': {
+    retry: 'never',
+    exception: 'DatabaseOperationException',
+    says: 'a command about the database as a whole cannot be carried out as it was given',
   },
   'database.fenced': {
     retry: 'never',

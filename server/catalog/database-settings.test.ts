@@ -4,12 +4,12 @@ import {test} from 'node:test';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import {Catalog} from './catalog.ts';
-import {databaseSetting, setDatabaseSetting} from './database-settings.ts';
+import {databaseSetting, requireDatabaseSetting, setDatabaseSetting} from './database-settings.ts';
 import {decodeCatalog, encodeCatalog} from './encode.ts';
 
 function refusal(key: string, value: Value): RefusalCode | undefined {
   try {
-    setDatabaseSetting(new Catalog(), key, value);
+    setDatabaseSetting(new Catalog(), requireDatabaseSetting(key), value);
   } catch (error) {
     if (error instanceof Refusal) return error.code;
     throw error;

@@ -29,20 +29,31 @@ export function databaseSetting<Key extends DatabaseSettingKey>(
   return catalog.settings.get(key) as SettingValue<Key> | undefined;
 }
 
+/** @throws {Refusal} `setting.unknown`; `setting.value` for a setting of the server. */
+export function requireDatabaseSetting(written: string): DatabaseSettingKey {
+  const key = requireSettingKey(written, origin);
+  if (isDatabaseSetting(key)) return key;
+  throw new Refusal(
+    'setting.value',
+    `setting '${key}' belongs to the server: it cannot differ by database`,
+    {detail: {key}},
+  );
+}
+
+function isDatabaseSetting(key: SettingKey): key is DatabaseSettingKey {
+  return settingRows[key].scope === 'database';
+}
+
 /**
  * Sets one setting of the database; null gives it back to the server.
  *
- * @throws {Refusal} `setting.unknown`, `setting.value`, `argument` for a pattern of dates.
+ * @throws {Refusal} `setting.value`, `argument` for a pattern of dates.
  */
-export function setDatabaseSetting(catalog: Catalog, written: string, value: Value): SchemaChange {
-  const key = requireSettingKey(written, origin);
-  if (settingRows[key].scope !== 'database') {
-    throw new Refusal(
-      'setting.value',
-      `setting '${key}' belongs to the server: it cannot differ by database`,
-      {detail: {key}},
-    );
-  }
+export function setDatabaseSetting(
+  catalog: Catalog,
+  key: DatabaseSettingKey,
+  value: Value,
+): SchemaChange {
   const settings = new Map(catalog.settings);
   if (value === null) settings.delete(key);
   else settings.set(key, checkedValue(key, value));

@@ -28,6 +28,23 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
   );
 }
 
+/**
+ * Whether `after` is `before` with more types and buckets and nothing else changed: then what was
+ * written under the one means the same under the other.
+ */
+export function extendsCatalog(before: Catalog, after: Catalog): boolean {
+  const {types, buckets} = before.data;
+  const common = {
+    ...after.data,
+    version: before.version,
+    typeIdNext: before.data.typeIdNext,
+    bucketIdNext: before.data.bucketIdNext,
+    types: after.data.types.slice(0, types.length),
+    buckets: after.data.buckets.slice(0, buckets.length),
+  };
+  return jsonText(toValue(common)) === jsonText(toValue(before.data));
+}
+
 /** @throws {Corruption} when the bytes are not an encoded catalog of a known format. */
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const read = readDocument(bytes);

@@ -3,9 +3,14 @@
  */
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
-import {rmSync, writeFileSync} from 'node:fs';
+import {cpSync, rmSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {after, before, test} from 'node:test';
+import {indexRange} from '#server/layout/index-key.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import {Rid} from '#server/model/value.ts';
+import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
 import {
   freePort,
   rootPassword,
@@ -99,6 +104,57 @@ test('databases are listed, closed, opened and dropped', async () => {
   assert.equal(await accepted(['database', 'drop', 'brief']), 'dropped database brief\n');
   assert.doesNotMatch(await accepted(['database', 'list']), /^brief$/m);
 });
+
+test('a damaged copy of a database is checked, and mended by a server of its own', async () => {
+  await accepted(['database', 'create', 'precious']);
+  for (const statement of [
+    'CREATE VERTEX TYPE Item',
+    'CREATE PROPERTY Item.id LONG',
+    'CREATE INDEX ON Item (id) UNIQUE',
+    'INSERT INTO Item SET id = 1',
+    'INSERT INTO Item SET id = 2',
+  ]) {
+    await accepted(['query', 'precious', statement]);
+  }
+  const sound = 'checked 2 records of precious: 0 errors, 0 of them mended, 0 warnings\n';
+  assert.equal(await accepted(['database', 'check', 'precious']), sound);
+
+  await server.stop();
+  const root = temporaryRoot('commands-copy');
+  cpSync(server.root, root, {recursive: true});
+  server = await startServer({root: server.root, port: await freePort()});
+  await damage(join(root, 'databases/precious'));
+  const copy = await startServer({root, port: await freePort()});
+  const onCopy = (...words: string[]): Promise<Ran> =>
+    svc(['database', 'check', 'precious', '--url', copy.url, ...words]);
+  try {
+    const found = await onCopy();
+    assert.equal(found.code, 1);
+    assert.match(found.out, /^index-entry-missing +#1:0 .* FIX$/m);
+    assert.match(found.out, /^record-damaged +#1:1 .* restore$/m);
+    assert.match(found.out, /: 2 errors, 0 of them mended, 0 warnings\n$/);
+    const fixed = await onCopy('--fix');
+    assert.equal(fixed.code, 1, 'a lost record is not made up');
+    assert.match(fixed.out, /^index-entry-missing +#1:0 .* done$/m);
+    assert.match((await onCopy()).out, /: 1 errors, 0 of them mended, 0 warnings\n$/);
+    assert.equal((await onCopy('--delete-orphans')).code, 2);
+  } finally {
+    await copy.dispose();
+  }
+  assert.equal(await accepted(['database', 'check', 'precious']), sound);
+});
+
+/** Cuts the second record short and takes the first one's index entry, below the transactions. */
+async function damage(path: string): Promise<void> {
+  const store = await openStore(path, {mustExist: true});
+  const batch = store.batch();
+  batch.put(recordKey(new Rid(1, 1)), Buffer.from('cut'));
+  const {start, end} = indexRange(1);
+  const [first] = [...eachRow(store.scan([{start, end}]).next(createPackedRows(4_096)))];
+  batch.delete(first?.key ?? start);
+  store.write(batch, {sync: true});
+  store.close();
+}
 
 test('what the server refuses is one sentence and exit code 1', async () => {
   const missing = await svc(['query', 'nowhere', 'SELECT 1']);

@@ -1,8 +1,8 @@
 /** `svc database`: lists, creates, drops, opens, closes and checks databases. */
-import type {Client} from '#server/client/client.ts';
+import type {Client, Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 import {nearest} from './arguments.ts';
-import {type Command, print, type RunContext, UsageError} from './command.ts';
+import {type Arguments, type Command, print, type RunContext, UsageError} from './command.ts';
 import {connectionOptions, withClient} from './connection.ts';
 import {tableOf} from './table.ts';
 
@@ -27,7 +27,12 @@ export const databaseCommand: Command = {
     {name: 'ACTION', says: words.join(', ')},
     {name: 'NAME', says: 'the database; none for list', count: 'optional'},
   ],
-  options: {json: {says: 'print the answer as JSON'}, ...connectionOptions},
+  options: {
+    json: {says: 'print the answer as JSON'},
+    fix: {says: 'check: write what follows from what is there'},
+    'delete-orphans': {says: 'check --fix: remove what nothing refers to'},
+    ...connectionOptions,
+  },
   examples: ['svc database list', 'svc database create music', 'svc database check music'],
   run: (given, context) => {
     const [action = '', name] = given.positional;
@@ -44,8 +49,10 @@ export const databaseCommand: Command = {
       throw new UsageError(`NAME is missing: which database shall it ${action}?`);
     }
     const json = given.has('json');
+    const repairs = repairsOf(given, action);
     return withClient(given, context, client => {
       if (action === 'list') return list(client, context, json);
+      if (action === 'check') return check(client, context, {name: name ?? '', json, repairs});
       return act(client, context, {action, name: name ?? '', json});
     });
   },
@@ -66,7 +73,6 @@ async function act(
   what: {action: string; name: string; json: boolean},
 ): Promise<number> {
   const {action, name, json} = what;
-  if (action === 'check') return check(client, context, {name, json});
   const {done, run} = actions[action] ?? {};
   await run?.(client, name);
   const said = json ? printJson({database: name, [done ?? '']: true}) : `${done} database ${name}`;
@@ -74,18 +80,34 @@ async function act(
   return 0;
 }
 
-/** Prints the findings; exit code 1 when the server counts an error. */
+/** The words of CHECK DATABASE that the options stand for. */
+function repairsOf(given: Arguments, action: string): string {
+  const [fix, orphans] = [given.has('fix'), given.has('delete-orphans')];
+  if (action !== 'check' && (fix || orphans)) {
+    throw new UsageError(`--${fix ? 'fix' : 'delete-orphans'} belongs to the action check`);
+  }
+  if (orphans && !fix) throw new UsageError('--delete-orphans removes records: give --fix as well');
+  return `${fix ? ' FIX' : ''}${orphans ? ' DELETE ORPHANS' : ''}`;
+}
+
+/** Prints the findings and their number; exit code 1 when an error is left. */
 async function check(
   client: Client,
   context: RunContext,
-  what: {name: string; json: boolean},
+  what: {name: string; json: boolean; repairs: string},
 ): Promise<number> {
-  const {result} = await client.command(what.name, 'CHECK DATABASE');
-  const lines = result.flatMap(row =>
-    Object.entries(row).map(([finding, value]) => ({finding, value})),
-  );
-  const text = what.json ? `${printJson(result)}\n` : tableOf(lines, context.stdout.columns ?? 120);
+  const {name, json, repairs} = what;
+  const {result} = await client.command(name, `CHECK DATABASE${repairs}`);
+  const [row = {}] = result;
+  const [errors, warnings, mended] = ['totalErrors', 'totalWarnings', 'autoFix'].map(key =>
+    Number(row[key] ?? 0),
+  ) as [number, number, number];
+  const findings = Array.isArray(row['findings']) ? (row['findings'] as Row[]) : [];
+  const text = json
+    ? `${printJson(result)}\n`
+    : `${tableOf(findings, context.stdout.columns ?? 160)}` +
+      `checked ${String(row['totalActiveRecords'])} records of ${name}: ${errors} errors, ` +
+      `${mended} of them mended, ${warnings} warnings\n`;
   await print(context.stdout, text);
-  const errors = result.reduce((sum, row) => sum + Number(row['totalErrors'] ?? 0), 0);
-  return errors > 0 ? 1 : 0;
+  return errors > mended ? 1 : 0;
 }

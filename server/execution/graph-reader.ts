@@ -9,8 +9,7 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {lightEdgeFlag, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
-import {namespace} from '#server/layout/namespace.ts';
+import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
@@ -120,18 +119,14 @@ export class GraphReader implements Graph {
   /** Light edges live in the adjacency keys alone: all of them are looked at. */
   #lightEdges(type: CatalogType, polymorphic: boolean, order: ScanOrder): Source<RecordValue> {
     const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
-    const range = {
-      start: Uint8Array.of(namespace.adjacency),
-      end: Uint8Array.of(namespace.adjacency + 1),
-    };
-    const walker = new RowWalker(this.#reader, [range], {reverse: order.descending});
+    const walker = new RowWalker(this.#reader, [allAdjacency], {reverse: order.descending});
     return {
       next: max => {
         const edges: RecordValue[] = [];
         for (let rows = 0; rows < rowsPerPortion && edges.length < max; rows++) {
           if (!walker.next()) return rows === 0 ? undefined : edges;
           const {bytes, keyStart, keyEnd} = walker;
-          const light = bytes[keyEnd] === lightEdgeFlag;
+          const light = isLightEdge(bytes, keyEnd);
           const parts = readAdjacencyKey(bytes, keyStart, light);
           if (!light || parts.direction !== 0 || !typeIds.has(parts.edgeTypeId)) continue;
           const {edge: rid, edgeTypeId: typeId, vertex: from, other: to} = parts;

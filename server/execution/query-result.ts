@@ -21,6 +21,8 @@ export type RowFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
 export interface ResultOptions {
   readonly format: RowFormat;
   readonly typeHints: boolean;
+  /** A record that is the only column of a row is shown in the row's place. */
+  readonly loneRecords: boolean;
   /** Rows of the answer at most; what is beyond is left out. Undefined: no cap. */
   readonly rowsMax: number | undefined;
   /** Rows that no answer exceeds, whatever was asked. */
@@ -73,7 +75,8 @@ export class QueryResult {
     this.#context = context;
     this.#options = options;
     this.#output = output;
-    const rowOptions = {edgeCounts, typeHints: options.typeHints};
+    const {typeHints, loneRecords} = options;
+    const rowOptions = {edgeCounts, typeHints, loneRecords};
     this.#writer = new RowWriter({output, options: rowOptions, json, context, batch: unitBatch});
     const whole = format === 'graph' || format === 'studio';
     this.#document = whole ? new GraphDocument(context, json.format) : undefined;

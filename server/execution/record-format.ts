@@ -5,6 +5,7 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {RecordJson} from '#server/layout/record-json.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import type {JsonFormat} from '#server/model/json.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
 
 export type {RecordJson};
 
@@ -20,8 +21,10 @@ export function createRecordJson(
   schema: RecordSchema,
   catalog: Catalog,
   server: ServerPatterns,
+  form: AnswerForm,
 ): RecordJson {
-  return new RecordJson(schema, formatOf(catalog, server));
+  const {durationsAsSeconds} = form;
+  return new RecordJson(schema, {...formatOf(catalog, server), durationsAsSeconds});
 }
 
 /** The default patterns are no patterns: printing knows them, with fractions of a second. */

@@ -13,7 +13,7 @@ import {
   edgeTypeIdOf,
   edgeTypeRange,
   incoming,
-  lightEdgeFlag,
+  isLightEdge,
   otherEndOf,
   outgoing,
   type DirectionByte,
@@ -126,7 +126,7 @@ export class EdgeCursor {
     const rows: AdjacencyRow[] = [];
     while (rows.length < max && this.step()) {
       const {bytes, keyStart, keyEnd, end} = walker;
-      const light = end > keyEnd && bytes[keyEnd] === lightEdgeFlag;
+      const light = end > keyEnd && isLightEdge(bytes, keyEnd);
       rows.push({
         source: this.sourceOf(bytes, keyStart),
         edge: edgeOf(bytes, keyStart, light),

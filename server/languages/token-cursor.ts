@@ -216,6 +216,15 @@ export abstract class TokenCursor<Lexeme extends string> {
     if (outer > this.#peak) this.#peak = outer;
   }
 
+  /** Does `work`; says how many levels what it read nests. */
+  measured<T>(work: () => T): {readonly made: T; readonly height: number} {
+    const outer = this.chainStart();
+    const made = work();
+    const height = this.#peak - this.#depth;
+    this.chainEnd(outer);
+    return {made, height};
+  }
+
   #tooDeep(): never {
     this.reject(this.at, `the statement nests deeper than ${this.#depthMax} levels`);
   }

@@ -3,8 +3,9 @@
  *
  * One key at each end (a unidirectional edge: at its start only). All edges of a vertex are one
  * run of keys, those of one direction and type as well, and all edges between two vertices.
- * The value is one byte: whether the edge has a record or is light; a light edge's id holds the
- * serial number that tells it from others between the same ends (rid.ts).
+ * The value is one byte of flags: whether the edge has a record or is light, and whether it has
+ * a key at its start only. A light edge's id holds the serial number that tells it from others
+ * between the same ends (rid.ts).
  * Invariant K1: a record edge's two keys exist exactly as long as its record.
  */
 import type {Rid} from '#server/model/value.ts';
@@ -23,8 +24,26 @@ export const outgoing = 0;
 export const incoming = 1;
 export type DirectionByte = typeof outgoing | typeof incoming;
 
-export const recordEdgeFlag = 0;
-export const lightEdgeFlag = 1;
+const lightFlag = 1;
+const oneWayFlag = 2;
+
+/** No flags are greater. */
+export const edgeFlagsMax = lightFlag | oneWayFlag;
+
+/** The value of an edge's keys. */
+export function edgeFlags(light: boolean, oneWay: boolean): number {
+  return (light ? lightFlag : 0) | (oneWay ? oneWayFlag : 0);
+}
+
+/** Whether the edge whose key ends, and whose value begins, at `valueAt` is light. */
+export function isLightEdge(bytes: Uint8Array, valueAt: number): boolean {
+  return ((bytes[valueAt] as number) & lightFlag) !== 0;
+}
+
+/** Whether it has a key at its start only. */
+export function isOneWayEdge(bytes: Uint8Array, valueAt: number): boolean {
+  return ((bytes[valueAt] as number) & oneWayFlag) !== 0;
+}
 
 const directionAt = 1 + ridBytes;
 const typeAt = directionAt + 1;
@@ -100,6 +119,26 @@ export function edgeOf(bytes: Uint8Array, offset: number, light: boolean): Rid {
 interface Range {
   readonly start: Uint8Array;
   readonly end: Uint8Array;
+}
+
+/** Every edge of every vertex. */
+export const allAdjacency: Range = {
+  start: Uint8Array.of(namespace.adjacency),
+  end: Uint8Array.of(namespace.adjacency + 1),
+};
+
+/** Every edge of a vertex. */
+export function vertexRange(vertex: Rid): Range {
+  const start = new Uint8Array(directionAt);
+  start[0] = namespace.adjacency;
+  putRid(start, 1, vertex);
+  return {start, end: keyAfterPrefix(start)};
+}
+
+/** Whether two keys are of edges of one type between the same two vertices, seen alike. */
+export function betweenSame(left: Uint8Array, right: Uint8Array): boolean {
+  for (let at = 0; at < edgeAt; at++) if (left[at] !== right[at]) return false;
+  return true;
 }
 
 /** Every edge of every vertex in a bucket. */

@@ -16,6 +16,7 @@ import {
 } from './namespace.ts';
 
 const typeBytes = 5;
+export const foreignMemberKeyBytes = typeBytes + ridBytes;
 
 interface KeyRange {
   readonly start: Uint8Array;
@@ -23,7 +24,7 @@ interface KeyRange {
 }
 
 export function foreignMemberKey(typeId: number, rid: Rid): Uint8Array {
-  const key = new Uint8Array(typeBytes + ridBytes);
+  const key = new Uint8Array(foreignMemberKeyBytes);
   key[0] = namespace.foreignMembers;
   putUint32(key, 1, typeId);
   putRid(key, typeBytes, rid);

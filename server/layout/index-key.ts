@@ -18,7 +18,15 @@ import {
 } from '#server/model/value.ts';
 import {appendKeyPart} from './key-encoding.ts';
 import {KeyReader} from './key-decoding.ts';
-import {keyAfterPrefix, namespace, putRid, putUint32, ridAt, ridBytes} from './namespace.ts';
+import {
+  keyAfterPrefix,
+  namespace,
+  putRid,
+  putUint32,
+  ridAt,
+  ridBytes,
+  uint32At,
+} from './namespace.ts';
 import {patchUint32LE, writeValue} from './stored-value.ts';
 import {readInt32, readValue} from './stored-value-reader.ts';
 
@@ -67,6 +75,17 @@ export function indexKeyPrefix(
   writePrefix(out, indexId);
   for (const part of sorted) appendKeyPart(out, part);
   return out.view();
+}
+
+/** All entries of all indexes. */
+export const allIndexes: {readonly start: Uint8Array; readonly end: Uint8Array} = {
+  start: Uint8Array.of(namespace.indexes),
+  end: Uint8Array.of(namespace.indexes + 1),
+};
+
+/** Of an entry's key of at least `indexPrefixBytes`. */
+export function indexIdOf(key: Uint8Array): number {
+  return uint32At(key, 1);
 }
 
 /** All entries of an index. */

@@ -3,8 +3,10 @@
  */
 import {keyAfterPrefix, namespace, putUint32, uint32At} from './namespace.ts';
 
+export const nameKeyBytes = 5;
+
 export function nameKey(id: number): Uint8Array {
-  const key = new Uint8Array(5);
+  const key = new Uint8Array(nameKeyBytes);
   key[0] = namespace.names;
   putUint32(key, 1, id);
   return key;

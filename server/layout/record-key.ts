@@ -24,6 +24,12 @@ export function ridOfRecordKey(bytes: Uint8Array, offset: number): Rid {
   return ridAt(bytes, offset + 1);
 }
 
+/** All records of all buckets: start inclusive, end exclusive. */
+export const allRecords: {readonly start: Uint8Array; readonly end: Uint8Array} = {
+  start: Uint8Array.of(namespace.records),
+  end: Uint8Array.of(namespace.records + 1),
+};
+
 /** All records of a bucket: start inclusive, end exclusive. */
 export function bucketRange(bucketId: number): {
   readonly start: Uint8Array;

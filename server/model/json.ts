@@ -9,9 +9,10 @@
 import {classify} from './compare.ts';
 import {base64Text} from './base64.ts';
 import {decimalText} from './decimal.ts';
+import {pointParts} from './point.ts';
 import {ridText} from './rid.ts';
 import {formatByPattern} from './temporal-pattern.ts';
-import {dateText, dateTimeText, durationText, timeText} from './temporal.ts';
+import {dateText, dateTimeText, durationText, secondsOf, timeText} from './temporal.ts';
 import {
   DateTimeValue,
   DateValue,
@@ -33,6 +34,8 @@ import {
 export interface JsonFormat {
   readonly datePattern?: string;
   readonly dateTimePattern?: string;
+  /** A duration without months is the number of its seconds. */
+  readonly durationsAsSeconds?: boolean;
 }
 
 /** `@cat` of a record: v, e or d. */
@@ -69,11 +72,11 @@ export function jsonText(value: Value | undefined, format: JsonFormat = {}): str
   if (value instanceof EmbeddedValue) return embeddedText(value, format);
   if (value instanceof Uint8Array) return `"${base64Text(value)}"`;
   if (value instanceof TimeValue) return `"${timeText(value)}"`;
-  if (value instanceof DurationValue) return `"${durationText(value)}"`;
-  if (value instanceof PointValue) {
-    const {coordinates} = value;
-    return `"POINT ${coordinates.length > 2 ? 'Z ' : ''}(${coordinates.join(' ')})"`;
+  if (value instanceof DurationValue) {
+    const isNumber = format.durationsAsSeconds === true && value.months === 0;
+    return isNumber ? doubleText(secondsOf(value)) : `"${durationText(value)}"`;
   }
+  if (value instanceof PointValue) return `{${entriesText(pointParts(value))}}`;
   if (value instanceof PathValue) return listText(value.elements, format);
   const known = classify(value);
   return known.of === 'list' ? listText(known.value, format) : 'null';

@@ -156,6 +156,11 @@ export function durationText(value: DurationValue): string {
   return date === '' ? 'PT0S' : `P${date}`;
 }
 
+/** Days of 24 hours, and all that is smaller, in seconds; to the nearest double. */
+export function secondsOf({days, seconds, nanos}: DurationValue): number {
+  return days * 86_400 + seconds + nanos / 1e9;
+}
+
 function timeOfDayText(secondOfDay: number, nanos: number): string {
   const hour = twoDigits(Math.floor(secondOfDay / 3600));
   const minute = twoDigits(Math.floor(secondOfDay / 60) % 60);

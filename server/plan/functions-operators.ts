@@ -132,5 +132,6 @@ export const strictOperators: readonly FunctionSignature[] = [
   operator('content', 1, 'The map, or the properties of the record.', handled),
   operator('withoutNulls', 1, 'A map without its null values.', handled),
   operator('entry', 2, 'A map of one key and its value.', handled),
+  operator('typed', 3, 'The value, if it is of a type; null is unless said otherwise.', handled),
   operator('rowCount', 2, 'A number of rows, which is whole and not negative.', handled),
 ];

@@ -6,27 +6,14 @@
  */
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
 import type {FunctionDefinition} from '#server/catalog/definition.ts';
+import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {DataType} from '#server/model/data-type.ts';
-import type {Value} from '#server/model/value.ts';
-import type {Expression} from './expression.ts';
+import type {Rid, Value} from '#server/model/value.ts';
+import type {Expression, Place} from './expression.ts';
 import type {PlanNode} from './node.ts';
 
 export type Statement =
-  | {
-      readonly kind: 'query';
-      readonly plan: PlanNode;
-      /** How many slots a row has. */
-      readonly slotCount: number;
-      /** LIMIT known to the planner at the top, for the row cap; an expression or none. */
-      readonly limit: Expression | undefined;
-      readonly timeoutMs: Expression | undefined;
-      /** On timeout: an error, or the rows so far. */
-      readonly onTimeout: 'error' | 'partial';
-      /** How a write that stands alone meets conflicts; absent: as the server does. */
-      readonly retry?: Retry;
-      /** Whether the answer says what the statement changed. */
-      readonly reportsStats?: boolean;
-    }
+  | QueryStatement
   | BatchedStatement
   | {readonly kind: 'explain'; readonly execute: boolean; readonly statement: Statement}
   | {
@@ -37,7 +24,41 @@ export type Statement =
       /** What it counts as: then the answer is these counts, and no row. */
       readonly counts?: SchemaCounts;
     }
-  | {readonly kind: 'user'; readonly command: UserCommand};
+  | {readonly kind: 'user'; readonly command: UserCommand}
+  | {readonly kind: 'session'; readonly command: SessionCommand};
+
+export interface QueryStatement {
+  readonly kind: 'query';
+  readonly plan: PlanNode;
+  /** How many slots a row has. */
+  readonly slotCount: number;
+  /** LIMIT known to the planner at the top, for the row cap; an expression or none. */
+  readonly limit: Expression | undefined;
+  readonly timeoutMs: Expression | undefined;
+  /** On timeout: an error, or the rows so far. */
+  readonly onTimeout: 'error' | 'partial';
+  /** How a write that stands alone meets conflicts; absent: as the server does. */
+  readonly retry?: Retry;
+  /** Whether the answer says what the statement changed. */
+  readonly reportsStats?: boolean;
+  /** Parameters that must be given; of any other one that is not given, null is read. */
+  readonly needs?: readonly ParameterUse[];
+  readonly form: AnswerForm;
+}
+
+/** A parameter and where it was written first. */
+export interface ParameterUse {
+  readonly name: string;
+  readonly place: Place;
+}
+
+/** How rows are shown where the languages differ. */
+export interface AnswerForm {
+  /** A record that is the only column of a row is shown in the row's place. */
+  readonly loneRecords: boolean;
+  /** A duration without months is the number of its seconds, not a text. */
+  readonly durationsAsSeconds: boolean;
+}
 
 /**
  * Rows carried out in transactions of their own: those of `before`, so many at a time, go through
@@ -66,6 +87,8 @@ export interface BatchedStatement {
   readonly results: readonly number[];
   /** Holds what became of a row's transaction. */
   readonly status: number | undefined;
+  readonly needs: readonly ParameterUse[];
+  readonly form: AnswerForm;
 }
 
 /** What a change of the schema is counted as. Source: reference, section 2.2. */
@@ -75,6 +98,12 @@ export interface SchemaCounts {
   readonly constraintsAdded?: number;
   readonly constraintsRemoved?: number;
 }
+
+/** Commands about the transaction and the session that a client has open. */
+export type SessionCommand =
+  | {readonly kind: 'begin' | 'commit' | 'rollback' | 'reset' | 'close'}
+  /** `value` reads only and answers one row of one column, `value`. */
+  | {readonly kind: 'set'; readonly name: string; readonly value: QueryStatement};
 
 /** Commands about the server's users; only root may give them. */
 export type UserCommand =
@@ -188,7 +217,8 @@ export type SchemaCommand =
       readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
     }
   | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
-  | {readonly kind: 'rebuild-index'; readonly name: string}
+  | {readonly kind: 'rebuild-index' | 'compact-index'; readonly name: string}
+  | {readonly kind: 'rebuild-type'; readonly name: string; readonly polymorphic: boolean}
   | {readonly kind: 'create-bucket'; readonly name: string; readonly ifNotExists: boolean}
   | {
       readonly kind: 'alter-bucket';
@@ -198,7 +228,7 @@ export type SchemaCommand =
     }
   | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
-  | {readonly kind: 'alter-database'; readonly setting: string; readonly value: Value}
+  | {readonly kind: 'alter-database'; readonly setting: DatabaseSettingKey; readonly value: Value}
   | {readonly kind: 'create-function'; readonly definition: FunctionDefinition}
   | {readonly kind: 'drop-function'; readonly name: string}
   | {
@@ -207,7 +237,19 @@ export type SchemaCommand =
       readonly ifNotExists: boolean;
     }
   | {readonly kind: 'drop-trigger'; readonly name: string; readonly ifExists: boolean}
-  | {readonly kind: 'check-database'};
+  | CheckCommand;
+
+/** Looks whether a database agrees with itself; what is named narrows it. */
+export interface CheckCommand {
+  readonly kind: 'check-database';
+  readonly types: readonly string[];
+  readonly buckets: readonly string[];
+  readonly records: readonly Rid[];
+  /** Writes what follows from what is there. */
+  readonly fix: boolean;
+  /** Removes what nothing refers to; only with `fix`. */
+  readonly deleteOrphans: boolean;
+}
 
 export type TypeChange =
   | {readonly kind: 'name'; readonly name: string}

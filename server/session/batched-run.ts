@@ -1,5 +1,5 @@
 /**
- * Rows carried out in transactions of their own: `CALL {...} IN TRANSACTIONS`.
+ * Rows carried out in transactions of their own: `CALL {...} IN TRANSACTIONS`, and BATCH.
  *
  * The rows before the call stream from one view; so many at a time are a transaction, committed
  * before the next ones are read. What was committed stays, whatever follows. A transaction that
@@ -57,7 +57,8 @@ export class BatchedRun {
     prepared: () => PreparedBatched,
   ) {
     this.#host = host;
-    this.#parts = parts;
+    // Of several commits none could be told from its repetition.
+    this.#parts = {...parts, request: {...parts.request, requestId: undefined}};
     this.#options = options;
     this.#prepared = prepared;
   }
@@ -151,6 +152,7 @@ export class BatchedRun {
       for (let batch = await run.nextBatch(); batch; batch = await run.nextBatch()) {
         batches.push(batch);
       }
+      run.requireComplete();
       return {batches, counts: run.counts()};
     } finally {
       run.close();

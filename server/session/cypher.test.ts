@@ -43,6 +43,33 @@ test('what SQL stores, Cypher reads, and the other way round', async () => {
   ]);
 });
 
+test('a record that is the only column of a row is the row, of any other row a value', async () => {
+  const database = await world.database([]);
+  await cypher(database, "CREATE (:Person {name: 'Ada'}), (:Person)");
+  const rows = await cypher(database, 'MATCH (n:Person) UNWIND [n, 1] AS x RETURN x LIMIT 2');
+  const [ada, one] = rows;
+  assert.deepEqual([ada?.['name'], ada?.['@cat'], one], ['Ada', 'v', {x: 1}]);
+  const pairs = await cypher(database, 'MATCH (n:Person) RETURN n, n.name AS name LIMIT 1');
+  assert.deepEqual(Object.keys(pairs[0] ?? {}), ['n', 'name']);
+  assert.deepEqual(await cypher(database, 'OPTIONAL MATCH (n:Nobody) RETURN n'), [{n: null}]);
+  assert.equal(
+    (await database.run('SELECT @this AS n FROM Person LIMIT 1'))[0]?.['name'],
+    undefined,
+  );
+});
+
+test('a vertex has the labels under which it is found', async () => {
+  const database = await world.database([
+    'CREATE VERTEX TYPE Person',
+    'CREATE VERTEX TYPE Worker EXTENDS Person',
+  ]);
+  await cypher(database, 'CREATE (:Worker), (:Worker:Old)');
+  assert.deepEqual(await cypher(database, 'MATCH (n:Person) RETURN labels(n) AS labels'), [
+    {labels: ['Person', 'Worker']},
+    {labels: ['Old', 'Person', 'Worker']},
+  ]);
+});
+
 test('labels are types: made on first need, several of them as one, found under each', async () => {
   const database = await world.database([]);
   await cypher(database, people);
@@ -122,7 +149,7 @@ test('an index of the schema serves a pattern with parameters', async () => {
   explained.close();
   assert.deepEqual(await cypher(database, text, {key: 7}), [{key: 7}]);
   assert.deepEqual(await cypher(database, text, {key: '7'}), []);
-  assert.deepEqual(await cypher(database, text), []);
+  assert.deepEqual(await cypher(database, text, {key: null}), []);
 });
 
 test('times are stored with what they were made of and compared as such', async () => {
@@ -159,14 +186,46 @@ test('a mistake is refused before anything runs, with its place', async () => {
   assert.deepEqual(await cypher(database, 'MATCH (n) RETURN count(*) AS n'), [{n: 0}]);
 });
 
-test('in a transaction a new label is refused after a write and made before it', async () => {
+for (const isolation of ['READ_COMMITTED', 'REPEATABLE_READ'] as const) {
+  test(`in a transaction that is ${isolation} new labels come after writes too`, async () => {
+    const database = await world.database(['CREATE VERTEX TYPE Seen', 'CREATE VERTEX Seen']);
+    const {service, name} = database;
+    const id = await service.begin(root, name, isolation);
+    const inside = (text: string): Promise<Rows> =>
+      database.run(text, {language: 'cypher', transactionId: id});
+    assert.deepEqual(await inside('MATCH (n:Seen) RETURN count(*) AS n'), [{n: 1}]);
+    await database.run('CREATE VERTEX Seen');
+    await inside('CREATE (:First {a: 1})');
+    const created = await inside('MATCH (f:First) CREATE (f)-[:NEW]->(:Second {b: f.a})');
+    assert.deepEqual(created, []);
+    const seen = isolation === 'READ_COMMITTED' ? 2 : 1;
+    assert.deepEqual(await inside('MATCH (n:Seen) RETURN count(*) AS n'), [{n: seen}]);
+    await service.commit(root, name, id, undefined);
+    const found = await cypher(database, 'MATCH (f:First)-[:NEW]->(s:Second) RETURN f.a, s.b');
+    assert.deepEqual(found, [{'f.a': 1, 's.b': 1}]);
+  });
+}
+
+test('a transaction that needs a new label conflicts with another change of schema', async () => {
   const database = await world.database([]);
+  const {service, name} = database;
+  const id = await service.begin(root, name, 'REPEATABLE_READ');
+  const inside = (text: string): Promise<Rows> =>
+    database.run(text, {language: 'cypher', transactionId: id});
+  await inside('CREATE (:First {a: 1})');
+  await database.run('CREATE PROPERTY First.b STRING (mandatory true)');
+  await assert.rejects(inside('CREATE (:Second)'), {code: 'commit.conflict'});
+  assert.deepEqual(await cypher(database, 'MATCH (n:First) RETURN n'), []);
+});
+
+test('a label that only the data asks for is refused in a transaction', async () => {
+  const database = await world.database(['CREATE VERTEX TYPE A', 'CREATE VERTEX TYPE B']);
   const {service, name} = database;
   const id = await service.begin(root, name, 'READ_COMMITTED');
   const inside = (text: string): Promise<Rows> =>
     database.run(text, {language: 'cypher', transactionId: id});
-  await inside('CREATE (:First)');
-  await assert.rejects(inside('CREATE (:Second)'), /making a type is an entry of its own/);
+  await inside('CREATE (:A)');
+  await assert.rejects(inside('MATCH (a) SET a:B'), /making a type is an entry of its own/);
 });
 
 test('a typed property carries an index or what is unique, each dropped by its name', async () => {

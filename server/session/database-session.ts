@@ -3,6 +3,7 @@
  * queue of its schema commands, and how its values print.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {
@@ -13,12 +14,13 @@ import {
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
-import type {Timers} from '#server/platform/clock.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import {checkJavaScript} from './javascript-programs.ts';
-import {GlobalVariables} from './global-variables.ts';
+import {KeptVariables} from './kept-variables.ts';
 import {
   bindText,
   checkSyntax,
@@ -38,7 +40,9 @@ export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly javascript: JavaScriptEngine;
+  readonly clock: Clock;
   readonly timers: Timers;
+  readonly settings: () => Settings;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly staleReadCheck: boolean;
@@ -50,7 +54,7 @@ export class DatabaseSession {
   readonly database: Database;
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
-  readonly globals = new GlobalVariables();
+  readonly globals = new KeptVariables();
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -60,19 +64,16 @@ export class DatabaseSession {
     ]),
   );
   readonly #routines = new WeakMap<Catalog, Routines>();
-  #json: RecordJson | undefined;
+  readonly #json = new WeakMap<AnswerForm, RecordJson>();
 
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, timers} = options;
+    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    this.executor = new SchemaExecutor({
-      database,
-      schema: this.schema,
-      timers,
-      checkCode: routine => this.#checkCode(routine),
-    });
+    const {schema} = this;
+    const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);
+    this.executor = new SchemaExecutor({database, schema, clock, timers, settings, checkCode});
     void this.executor.resume();
   }
 
@@ -128,11 +129,12 @@ export class DatabaseSession {
     }
   }
 
-  /** How records print under a catalog. */
-  jsonOf({schema, catalog}: RecordContext): RecordJson {
-    if (this.#json?.schema === schema) return this.#json;
-    const json = createRecordJson(schema, catalog, this.#options.patterns);
-    if (catalog === this.schema.catalog) this.#json = json;
+  /** How records print under a catalog; made once for each form of answers. */
+  jsonOf({schema, catalog}: RecordContext, form: AnswerForm): RecordJson {
+    const kept = this.#json.get(form);
+    if (kept?.schema === schema) return kept;
+    const json = createRecordJson(schema, catalog, this.#options.patterns, form);
+    if (catalog === this.schema.catalog) this.#json.set(form, json);
     return json;
   }
 }

@@ -22,7 +22,7 @@ import {
   type RecordImages,
   type TriggerVerdict,
 } from './javascript-programs.ts';
-import type {PreparedQuery} from './prepared.ts';
+import {type PreparedQuery, requireParameters} from './prepared.ts';
 
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */
@@ -60,8 +60,7 @@ export class Programs implements InnerPrograms {
     this.#enter();
     try {
       const query = this.#prepare('cypher', text);
-      requireMayRun(query, context);
-      yield* innerRows(query, within(context, parameters));
+      yield* innerRows(query, inside(query, context, parameters));
     } finally {
       this.#depth -= 1;
     }
@@ -94,10 +93,9 @@ export class Programs implements InnerPrograms {
         ['$oldRecord', images.oldRecord],
       ]);
       const query = this.#prepare('sql', trigger.code);
-      requireMayRun(query, context);
       let forbids = false;
       let rows = 0;
-      for (const row of innerRows(query, within(context, parameters))) {
+      for (const row of innerRows(query, inside(query, context, parameters))) {
         if (rows++ === 0) forbids = row instanceof Map && row.size === 1 && isFalse(row);
       }
       return {forbids, changes: noChanges};
@@ -121,10 +119,9 @@ export class Programs implements InnerPrograms {
   ): Value {
     const {language, parameters, code} = definition;
     const query = this.#prepare(language, code);
-    requireMayRun(query, context);
     const given = new Map(parameters.map((name, at) => [name, args[at] ?? null]));
     const rowsMax = language === 'opencypher' ? 1 : undefined;
-    const values = innerValues(query, within(context, given), rowsMax);
+    const values = innerValues(query, inside(query, context, given), rowsMax);
     return values.length > 1 ? values : (values[0] ?? null);
   }
 
@@ -159,10 +156,9 @@ export class Programs implements InnerPrograms {
     if (kind === 'query' && query.writes) {
       throw new Refusal('query.not-idempotent', 'database.query only reads: use database.command');
     }
-    requireMayRun(query, context);
     const {signal, memoryBytesMax} = this.#options;
     const budget = new Budget(context.clock, {timeoutMs: answerMsMax, memoryBytesMax}, signal);
-    return [...innerRows(query, {...within(context, parameters), budget})];
+    return [...innerRows(query, {...inside(query, context, parameters), budget})];
   }
 
   #enter(): void {
@@ -177,20 +173,25 @@ export class Programs implements InnerPrograms {
   }
 }
 
-function within(
+/**
+ * What a query runs in that stands inside of a statement.
+ *
+ * @throws {Refusal} `query.not-idempotent` when it writes and the statement only reads,
+ *   `query.parameter-missing`.
+ */
+function inside(
+  query: PreparedQuery,
   context: ExecutionContext,
   parameters: ReadonlyMap<string, Value>,
 ): ExecutionContext {
+  if (query.writes && context.writes === undefined) {
+    throw new Refusal(
+      'query.not-idempotent',
+      'a statement that only reads cannot run what writes: send it to /command',
+    );
+  }
+  requireParameters(query, parameters);
   return {...context, parameters, memo: new Map<object, Value>()};
-}
-
-/** @throws {Refusal} `query.not-idempotent` where the statement around only reads. */
-function requireMayRun(query: PreparedQuery, context: ExecutionContext): void {
-  if (!query.writes || context.writes !== undefined) return;
-  throw new Refusal(
-    'query.not-idempotent',
-    'a statement that only reads cannot run what writes: send it to /command',
-  );
 }
 
 function isFalse(row: ReadonlyMap<string, unknown>): boolean {

@@ -19,10 +19,19 @@ import type {Script} from '#server/languages/sql/ast-statement.ts';
 import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
+import type {Value} from '#server/model/value.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {BatchedStatement, Retry, Statement} from '#server/plan/statement.ts';
+import type {
+  AnswerForm,
+  BatchedStatement,
+  ParameterUse,
+  QueryStatement,
+  Retry,
+  SessionCommand,
+  Statement,
+} from '#server/plan/statement.ts';
 import {drainedBefore} from '#server/plan/writing-calls.ts';
 import type {Routines} from './routines.ts';
 
@@ -31,12 +40,20 @@ export type Prepared =
   | PreparedSchema
   | PreparedBatched
   | Extract<Statement, {readonly kind: 'user'}>
+  | PreparedSession
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** Types that must be made before the statement can be prepared. */
   | {readonly kind: 'needs-types'; readonly missing: readonly MissingType[]}
   | {readonly kind: 'script'; readonly script: Script};
 
 export type PreparedSchema = Extract<Statement, {readonly kind: 'schema'}>;
+
+export interface PreparedSession {
+  readonly kind: 'session';
+  readonly command:
+    | Exclude<SessionCommand, {readonly kind: 'set'}>
+    | {readonly kind: 'set'; readonly name: string; readonly value: PreparedQuery};
+}
 
 /** Three queries and what holds them together; see BatchedStatement of plan/statement.ts. */
 export interface PreparedBatched {
@@ -60,6 +77,20 @@ export interface PreparedQuery {
   readonly writes: boolean;
   readonly retry: Retry | undefined;
   readonly reportsStats: boolean;
+  readonly needs: readonly ParameterUse[];
+  readonly form: AnswerForm;
+}
+
+/** @throws {Refusal} `query.parameter-missing` with the place of the first one not given. */
+export function requireParameters(query: PreparedQuery, given: ReadonlyMap<string, Value>): void {
+  const missing = query.needs.filter(({name}) => !given.has(name));
+  const [first] = missing;
+  if (first === undefined) return;
+  const names = missing.map(({name}) => name);
+  throw new Refusal('query.parameter-missing', `Expected parameter(s): ${names.join(', ')}`, {
+    place: first.place,
+    detail: {type: 'ParameterMissing', reason: 'MissingParameter', names: names.join(', ')},
+  });
 }
 
 export interface PrepareOptions {
@@ -149,10 +180,15 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
       return statement;
     case 'batched':
       return prepareBatched(statement, options);
+    case 'session': {
+      const {command} = statement;
+      if (command.kind !== 'set') return {kind: 'session', command};
+      return {kind: 'session', command: {...command, value: prepareQuery(command.value, options)}};
+    }
     case 'explain': {
       const inner = prepareStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
-      throw new Refusal('not-available', 'EXPLAIN of a schema statement is not available');
+      throw new Refusal('not-available', 'EXPLAIN shows plans of queries and of single writes');
     }
     default:
       return unreachable(statement);
@@ -171,6 +207,8 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
         timeoutMs: undefined,
         onTimeout: 'error',
         reportsStats: true,
+        needs: statement.needs,
+        form: statement.form,
       },
       options,
     );
@@ -195,10 +233,7 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
   };
 }
 
-function prepareQuery(
-  statement: Extract<Statement, {kind: 'query'}>,
-  options: PrepareOptions,
-): PreparedQuery {
+function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
   const {routines} = options;
   const mayWrite = routines.mayWrite(statement.plan);
   const optimized = optimize(statement.plan, options.catalog);
@@ -217,5 +252,7 @@ function prepareQuery(
     writes: mayWrite || !isReadOnly(plan),
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
+    needs: statement.needs ?? [],
+    form: statement.form,
   };
 }

@@ -36,3 +36,9 @@ export interface StatementHost {
   /** Waits before another attempt. @throws {Refusal} `query.terminated`. */
   backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void>;
 }
+
+export function runOptions(parts: RunParts): RunOptions {
+  const {session, request, signal, sources, server, guard} = parts;
+  const parameters = session.globals.under(request.parameters);
+  return {session, parameters, signal, sources, server, guard};
+}

@@ -6,6 +6,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {
@@ -62,6 +63,8 @@ import type {
 /** What a command looks at beside the catalog. */
 export interface SchemaFacts {
   readonly names: NameAllocator;
+  /** Of the server. */
+  readonly settings: Settings;
   /** Records in a bucket. */
   recordCount(bucketId: number): number;
 }
@@ -75,11 +78,14 @@ export interface PlannedChange {
   readonly bucketIdsEmptied: readonly number[];
 }
 
+/** A command that changes the catalog. */
+export type SchemaChangeCommand = Exclude<SchemaCommand, {readonly kind: 'check-database'}>;
+
 type Command<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
 
 export function planSchemaCommand(
   catalog: Catalog,
-  command: SchemaCommand,
+  command: SchemaChangeCommand,
   facts: SchemaFacts,
 ): PlannedChange {
   switch (command.kind) {
@@ -103,6 +109,10 @@ export function planSchemaCommand(
       return planDropIndex(catalog, command);
     case 'rebuild-index':
       return planRebuildIndex(catalog, command);
+    case 'compact-index':
+      return planCompactIndex(catalog, command);
+    case 'rebuild-type':
+      return planRebuildType(catalog, command, facts);
     case 'create-bucket':
       return planCreateBucket(catalog, command);
     case 'alter-bucket':
@@ -112,14 +122,12 @@ export function planSchemaCommand(
     case 'truncate-bucket':
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
-      return planAlterDatabase(catalog, command);
+      return planAlterDatabase(catalog, command, facts);
     case 'create-function':
     case 'drop-function':
     case 'create-trigger':
     case 'drop-trigger':
       return planRoutineCommand(catalog, command);
-    case 'check-database':
-      throw new Refusal('not-available', 'CHECK DATABASE is not available yet');
     default:
       return unreachable(command);
   }
@@ -309,9 +317,7 @@ function emptied(
   answer: MapValue,
 ): PlannedChange {
   const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
-  const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
-  return {changes, row: answer, bucketIdsEmptied: bucketIds};
+  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: bucketIds};
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
@@ -511,13 +517,56 @@ function planDropIndex(catalog: Catalog, command: Command<'drop-index'>): Planne
   return one(dropIndex(catalog, command.name), answer);
 }
 
-function planRebuildIndex(catalog: Catalog, command: Command<'rebuild-index'>): PlannedChange {
-  const names = command.name === '*' ? catalog.indexes.map(index => index.name) : [command.name];
-  const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+function namesOf(catalog: Catalog, name: string): readonly string[] {
+  if (name === '*') return catalog.indexes.map(index => index.name);
+  return [catalog.requireIndex(name).name];
+}
+
+function planRebuildIndex(
+  catalog: Catalog,
+  command: Command<'rebuild-index' | 'compact-index'>,
+): PlannedChange {
+  const names = namesOf(catalog, command.name);
   const operation = 'rebuild index';
   const answer = row({operation, indexes: names, totalIndexed: 0, recordsMisplaced: 0});
-  return {changes, row: answer, bucketIdsEmptied: []};
+  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: []};
+}
+
+/** The store compacts by itself, in the background: nothing is left to do, and the row says so. */
+function planCompactIndex(
+  catalog: Catalog,
+  command: Command<'rebuild-index' | 'compact-index'>,
+): PlannedChange {
+  const indexes = namesOf(catalog, command.name);
+  return nothing(row({operation: 'compact index', indexes, compacted: false}));
+}
+
+/** What is kept beside the records is made anew: a record itself is read by any later schema. */
+function planRebuildType(
+  catalog: Catalog,
+  command: Command<'rebuild-type'>,
+  facts: SchemaFacts,
+): PlannedChange {
+  const {polymorphic} = command;
+  const type = catalog.requireType(command.name);
+  const types = polymorphic ? type.family : [type];
+  const bucketIds = polymorphic ? type.familyBucketIds : type.bucketIds;
+  const indexes = new Set(types.flatMap(one => one.indexes.map(index => index.name)));
+  const answer = row({
+    operation: 'rebuild type',
+    typeName: type.name,
+    polymorphic,
+    repartition: false,
+    recordsRebuilt: bucketIds.reduce((sum, id) => sum + facts.recordCount(id), 0),
+  });
+  return {changes: rebuilt(catalog, indexes), row: answer, bucketIdsEmptied: []};
+}
+
+/** Indexes to be built anew, one change after another. */
+function rebuilt(catalog: Catalog, names: Iterable<string>): readonly SchemaChange[] {
+  const changes: SchemaChange[] = [];
+  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  return changes;
 }
 
 function planCreateBucket(catalog: Catalog, command: Command<'create-bucket'>): PlannedChange {
@@ -552,15 +601,21 @@ function planDropBucket(catalog: Catalog, command: Command<'drop-bucket'>): Plan
   return one(dropBucket(catalog, command.name), answer(true));
 }
 
-/** The row shows the values of the database itself: null is that of the server. */
-function planAlterDatabase(catalog: Catalog, command: Command<'alter-database'>): PlannedChange {
+/** The row shows the values in force: the database's own, else that of the server. */
+function planAlterDatabase(
+  catalog: Catalog,
+  command: Command<'alter-database'>,
+  facts: SchemaFacts,
+): PlannedChange {
   const {setting, value} = command;
   const change = setDatabaseSetting(catalog, setting, value);
+  const inForce = ({settings}: Catalog): Value =>
+    settings.get(setting) ?? facts.settings.get(setting);
   const answer = row({
     operation: 'alter database',
     attribute: setting,
-    oldValue: catalog.settings.get(setting) ?? null,
-    newValue: change.catalog.settings.get(setting) ?? null,
+    oldValue: inForce(catalog),
+    newValue: inForce(change.catalog),
   });
   return one(change, answer);
 }

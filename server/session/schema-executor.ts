@@ -12,6 +12,7 @@
  * there leaves a type with fewer edges, never an edge without its record.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {markIndexReady} from '#server/catalog/change-index.ts';
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
@@ -23,17 +24,28 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import {type BuildLimits, IndexBuild} from '#server/transactions/records-build.ts';
+import {
+  type BuildLimits,
+  type ChunkedWork,
+  IndexBuild,
+} from '#server/transactions/records-build.ts';
+import {checkRecords} from '#server/transactions/records-conformance.ts';
 import {requireNoForeigners} from '#server/transactions/records-members.ts';
 import {
   deleteSomeRecords,
   LightEdgeRemoval,
   requireEdgesUntouched,
 } from '#server/transactions/records-removal.ts';
-import {emptyBucket, writeCatalog, writeDrops} from '#server/transactions/schema-writer.ts';
+import {
+  emptyBucket,
+  requireEmptyBucket,
+  writeCatalog,
+  writeDrops,
+} from '#server/transactions/schema-writer.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
-import {type PlannedChange, planSchemaCommand} from './schema-command.ts';
+import {DatabaseCheck, type DatabaseWorkOptions} from './database-check.ts';
+import {type PlannedChange, planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
 
 const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;
@@ -42,16 +54,9 @@ const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
 
 export type NewRoutine = FunctionDefinition | NewTrigger;
 
-interface ChunkedWork {
-  readonly done: boolean;
-  fill(transaction: Transaction, limits: BuildLimits): void;
-  advance(): void;
-}
-
-export interface SchemaExecutorOptions {
-  readonly database: Database;
-  readonly schema: DatabaseSchema;
-  readonly timers: Timers;
+export interface SchemaExecutorOptions extends DatabaseWorkOptions {
+  /** Of the server. */
+  readonly settings: () => Settings;
   /** Refuses code of a function or a trigger that cannot be read. */
   readonly checkCode: (routine: NewRoutine) => void;
 }
@@ -61,6 +66,8 @@ export class SchemaExecutor {
   readonly #schema: DatabaseSchema;
   readonly #timers: Timers;
   readonly #checkCode: (routine: NewRoutine) => void;
+  readonly #check: DatabaseCheck;
+  readonly #settings: () => Settings;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -69,13 +76,20 @@ export class SchemaExecutor {
     this.#schema = options.schema;
     this.#timers = options.timers;
     this.#checkCode = options.checkCode;
+    this.#check = new DatabaseCheck(options, (work, signal) => this.#inChunks(work, signal));
+    this.#settings = options.settings;
   }
 
   /** Runs the command after those before it; the row that says what was done. */
   run(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
     if (command.kind === 'create-function') this.#checkCode(command.definition);
     if (command.kind === 'create-trigger') this.#checkCode(command.trigger);
-    const result = this.#tail.then(() => this.#execute(command, signal));
+    const isCheck = command.kind === 'check-database';
+    // Who only looks has a view of his own and waits for nobody.
+    if (isCheck && !command.fix) return this.#check.run(command, signal);
+    const result = this.#tail.then(() =>
+      isCheck ? this.#check.run(command, signal) : this.#execute(command, signal),
+    );
     this.#tail = result.catch(() => undefined);
     return result;
   }
@@ -93,7 +107,10 @@ export class SchemaExecutor {
     return this.#schema.catalog.indexes.filter(index => index.state !== 'ready');
   }
 
-  async #execute(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
+  async #execute(
+    command: SchemaChangeCommand,
+    signal: Cancellation | undefined,
+  ): Promise<MapValue> {
     for (let attempt = 1; ; attempt += 1) {
       const transaction = this.#database.begin('REPEATABLE_READ');
       try {
@@ -106,6 +123,7 @@ export class SchemaExecutor {
           transaction.rollback();
           continue;
         }
+        await this.#checkRecords(planned, transaction, signal);
         this.#write(transaction, planned);
         const outcome = await transaction.commit();
         if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
@@ -118,23 +136,40 @@ export class SchemaExecutor {
     }
   }
 
-  #plan(command: SchemaCommand, transaction: Transaction): PlannedChange {
+  #plan(command: SchemaChangeCommand, transaction: Transaction): PlannedChange {
     return planSchemaCommand(this.#schema.catalog, command, {
       names: this.#schema.names,
+      settings: this.#settings(),
       recordCount: bucketId => transaction.recordCount(bucketId),
     });
   }
 
   #write(transaction: Transaction, planned: PlannedChange): void {
     const dropped = planned.changes.flatMap(change => change.bucketIdsDropped);
+    const last = planned.changes.at(-1);
+    const moved = last === undefined ? [] : bucketsMoved(this.#schema.catalog, last.catalog);
     requireNoForeigners(transaction, this.#schema.catalog, [
       ...planned.bucketIdsEmptied,
       ...dropped,
+      ...moved,
     ]);
+    for (const bucketId of moved) requireEmptyBucket(transaction, this.#schema.catalog, bucketId);
     for (const bucketId of planned.bucketIdsEmptied) emptyBucket(transaction, bucketId);
     for (const change of planned.changes) writeDrops(transaction, change);
-    const last = planned.changes.at(-1);
     if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema.names);
+  }
+
+  /** @throws {Refusal} `query.execution` when a stored record breaks a rule that would be new. */
+  async #checkRecords(
+    planned: PlannedChange,
+    transaction: Transaction,
+    signal: Cancellation | undefined,
+  ): Promise<void> {
+    const last = planned.changes.at(-1);
+    if (last === undefined) return;
+    const {recordsMax} = chunkLimits;
+    const steps = checkRecords(transaction, this.#schema.context, last.catalog, recordsMax);
+    for (const _ of steps) await this.#pause(signal);
   }
 
   /** Deletes edges one by one where a whole bucket of them is to go; true when there were any. */
@@ -186,7 +221,7 @@ export class SchemaExecutor {
 
   /** A type whose records have keys of its new supertype's leaves it again. */
   async #builtOrTakenBack(
-    command: SchemaCommand,
+    command: SchemaChangeCommand,
     planned: PlannedChange,
     signal: Cancellation | undefined,
   ): Promise<MapValue> {
@@ -291,8 +326,16 @@ export class SchemaExecutor {
   }
 }
 
+/** Buckets that stay and come to belong to another type, or to none. */
+function bucketsMoved(before: Catalog, after: Catalog): readonly number[] {
+  return before.buckets
+    .map(({id}) => id)
+    .filter(id => after.bucketById(id) !== undefined)
+    .filter(id => before.typeOfBucket(id)?.id !== after.typeOfBucket(id)?.id);
+}
+
 /** What takes the command back when its indexes cannot be built. */
-function inverseOf(command: SchemaCommand): SchemaCommand | undefined {
+function inverseOf(command: SchemaChangeCommand): SchemaChangeCommand | undefined {
   if (command.kind !== 'alter-type') return undefined;
   const {kind, name, changes} = command;
   const inverse: TypeChange[] = [];

@@ -12,6 +12,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type * as Ast from '#server/languages/sql/ast.ts';
 import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
 import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
+import {sqlAnswers} from '#server/languages/sql/bind-context.ts';
 import {bindStatement} from '#server/languages/sql/bind-statement.ts';
 import {jsonText} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
@@ -187,9 +188,13 @@ class ScriptRun {
         const message = typeof value === 'string' ? value : jsonText(value);
         return [done('console', {level: ast.level, message})];
       }
-      case 'set-global':
-        this.#parts.session.globals.set(ast.name, await this.#value(ast.value));
+      case 'set-global': {
+        const {globals} = this.#parts.session;
+        const value = await this.#value(ast.value);
+        if (value === null) globals.delete(`$${ast.name}`);
+        else globals.set(`$${ast.name}`, value);
         return [];
+      }
       default:
         return this.#execute(this.#bind(ast));
     }
@@ -260,6 +265,7 @@ class ScriptRun {
       limit: undefined,
       timeoutMs: undefined,
       onTimeout: 'error',
+      form: sqlAnswers,
     });
     return row instanceof Map ? ((row.get('value') as Value | undefined) ?? null) : null;
   }
@@ -279,6 +285,12 @@ class ScriptRun {
       await this.#commit();
       this.#runner.requireSchemaRight(this.#parts, prepared.command);
       return [await session.executor.run(prepared.command, this.#parts.signal)];
+    }
+    if (prepared.kind === 'batched') {
+      throw new Refusal(
+        'query.execution',
+        'BATCH commits by itself: the statement stands in no script',
+      );
     }
     assert(prepared.kind === 'explain', 'a script does not stand inside a script');
     return this.#explain(prepared);
@@ -310,7 +322,9 @@ class ScriptRun {
     const options = {session, parameters, signal, sources, server, guard};
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
-      return await run.values(rowsMax);
+      const rows = await run.values(rowsMax);
+      run.requireComplete();
+      return rows;
     } finally {
       run.close();
     }

@@ -10,7 +10,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
-import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
+import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -192,16 +192,19 @@ export class SessionService implements Service {
     // A commit whose answer was lost is asked for again; it happened once.
     if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
     const held = await this.#sessions.hold(principal.name, database, transactionId);
+    const {transaction} = held;
     held.end();
+    // Ended by a statement before: nothing is left to commit.
+    if (transaction === undefined) return;
     // Who asks while it is under way, or when its outcome is lost, is not told that it is gone.
     this.#sessions.committed(principal.name, transactionId, 'unknown');
-    const outcome = await this.#commit(held.transaction, transactionId, requestId);
+    const outcome = await this.#commit(transaction, transactionId, requestId);
     if (outcome.kind !== 'unknown' && outcome.kind !== 'committed') {
       this.#sessions.notCommitted(transactionId);
     }
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
-    this.#runner.committed(held.transaction);
+    this.#runner.committed(transaction);
     this.#sessions.committed(principal.name, transactionId);
   }
 
@@ -270,10 +273,9 @@ export class SessionService implements Service {
     const database = this.#options.engine.database(name);
     if (database === undefined)
       throw new Refusal('database.missing', `there is no database ${name}`);
-    const {executor, schema} = this.#session(database);
-    // Checked before it is queued, so that a wrong key is refused by name.
-    setDatabaseSetting(schema.catalog, key, value);
-    await executor.run({kind: 'alter-database', setting: key, value}, undefined);
+    const setting = requireDatabaseSetting(key);
+    const {executor} = this.#session(database);
+    await executor.run({kind: 'alter-database', setting, value}, undefined);
   }
 
   queries(principal: Principal): RunningQuery[] {
@@ -346,13 +348,15 @@ export class SessionService implements Service {
   #session(database: Database): DatabaseSession {
     const known = this.#databases.get(database);
     if (known !== undefined) return known;
-    const {timers, settings} = this.#options;
+    const {clock, timers, settings} = this.#options;
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
       javascript: this.#options.javascript,
+      clock,
       timers,
+      settings,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),
         textLengthMax: settings().get('svc.parser.statementSizeMax'),

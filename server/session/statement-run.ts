@@ -29,7 +29,7 @@ import type {ReadContext, Transaction} from '#server/transactions/transaction-co
 import type {DatabaseSession} from './database-session.ts';
 import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
 import {Programs} from './inner-programs.ts';
-import type {PreparedQuery} from './prepared.ts';
+import {type PreparedQuery, requireParameters} from './prepared.ts';
 import type {Parameters, ResultFormat} from './session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from './trigger-graph.ts';
 
@@ -71,8 +71,14 @@ export interface WriteData {
 
 export type RunData = ReadData | WriteData;
 
-export function writeData(transaction: Transaction, context: RecordContext): WriteData {
-  return {kind: 'write', transaction, writer: new RecordWriter(transaction, context), context};
+/** @param earlier - Of the same transaction, under a schema that this one extends. */
+export function writeData(
+  transaction: Transaction,
+  context: RecordContext,
+  earlier?: WriteData,
+): WriteData {
+  const writer = new RecordWriter(transaction, context, earlier?.writer);
+  return {kind: 'write', transaction, writer, context};
 }
 
 export interface ResultWish {
@@ -101,12 +107,13 @@ export class StatementRun {
     environment: RunEnvironment,
     argument?: Batch,
   ) {
+    requireParameters(query, options.parameters);
     this.#query = query;
     this.#data = data;
     // A transaction's writer serves all of its statements.
     this.#tallyBefore =
       data.kind === 'write' && query.reportsStats ? copyOf(data.writer.tally) : undefined;
-    this.#json = options.session.jsonOf(data.context);
+    this.#json = options.session.jsonOf(data.context, query.form);
     this.#environment = environment;
     this.#programs = new Programs({
       session: options.session,
@@ -134,6 +141,7 @@ export class StatementRun {
       options: {
         format: wish.format,
         typeHints: wish.typeHints,
+        loneRecords: this.#query.form.loneRecords,
         rowsMax: limit < 0 ? undefined : limit,
         ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
@@ -163,6 +171,11 @@ export class StatementRun {
       }
     }
     return rows;
+  }
+
+  /** @throws {Refusal} `value.validation` when a record was left without what it must have. */
+  requireComplete(): void {
+    if (this.#data.kind === 'write') this.#data.writer.requireComplete();
   }
 
   /** What the run has changed; undefined when nobody asks or nothing can be. */
@@ -244,7 +257,7 @@ function contextOf(
     sources: options.sources,
     server: options.server,
     inner: programs,
-    format: options.session.jsonOf(data.context).format,
+    format: options.session.jsonOf(data.context, query.form).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
     counts: newWriteCounts(),

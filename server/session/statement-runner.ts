@@ -11,6 +11,7 @@ import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
+import {extendsCatalog} from '#server/catalog/encode.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
@@ -26,7 +27,7 @@ import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
 import {BatchedRun} from './batched-run.ts';
 import type {Prepared, PreparedBatched, PreparedQuery, PreparedSchema} from './prepared.ts';
-import type {RunParts, StatementHost} from './run-parts.ts';
+import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
 import type {Security} from './security.ts';
 import {runUserCommand} from './user-command.ts';
@@ -36,11 +37,11 @@ import {
   type ReadData,
   type RunData,
   type RunEnvironment,
-  type RunOptions,
   StatementRun,
   type WriteData,
   writeData,
 } from './statement-run.ts';
+import {runSessionCommand} from './session-command.ts';
 import {StreamCursor} from './stream-cursor.ts';
 import type {HeldSession} from './transaction-sessions.ts';
 
@@ -97,21 +98,55 @@ export class StatementRunner implements StatementHost {
         return this.#runBatched(parts);
       case 'needs-types':
         return this.#runWithTypes(parts, prepared.missing);
+      case 'session':
+        throw new Refusal(
+          'query.execution',
+          'the statement is about the session that it is sent in, and it is sent in none: ' +
+            'begin a transaction by the protocol and give its id along',
+        );
       default:
         return unreachable(prepared);
     }
   }
 
-  /** A statement of a client's transaction. */
-  async runInside(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
-    return this.#runHeld({...parts, signal: eitherOf(parts.signal, held)}, held);
+  /** A statement of a client's session, which has a transaction unless it was ended in it. */
+  async runInside(outer: RunParts, held: HeldSession): Promise<ResultCursor> {
+    const parameters = held.parameters.under(outer.request.parameters);
+    const request = {...outer.request, parameters};
+    const parts = {...outer, request, signal: eitherOf(outer.signal, held)};
+    const {transaction} = held;
+    return transaction === undefined
+      ? this.#runBetween(parts, held)
+      : this.#runHeld(parts, held, transaction);
   }
 
-  async #runHeld(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
+  /** No transaction is open in the session: a statement has one of its own. */
+  async #runBetween(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
     try {
-      const data = this.beginStatement(parts.session, held.transaction);
+      const prepared = prepare(parts);
+      if (prepared.kind === 'session') return await runSessionCommand(this, parts, prepared, held);
+      const end = (): void => {
+        held.done();
+        parts.end();
+      };
+      return await this.run({...parts, end});
+    } catch (error) {
+      held.done();
+      throw error;
+    }
+  }
+
+  async #runHeld(
+    parts: RunParts,
+    held: HeldSession,
+    transaction: Transaction,
+  ): Promise<ResultCursor> {
+    try {
+      const data = this.beginStatement(parts.session, transaction);
       const prepared = prepare(parts, data.context);
-      if (prepared.kind !== 'query') return await this.#commandInside(parts, prepared, held);
+      if (prepared.kind !== 'query') {
+        return await this.#commandInside(parts, prepared, held, transaction);
+      }
       if (prepared.writes) {
         const cursor = await this.#collect(parts, prepared, data);
         // Told to stop too late to notice: what it wrote is not there all the same.
@@ -154,6 +189,28 @@ export class StatementRunner implements StatementHost {
     const data = writeData(transaction, context);
     this.#writing.set(transaction, data);
     return data;
+  }
+
+  /**
+   * The transaction goes on under the schema as it is now, which has new types. What it wrote
+   * before means the same under it, unless somebody changed more: then it conflicts.
+   */
+  #underNewTypes({schema}: DatabaseSession, transaction: Transaction): void {
+    const {context} = schema;
+    const known = this.#writing.get(transaction);
+    const isBound = transaction.hasWrites || transaction.isolation === 'REPEATABLE_READ';
+    if (known === undefined || !isBound) {
+      this.#writing.delete(transaction);
+      return;
+    }
+    if (!extendsCatalog(known.context.catalog, context.catalog)) {
+      throw new Refusal(
+        'commit.conflict',
+        'the schema was changed by another transaction: nothing was stored, run it again',
+      );
+    }
+    transaction.schemaVersion = context.catalog.version;
+    this.#writing.set(transaction, writeData(transaction, context, known));
   }
 
   /**
@@ -324,8 +381,9 @@ export class StatementRunner implements StatementHost {
     parts: RunParts,
     prepared: Exclude<Prepared, PreparedQuery>,
     held: HeldSession,
+    transaction: Transaction,
   ): Promise<ResultCursor> {
-    const {transaction} = held;
+    if (prepared.kind === 'session') return runSessionCommand(this, parts, prepared, held);
     if (prepared.kind === 'schema') {
       if (transaction.hasWrites) {
         throw new Refusal(
@@ -342,7 +400,7 @@ export class StatementRunner implements StatementHost {
     if (prepared.kind === 'batched') {
       throw new Refusal(
         'query.execution',
-        'IN TRANSACTIONS commits by itself: the statement stands in no transaction',
+        'BATCH and IN TRANSACTIONS commit by themselves: the statement stands in no transaction',
       );
     }
     if (prepared.kind === 'user') {
@@ -354,10 +412,9 @@ export class StatementRunner implements StatementHost {
       return cursor;
     }
     if (prepared.kind === 'needs-types') {
-      if (transaction.hasWrites) throw typesInside(prepared.missing);
       await this.makeTypes(parts, prepared.missing);
-      this.#writing.delete(transaction);
-      return this.#runHeld(parts, held);
+      this.#underNewTypes(parts.session, transaction);
+      return this.#runHeld(parts, held, transaction);
     }
     const cursor = await runScript(this, parts, prepared.script, transaction);
     held.done();
@@ -466,6 +523,7 @@ export class StatementRunner implements StatementHost {
           const pieces: Buffer[] = [];
           const pausing = takePieces(result, pieces);
           const collected = (): ResultCursor => {
+            run?.requireComplete();
             const summary = newSummary(limit);
             summary.returned = result.returned;
             summary.truncated = result.truncated;
@@ -655,12 +713,6 @@ function notIdempotent(): Refusal {
     'query.not-idempotent',
     'the statement changes data or cannot be proven to only read: send it to /command',
   );
-}
-
-export function runOptions(parts: RunParts): RunOptions {
-  const {session, request, signal, sources, server, guard} = parts;
-  const parameters = session.globals.under(request.parameters);
-  return {session, parameters, signal, sources, server, guard};
 }
 
 function refusalFor(outcome: CommitOutcome): Refusal {

@@ -63,6 +63,32 @@ test('a failed statement ends the session until the client says rollback', async
   await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.gone'));
 });
 
+test('a rollback waits for a commit that is under way', async () => {
+  const {sessions} = setUp();
+  const inner = transaction();
+  const id = sessions.add('ann', 'db', inner);
+  const held = await sessions.hold('ann', 'db', id);
+  held.transaction = undefined;
+  let rolledBack = false;
+  const rollback = sessions.rollback('ann', 'db', id).then(() => (rolledBack = true));
+  await Promise.resolve();
+  assert.equal(rolledBack, false);
+  held.done();
+  await rollback;
+  assert.equal(inner.rolledBack, 0);
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.gone'));
+});
+
+test('a commit of unknown outcome is remembered as one', async () => {
+  const {sessions} = setUp();
+  const id = sessions.add('ann', 'db', transaction());
+  const held = await sessions.hold('ann', 'db', id);
+  held.transaction = undefined;
+  held.fail('unknown');
+  held.fail();
+  await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('commit.unknown'));
+});
+
 test('an idle session is rolled back; one in use is not', async () => {
   const {timers, sessions} = setUp();
   const idle = transaction();

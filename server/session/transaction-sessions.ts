@@ -1,5 +1,9 @@
 /**
- * Explicit transactions of clients: who owns one, who uses it now, when it ends by itself.
+ * Sessions of clients and their explicit transactions: who owns one, who uses it now, when it ends
+ * by itself.
+ *
+ * A session begins with a transaction. After COMMIT or ROLLBACK as statements it has none until
+ * START TRANSACTION: its statements run on their own meanwhile, with its parameters.
  *
  * One statement at a time runs in a session (others wait up to `lockWaitMs`). Any failure in a
  * session rolls it back; its id then answers why until the client says rollback or the
@@ -10,7 +14,8 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import {KeptVariables} from './kept-variables.ts';
 import type {RunningTransaction} from './session.ts';
 import {uuidOf} from './uuid.ts';
 
@@ -21,7 +26,10 @@ interface OpenSession {
   readonly id: string;
   readonly user: string;
   readonly database: string;
-  readonly transaction: Transaction;
+  transaction: Transaction | undefined;
+  /** Of this transaction and those that follow it. */
+  readonly isolation: Isolation;
+  readonly parameters: KeptVariables;
   readonly startedAt: number;
   readonly tag: string | undefined;
   lastUsedMs: number;
@@ -40,13 +48,69 @@ export interface SessionLimits {
 
 /** A session in use; `done` gives it back, `fail` ends it with its transaction rolled back. */
 export interface HeldSession {
-  readonly transaction: Transaction;
+  /** Set undefined before it is committed: what is under way cannot be rolled back any more. */
+  transaction: Transaction | undefined;
+  readonly isolation: Isolation;
+  readonly parameters: KeptVariables;
   /** The session was ended from outside: the statement is to stop and then say so. */
   readonly aborted: boolean;
   done(): void;
-  fail(): void;
+  /** @param reason - What a later use of the id is told. */
+  fail(reason?: 'failed' | 'unknown'): void;
   /** The transaction was committed or rolled back: the id is forgotten. */
   end(): void;
+}
+
+type GiveBack = (how: 'done' | 'ended' | 'failed' | 'unknown') => void;
+
+/** One use of a session, given back once: whoever says so first has said how. */
+class Held implements HeldSession {
+  readonly #session: OpenSession;
+  readonly #give: GiveBack;
+  #isHeld = true;
+
+  constructor(session: OpenSession, give: GiveBack) {
+    this.#session = session;
+    this.#give = give;
+  }
+
+  get transaction(): Transaction | undefined {
+    return this.#session.transaction;
+  }
+
+  set transaction(transaction: Transaction | undefined) {
+    this.#session.transaction = transaction;
+  }
+
+  get isolation(): Isolation {
+    return this.#session.isolation;
+  }
+
+  get parameters(): KeptVariables {
+    return this.#session.parameters;
+  }
+
+  get aborted(): boolean {
+    return this.#session.aborted;
+  }
+
+  done(): void {
+    this.#end('done');
+  }
+
+  fail(reason: 'failed' | 'unknown' = 'failed'): void {
+    this.#end(reason);
+  }
+
+  end(): void {
+    this.#end('ended');
+  }
+
+  #end(how: Parameters<GiveBack>[0]): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#give(how);
+  }
 }
 
 export class TransactionSessions {
@@ -77,6 +141,8 @@ export class TransactionSessions {
       user,
       database,
       transaction,
+      isolation: transaction.isolation,
+      parameters: new KeptVariables(),
       startedAt: this.#clock.now(),
       tag,
       lastUsedMs: this.#clock.monotonic(),
@@ -100,15 +166,11 @@ export class TransactionSessions {
     if (session.busy) await this.#wait(session);
     if (this.#open.get(id) !== session) this.#find(user, database, id);
     session.busy = true;
-    return {
-      transaction: session.transaction,
-      get aborted() {
-        return session.aborted;
-      },
-      done: () => this.#release(session),
-      fail: () => this.#bury(session, 'failed'),
-      end: () => this.#forget(session),
-    };
+    return new Held(session, how => {
+      if (how === 'done') this.#release(session);
+      else if (how === 'ended') this.#forget(session);
+      else this.#bury(session, how);
+    });
   }
 
   /**
@@ -131,17 +193,22 @@ export class TransactionSessions {
 
   /**
    * Rolls back and forgets; false when there is no such session of this user. A statement that
-   * runs in it is told to stop.
+   * runs in it is told to stop; a COMMIT, and what runs on its own, is waited for.
    */
-  rollback(user: string, database: string, id: string): Promise<boolean> {
+  async rollback(user: string, database: string, id: string): Promise<boolean> {
     const tombstone = this.#tombstones.get(id);
     if (tombstone?.user === user && tombstone.reason !== 'unknown') this.#tombstones.delete(id);
-    if (!this.isLive(user, database, id)) return Promise.resolve(false);
+    if (!this.isLive(user, database, id)) return false;
     const session = this.#find(user, database, id);
+    if (session.busy && session.transaction === undefined) {
+      await this.#wait(session);
+      session.busy = false;
+      if (this.#open.get(id) !== session) return false;
+    }
     if (session.busy) session.aborted = true;
-    else session.transaction.rollback();
+    else session.transaction?.rollback();
     this.#forget(session);
-    return Promise.resolve(true);
+    return true;
   }
 
   /** Rolls back every session that matches, also those in use (their next step refuses). */
@@ -153,11 +220,12 @@ export class TransactionSessions {
 
   list(): RunningTransaction[] {
     const now = this.#clock.monotonic();
-    return [...this.#open.values()].map(session => ({
+    const open = [...this.#open.values()].filter(session => session.transaction !== undefined);
+    return open.map(session => ({
       id: session.id,
       database: session.database,
       user: session.user,
-      isolation: session.transaction.isolation,
+      isolation: session.isolation,
       startedAt: session.startedAt,
       elapsedMs: this.#clock.now() - session.startedAt,
       idleMs: session.busy ? 0 : Math.round(now - session.lastUsedMs),
@@ -217,7 +285,7 @@ export class TransactionSessions {
 
   #release(session: OpenSession): void {
     if (session.aborted) {
-      session.transaction.rollback();
+      session.transaction?.rollback();
       return;
     }
     session.lastUsedMs = this.#clock.monotonic();
@@ -232,10 +300,10 @@ export class TransactionSessions {
     for (const admit of session.waiters.splice(0)) admit();
   }
 
-  #bury(session: OpenSession, reason: 'failed' | 'expired'): void {
+  #bury(session: OpenSession, reason: 'failed' | 'expired' | 'unknown'): void {
     const inUse = session.busy && reason === 'expired';
     if (inUse) session.aborted = true;
-    else session.transaction.rollback();
+    else session.transaction?.rollback();
     // Failed because it was ended: that is remembered already.
     if (this.#open.get(session.id) !== session) return;
     this.#forget(session);

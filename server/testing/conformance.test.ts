@@ -1,9 +1,11 @@
 /** The gate itself: what it lets pass and what it does not. */
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {test} from 'node:test';
 import {judge, reportOf} from './conformance.ts';
 import {isRenumbered, isStricter} from './conformance/http.ts';
-import {toleranceOf} from './conformance/sql-inventory.ts';
+import {isOrderOfTies, toleranceOf} from './conformance/sql-inventory.ts';
 
 const outcome = {
   cases: ['query.a', 'query.b', 'profiler.c', 'tx.d'],
@@ -45,6 +47,69 @@ test('a tolerated difference is no pass and no failure, and the baseline has to 
   assert.deepEqual(report.tolerated, {accepted: ['query.b'], reordered: []});
   assert.equal(report.cases, 4);
 });
+
+test('a documented difference is tolerated, and the baseline may not name one that is none', () => {
+  const documented = {'query.b': 'words', 'query.a': 'words'};
+  const verdict = judge(outcome, {skipped: {}, failing: {'profiler.c': 'known'}, documented});
+  assert.deepEqual(verdict.failed, ['profiler.c']);
+  assert.deepEqual(verdict.tolerated, [{kind: 'documented', names: ['query.b'], known: 2}]);
+});
+
+test('the manual says what the inventory takes as documented', () => {
+  const folder = import.meta.dirname;
+  const text = readFileSync(join(folder, 'conformance/sql-inventory-baseline.json'), 'utf8');
+  const {documented} = JSON.parse(text) as {readonly documented: Record<string, string>};
+  const manual = readFileSync(join(folder, '../../docs/sql.md'), 'utf8');
+  for (const words of Object.values(documented)) assert.ok(manual.includes(words), words);
+});
+
+const ties = [
+  // statement                         expected                        actual, equal
+  [
+    'SELECT a, b ORDER BY a',
+    [
+      {a: 1, b: 1},
+      {a: 1, b: 2},
+    ],
+    [
+      {a: 1, b: 2},
+      {a: 1, b: 1},
+    ],
+    true,
+  ],
+  [
+    'SELECT a, b ORDER BY a DESC, b',
+    [
+      {a: 1, b: 1},
+      {a: 1, b: 2},
+    ],
+    [
+      {a: 1, b: 2},
+      {a: 1, b: 1},
+    ],
+    false,
+  ],
+  ['SELECT a ORDER BY a', [{a: 1}, {a: 2}], [{a: 2}, {a: 1}], false],
+  ['SELECT a ORDER BY c', [{a: 1}, {a: 2}], [{a: 2}, {a: 1}], false],
+  [
+    'SELECT a ORDER BY a + 1',
+    [
+      {a: 1, b: 1},
+      {a: 1, b: 2},
+    ],
+    [
+      {a: 1, b: 2},
+      {a: 1, b: 1},
+    ],
+    false,
+  ],
+] as const;
+
+for (const [statement, expected, actual, equal] of ties) {
+  test(`${statement}: ${JSON.stringify(actual)} is ${equal ? 'an order of ties' : 'wrong'}`, () => {
+    assert.equal(isOrderOfTies(statement, expected, actual), equal);
+  });
+}
 
 const refusal = (exception: string): unknown => ({error: 'Bad', exception});
 const shapes = [

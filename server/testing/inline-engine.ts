@@ -24,15 +24,18 @@ export interface InlineEngineOptions {
    * do when it is applied on a thread of its own.
    */
   readonly reportsLate?: boolean;
+  /** Where it lies, and stays after `close`. Default: a directory of its own. */
+  readonly rootPath?: string;
 }
 
 export async function openInlineEngine({
   reportsLate = false,
+  rootPath,
 }: InlineEngineOptions = {}): Promise<InlineEngine> {
-  const base = mkdtempSync(join(tmpdir(), 'svc-inline-'));
+  const base = rootPath === undefined ? mkdtempSync(join(tmpdir(), 'svc-inline-')) : undefined;
   const disk = createDisk();
   const engine = await openEngine({
-    rootPath: join(base, 'root'),
+    rootPath: rootPath ?? join(base ?? tmpdir(), 'root'),
     nodeName: 'one',
     disk,
     clock: createClock(),
@@ -57,7 +60,7 @@ export async function openInlineEngine({
     engine,
     async close() {
       await engine.close();
-      rmSync(base, {recursive: true, force: true});
+      if (base !== undefined) rmSync(base, {recursive: true, force: true});
     },
   };
 }

@@ -76,6 +76,7 @@ export class RecordDatabase {
   async write<T>(work: (writer: RecordWriter) => T): Promise<T> {
     const {transaction, writer} = this.begin();
     const result = work(writer);
+    writer.requireComplete();
     const outcome = await transaction.commit();
     assert(outcome.kind === 'committed', `expected a commit, not ${outcome.kind}`);
     writer.committed();

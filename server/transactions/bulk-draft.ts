@@ -13,7 +13,7 @@ import {writeValue} from '#server/layout/stored-value.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {type BulkProperty, BulkType} from './bulk-type.ts';
 import type {RecordContext} from './records-context.ts';
-import {applyDefaults, checkRules, convertProperties} from './records-rules.ts';
+import {applyDefaults, checkComplete, checkRules, convertProperties} from './records-rules.ts';
 
 /** A text in bytes that are somebody else's. */
 export class TextRange {
@@ -162,6 +162,7 @@ export class BulkDraft {
       if (value !== undefined) properties.set(name, value);
     }
     checkRules(type.type, properties);
+    checkComplete(type.type, properties);
   }
 
   #noteNew(property: BulkProperty): void {

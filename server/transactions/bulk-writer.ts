@@ -10,10 +10,9 @@ import {
   adjacencyKeyBytes,
   betweenRange,
   incoming,
-  lightEdgeFlag,
+  edgeFlags,
   outgoing,
   putAdjacencyKey,
-  recordEdgeFlag,
 } from '#server/layout/adjacency-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import {putRecordKey, recordKeyBytes} from '#server/layout/record-key.ts';
@@ -94,7 +93,8 @@ export class BulkWriter {
     if (edge.unique) this.#noteUniqueEdge(type, {from: from.rid, to: to.rid, rid}, line);
     if (!from.isOwn) this.#noteForeign(from.rid, line);
     if (!to.isOwn) this.#noteForeign(to.rid, line);
-    const flag = isLight ? lightEdgeFlag : recordEdgeFlag;
+    const oneWay = edge.unidirectional || !this.#options.bidirectional;
+    const flags = edgeFlags(isLight, oneWay);
     const {operations} = entry;
     operations.open(adjacencyKeyBytes, 1);
     putAdjacencyKey(operations.bytes, operations.keyAt, {
@@ -104,8 +104,8 @@ export class BulkWriter {
       other: to.rid,
       edge: rid,
     });
-    operations.bytes[operations.valueAt] = flag;
-    if (this.#options.bidirectional && !edge.unidirectional) {
+    operations.bytes[operations.valueAt] = flags;
+    if (!oneWay) {
       operations.open(adjacencyKeyBytes, 1);
       putAdjacencyKey(operations.bytes, operations.keyAt, {
         vertex: to.rid,
@@ -114,7 +114,7 @@ export class BulkWriter {
         other: from.rid,
         edge: rid,
       });
-      operations.bytes[operations.valueAt] = flag;
+      operations.bytes[operations.valueAt] = flags;
     }
     entry.edges++;
   }

@@ -23,7 +23,7 @@ import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
 import {RequestIds} from './request-ids.ts';
-import {counterKey, decodeCounter} from './system-keys.ts';
+import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
 
 export interface CommitLimits {
   /** `svc.ha.appendBufferSize`: bytes of one entry. */
@@ -106,6 +106,15 @@ export class Coordinator {
     next ??= decodeCounter(this.#options.store.get(counterKey('position', bucketId)));
     this.#positions.set(bucketId, next + 1);
     return next;
+  }
+
+  /** Positions below `least` are taken, whatever the stored counter says; it may be unreadable. */
+  passPositions(bucketId: number, least: number): void {
+    const known = this.#positions.get(bucketId);
+    const stored = this.#options.store.get(counterKey('position', bucketId));
+    const isReadable = stored !== undefined && counterFault(stored) === undefined;
+    const next = known ?? (isReadable ? decodeCounter(stored) : 0);
+    this.#positions.set(bucketId, Math.max(next, least));
   }
 
   /** Decides, and appends when nothing is in the way. Resolves when applied here. */

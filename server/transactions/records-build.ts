@@ -23,7 +23,14 @@ export interface BuildLimits {
   readonly writeBytesMax: number;
 }
 
-export class IndexBuild {
+/** Work in bounded transactions: `fill` one, again after a conflict; `advance` once committed. */
+export interface ChunkedWork {
+  readonly done: boolean;
+  fill(transaction: Transaction, limits: BuildLimits): void;
+  advance(): void;
+}
+
+export class IndexBuild implements ChunkedWork {
   /** Records whose keys are in committed chunks. */
   recordsDone = 0;
   private readonly context: RecordContext;

@@ -9,9 +9,8 @@ import {
   betweenRange,
   edgeOf,
   incoming,
-  lightEdgeFlag,
+  edgeFlags,
   outgoing,
-  recordEdgeFlag,
 } from '#server/layout/adjacency-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import type {StoredRecord} from '#server/layout/stored-record.ts';
@@ -61,7 +60,7 @@ export class EdgeKeys {
   }
 
   put(edge: EdgeEnds & {readonly light: boolean; readonly oneWay: boolean}): void {
-    const value = Uint8Array.of(edge.light ? lightEdgeFlag : recordEdgeFlag);
+    const value = Uint8Array.of(edgeFlags(edge.light, edge.oneWay));
     const {outKey, inKey} = keysOf(edge);
     this.transaction.put(outKey, value);
     if (!edge.oneWay) this.transaction.put(inKey, value);

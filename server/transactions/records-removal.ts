@@ -8,7 +8,7 @@ import {RowWalker} from '#server/indexes/row-walker.ts';
 import {
   adjacencyBucketRange,
   directionOf,
-  lightEdgeFlag,
+  isLightEdge,
   outgoing,
   readAdjacencyKey,
 } from '#server/layout/adjacency-key.ts';
@@ -73,7 +73,7 @@ export class LightEdgeRemoval {
     let more = walker.next();
     for (let rows = 0; more && rows < rowsAtOnceMax && found.length < limits.recordsMax; rows++) {
       const {bytes, keyStart, keyEnd} = walker;
-      const isLight = bytes[keyEnd] === lightEdgeFlag;
+      const isLight = isLightEdge(bytes, keyEnd);
       if (isLight && directionOf(bytes, keyStart) === outgoing) {
         const {vertex, other, edge, edgeTypeId} = readAdjacencyKey(bytes, keyStart, true);
         const ends = {rid: edge, typeId: edgeTypeId, from: vertex, to: other};

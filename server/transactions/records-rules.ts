@@ -65,6 +65,7 @@ function checkElements(catalog: Catalog, ofType: string, value: Value, place: st
     }
     const properties = convertProperties(catalog, type, value.properties);
     checkRules(type, properties);
+    checkComplete(type, properties);
     return new EmbeddedValue(value.typeName, properties);
   }
   if (value instanceof Rid) {
@@ -103,21 +104,20 @@ export function applyDefaults(
   }
 }
 
+type RuledType = Pick<CatalogType, 'name' | 'ruledProperties'>;
+
 /**
- * Refuses (`value.validation`) what breaks a rule.
+ * Refuses (`value.validation`) values that break a rule; what is missing is for `checkComplete`.
  *
  * @param before - Properties of the stored record when one is changed: readonly ones must be
  * the same in both.
  */
-export function checkRules(type: CatalogType, properties: MapValue, before?: MapValue): void {
+export function checkRules(type: RuledType, properties: MapValue, before?: MapValue): void {
   for (const property of type.ruledProperties) {
     const place = `${type.name}.${property.name}`;
     const value = properties.get(property.name);
     if (before !== undefined && property.readonly) checkReadonly(place, property, value, before);
-    if (value === undefined) {
-      if (property.mandatory) throw broken(place, 'is mandatory, but the record does not have it');
-      continue;
-    }
+    if (value === undefined) continue;
     if (value === null) {
       if (property.notNull) throw broken(place, 'cannot be null');
       continue;
@@ -127,6 +127,26 @@ export function checkRules(type: CatalogType, properties: MapValue, before?: Map
       checkPattern(place, property.regexp, value);
     }
   }
+}
+
+/** A mandatory property that the record does not have. */
+export function missingProperty(
+  type: RuledType,
+  record: {get(name: string): Value | undefined},
+): PropertyDefinition | undefined {
+  return type.ruledProperties.find(
+    property => property.mandatory && record.get(property.name) === undefined,
+  );
+}
+
+/** @throws {Refusal} `value.validation` for a mandatory property that is missing. */
+export function checkComplete(
+  type: RuledType,
+  record: {get(name: string): Value | undefined},
+): void {
+  const missing = missingProperty(type, record);
+  if (missing === undefined) return;
+  throw broken(`${type.name}.${missing.name}`, 'is mandatory, but the record does not have it');
 }
 
 function checkReadonly(

@@ -25,7 +25,13 @@ import {EdgeKeys} from './records-edges.ts';
 import type {IndexMaintenance} from './records-indexes.ts';
 import {addMember, removeMember} from './records-members.ts';
 import {loadRecord} from './records-read.ts';
-import {applyDefaults, checkRules, convertProperties} from './records-rules.ts';
+import {
+  applyDefaults,
+  checkComplete,
+  checkRules,
+  convertProperties,
+  missingProperty,
+} from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
 
 export interface NewRecordWish {
@@ -56,20 +62,27 @@ function newTally(): KindTally {
 
 const nameLengthMax = 1_024;
 
-/** One per transaction and catalog. */
+/** One per transaction and catalog; what it knows of the transaction goes on to the next. */
 export class RecordWriter {
   private readonly transaction: Transaction;
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
   /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
-  private readonly created = new Set<string>();
+  private readonly created: Set<string>;
+  /** Records written without a property that they must have: whoever wrote may set it yet. */
+  private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
-  readonly tally: RecordTally = {made: newTally(), deleted: newTally()};
+  readonly tally: RecordTally;
   /** Names that travel in this transaction because no commit has stored them yet. */
-  private readonly newNames = new Map<number, string>();
+  private readonly newNames: Map<number, string>;
 
-  constructor(transaction: Transaction, context: RecordContext) {
+  /** @param earlier - The transaction's writer under a catalog that this one's extends. */
+  constructor(transaction: Transaction, context: RecordContext, earlier?: RecordWriter) {
+    this.created = earlier?.created ?? new Set();
+    this.incomplete = earlier?.incomplete ?? new Map();
+    this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
+    this.newNames = earlier?.newNames ?? new Map();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
@@ -144,6 +157,7 @@ export class RecordWriter {
     this.requireFresh(type, rid);
     const {kind, from, to} = old;
     const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
+    this.noteMissing(type, rid, next);
     this.indexes.update(this.transaction, type, rid, {
       before: {from, to, get: name => before.get(name)},
       after: {from, to, get: name => next.get(name)},
@@ -166,6 +180,7 @@ export class RecordWriter {
     checkRules(type, properties, old.properties());
     this.requireUnchanged(rid);
     const record = this.store(type, rid, properties, {kind: 'vertex'}, old.version + 1);
+    this.noteMissing(type, rid, properties);
     removeMember(this.transaction, before, rid);
     addMember(this.transaction, type, rid);
     const ends = {from: undefined, to: undefined};
@@ -208,6 +223,19 @@ export class RecordWriter {
     return removed;
   }
 
+  /**
+   * Call at the end of a statement: one may make a record first and set its properties then.
+   *
+   * @throws {Refusal} `value.validation` when a record does not have what it must have.
+   */
+  requireComplete(): void {
+    for (const [key, rid] of this.incomplete) {
+      this.incomplete.delete(key);
+      const record = loadRecord(this.transaction, this.context.schema, rid);
+      if (record !== undefined) checkComplete(this.typeOf(record), record);
+    }
+  }
+
   /** Call when the transaction is committed: its names need not travel again. */
   committed(): void {
     for (const [id, name] of this.newNames) this.context.names.learn(id, name);
@@ -246,6 +274,11 @@ export class RecordWriter {
     return properties;
   }
 
+  private noteMissing(type: CatalogType, rid: Rid, properties: MapValue): void {
+    if (missingProperty(type, properties) === undefined) return;
+    this.incomplete.set(ridText(rid), rid);
+  }
+
   private newRid(type: CatalogType, bucketName: string | undefined, properties: MapValue): Rid {
     const bucket = selectBucket(this.context, type, bucketName, properties);
     return this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
@@ -258,6 +291,7 @@ export class RecordWriter {
     header: Pick<RecordHeader, 'kind' | 'from' | 'to'>,
   ): StoredRecord {
     const record = this.store(type, rid, properties, header, 1);
+    this.noteMissing(type, rid, properties);
     this.created.add(ridText(rid));
     this.tally.made[header.kind] += 1;
     addMember(this.transaction, type, rid);

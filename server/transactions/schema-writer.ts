@@ -7,11 +7,13 @@
  * adjacency keys lie with their ends: those are deleted record by record before (their caller's
  * task), so a bucket of edges is empty when it gets here.
  */
+import {Refusal} from '#server/base/errors.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {encodeCatalog} from '#server/catalog/encode.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
 import {adjacencyBucketRange} from '#server/layout/adjacency-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
@@ -53,4 +55,27 @@ export function emptyBucket(transaction: Transaction, bucketId: number): void {
   }
   const count = transaction.recordCount(bucketId);
   if (count > 0) transaction.count(bucketId, -count);
+}
+
+/**
+ * Refuses to give a bucket with records to another type: they would be found under none.
+ *
+ * @throws {Refusal} `schema.conflict`.
+ */
+export function requireEmptyBucket(
+  transaction: Transaction,
+  catalog: Catalog,
+  bucketId: number,
+): void {
+  const {start, end} = bucketRange(bucketId);
+  transaction.require({kind: 'range-untouched', start, end});
+  const walker = new RowWalker(transaction, [{start, end}], {keysOnly: true, rowsMax: 1});
+  const hasRows = walker.next();
+  walker.close();
+  if (!hasRows && transaction.recordCount(bucketId) === 0) return;
+  throw new Refusal(
+    'schema.conflict',
+    `bucket '${catalog.bucketById(bucketId)?.name ?? bucketId}' holds records: delete them or ` +
+      'put them elsewhere before it is taken from its type',
+  );
 }

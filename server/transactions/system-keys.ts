@@ -75,14 +75,27 @@ export function counterKey(kind: CounterKind, bucketId: number): Buffer {
   return key;
 }
 
+const counterBytes = 8;
+
 export function encodeCounter(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
+  const bytes = Buffer.alloc(counterBytes);
   bytes.writeDoubleLE(value, 0);
   return bytes;
 }
 
+/** Why the bytes are no counter; undefined when they are one. */
+export function counterFault(bytes: Buffer): string | undefined {
+  if (bytes.length !== counterBytes) return `it has ${bytes.length} bytes`;
+  const value = bytes.readDoubleLE(0);
+  return Number.isSafeInteger(value) && value >= 0 ? undefined : `it is ${value}`;
+}
+
+/** A counter's value, 0 before its first. @throws {Corruption} when the bytes are none. */
 export function decodeCounter(bytes: Buffer | undefined): number {
-  return bytes === undefined ? 0 : bytes.readDoubleLE(0);
+  if (bytes === undefined) return 0;
+  const fault = counterFault(bytes);
+  if (fault === undefined) return bytes.readDoubleLE(0);
+  throw new Corruption(`a stored counter cannot be read: ${fault}; CHECK DATABASE says which`);
 }
 
 /** The index under which a request with this id was committed. */

@@ -111,6 +111,8 @@ export class StoreTransaction implements Transaction {
   readonly #writes = new WriteSet();
   readonly #countDeltas = new Map<number, number>();
   readonly #positionBuckets = new Set<number>();
+  /** The position counters are the change, not what goes with one. */
+  #passesPositions = false;
   readonly #preconditions: Precondition[] = [];
   #held: HeldView | undefined;
   /**
@@ -134,7 +136,7 @@ export class StoreTransaction implements Transaction {
   }
 
   get hasWrites(): boolean {
-    return !this.#writes.isEmpty || this.#countDeltas.size > 0;
+    return !this.#writes.isEmpty || this.#countDeltas.size > 0 || this.#passesPositions;
   }
 
   get writeBytes(): number {
@@ -229,6 +231,13 @@ export class StoreTransaction implements Transaction {
     this.#checkUsable();
     this.#positionBuckets.add(bucketId);
     return this.#options.coordinator.nextPosition(bucketId);
+  }
+
+  passPositions(bucketId: number, least: number): void {
+    this.#checkUsable();
+    this.#positionBuckets.add(bucketId);
+    this.#passesPositions = true;
+    this.#options.coordinator.passPositions(bucketId, least);
   }
 
   savepoint(): number {

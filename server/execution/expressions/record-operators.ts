@@ -1,17 +1,22 @@
 /**
- * Operators about records, paths and what properties can hold, as `plan/functions-operators.ts`
- * lists them among those without conversions.
+ * Operators about records, paths, types of values and what properties can hold, as
+ * `plan/functions-operators.ts` lists them among those without conversions.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {rootType} from '#server/model/labels.ts';
-import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
+import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
+import {pointParts} from '#server/model/point.ts';
 import {isListValue} from '#server/model/compare.ts';
 import {
+  DateTimeValue,
+  DateValue,
+  DurationValue,
   EmbeddedValue,
   PathValue,
   PointValue,
   RecordValue,
   Rid,
+  TimeValue,
   type Value,
 } from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
@@ -31,26 +36,8 @@ function field(value: Value, name: string, graph: Graph): Value {
     return propertyOf(value, name, graph) ?? null;
   }
   if (isTemporal(value)) return temporalPart(value, name);
-  if (value instanceof PointValue) return pointPart(value, name);
+  if (value instanceof PointValue) return pointParts(value).get(name) ?? null;
   throw typeError(`${describe(value)} has no property '${name}'`);
-}
-
-const geographic: Readonly<Record<string, number>> = {longitude: 0, latitude: 1, height: 2};
-/** By srid; std.point makes points of these. */
-export const systemNames: Readonly<Record<number, string>> = {
-  7203: 'cartesian',
-  9157: 'cartesian-3d',
-  4326: 'wgs-84',
-  4979: 'wgs-84-3d',
-};
-const coordinates: Readonly<Record<string, number>> = {x: 0, y: 1, z: 2};
-
-function pointPart(point: PointValue, name: string): Value {
-  if (name === 'srid') return point.srid;
-  if (name === 'crs') return systemNames[point.srid] ?? null;
-  const at = coordinates[name] ?? (point.srid < 7000 ? geographic[name] : undefined);
-  const coordinate = at === undefined ? undefined : point.coordinates[at];
-  return coordinate === undefined ? null : makeDouble(coordinate);
 }
 
 function at(value: Value, key: Value, graph: Graph): Value {
@@ -172,6 +159,32 @@ function notNull(value: Value, name: Value): Value {
   });
 }
 
+export function typeNameOf(value: Value): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'boolean') return 'BOOLEAN';
+  if (typeof value === 'string') return 'STRING';
+  if (isIntegerValue(value)) return 'INTEGER';
+  if (isNumberValue(value)) return 'FLOAT';
+  if (isListValue(value)) return 'LIST';
+  if (value instanceof PathValue) return 'PATH';
+  if (value instanceof PointValue) return 'POINT';
+  if (value instanceof DateValue) return 'DATE';
+  if (value instanceof DurationValue) return 'DURATION';
+  if (value instanceof DateTimeValue) return value.local ? 'LOCAL DATETIME' : 'ZONED DATETIME';
+  if (value instanceof TimeValue)
+    return value.offsetSeconds === undefined ? 'LOCAL TIME' : 'ZONED TIME';
+  if (value instanceof RecordValue) return value.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
+  return value instanceof Map ? 'MAP' : 'ANY';
+}
+
+/** @throws {Refusal} `query.execution` when the value is none of the type. */
+function typed(value: Value, type: Value, notNull: Value): Value {
+  const isOfType = value === null ? notNull !== true : type === 'ANY' || typeNameOf(value) === type;
+  if (isOfType) return value;
+  const wanted = `${plainText(type)}${notNull === true ? ' NOT NULL' : ''}`;
+  throw typeError(`a value of the type ${wanted} is needed, not ${describe(value)}`);
+}
+
 function content(value: Value, graph: Graph): Value {
   const map = value === null ? undefined : mapOf(value, graph);
   if (map === undefined) throw typeError(`a map or record is needed, not ${describe(value)}`);
@@ -220,5 +233,6 @@ export const recordVariadic: Readonly<Record<string, Variadic>> = {
   'op:existing': ([value = null], call) => existing(value, call.graph),
   'op:endpoint': ([value = null]) => endpoint(value),
   'op:content': ([value = null], call) => content(value, call.graph),
+  'op:typed': ([value = null, type = null, notNull = null]) => typed(value, type, notNull),
   'op:withoutNulls': ([value = null]) => withoutNulls(value),
 };

@@ -6,26 +6,13 @@
  * distance. Distances are in the unit of the coordinates, or in metres along a sphere.
  */
 import {isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';
+import {type PointSystem, pointSystems, systemOfPoint} from '#server/model/point.ts';
 import {PointValue, type Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import {mapOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
-import {systemNames} from '../expressions/record-operators.ts';
 import {typeError} from '../expressions/strict-operators.ts';
 import type {FunctionFamily} from '../function-registry.ts';
-
-interface System {
-  readonly srid: number;
-  readonly isGeographic: boolean;
-  readonly size: 2 | 3;
-}
-
-const systems: readonly System[] = [
-  {srid: 7203, isGeographic: false, size: 2},
-  {srid: 9157, isGeographic: false, size: 3},
-  {srid: 4326, isGeographic: true, size: 2},
-  {srid: 4979, isGeographic: true, size: 3},
-];
 
 /** Metres; the equator's. */
 const earthRadius = 6_378_140;
@@ -52,18 +39,22 @@ function pointOf(value: Value, {graph}: CallContext): Value {
 }
 
 /** The system named by `crs` or `srid`, which must fit the coordinates; else what they say. */
-function systemOf(map: ReadonlyMap<string, Value>, isGeographic: boolean, size: number): System {
+function systemOf(
+  map: ReadonlyMap<string, Value>,
+  isGeographic: boolean,
+  size: number,
+): PointSystem {
   const crs = map.get('crs') ?? null;
   const srid = map.get('srid') ?? null;
   const name = typeof crs === 'string' ? crs.toLowerCase() : undefined;
-  const found = systems.find(system => {
-    if (name !== undefined) return systemNames[system.srid] === name && system.size === size;
+  const found = pointSystems.find(system => {
+    if (name !== undefined) return system.name.toLowerCase() === name && system.size === size;
     if (srid !== null) return system.srid === srid && system.size === size;
     return system.isGeographic === isGeographic && system.size === size;
   });
   if (found !== undefined && (found.isGeographic || !isGeographic)) return found;
   const asked = describe(name === undefined ? srid : crs);
-  const known = systems.map(({srid: id}) => `${systemNames[id]} (${id})`).join(', ');
+  const known = pointSystems.map(system => `${system.name} (${system.srid})`).join(', ');
   throw typeError(
     `${asked} is no system for a point of ${size} such coordinates: ${known}`,
     'InvalidArgumentValue',
@@ -81,7 +72,7 @@ function onEarth([longitude = 0, latitude = 0, ...height]: readonly number[]): r
 }
 
 function isOnEarth(point: PointValue): boolean {
-  return systems.some(system => system.srid === point.srid && system.isGeographic);
+  return systemOfPoint(point)?.isGeographic === true;
 }
 
 /** Undefined unless all are points of one system. */

@@ -1,6 +1,5 @@
 /** `std.*` of graphs, lists and conversions; `plan/functions-standard.ts` says what each does. */
 import {Refusal} from '#server/base/errors.ts';
-import {isListValue} from '#server/model/compare.ts';
 import {labelsOf as labels} from '#server/model/labels.ts';
 import {jsonText} from '#server/model/json.ts';
 import {
@@ -13,21 +12,18 @@ import {
 } from '#server/model/number.ts';
 import {ridText} from '#server/model/rid.ts';
 import {
-  DateTimeValue,
-  DateValue,
-  DurationValue,
   EmbeddedValue,
   PathValue,
   PointValue,
   RecordValue,
   Rid,
-  TimeValue,
   type Value,
 } from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 import {mapOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
+import {typeNameOf} from '../expressions/record-operators.ts';
 import {isSame, itemsOfList, typeError} from '../expressions/strict-operators.ts';
 import {isTemporal} from '../expressions/temporal-parts.ts';
 
@@ -55,7 +51,10 @@ function idOf(value: Value, call: CallContext): Value {
 function labelsOf(value: Value, call: CallContext): Value {
   const record = recordOf(value, call, 'a vertex');
   if (record.kind !== 'vertex') throw typeError('an edge has no labels', 'InvalidArgumentValue');
-  return labels(record.typeName);
+  // It is found under its type and under all that this extends.
+  const lineage = call.catalog.type(record.typeName)?.lineage ?? [];
+  const names = [record.typeName, ...lineage.map(type => type.name)].flatMap(labels);
+  return [...new Set(names)].sort();
 }
 
 function propertiesOf(value: Value, call: CallContext): ReadonlyMap<string, Value> {
@@ -164,24 +163,6 @@ function conversions(name: string, convert: Conversion): Record<string, ScalarFu
     [`std.${name}OrNull`]: ([value = null]) => orNull(value),
     [`std.${name}List`]: ([value = null]) => listOf(value).map(orNull),
   };
-}
-
-function typeNameOf(value: Value): string {
-  if (value === null) return 'NULL';
-  if (typeof value === 'boolean') return 'BOOLEAN';
-  if (typeof value === 'string') return 'STRING';
-  if (isIntegerValue(value)) return 'INTEGER';
-  if (isNumberValue(value)) return 'FLOAT';
-  if (isListValue(value)) return 'LIST';
-  if (value instanceof PathValue) return 'PATH';
-  if (value instanceof PointValue) return 'POINT';
-  if (value instanceof DateValue) return 'DATE';
-  if (value instanceof DurationValue) return 'DURATION';
-  if (value instanceof DateTimeValue) return value.local ? 'LOCAL DATETIME' : 'ZONED DATETIME';
-  if (value instanceof TimeValue)
-    return value.offsetSeconds === undefined ? 'LOCAL TIME' : 'ZONED TIME';
-  if (value instanceof RecordValue) return value.kind === 'edge' ? 'RELATIONSHIP' : 'NODE';
-  return value instanceof Map ? 'MAP' : 'ANY';
 }
 
 export const standardValues: FunctionFamily = {

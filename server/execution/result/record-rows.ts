@@ -29,6 +29,8 @@ export interface RowOptions {
   readonly edgeCounts: boolean;
   /** Rows that are no records say what JSON loses: `"@props":"l:9"`. */
   readonly typeHints: boolean;
+  /** A record that is the only column of a row is shown in the row's place. */
+  readonly loneRecords: boolean;
 }
 
 export class RowWriter {
@@ -130,16 +132,23 @@ export class RowWriter {
     }
   }
 
+  /** The record that stands for the whole row: a single column's. */
+  #loneRecord(columns: readonly PreparedColumn[]): RecordValue | undefined {
+    const [only] = columns;
+    if (only === undefined || columns.length > 1) return undefined;
+    const isWhole =
+      'spread' in only ? only.attributes && only.except.size === 0 : this.#options.loneRecords;
+    if (!isWhole) return undefined;
+    const value = 'spread' in only ? only.spread(this.#frame) : only.value(this.#frame);
+    return value instanceof RecordValue ? value : undefined;
+  }
+
   #columns(columns: readonly PreparedColumn[]): void {
     const {out} = this;
-    const [first] = columns;
-    // A single column that spreads a whole record is that record as a row.
-    if (columns.length === 1 && first !== undefined && 'spread' in first && first.attributes) {
-      const value = first.spread(this.#frame);
-      if (first.except.size === 0 && value instanceof RecordValue) {
-        this.#record(value);
-        return;
-      }
+    const lone = this.#loneRecord(columns);
+    if (lone !== undefined) {
+      this.#record(lone);
+      return;
     }
     if (columns.some(column => 'spread' in column) || this.#options.typeHints) {
       this.element(mergedRow(columns, this.#frame));

@@ -28,6 +28,7 @@ const world = await stored.open('committed');
 const plain: ResultOptions = {
   format: 'record',
   typeHints: false,
+  loneRecords: false,
   rowsMax: undefined,
   ceilingRows: 1_000_000,
   beyondCeiling: 'truncate',

@@ -14,10 +14,49 @@ export interface Name {
 }
 
 export type Statement =
-  | {readonly kind: 'query'; readonly query: Query}
-  | {readonly kind: 'explain'; readonly profile: boolean; readonly query: Query}
+  | {
+      readonly kind: 'query';
+      readonly functions: readonly FunctionDefinition[];
+      readonly query: Query;
+    }
+  | {
+      readonly kind: 'explain';
+      readonly profile: boolean;
+      readonly functions: readonly FunctionDefinition[];
+      readonly query: Query;
+    }
   | {readonly kind: 'schema'; readonly command: SchemaCommand}
-  | {readonly kind: 'user'; readonly command: UserCommand};
+  | {readonly kind: 'user'; readonly command: UserCommand}
+  | {readonly kind: 'session'; readonly command: SessionCommand};
+
+/** DEFINE FUNCTION: known to the definitions and the query behind it. */
+export interface FunctionDefinition {
+  readonly name: Name;
+  readonly parameters: readonly TypedName[];
+  readonly result: ValueType | undefined;
+  /** An expression, or a query whose only row has the value (null without one). */
+  readonly body:
+    | {readonly kind: 'value'; readonly value: Expression}
+    | {readonly kind: 'rows'; readonly query: Query};
+  /** How many levels the body nests. */
+  readonly height: number;
+}
+
+export interface TypedName {
+  readonly name: Name;
+  readonly type: ValueType | undefined;
+}
+
+/** A name of a type in upper case, and whether null is none of its values. */
+export interface ValueType {
+  readonly name: Name;
+  readonly notNull: boolean;
+}
+
+/** Commands about the transaction and the session of a client. */
+export type SessionCommand =
+  | {readonly kind: 'begin' | 'commit' | 'rollback' | 'reset' | 'close'}
+  | {readonly kind: 'set'; readonly name: Name; readonly value: Expression};
 
 /** Single queries joined by UNION; all of one kind. */
 export interface Query {

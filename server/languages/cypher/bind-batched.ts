@@ -11,7 +11,8 @@ import type {Clause, Query, SubqueryBatches, SubqueryClause} from './ast.ts';
 import {
   type BindContext,
   type Bound,
-  emptyScope,
+  type Scope,
+  cypherAnswers,
   literal,
   nothing,
   operator,
@@ -35,14 +36,20 @@ function isBatched(clause: Clause): clause is Batched {
   return clause.kind === 'subquery' && clause.batches !== undefined;
 }
 
-export function bindBatched(context: BindContext, query: Query, clause: Batched): BatchedStatement {
+/** @param outer - The functions of the query. */
+export function bindBatched(
+  context: BindContext,
+  outer: Scope,
+  query: Query,
+  clause: Batched,
+): BatchedStatement {
   const [part] = query.parts;
   const clauses = part?.clauses ?? [];
   const place = clauses.indexOf(clause);
   const {batches, ...inner} = clause;
   const before = bindPart(
     context,
-    {plan: {kind: 'unit'}, scope: emptyScope},
+    {plan: {kind: 'unit'}, scope: outer},
     {
       clauses: clauses.slice(0, place),
       at: query.at,
@@ -68,7 +75,7 @@ export function bindBatched(context: BindContext, query: Query, clause: Batched)
   const output = columns.map(({name, slot}) => ({name, value: slotOf(slot)}));
   const rows: PlanNode = columns.length > 0 ? after.plan : nothing(after.plan);
   const passed = [...before.scope.variables.values()].map(({slot}) => slot);
-  const seconds = batches.retry && bindExpression(context, emptyScope, batches.retry);
+  const seconds = batches.retry && bindExpression(context, outer, batches.retry);
   return {
     kind: 'batched',
     before: before.plan,
@@ -79,7 +86,7 @@ export function bindBatched(context: BindContext, query: Query, clause: Batched)
     size:
       batches.size === undefined
         ? literal(sizeDefault)
-        : bindExpression(context, emptyScope, batches.size),
+        : bindExpression(context, outer, batches.size),
     onError: batches.onError,
     retryMs: seconds && operator('times', seconds, literal(1_000)),
     passed,
@@ -87,6 +94,8 @@ export function bindBatched(context: BindContext, query: Query, clause: Batched)
       .map(({slot}) => slot)
       .filter(slot => !passed.includes(slot)),
     status,
+    needs: context.needs,
+    form: cypherAnswers,
   };
 }
 

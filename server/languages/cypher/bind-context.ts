@@ -9,8 +9,9 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Place, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {AnswerForm, ParameterUse} from '#server/plan/statement.ts';
 import {placeOf} from '../place.ts';
-import type {Name} from './ast.ts';
+import type {FunctionDefinition, Name} from './ast.ts';
 import type * as Ast from './ast-expression.ts';
 import {syntaxRefusal} from './cursor.ts';
 import type {Procedures} from './procedures.ts';
@@ -35,6 +36,12 @@ export interface Variable {
   readonly kind: Kind;
 }
 
+/** A function of the query, and what its body sees beside its parameters. */
+export interface LocalFunction {
+  readonly definition: FunctionDefinition;
+  readonly scope: Scope;
+}
+
 export interface Scope {
   readonly variables: ReadonlyMap<string, Variable>;
   /** Asked first about every expression; grouping answers for keys and aggregates. */
@@ -43,6 +50,8 @@ export interface Scope {
   readonly allowsPatterns: boolean;
   /** Where the rows of LOAD CSV come from. */
   readonly csv: {readonly file: Slot; readonly line: Slot} | undefined;
+  /** Functions of the query itself, by name in lower case. */
+  readonly functions: ReadonlyMap<string, LocalFunction>;
   /** Whether something was deleted before: then a record may be gone. */
   readonly hasDeleted: boolean;
 }
@@ -52,12 +61,17 @@ export const emptyScope: Scope = {
   intercept: undefined,
   allowsPatterns: true,
   csv: undefined,
+  functions: new Map(),
   hasDeleted: false,
 };
 
 export function withVariables(scope: Scope, names: Iterable<readonly [string, Variable]>): Scope {
   return {...scope, variables: new Map([...scope.variables, ...names])};
 }
+
+/** How often bodies of the query's own functions are put in place of calls, and how deep. */
+const insertionsMax = 1_000;
+const insertedLevelsMax = 250;
 
 /** One query being bound. */
 export class BindContext {
@@ -68,7 +82,10 @@ export class BindContext {
   readonly databaseName: string;
   /** Names of types that the query makes records of and that do not exist. */
   readonly #missing = new Map<string, 'vertex' | 'edge'>();
+  readonly #parameters = new Map<string, ParameterUse>();
   #slots = 0;
+  #insertions = 0;
+  #insertedLevels = 0;
 
   constructor(
     text: string,
@@ -99,6 +116,34 @@ export class BindContext {
   /** Remembers that records of a type will be made. */
   needType(name: string, kind: 'vertex' | 'edge'): void {
     if (this.catalog.type(name) === undefined) this.#missing.set(name, kind);
+  }
+
+  /** A parameter that has to be given when the query runs. */
+  parameter(name: string, at: number): Expression {
+    if (!this.#parameters.has(name)) this.#parameters.set(name, {name, place: this.place(at)});
+    return {kind: 'parameter', name};
+  }
+
+  /** The parameters met so far, in written order. */
+  get needs(): readonly ParameterUse[] {
+    return [...this.#parameters.values()];
+  }
+
+  /** Binds the body of a function, `levels` high, where it is called. */
+  within<T>(levels: number, at: number, bind: () => T): T {
+    this.#insertions += 1;
+    this.#insertedLevels += levels;
+    if (this.#insertions > insertionsMax || this.#insertedLevels > insertedLevelsMax) {
+      this.refuse(
+        at,
+        'UnexpectedSyntax',
+        `the query's own functions are called ${insertionsMax} times and nest ` +
+          `${insertedLevelsMax} levels at most, calls inside of them counted each time`,
+      );
+    }
+    const bound = bind();
+    this.#insertedLevels -= levels;
+    return bound;
   }
 
   place(at: number): Place {
@@ -154,6 +199,9 @@ export function filtered(input: PlanNode, terms: readonly Expression[]): PlanNod
   const condition = conjunction(terms);
   return condition === undefined ? input : {kind: 'filter', input, condition};
 }
+
+/** How every query of the language answers. */
+export const cypherAnswers: AnswerForm = {loneRecords: true, durationsAsSeconds: false};
 
 /** No rows, whatever comes in. */
 export function nothing(input: PlanNode): PlanNode {

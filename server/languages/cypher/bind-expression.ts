@@ -31,7 +31,7 @@ export function bindExpression(
     case 'literal':
       return literal(valueOf(ast));
     case 'parameter':
-      return {kind: 'parameter', name: ast.name};
+      return context.parameter(ast.name, ast.at);
     case 'variable':
       return slotOf(variableOf(context, scope, ast).slot);
     case 'list':

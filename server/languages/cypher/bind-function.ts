@@ -4,6 +4,7 @@ import {nearestName} from '../expectation.ts';
 import type * as Ast from './ast-expression.ts';
 import {type BindContext, literal, operator, type Scope, slotOf} from './bind-context.ts';
 import {bindExpression} from './bind-expression.ts';
+import {bindLocalCall} from './bind-local-function.ts';
 import {type CypherFunction, cypherFunction, cypherFunctionNames} from './functions.ts';
 import {kindOf, requireKind} from './kind.ts';
 
@@ -15,11 +16,17 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   }
   if (ast.kind === 'count-star') return literal(null);
   if (ast.name.toLowerCase() === 'exists') return bindExists(context, scope, ast);
+  const local = scope.functions.get(ast.name.toLowerCase());
+  if (local !== undefined) {
+    const outer = {...scope, allowsPatterns: false};
+    const args = ast.args.map(arg => bindExpression(context, outer, arg));
+    return bindLocalCall(context, ast, local, args);
+  }
   const source = bindSource(scope, ast);
   if (source !== undefined) return source;
   const own = bindOwn(context, scope, ast);
   if (own !== undefined) return own;
-  const called = requireFunction(context, ast);
+  const called = requireFunction(context, ast, scope.functions);
   const inner = {...scope, allowsPatterns: false};
   ast.args.forEach((arg, at) => {
     if (arg.kind === 'pattern') bindExpression(context, inner, arg);
@@ -92,11 +99,16 @@ export function isAggregate(ast: Ast.Expression): boolean {
 }
 
 /** @throws {Refusal} UnknownFunction with the nearest name, InvalidNumberOfArguments. */
-export function requireFunction(context: BindContext, ast: Ast.Call): CypherFunction {
+export function requireFunction(
+  context: BindContext,
+  ast: Ast.Call,
+  local: Scope['functions'] = new Map(),
+): CypherFunction {
   const called = cypherFunction(ast.name);
   if (called === undefined) {
     const own = context.catalog.functions.map(known => known.name);
-    const near = nearestName(ast.name.toLowerCase(), [...own, ...cypherFunctionNames()]);
+    const names = [...own, ...cypherFunctionNames(), ...local.keys()];
+    const near = nearestName(ast.name.toLowerCase(), names);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return context.refuse(ast.at, 'UnknownFunction', `there is no function '${ast.name}'${hint}`);
   }

@@ -69,7 +69,11 @@ function bindArguments(
   isLone: boolean,
 ): readonly Expression[] {
   if (args === undefined) {
-    if (isLone) return inputs.map(({name}) => ({kind: 'parameter', name}));
+    if (isLone) {
+      return inputs.map(({name, optional}) =>
+        optional ? {kind: 'parameter', name} : context.parameter(name, at),
+      );
+    }
     return context.refuse(
       at,
       'InvalidArgumentPassingMode',

@@ -248,8 +248,8 @@ class Projector {
     if (skip !== undefined) plan = {kind: 'skip', input: plan, count: this.#count(skip, 'SKIP')};
     if (limit !== undefined)
       plan = {kind: 'limit', input: plan, count: this.#count(limit, 'LIMIT')};
-    const {hasDeleted} = this.#input.scope;
-    const scope: Scope = {...emptyScope, hasDeleted, variables: variablesOf(columns)};
+    const {hasDeleted, functions} = this.#input.scope;
+    const scope: Scope = {...emptyScope, functions, hasDeleted, variables: variablesOf(columns)};
     // WHERE sees what was there before, too, as long as rows are not grouped.
     const before = isGrouped ? [] : this.#input.scope.variables;
     const whereScope = {...scope, variables: new Map([...before, ...scope.variables])};
@@ -277,7 +277,9 @@ class Projector {
         context.refuse(ast.at, 'NegativeIntegerArgument', `${word} cannot be negative`);
       }
     }
-    return operator('rowCount', bindExpression(context, emptyScope, ast), literal(word));
+    const {functions} = this.#input.scope;
+    const value = bindExpression(context, {...emptyScope, functions}, ast);
+    return operator('rowCount', value, literal(word));
   }
 }
 

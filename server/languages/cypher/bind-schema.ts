@@ -23,7 +23,7 @@ import type {
 } from '#server/plan/statement.ts';
 import {nearestName} from '../expectation.ts';
 import type {Name, SchemaCommand} from './ast.ts';
-import {type BindContext, literal} from './bind-context.ts';
+import {type BindContext, cypherAnswers, literal} from './bind-context.ts';
 
 type CreateConstraint = Extract<SchemaCommand, {kind: 'create-constraint'}>;
 type CreateIndex = Extract<SchemaCommand, {kind: 'create-index'}>;
@@ -69,6 +69,7 @@ const nothingToDo: BoundStatement = {
   limit: undefined,
   timeoutMs: undefined,
   onTimeout: 'error',
+  form: cypherAnswers,
 };
 
 function bindIndex(context: BindContext, command: CreateIndex): BoundStatement {

@@ -9,14 +9,24 @@ import {labelsOf} from '#server/model/labels.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Expression as BoundExpression} from '#server/plan/expression.ts';
 import type {
+  QueryStatement,
+  SessionCommand as BoundSessionCommand,
   Statement as BoundStatement,
   UserCommand as BoundUserCommand,
 } from '#server/plan/statement.ts';
 import type {Expression} from './ast-expression.ts';
-import type {Query, Statement, UserCommand} from './ast.ts';
+import type {Query, SessionCommand, Statement, UserCommand} from './ast.ts';
 import {batchedClause, bindBatched} from './bind-batched.ts';
 import {bindExpression} from './bind-expression.ts';
-import {BindContext, emptyScope, nothing, slotOf} from './bind-context.ts';
+import {bindDefinitions} from './bind-local-function.ts';
+import {
+  BindContext,
+  cypherAnswers,
+  emptyScope,
+  nothing,
+  type Scope,
+  slotOf,
+} from './bind-context.ts';
 import {bindInnerQuery} from './bind-query.ts';
 import type {Procedures} from './procedures.ts';
 import {bindSchemaCommand} from './bind-schema.ts';
@@ -53,12 +63,17 @@ export function bindCypher(
     const command = bindUserCommand(context, statement.command);
     return {statement: {kind: 'user', command}, missing: []};
   }
+  if (statement.kind === 'session') {
+    const command = bindSessionCommand(context, statement.command);
+    return {statement: {kind: 'session', command}, missing: []};
+  }
+  const scope = bindDefinitions(context, statement.functions);
   const batched = batchedClause(statement.query);
   if (batched !== undefined && statement.kind === 'query') {
-    const cut = bindBatched(context, statement.query, batched);
+    const cut = bindBatched(context, scope, statement.query, batched);
     return {statement: cut, missing: missingTypes(context)};
   }
-  const query = bindQuery(context, statement.query);
+  const query = bindQuery(context, scope, statement.query);
   const bound: BoundStatement =
     statement.kind === 'explain'
       ? {kind: 'explain', execute: statement.profile, statement: query}
@@ -80,19 +95,37 @@ function bindUserCommand(context: BindContext, command: UserCommand): BoundUserC
   };
 }
 
-function bindQuery(context: BindContext, query: Query): BoundStatement {
-  const {plan, columns} = bindInnerQuery(context, {plan: {kind: 'unit'}, scope: emptyScope}, query);
+function bindSessionCommand(context: BindContext, command: SessionCommand): BoundSessionCommand {
+  if (command.kind !== 'set') return command;
+  const value = bindExpression(context, emptyScope, command.value);
+  const output = {kind: 'columns', columns: [{name: 'value', value}]} as const;
+  const plan: PlanNode = {kind: 'project', input: {kind: 'unit'}, output};
+  return {kind: 'set', name: command.name.text, value: statementOf(context, plan)};
+}
+
+function bindQuery(context: BindContext, scope: Scope, query: Query): QueryStatement {
+  const {plan, columns} = bindInnerQuery(context, {plan: {kind: 'unit'}, scope}, query);
   // A query without RETURN answers nothing, whatever it did.
   const rows: PlanNode = columns.length > 0 ? plan : nothing({kind: 'barrier', input: plan});
   const output = columns.map(({name, slot}) => ({name, value: slotOf(slot)}));
+  return statementOf(context, {
+    kind: 'project',
+    input: rows,
+    output: {kind: 'columns', columns: output},
+  });
+}
+
+function statementOf(context: BindContext, plan: PlanNode): QueryStatement {
   return {
     kind: 'query',
-    plan: {kind: 'project', input: rows, output: {kind: 'columns', columns: output}},
+    plan,
     slotCount: context.slotCount,
     limit: undefined,
     timeoutMs: undefined,
     onTimeout: 'error',
+    form: cypherAnswers,
     reportsStats: true,
+    needs: context.needs,
   };
 }
 

@@ -5,17 +5,18 @@
  * reading clause right after a writing one, a RETURN that is not the last) is refused here too,
  * where the place is known.
  */
-import {Refusal} from '#server/base/errors.ts';
 import type {Expression} from './ast-expression.ts';
 import type {Clause, Query, SingleQuery, Statement} from './ast.ts';
 import {Cursor, syntaxRefusal} from './cursor.ts';
 import {TokenKind, tokenize} from './lexer.ts';
 import {defaultLimits, type ParseLimits} from '../limits.ts';
-import {ParseStop, placeOf} from '../place.ts';
+import {ParseStop} from '../place.ts';
 import {everything, parseClause} from './parser-clause.ts';
 import {parseExpression} from './parser-expression.ts';
+import {parseDefinitions} from './parser-function.ts';
 import {parsePatterns} from './parser-pattern.ts';
 import {acceptSchemaCommand} from './parser-schema.ts';
+import {acceptSessionCommand} from './parser-session.ts';
 import {acceptUserCommand} from './parser-user.ts';
 
 /**
@@ -45,38 +46,29 @@ export function parseCypher(text: string, limits: ParseLimits = defaultLimits): 
 }
 
 function parseStatement(cursor: Cursor): Statement {
-  refuseSession(cursor);
   const explains = cursor.accept('EXPLAIN');
   const profiles = !explains && cursor.accept('PROFILE');
   const command = explains || profiles ? undefined : acceptCommand(cursor);
-  const query = command === undefined ? parseQuery(cursor) : undefined;
+  const statement = command ?? parseDefined(cursor, explains || profiles ? profiles : undefined);
   cursor.accept(';');
   if (cursor.kind !== TokenKind.end) cursor.fail();
-  if (command !== undefined) return command;
-  if (query === undefined) return cursor.fail();
-  if (explains || profiles) return {kind: 'explain', profile: profiles, query};
-  return {kind: 'query', query};
+  return statement;
 }
 
-/** Statements about sessions and transactions have no meaning in a text that stands alone. */
-function refuseSession(cursor: Cursor): void {
-  const {lexeme} = cursor;
-  const isTransaction = lexeme === 'START' && cursor.lexemeAhead(1) === 'TRANSACTION';
-  const isOther = ['COMMIT', 'ROLLBACK', 'SESSION', 'DEFINE'].includes(lexeme);
-  if (!isTransaction && !isOther) return;
-  const how =
-    lexeme === 'SESSION' || lexeme === 'DEFINE'
-      ? ''
-      : ': a transaction is begun, committed and rolled back by the protocol';
-  throw new Refusal('not-available', `${lexeme} in Cypher is not available${how}`, {
-    place: placeOf(cursor.text, cursor.at),
-    detail: {name: lexeme},
-  });
+/** @param profile - Whether the query is run to be explained; undefined: it is not explained. */
+function parseDefined(cursor: Cursor, profile: boolean | undefined): Statement {
+  const functions = parseDefinitions(cursor);
+  const query = parseQuery(cursor);
+  return profile === undefined
+    ? {kind: 'query', functions, query}
+    : {kind: 'explain', profile, functions, query};
 }
 
 function acceptCommand(cursor: Cursor): Statement | undefined {
   const user = acceptUserCommand(cursor);
   if (user !== undefined) return {kind: 'user', command: user};
+  const session = acceptSessionCommand(cursor);
+  if (session !== undefined) return {kind: 'session', command: session};
   const schema = acceptSchemaCommand(cursor);
   return schema && {kind: 'schema', command: schema};
 }

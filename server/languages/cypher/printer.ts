@@ -8,25 +8,30 @@ import {unreachable} from '#server/base/assert.ts';
 import type {Expression} from './ast-expression.ts';
 import type {
   Clause,
+  FunctionDefinition,
   Name,
   ProjectionClause,
   ProjectionItem,
   Query,
   RemoveItem,
   SchemaCommand,
+  SessionCommand,
   SetItem,
   Statement,
   SubqueryBatches,
   UserCommand,
+  ValueType,
 } from './ast.ts';
 import {ExpressionPrinter, nameText} from './printer-expression.ts';
 
 export function printCypher(statement: Statement): string {
   switch (statement.kind) {
     case 'query':
-      return queryText(statement.query);
+      return definedText(statement);
     case 'explain':
-      return `${statement.profile ? 'PROFILE' : 'EXPLAIN'} ${queryText(statement.query)}`;
+      return `${statement.profile ? 'PROFILE' : 'EXPLAIN'} ${definedText(statement)}`;
+    case 'session':
+      return sessionText(statement.command);
     case 'schema':
       return schemaText(statement.command);
     case 'user':
@@ -34,6 +39,42 @@ export function printCypher(statement: Statement): string {
     default:
       return unreachable(statement);
   }
+}
+
+function definedText({
+  functions,
+  query,
+}: {
+  readonly functions: readonly FunctionDefinition[];
+  readonly query: Query;
+}): string {
+  return [...functions.map(definitionText), queryText(query)].join(' ');
+}
+
+function definitionText({name, parameters, result, body}: FunctionDefinition): string {
+  const names = parameters.map(one => `${nameText(one.name.text)}${valueTypeText(one.type)}`);
+  const called = `${nameText(name.text)}(${names.join(', ')})`;
+  const head = `DEFINE FUNCTION ${called}${valueTypeText(result)}`;
+  return body.kind === 'value'
+    ? `${head} = ${print(body.value)}`
+    : `${head} { ${queryText(body.query)} }`;
+}
+
+function valueTypeText(type: ValueType | undefined): string {
+  if (type === undefined) return '';
+  const name = type.name.text.split(' ').map(nameText).join(' ');
+  return ` :: ${name}${type.notNull ? ' NOT NULL' : ''}`;
+}
+
+function sessionText(command: SessionCommand): string {
+  if (command.kind === 'set') {
+    return `SESSION SET $${nameText(command.name.text)} = ${print(command.value)}`;
+  }
+  return command.kind === 'begin'
+    ? 'START TRANSACTION'
+    : command.kind === 'commit' || command.kind === 'rollback'
+      ? command.kind.toUpperCase()
+      : `SESSION ${command.kind.toUpperCase()}`;
 }
 
 function queryText(query: Query): string {

@@ -182,7 +182,7 @@ export type Selector =
       readonly kind: 'range';
       readonly from: Expression | undefined;
       readonly to: Expression | undefined;
-      readonly form: '..' | '...' | '-';
+      readonly form: '..' | '...';
     });
 
 export interface Unary extends Placed {

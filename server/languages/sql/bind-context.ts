@@ -8,11 +8,12 @@
  */
 
 import type {Place} from '#server/base/errors.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {OutputColumn, PlanNode} from '#server/plan/node.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {Statement} from './ast-statement.ts';
 
@@ -145,13 +146,17 @@ export class BindContext {
     this.impossible(at, `There is no attribute '${name}': expected one of ${known.join(', ')}`);
   }
 
-  /** Runs `look`, adding the place to a refusal that has none (look-ups in the catalog). */
-  located<T>(at: number, look: () => T): T {
+  /**
+   * Runs `look`, adding the place to a refusal that has none (look-ups in the catalog).
+   *
+   * @param code - What it is refused as, where that is not what the catalog says.
+   */
+  located<T>(at: number, look: () => T, code?: RefusalCode): T {
     try {
       return look();
     } catch (error) {
       if (!(error instanceof Refusal) || error.place !== undefined) throw error;
-      throw new Refusal(error.code, error.message, {
+      throw new Refusal(code ?? error.code, error.message, {
         detail: error.detail,
         place: this.place(at),
         cause: error,
@@ -169,6 +174,9 @@ function lineStartsOf(text: string): readonly number[] {
   for (let i = text.indexOf('\n'); i !== -1; i = text.indexOf('\n', i + 1)) starts.push(i + 1);
   return starts;
 }
+
+/** A row always has its columns; a duration is a number as far as it can be one. */
+export const sqlAnswers: AnswerForm = {loneRecords: false, durationsAsSeconds: true};
 
 // Short names for the expressions that binding makes all the time.
 

@@ -133,7 +133,7 @@ function changedCustom(
   return new Map(items.map(({name, value}) => [name, constantOf(context, value) ?? undefined]));
 }
 
-function bucketName(context: BindContext, reference: Ast.BucketReference): string {
+export function bucketName(context: BindContext, reference: Ast.BucketReference): string {
   if (!('kind' in reference)) return reference.text;
   if (reference.kind === 'parameter') {
     return context.refuse(reference.at, 'A schema statement names its buckets, not parameters');
@@ -151,12 +151,16 @@ export function countOf(context: BindContext, ast: Ast.Expression | undefined): 
 }
 
 function bindCreateType(context: BindContext, ast: Sql.CreateType): SchemaCommand {
+  // Records lie in no pages here: the number is only checked.
+  countOf(context, ast.pageSize);
   return {
     kind: 'create-type',
     recordKind: ast.recordClass,
     name: ast.name.text,
     ifNotExists: ast.ifNotExists,
-    supertypes: ast.parents.map(parent => parent.text),
+    supertypes: ast.parents.map(({at, text}) => {
+      return context.located(at, () => context.catalog.requireType(text).name, 'query.execution');
+    }),
     buckets:
       ast.bucketNames.length === 0
         ? undefined
@@ -325,6 +329,9 @@ function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaComm
   const {kind, unique} = context.located(ast.indexKind.at, () =>
     parseIndexKind(ast.indexKind.text),
   );
+  if (ast.metadata !== undefined) {
+    context.syntax(ast.metadata.at, `Index type '${ast.indexKind.text}' takes no METADATA`);
+  }
   const strategy = ast.nullStrategy;
   return {
     kind: 'create-index',
@@ -343,10 +350,12 @@ function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaComm
 
 function indexPart(context: BindContext, part: Sql.IndexedProperty): IndexPart {
   const {name, by, collation} = part;
-  if (collation !== undefined && collation.text.toLowerCase() !== 'ci') {
-    context.refuse(collation.at, `Unknown collation '${collation.text}'; there is CI`);
+  const collate = collation?.text.toLowerCase() ?? 'default';
+  if (collation !== undefined && collate !== 'ci' && collate !== 'default') {
+    const text = `Unknown collation '${collation.text}'; there are CI and DEFAULT`;
+    context.refuse(collation.at, text);
   }
-  return {name, ...(by && {by}), ...(collation && {collate: 'ci' as const})};
+  return {name, ...(by && {by}), ...(collate === 'ci' && {collate})};
 }
 
 function bindAlterBucket(context: BindContext, ast: Sql.AlterBucket): SchemaCommand {
@@ -408,8 +417,40 @@ function bindTruncate(ast: Sql.Truncate): SchemaCommand {
 }
 
 function bindRebuild(context: BindContext, ast: Sql.Rebuild): SchemaCommand {
-  if (ast.what !== 'rebuild-index') return context.notAvailable(ast.at, words(ast.what));
-  const [setting] = ast.settings;
-  if (setting !== undefined) context.notAvailable(setting.at, `REBUILD INDEX WITH ${setting.name}`);
-  return {kind: 'rebuild-index', name: ast.name?.text ?? '*'};
+  const name = ast.name?.text ?? '*';
+  switch (ast.what) {
+    case 'rebuild-index':
+      checkRebuildSettings(context, ast, ['batchSize']);
+      return {kind: 'rebuild-index', name};
+    case 'compact-index':
+      checkRebuildSettings(context, ast, []);
+      return {kind: 'compact-index', name};
+    case 'rebuild-type':
+      checkRebuildSettings(context, ast, ['batchSize', 'repartition']);
+      return {kind: 'rebuild-type', name, polymorphic: ast.polymorphic};
+    case 'rebuild-graph-view':
+      return context.notAvailable(ast.at, words(ast.what));
+    default:
+      return unreachable(ast.what);
+  }
+}
+
+/** How many records go into one transaction is the server's own affair; the rest is refused. */
+function checkRebuildSettings(
+  context: BindContext,
+  {what, settings}: Sql.Rebuild,
+  known: readonly ('batchSize' | 'repartition')[],
+): void {
+  for (const {at, name, value} of settings) {
+    const key = known.find(one => one.toLowerCase() === name.toLowerCase());
+    if (key === undefined) {
+      const hint = known.length === 0 ? '' : `: expected one of ${known.join(', ')}`;
+      context.syntax(at, `There is no setting '${name}' of ${words(what)}${hint}`);
+    } else if (key === 'batchSize') {
+      if ((countOf(context, value) ?? 0) < 1) context.syntax(at, 'batchSize is at least 1');
+    } else if (constantOf(context, value) !== false) {
+      // The bucket is part of the id of a record, and no look-up depends on it here.
+      context.notAvailable(at, `${words(what)} WITH repartition`);
+    }
+  }
 }

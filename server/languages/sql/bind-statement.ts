@@ -6,15 +6,21 @@
  */
 
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {
+  type DatabaseSettingKey,
+  requireDatabaseSetting,
+} from '#server/catalog/database-settings.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Retry, Statement as PlanStatement} from '#server/plan/statement.ts';
 import type * as Ast from './ast.ts';
 import type {ScriptStatement, Statement} from './ast-statement.ts';
+import {bindBatches, hasBatch} from './bind-batch.ts';
 import type {BoundQuery, Scope} from './bind-context.ts';
-import {BindContext} from './bind-context.ts';
+import {BindContext, literal, sqlAnswers} from './bind-context.ts';
 import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
+import {bindCheck} from './bind-check.ts';
 import {bindFindReferences} from './bind-references.ts';
 import {bindSchema, constantOf, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
@@ -76,16 +82,25 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     case 'create-vertex':
     case 'create-edge':
     case 'move-vertex': {
+      if (hasBatch(ast)) return bindBatches(context, ast);
       const timeout = ast.kind === 'update' ? ast.timeout : undefined;
       const retry = ast.kind === 'create-edge' ? retryOf(context, ast) : undefined;
       const written = bindWrite(context, ast, undefined);
       return queryOf(context, written, {limit: undefined, timeout, retry});
     }
     case 'alter-database': {
+      const {at, text} = ast.setting;
+      const known = (): DatabaseSettingKey => requireDatabaseSetting(text);
+      const setting = context.located(at, known, 'database.operation');
       const value = constantOf(context, ast.value);
-      const command = {kind: 'alter-database', setting: ast.setting.text, value} as const;
-      return {kind: 'schema', command};
+      return {kind: 'schema', command: {kind: 'alter-database', setting, value}};
     }
+    case 'check-database':
+      return {kind: 'schema', command: bindCheck(context, ast)};
+    case 'lock':
+      return queryOf(context, bindLock(context, ast), noLimits);
+    case 'transfer-database':
+      return context.notAvailable(ast.at, `The statement ${ast.what.toUpperCase()} DATABASE`);
     default:
       if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
       if (isScriptStatement(ast)) {
@@ -93,6 +108,24 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       }
       return context.notAvailable(ast.at, nameOf(ast.kind));
   }
+}
+
+/**
+ * A row that says so: there are no locks to take. Two commits of which one would undo the other
+ * never both succeed, whatever was locked, so that names are all there is to check.
+ */
+function bindLock(
+  context: BindContext,
+  {what, names}: Extract<Statement, {kind: 'lock'}>,
+): BoundQuery {
+  const {catalog} = context;
+  for (const {at, text} of names) {
+    context.located(at, () =>
+      what === 'type' ? catalog.requireType(text) : catalog.requireBucket(text),
+    );
+  }
+  const columns = [{name: 'operation', value: literal('lock')}];
+  return {plan: {kind: 'unit'}, shape: {kind: 'columns', columns}, variables: new Map()};
 }
 
 /** The statement that answers the rows of `query`. */
@@ -117,6 +150,7 @@ export function queryOf(
     timeoutMs,
     onTimeout,
     ...(ast.retry && {retry: ast.retry}),
+    form: sqlAnswers,
   };
 }
 

@@ -45,16 +45,50 @@ export function bindWrite(
     case 'create-edge':
       return bindCreateEdge(context, ast, parent);
     case 'update':
+    case 'delete':
+    case 'move-vertex':
+      return atOnce(context, bindSteps(context, ast, parent));
+    case 'truncate-record':
+      return bindTruncateRecord(context, ast, parent);
+    default:
+      return ast satisfies never;
+  }
+}
+
+/** A write of records that are there, to be done at once or in transactions of their own. */
+export interface WriteSteps {
+  /** The records it is about, in `slot`. */
+  readonly rows: PlanNode;
+  readonly slot: Slot;
+  /** What `rows` were chosen by. */
+  readonly condition: Expression | undefined;
+  readonly write: (rows: PlanNode) => PlanNode;
+  /** Undefined: how many were written. */
+  readonly answer: ((written: PlanNode) => BoundQuery) | undefined;
+}
+
+/** The write of records that are there, in its steps. */
+export function bindSteps(
+  context: BindContext,
+  ast: Sql.Update | Sql.Delete | Sql.MoveVertex,
+  parent: Scope | undefined,
+): WriteSteps {
+  switch (ast.kind) {
+    case 'update':
       return bindUpdate(context, ast, parent);
     case 'delete':
       return bindDelete(context, ast, parent);
-    case 'truncate-record':
-      return bindTruncateRecord(context, ast, parent);
     case 'move-vertex':
       return bindMoveVertex(context, ast, parent);
     default:
       return ast satisfies never;
   }
+}
+
+/** All rows in one transaction. */
+function atOnce(context: BindContext, {rows, write, answer}: WriteSteps): BoundQuery {
+  const written = write(rows);
+  return answer === undefined ? total(context, written, 'count', []) : answer(written);
 }
 
 interface Making {
@@ -65,7 +99,6 @@ interface Making {
 }
 
 function bindInsert(context: BindContext, ast: Sql.Insert, parent: Scope | undefined): BoundQuery {
-  if (ast.unsafe) context.notAvailable(ast.at, 'INSERT ... UNSAFE');
   const making: Making = {...insertTarget(context, ast), what: 'any', at: ast.at};
   const made = bindCreation(context, making, ast.body, parent);
   return returned(context, made, ast.returning);
@@ -94,7 +127,8 @@ function insertTarget(
     return context.refuse(target.at, 'INSERT INTO takes a type or one bucket');
   }
   const bucket = bucketName(context, reference);
-  const id = context.located(reference.at, () => context.catalog.requireBucket(bucket)).id;
+  const known = (): {readonly id: number} => context.catalog.requireBucket(bucket);
+  const {id} = context.located(reference.at, known, 'sql.syntax');
   const type = context.catalog.typeOfBucket(id);
   if (type === undefined) {
     return context.refuse(reference.at, `bucket '${bucket}' belongs to no type`);
@@ -293,39 +327,42 @@ export function retryOf(context: BindContext, ast: Sql.CreateEdge): Retry | unde
   return ast.wait && context.refuse(ast.wait.at, 'WAIT stands only beside RETRY');
 }
 
-function bindUpdate(context: BindContext, ast: Sql.Update, parent: Scope | undefined): BoundQuery {
-  if (ast.batch !== undefined) context.notAvailable(ast.batch.at, 'UPDATE ... BATCH');
+function bindUpdate(context: BindContext, ast: Sql.Update, parent: Scope | undefined): WriteSteps {
   const source = elementSource(context, bindTarget(context, ast.target, parent));
   const {slot, scope} = source;
-  const filtered: PlanNode =
-    ast.where === undefined
-      ? source.plan
-      : {
-          kind: 'filter',
-          input: source.plan,
-          condition: bindExpression(context, scope, ast.where),
-        };
-  const input = limited(context, filtered, parent, ast.limit);
+  const condition = ast.where && bindExpression(context, scope, ast.where);
+  const rows = limited(context, filtered(source.plan, condition), parent, ast.limit);
   const assignments = ast.operations.flatMap(operation => bindOperation(context, scope, operation));
-  const wantsBefore = ast.returning?.what === 'before';
-  const before = wantsBefore ? context.newSlot() : undefined;
-  const plan: PlanNode = ast.upsert
-    ? {
-        kind: 'upsert',
-        input,
-        type: upsertType(context, ast),
-        slot,
-        before,
-        seed: upsertSeed(context, ast, scope),
-        assignments,
-      }
-    : {kind: 'change', input, slot, before, assignments, applyDefaults: ast.applyDefaults};
-  const answer = ast.returning;
-  if (answer === undefined || answer.what === 'count') return counted(context, plan);
-  const shown = before ?? slot;
-  const shape: Shape = {kind: 'element', slot: shown};
-  if (answer.items.length === 0) return {plan, shape, variables: noVariables};
-  return projected(context, {plan, scope: makeScope(slotOf(shown), parent), shape}, answer.items);
+  const before = ast.returning?.what === 'before' ? context.newSlot() : undefined;
+  const upsert = ast.upsert && {
+    type: upsertType(context, ast),
+    seed: upsertSeed(context, ast, scope),
+  };
+  const write = (input: PlanNode): PlanNode =>
+    upsert
+      ? {kind: 'upsert', input, slot, before, assignments, ...upsert}
+      : {kind: 'change', input, slot, before, assignments, applyDefaults: ast.applyDefaults};
+  const isShown = ast.returning !== undefined && ast.returning.what !== 'count';
+  const answer = isShown ? updated(context, ast.returning, {slot, before, parent}) : undefined;
+  return {rows, slot, condition, write, answer};
+}
+
+/** The records as they are, or as they were; or a projection of them. */
+function updated(
+  context: BindContext,
+  {items}: NonNullable<Sql.Update['returning']>,
+  of: {readonly slot: Slot; readonly before: Slot | undefined; readonly parent: Scope | undefined},
+): (plan: PlanNode) => BoundQuery {
+  const shown = of.before ?? of.slot;
+  const element: Shape = {kind: 'element', slot: shown};
+  if (items.length > 0) {
+    const scope = makeScope(slotOf(shown), of.parent);
+    return plan => projected(context, {plan, scope, shape: element}, items);
+  }
+  // What a record was is no record any more: a row with its id, type and properties.
+  const was = {spread: slotOf(shown), except: ['@cat'], attributes: true};
+  const shape: Shape = of.before === undefined ? element : {kind: 'columns', columns: [was]};
+  return plan => ({plan, shape, variables: noVariables});
 }
 
 /** A target whose rows are records in a slot. */
@@ -338,6 +375,10 @@ function elementSource(
   }
   const {plan, slot} = elementOf(context, {...source, variables: noVariables});
   return {plan, slot, scope: makeScope(slotOf(slot), source.scope.parent)};
+}
+
+export function filtered(input: PlanNode, condition: Expression | undefined): PlanNode {
+  return condition === undefined ? input : {kind: 'filter', input, condition};
 }
 
 function limited(
@@ -378,41 +419,36 @@ function upsertSeed(context: BindContext, ast: Sql.Update, scope: Scope): readon
   );
 }
 
-/** One row: how many there were. */
-function counted(context: BindContext, input: PlanNode): BoundQuery {
+/** One row with one aggregate, called `count`. */
+export function total(
+  context: BindContext,
+  input: PlanNode,
+  name: 'count' | 'std.sum',
+  args: readonly Expression[],
+): BoundQuery {
   const slot = context.newSlot();
-  const plan: PlanNode = {
-    kind: 'aggregate',
-    input,
-    keys: [],
-    aggregates: [{slot, name: 'count', args: [], distinct: false}],
-  };
+  const aggregates = [{slot, name, args, distinct: false}];
+  const plan: PlanNode = {kind: 'aggregate', input, keys: [], aggregates};
   const shape: Shape = {kind: 'columns', columns: [{name: 'count', value: slotOf(slot)}]};
   return {plan, shape, variables: noVariables};
 }
 
-function bindDelete(context: BindContext, ast: Sql.Delete, parent: Scope | undefined): BoundQuery {
-  if (ast.batch !== undefined) context.notAvailable(ast.batch.at, 'DELETE ... BATCH');
+function bindDelete(context: BindContext, ast: Sql.Delete, parent: Scope | undefined): WriteSteps {
   const source =
     ast.from === undefined && ast.to === undefined
       ? elementSource(context, bindTarget(context, ast.target, parent))
       : edgesBetween(context, ast, parent);
-  const filtered: PlanNode =
-    ast.where === undefined
-      ? source.plan
-      : {
-          kind: 'filter',
-          input: source.plan,
-          condition: bindExpression(context, source.scope, ast.where),
-        };
-  const plan: PlanNode = {
-    kind: 'delete',
-    input: limited(context, filtered, parent, ast.limit),
-    slot: source.slot,
-    only: ast.what === 'record' ? undefined : ast.what,
+  const {slot} = source;
+  const condition = ast.where && bindExpression(context, source.scope, ast.where);
+  const only = ast.what === 'record' ? undefined : ast.what;
+  const shape: Shape = {kind: 'element', slot};
+  return {
+    rows: limited(context, filtered(source.plan, condition), parent, ast.limit),
+    slot,
+    condition,
+    write: input => ({kind: 'delete', input, slot, only}),
+    answer: ast.returnBefore ? plan => ({plan, shape, variables: noVariables}) : undefined,
   };
-  if (!ast.returnBefore) return counted(context, plan);
-  return {plan, shape: {kind: 'element', slot: source.slot}, variables: noVariables};
 }
 
 function bindTruncateRecord(
@@ -423,7 +459,7 @@ function bindTruncateRecord(
   const slot = context.newSlot();
   const ids = bindItems(context, makeScope(undefined, parent), ast.records);
   const input: PlanNode = {kind: 'records', ids, slot, loose: false};
-  return counted(context, {kind: 'delete', input, slot, only: undefined});
+  return total(context, {kind: 'delete', input, slot, only: undefined}, 'count', []);
 }
 
 /** Edges of DELETE EDGE [T] FROM x TO y: those of one end, narrowed by the other. */

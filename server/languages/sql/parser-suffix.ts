@@ -117,27 +117,10 @@ function isNameHere(c: Cursor): boolean {
 
 function parseOneSelector(c: Cursor): Selector {
   const at = c.at;
-  const legacy = parseLegacyRange(c, at);
-  if (legacy !== undefined) return legacy;
   if (c.is('..') || c.is('...')) return parseRangeEnd(c, undefined, at);
   const value = parseExpression(c);
   if (c.is('..') || c.is('...')) return parseRangeEnd(c, value, at);
   return {kind: 'item', at, value};
-}
-
-/** `[0-3]`: two plain integers are a range here, not a subtraction. */
-function parseLegacyRange(c: Cursor, at: number): Selector | undefined {
-  if (c.kind !== TokenKind.integer || c.lexemeAhead(1) !== '-') return undefined;
-  if (c.kindAhead(2) !== TokenKind.integer) return undefined;
-  if (c.lexemeAhead(3) !== ']' && c.lexemeAhead(3) !== ',') return undefined;
-  const from = parsePlainInteger(c);
-  c.advance();
-  return {kind: 'range', at, from, to: parsePlainInteger(c), form: '-'};
-}
-
-function parsePlainInteger(c: Cursor): Expression {
-  // Strength 100 exceeds every operator's: only the literal itself is taken.
-  return parseBinary(c, 100);
 }
 
 function parseRangeEnd(c: Cursor, from: Expression | undefined, at: number): Selector {

@@ -93,12 +93,17 @@ async function answered(
   try {
     await database.prepare(query, parameters);
     phase = 'runtime';
-    const rows = readJson(await database.run(query, parameters));
-    return {kind: 'rows', rows: rows as readonly ReadonlyMap<string, Json>[]};
+    return {kind: 'rows', rows: rowsOf(await database.run(query, parameters))};
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return {kind: 'error', phase, error};
+    // EXPLAIN asks for no parameters; a run is refused for one before any of it happens.
+    const isBeforeRun = error.code === 'query.parameter-missing';
+    return {kind: 'error', phase: isBeforeRun ? 'compile time' : phase, error};
   }
+}
+
+function rowsOf(text: string): readonly ReadonlyMap<string, Json>[] {
+  return readJson(text) as readonly ReadonlyMap<string, Json>[];
 }
 
 async function judged(
@@ -147,14 +152,19 @@ function judgedRows(step: Step, rows: readonly ReadonlyMap<string, Json>[]): rea
   const wanted = wantedRows.map(row =>
     names.map((name, at) => `${name}: ${expectedText(row[at] ?? '', rendering)}`).join(' | '),
   );
-  const got = rows.map(row =>
+  const [only, ...others] = names;
+  // A record that is the only column of a row is answered in the row's place, without a name.
+  const isLone = (row: ReadonlyMap<string, Json>): boolean =>
+    others.length === 0 && row.has('@rid');
+  const named = rows.map(row => (isLone(row) ? new Map([[only ?? '', row as Json]]) : row));
+  const got = named.map(row =>
     names
       .map(name =>
         row.has(name) ? `${name}: ${actualText(row.get(name) ?? null, rendering)}` : `${name}: -`,
       )
       .join(' | '),
   );
-  const extra = rows.flatMap(row => [...row.keys()].filter(key => !names.includes(key)));
+  const extra = named.flatMap(row => [...row.keys()].filter(key => !names.includes(key)));
   if (extra.length > 0) return [`columns that are not expected: ${[...new Set(extra)].join(', ')}`];
   const inOrder = step.text.includes('in order');
   const left = inOrder ? wanted : [...wanted].sort();
@@ -169,16 +179,11 @@ function shown(rows: readonly string[]): string {
 
 async function snapshot(database: CaseDatabase): Promise<Snapshot> {
   const none = new Map<string, Value>();
-  const nodes = readJson(await database.run('MATCH (n) RETURN n AS it', none));
-  const edges = readJson(await database.run('MATCH ()-[r]->() RETURN r AS it', none));
-  const records = (list: Json): readonly ReadonlyMap<string, Json>[] =>
-    (list as readonly ReadonlyMap<string, Json>[]).map(
-      row => row.get('it') as ReadonlyMap<string, Json>,
-    );
+  const nodes = rowsOf(await database.run('MATCH (n) RETURN n', none));
+  const edges = rowsOf(await database.run('MATCH ()-[r]->() RETURN r', none));
   const ids = (list: readonly ReadonlyMap<string, Json>[]): ReadonlySet<string> =>
     new Set(list.map(record => attributeText(record, '@rid')));
-  const found = {nodes: records(nodes), edges: records(edges)};
-  const properties = [...found.nodes, ...found.edges].flatMap(record =>
+  const properties = [...nodes, ...edges].flatMap(record =>
     [...record]
       .filter(([key, value]) => !key.startsWith('@') && value !== null)
       .map(([key, value]) => {
@@ -187,9 +192,9 @@ async function snapshot(database: CaseDatabase): Promise<Snapshot> {
       }),
   );
   return {
-    nodes: ids(found.nodes),
-    relationships: ids(found.edges),
-    labels: new Set(found.nodes.flatMap(node => labelsOf(attributeText(node, '@type')))),
+    nodes: ids(nodes),
+    relationships: ids(edges),
+    labels: new Set(nodes.flatMap(node => labelsOf(attributeText(node, '@type')))),
     properties: new Set(properties),
   };
 }

@@ -1,6 +1,7 @@
 /**
- * The variables of SET GLOBAL: of one database on this server, for every statement of every user,
- * until the database is closed.
+ * Values that outlive the statement that set them: the variables of SET GLOBAL, of one database on
+ * this server for every statement of every user until it is closed; the parameters of SESSION SET,
+ * of one session.
  *
  * Invariant: no record is kept, only its id, so that a reader sees what the record is when he
  * reads it, and only with a right to it. A variable changes at once and is part of no transaction.
@@ -13,29 +14,28 @@ import {RecordValue, type Value} from '#server/model/value.ts';
 const variablesMax = 1_000;
 const textLengthMax = 1_048_576;
 
-export class GlobalVariables {
-  /** By the name that statements ask for: `$name`. */
+export class KeptVariables {
+  /** By the name of the parameter that reads them. */
   readonly #values = new Map<string, Value>();
 
-  /**
-   * Null takes the variable away.
-   *
-   * @throws {Refusal} `argument` when there are too many, or the value is too large.
-   */
+  /** @throws {Refusal} `argument` when there are too many, or the value is too large. */
   set(name: string, value: Value): void {
-    const key = `$${name}`;
-    if (value === null) {
-      this.#values.delete(key);
-      return;
-    }
     const kept = withoutRecords(value);
     if (jsonText(kept).length > textLengthMax) {
-      throw new Refusal('argument', `$${name} is longer than ${textLengthMax} characters`);
+      throw new Refusal('argument', `${name} is longer than ${textLengthMax} characters`);
     }
-    if (!this.#values.has(key) && this.#values.size >= variablesMax) {
-      throw new Refusal('argument', `there are ${variablesMax} global variables already`);
+    if (!this.#values.has(name) && this.#values.size >= variablesMax) {
+      throw new Refusal('argument', `there are ${variablesMax} variables already`);
     }
-    this.#values.set(key, kept);
+    this.#values.set(name, kept);
+  }
+
+  delete(name: string): void {
+    this.#values.delete(name);
+  }
+
+  clear(): void {
+    this.#values.clear();
   }
 
   /** The parameters of a statement, which stand before variables of the same name. */

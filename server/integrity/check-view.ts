@@ -1,0 +1,132 @@
+/**
+ * What all parts of a check look through: one view, the schema in force in it, and what was
+ * counted so far.
+ *
+ * Reading a record here never throws for the bytes of the record: a damaged one is an answer. What
+ * depends on a damaged record is not judged, since nobody knows what it said.
+ */
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import {pause, type Pause} from '#server/execution/operator.ts';
+import type {Budget} from '#server/execution/budget.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {recordFault} from '#server/layout/record-fault.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import {StoredRecord} from '#server/layout/stored-record.ts';
+import type {Rid} from '#server/model/value.ts';
+import type {Reader, ScanRange} from '#server/storage/store.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {Finding} from './finding.ts';
+
+export type Findings = Generator<Finding | Pause, void, undefined>;
+
+/** What of the database is looked at; undefined: all of it. */
+export interface CheckScope {
+  /** Records in these buckets, with their edges, entries and counters. */
+  readonly bucketIds: ReadonlySet<number> | undefined;
+  /** These records only, with their edges and entries. */
+  readonly rids: readonly Rid[] | undefined;
+}
+
+/** Units of the budget: a row that is looked at, and a look at another key. */
+const rowUnits = 2;
+export const getUnits = 4;
+
+export class CheckView {
+  readonly reader: Reader;
+  readonly context: RecordContext;
+  readonly scope: CheckScope;
+  readonly budget: Budget;
+  /** Records by kind, light edges too, and records by the bucket that counts them. */
+  readonly records = {document: 0, vertex: 0, edge: 0};
+  readonly recordsOfBucket = new Map<number, number>();
+  /** The first position above all that were met, by bucket. */
+  readonly positionOfBucket = new Map<number, number>();
+  /** The dictionary; undefined where an entry says no name. */
+  readonly names = new Map<number, string | undefined>();
+  /** Keys that were found as records demand them: edge keys, members' keys, entries by index. */
+  edgeKeysSound = 0;
+  memberKeysSound = 0;
+  readonly entriesSound = new Map<number, number>();
+  /** False when a part could not be read: then totals say nothing. */
+  isWhole: boolean;
+  adjacencyRows = 0;
+
+  constructor(reader: Reader, context: RecordContext, scope: CheckScope, budget: Budget) {
+    this.reader = reader;
+    this.context = context;
+    this.scope = scope;
+    this.budget = budget;
+    this.isWhole = scope.bucketIds === undefined && scope.rids === undefined;
+  }
+
+  /** Steps through the rows of ranges, giving way in between. */
+  *rows(
+    ranges: readonly ScanRange[],
+    look: (walker: RowWalker) => readonly Finding[],
+    keysOnly = false,
+  ): Findings {
+    const walker = new RowWalker(this.reader, ranges, {keysOnly});
+    try {
+      while (walker.next()) {
+        yield* look(walker);
+        if (this.budget.spend(rowUnits)) yield pause;
+      }
+    } finally {
+      walker.close();
+    }
+  }
+
+  /** A look at one key. */
+  get(key: Uint8Array): Buffer | undefined {
+    this.budget.spend(getUnits);
+    return this.reader.get(key);
+  }
+
+  record(rid: Rid): SoundRecord {
+    return soundRecord(this.reader, this.context, rid);
+  }
+
+  inScope(bucketId: number): boolean {
+    return this.scope.bucketIds?.has(bucketId) ?? true;
+  }
+
+  /** Counts a record in its bucket. */
+  count(bucketId: number): void {
+    this.recordsOfBucket.set(bucketId, (this.recordsOfBucket.get(bucketId) ?? 0) + 1);
+  }
+
+  /** Notes that a position was handed out. */
+  notePosition(bucketId: number, position: number): void {
+    const known = this.positionOfBucket.get(bucketId) ?? 0;
+    if (position >= known) this.positionOfBucket.set(bucketId, position + 1);
+  }
+}
+
+/** A record in a known bucket, none, or bytes that are no record. */
+export type SoundRecord = StoredRecord | 'damaged' | undefined;
+
+export function soundRecord(reader: Reader, context: RecordContext, rid: Rid): SoundRecord {
+  if (context.catalog.bucketById(rid.bucket) === undefined) return undefined;
+  const bytes = reader.get(recordKey(rid));
+  if (bytes === undefined) return undefined;
+  if (recordFault(bytes, 0, bytes.length) !== undefined) return 'damaged';
+  const record = new StoredRecord(rid, bytes, context.schema);
+  return typeOfRecord(context, record) === undefined ? 'damaged' : record;
+}
+
+/** The type of a record; undefined when it is none of the schema's, or of another kind. */
+export function typeOfRecord(
+  {catalog}: RecordContext,
+  record: StoredRecord,
+): CatalogType | undefined {
+  const type = catalog.typeById(record.typeId);
+  return type?.kind === record.kind ? type : undefined;
+}
+
+/** A key for people: hexadecimal, cut when it is long. */
+export function keyName(key: Uint8Array): string {
+  const text = Buffer.from(key.subarray(0, keyBytesShown)).toString('hex');
+  return key.length > keyBytesShown ? `${text}... (${key.length} bytes)` : text;
+}
+
+const keyBytesShown = 48;

@@ -1,0 +1,326 @@
+/**
+ * The keys of edges at their ends, seen from both sides: each edge's record has its keys, and each
+ * key its edge. The keys of light edges, which have no record, must agree with each other.
+ */
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {RowWalker} from '#server/indexes/row-walker.ts';
+import {
+  adjacencyBucketRange,
+  adjacencyKey,
+  adjacencyKeyBytes,
+  type AdjacencyParts,
+  allAdjacency,
+  betweenSame,
+  directionOf,
+  edgeFlags,
+  edgeFlagsMax,
+  edgeTypeIdOf,
+  incoming,
+  isLightEdge,
+  isOneWayEdge,
+  otherEndOf,
+  outgoing,
+  readAdjacencyKey,
+  vertexOf,
+  vertexRange,
+} from '#server/layout/adjacency-key.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import type {RecordSchema} from '#server/layout/record-schema.ts';
+import {LightEdge, type StoredRecord} from '#server/layout/stored-record.ts';
+import {compareBytes, copyBytes} from '#server/base/utf8.ts';
+import {ridText} from '#server/model/rid.ts';
+import type {Rid} from '#server/model/value.ts';
+import type {Reader, ScanRange} from '#server/storage/store.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
+import {type CheckView, type Findings, getUnits, soundRecord} from './check-view.ts';
+import type {Finding, Mend} from './finding.ts';
+import {unknownKey} from './unknown-keys.ts';
+
+const none: readonly Finding[] = [];
+
+/** Ends and keys of an edge's record. */
+export function edgeFindings(
+  view: CheckView,
+  type: CatalogType,
+  record: StoredRecord,
+  findings: Finding[],
+): void {
+  const {rid} = record;
+  const place = ridText(rid);
+  const keys = keysOf(view.reader, type, record);
+  const ends = endsOf(record);
+  const missingAt = ends.findIndex(end => !isVertex(view, end));
+  const missing = ends[missingAt];
+  if (missing !== undefined) {
+    const says = `the edge of type '${type.name}' ends at ${ridText(missing)}, which is no vertex`;
+    const isDeleted = missingAt === 1 && keys.length === 1;
+    findings.push(
+      isDeleted
+        ? {kind: 'edge-end-deleted', place, says}
+        : {kind: 'edge-end-missing', place, says, mend: deleteEdge(rid)},
+    );
+  }
+  for (const {key, flags, isOut} of keys) {
+    const stored = view.get(key);
+    if (stored?.length === 1 && stored[0] === flags) {
+      view.edgeKeysSound += 1;
+      continue;
+    }
+    const what = stored === undefined ? 'has no key' : 'has a key with unknown flags';
+    findings.push({
+      kind: isOut ? 'edge-key-missing-out' : 'edge-key-missing-in',
+      place,
+      says: `the edge of type '${type.name}' ${what} at its ${isOut ? 'start' : 'end'}`,
+      mend: mendKeys(rid),
+    });
+  }
+}
+
+interface EdgeKey {
+  readonly key: Uint8Array;
+  readonly flags: number;
+  readonly isOut: boolean;
+}
+
+/** The keys that a record of an edge demands. */
+function keysOf(reader: Reader, type: CatalogType, record: StoredRecord): readonly EdgeKey[] {
+  const {from, to, rid: edge, typeId: edgeTypeId} = record;
+  if (from === undefined || to === undefined) return [];
+  const parts = {vertex: from, direction: outgoing, edgeTypeId, other: to, edge} as const;
+  const outKey = adjacencyKey(parts);
+  const inKey = adjacencyKey({...parts, vertex: to, direction: incoming, other: from});
+  const stored = reader.get(outKey);
+  // Without the key that says so, an edge is one way when its type says it.
+  const oneWay =
+    stored?.length === 1 && (stored[0] as number) <= edgeFlagsMax
+      ? isOneWayEdge(stored, 0)
+      : type.edge.unidirectional && reader.get(inKey) === undefined;
+  const flags = edgeFlags(false, oneWay);
+  const keys = [{key: outKey, flags, isOut: true}];
+  if (!oneWay) keys.push({key: inKey, flags, isOut: false});
+  return keys;
+}
+
+function mendKeys(rid: Rid): Mend {
+  return ({transaction, context}) => {
+    const record = soundRecord(transaction, context, rid);
+    if (record === undefined || record === 'damaged') return;
+    const type = context.catalog.typeById(record.typeId);
+    if (type === undefined) return;
+    transaction.require({kind: 'unchanged', key: recordKey(rid)});
+    for (const {key, flags} of keysOf(transaction, type, record)) {
+      transaction.put(key, Uint8Array.of(flags));
+    }
+  };
+}
+
+function deleteEdge(rid: Rid): Mend {
+  return ({transaction, context, writer}) => {
+    const record = soundRecord(transaction, context, rid);
+    if (record === undefined || record === 'damaged') return;
+    if (endsOf(record).every(end => isVertexIn(transaction, context, end))) return;
+    writer.delete(rid);
+  };
+}
+
+function endsOf({from, to}: StoredRecord): readonly Rid[] {
+  return from === undefined || to === undefined ? [] : [from, to];
+}
+
+function isVertex(view: CheckView, rid: Rid): boolean {
+  return isVertexIn(view.reader, view.context, rid);
+}
+
+/** A damaged record may be a vertex: nobody knows, so nothing is concluded from it. */
+function isVertexIn(reader: Reader, context: RecordContext, rid: Rid): boolean {
+  const record = soundRecord(reader, context, rid);
+  return record === 'damaged' || record?.kind === 'vertex';
+}
+
+/** Walks all keys; a second time for those of records when there are more than edges demand. */
+export function* checkAdjacency(view: CheckView): Findings {
+  const ranges = rangesOf(view);
+  const pairs = new UniquePairs(view);
+  let recordKeys = 0;
+  yield* view.rows(ranges, walker => {
+    view.adjacencyRows += 1;
+    const broken = shapeFinding(walker);
+    if (broken !== undefined) return [broken];
+    const key = keyAt(walker);
+    const repeated = pairs.repeated(key);
+    if (isLightEdge(walker.bytes, walker.keyEnd)) {
+      const findings = lightFindings(view, key, walker.bytes[walker.keyEnd] as number);
+      return repeated === undefined ? findings : [...findings, repeated];
+    }
+    recordKeys += 1;
+    return repeated === undefined ? none : [repeated];
+  });
+  if (view.isWhole && recordKeys === view.edgeKeysSound) return;
+  yield* view.rows(ranges, walker => danglingFindings(view, walker));
+}
+
+function rangesOf({scope, context}: CheckView): readonly ScanRange[] {
+  if (scope.rids !== undefined) return scope.rids.map(vertexRange);
+  const {bucketIds} = scope;
+  if (bucketIds === undefined) return [allAdjacency];
+  const ofEdges = [...bucketIds].some(id => context.catalog.typeOfBucket(id)?.kind === 'edge');
+  // The keys of edges lie with their ends, wherever these are.
+  return ofEdges ? [allAdjacency] : [...bucketIds].map(adjacencyBucketRange);
+}
+
+/** What no edge's key looks like. */
+function shapeFinding({bytes, keyStart, keyEnd}: RowWalker): Finding | undefined {
+  const key = bytes.subarray(keyStart, keyEnd);
+  if (key.length !== adjacencyKeyBytes) return unknownKey(key, 'no key of an edge is that long');
+  const direction = directionOf(bytes, keyStart);
+  if (direction === outgoing || direction === incoming) return undefined;
+  return unknownKey(key, 'the key of an edge has no direction');
+}
+
+function keyAt({bytes, keyStart, keyEnd}: RowWalker): Uint8Array {
+  return copyBytes(bytes, keyStart, keyEnd);
+}
+
+/** Finds a second edge between two vertices where the type allows one. */
+class UniquePairs {
+  readonly #view: CheckView;
+  #before: Uint8Array | undefined;
+
+  constructor(view: CheckView) {
+    this.#view = view;
+  }
+
+  repeated(key: Uint8Array): Finding | undefined {
+    const before = this.#before;
+    this.#before = key;
+    if (before === undefined || directionOf(key, 0) !== outgoing) return undefined;
+    const type = this.#view.context.catalog.typeById(edgeTypeIdOf(key, 0));
+    if (type?.edge.unique !== true || !betweenSame(before, key)) return undefined;
+    const vertex = ridText(vertexOf(key, 0));
+    return {
+      kind: 'edge-duplicate',
+      place: vertex,
+      says:
+        `two edges of the unique type '${type.name}' lead from ${vertex} to ` +
+        ridText(otherEndOf(key, 0)),
+    };
+  }
+}
+
+/** The key of the same edge at its other end. */
+function twinOf(parts: AdjacencyParts): Uint8Array {
+  const {vertex, other, direction} = parts;
+  const turned = direction === outgoing ? incoming : outgoing;
+  return adjacencyKey({...parts, vertex: other, other: vertex, direction: turned});
+}
+
+function lightFindings(view: CheckView, key: Uint8Array, flags: number): readonly Finding[] {
+  const parts = readAdjacencyKey(key, 0, true);
+  const {vertex, other, edge, edgeTypeId, direction} = parts;
+  if (!view.inScope(vertex.bucket) && !view.inScope(edge.bucket)) return none;
+  const type = view.context.catalog.typeById(edgeTypeId);
+  if (type?.kind !== 'edge') {
+    return [unknownKey(key, 'the key of a light edge is of no edge type of the schema')];
+  }
+  // The flags of an edge that has a record are judged with the record.
+  if (!type.edge.lightweight && isKeyOfRecord(view.reader, view.context, key)) return none;
+  const twin = view.get(twinOf(parts));
+  const isHalf =
+    direction === outgoing
+      ? (flags & edgeFlags(false, true)) === 0 && twin?.[0] !== flags
+      : twin === undefined || !isLightEdge(twin, 0);
+  // An edge is counted once: where it starts, or where alone it is.
+  if (direction === incoming && !isHalf) return none;
+  view.records.edge += 1;
+  view.count(edge.bucket);
+  if (!type.edge.unique) view.notePosition(edge.bucket, -1 - edge.position);
+  const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
+  const name = `the light edge of type '${type.name}' from ${ridText(from)} to ${ridText(to)}`;
+  const findings: Finding[] = [];
+  const place = ridText(vertex);
+  if (isHalf) {
+    const says = `${name} has no key at its ${direction === outgoing ? 'end' : 'start'}`;
+    findings.push({kind: 'light-edge-half', place, says, mend: mendTwin(key)});
+  }
+  if (isVertex(view, vertex) && isVertex(view, other)) return findings;
+  const says = `${name} has no vertex at one of its ends`;
+  if (isOneWayEdge(Uint8Array.of(flags), 0) && isVertex(view, from)) {
+    findings.push({kind: 'edge-end-deleted', place, says});
+    return findings;
+  }
+  const mend = deleteLight(new LightEdge({rid: edge, typeId: edgeTypeId, from, to}, noNames));
+  findings.push({kind: 'light-edge-end-missing', place, says, mend});
+  return findings;
+}
+
+/** A light edge that is deleted is asked for nothing but its ends. */
+const noNames: RecordSchema = {
+  typeName: String,
+  propertyName: String,
+  propertyId: () => undefined,
+};
+
+function mendTwin(key: Uint8Array): Mend {
+  return ({transaction}) => {
+    const own = transaction.get(key);
+    if (own?.length !== 1 || !isLightEdge(own, 0)) return;
+    const twin = twinOf(readAdjacencyKey(key, 0, true));
+    const stored = transaction.get(twin);
+    if (stored?.[0] === own[0]) return;
+    for (const one of [key, twin]) transaction.require({kind: 'unchanged', key: one});
+    transaction.put(twin, own);
+  };
+}
+
+function deleteLight(edge: LightEdge): Mend {
+  return ({transaction, context, writer}) => {
+    if ([edge.from, edge.to].every(end => isVertexIn(transaction, context, end))) return;
+    writer.deleteEdge(edge);
+  };
+}
+
+function danglingFindings(view: CheckView, walker: RowWalker): readonly Finding[] {
+  if (shapeFinding(walker) !== undefined) return none;
+  if (isLightEdge(walker.bytes, walker.keyEnd)) return none;
+  const key = keyAt(walker);
+  const {vertex, other, edge, edgeTypeId, direction} = readAdjacencyKey(key, 0, false);
+  if (!view.inScope(vertex.bucket) && !view.inScope(edge.bucket)) return none;
+  const type = view.context.catalog.typeById(edgeTypeId);
+  // Its other key tells that it is one.
+  if (type?.edge.lightweight === true) return none;
+  view.budget.spend(getUnits);
+  if (isKeyOfRecord(view.reader, view.context, key)) return none;
+  const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
+  return [
+    {
+      kind: 'edge-key-dangling',
+      place: ridText(vertex),
+      says:
+        `a key of the edge ${ridText(edge)} of type '${type?.name ?? edgeTypeId}' from ` +
+        `${ridText(from)} to ${ridText(to)}, which does not exist (any more)`,
+      mend: dropKey(key),
+    },
+  ];
+}
+
+/** Whether the edge that the key names demands it; so may one whose record is damaged. */
+function isKeyOfRecord(reader: Reader, context: RecordContext, key: Uint8Array): boolean {
+  const record = soundRecord(reader, context, readAdjacencyKey(key, 0, false).edge);
+  if (record === undefined) return false;
+  if (record === 'damaged') return true;
+  const type = context.catalog.typeById(record.typeId);
+  if (type === undefined || record.kind !== 'edge') return false;
+  return keysOf(reader, type, record).some(demanded => compareBytes(demanded.key, key) === 0);
+}
+
+function dropKey(key: Uint8Array): Mend {
+  return ({transaction, context}) => {
+    const stored = transaction.get(key);
+    if (stored === undefined || isLightEdge(stored, 0)) return;
+    if (isKeyOfRecord(transaction, context, key)) return;
+    const {edge} = readAdjacencyKey(key, 0, false);
+    transaction.require({kind: 'unchanged', key});
+    transaction.require({kind: 'unchanged', key: recordKey(edge)});
+    transaction.delete(key);
+  };
+}

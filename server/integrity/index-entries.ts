@@ -1,0 +1,256 @@
+/**
+ * Entries of indexes, seen from both sides: each record has the entries that follow from it, and
+ * each entry its record.
+ *
+ * An entry is its key and its value, so when as many entries lie in an index as records demand and
+ * have, none is too much, and the entries need no second look.
+ */
+import {compareBytes, copyBytes} from '#server/base/utf8.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {IndexKey} from '#server/indexes/index-parts.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {
+  allIndexes,
+  indexIdOf,
+  indexPrefixBytes,
+  indexRange,
+  ridOfEntry,
+} from '#server/layout/index-key.ts';
+import {ridBytes} from '#server/layout/namespace.ts';
+import {recordKey} from '#server/layout/record-key.ts';
+import type {StoredRecord} from '#server/layout/stored-record.ts';
+import {ridsEqual, ridText} from '#server/model/rid.ts';
+import type {Rid} from '#server/model/value.ts';
+import type {Reader, ScanRange} from '#server/storage/store.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {type CheckView, type Findings, getUnits, keyName, soundRecord} from './check-view.ts';
+import type {Finding, Mend} from './finding.ts';
+import {unknownKey} from './unknown-keys.ts';
+
+const none: readonly Finding[] = [];
+
+/** The entries of a record, in every index of its type. */
+export function entryFindings(
+  view: CheckView,
+  type: CatalogType,
+  record: StoredRecord,
+  findings: Finding[],
+): void {
+  for (const index of type.indexes) {
+    const keys = keysUnder(view.context, index, record);
+    if (keys instanceof Refusal) {
+      findings.push({kind: 'rule-broken', place: ridText(record.rid), says: keys.message});
+      continue;
+    }
+    for (const key of keys) {
+      const stored = view.get(key.key);
+      if (stored !== undefined && compareBytes(stored, key.value) === 0) {
+        view.entriesSound.set(index.id, (view.entriesSound.get(index.id) ?? 0) + 1);
+        continue;
+      }
+      const found = entryFinding(view, index, key, {rid: record.rid, stored});
+      if (found !== undefined) findings.push(found);
+    }
+  }
+}
+
+function entryFinding(
+  view: CheckView,
+  index: IndexDefinition,
+  key: IndexKey,
+  {rid, stored}: {readonly rid: Rid; readonly stored: Uint8Array | undefined},
+): Finding | undefined {
+  const place = ridText(rid);
+  const named = {place, index: index.name};
+  const mend = mendEntries(rid, index.id);
+  if (stored === undefined) {
+    // While an index is built it has the keys of some records only.
+    if (index.state !== 'ready') return undefined;
+    const says = `index '${index.name}' has no entry of it under ${key.text}`;
+    return {kind: 'index-entry-missing', ...named, says, mend};
+  }
+  const holder = holderOf(view.reader, view.context, index, {key: key.key, value: stored});
+  if (holder === undefined || ridsEqual(holder, rid)) {
+    const says = `its entry under ${key.text} in index '${index.name}' says something else`;
+    return {kind: 'index-entry-wrong', ...named, says, mend};
+  }
+  if (index.state !== 'ready') return undefined;
+  return {
+    kind: 'index-key-duplicate',
+    ...named,
+    says: `${key.text} in the unique index '${index.name}' belongs to ${ridText(holder)} already`,
+  };
+}
+
+/** The entries that follow from a record, or why there are none. */
+function keysUnder(
+  {workspace}: RecordContext,
+  index: IndexDefinition,
+  record: StoredRecord,
+): readonly IndexKey[] | Refusal {
+  const {rid, from, to} = record;
+  try {
+    return workspace.indexes.keysOf(index, rid, {from, to, get: name => record.get(name)});
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+interface StoredEntry {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+}
+
+/** The record that an entry names, if that has its key; or may have, since it is damaged. */
+function holderOf(
+  reader: Reader,
+  context: RecordContext,
+  index: IndexDefinition,
+  {key, value}: StoredEntry,
+): Rid | undefined {
+  if ((index.unique ? value.length : key.length - indexPrefixBytes) < ridBytes) return undefined;
+  const rid = index.unique ? ridOfEntry(true, value, 0) : ridOfEntry(false, key, key.length);
+  const record = soundRecord(reader, context, rid);
+  if (record === undefined) return undefined;
+  if (record === 'damaged') return rid;
+  const type = context.catalog.typeById(index.typeId);
+  if (type?.familyIds.has(record.typeId) !== true) return undefined;
+  const keys = keysUnder(context, index, record);
+  if (keys instanceof Refusal) return undefined;
+  return keys.some(own => compareBytes(own.key, key) === 0) ? rid : undefined;
+}
+
+/** Puts the entries of a record where they are missing or wrong; another record's is left. */
+function mendEntries(rid: Rid, indexId: number): Mend {
+  return ({transaction, context}) => {
+    const index = context.catalog.indexById(indexId);
+    const record = soundRecord(transaction, context, rid);
+    if (index === undefined || record === undefined || record === 'damaged') return;
+    if (context.catalog.typeById(index.typeId)?.familyIds.has(record.typeId) !== true) return;
+    const keys = keysUnder(context, index, record);
+    if (keys instanceof Refusal) return;
+    transaction.require({kind: 'unchanged', key: recordKey(rid)});
+    for (const {key, value} of keys) {
+      const stored = transaction.get(key);
+      if (stored !== undefined && compareBytes(stored, value) === 0) continue;
+      if (stored !== undefined) {
+        const holder = holderOf(transaction, context, index, {key, value: stored});
+        if (holder !== undefined && !ridsEqual(holder, rid)) continue;
+      }
+      transaction.require({kind: 'unchanged', key});
+      transaction.put(key, value);
+    }
+  };
+}
+
+/** Walks the indexes; entry by entry those that hold more than records demand. */
+export function* checkIndexes(view: CheckView): Findings {
+  const {scope, context} = view;
+  if (scope.rids !== undefined) return;
+  for (const index of context.catalog.indexes) {
+    const type = context.catalog.typeById(index.typeId);
+    if (!(type?.familyBucketIds.some(id => view.inScope(id)) ?? false)) continue;
+    const range = indexRange(index.id);
+    let entries = 0;
+    if (view.isWhole) {
+      const count = (): readonly Finding[] => {
+        entries += 1;
+        return none;
+      };
+      yield* view.rows([range], count, true);
+      if (entries === (view.entriesSound.get(index.id) ?? 0)) continue;
+    }
+    yield* view.rows([range], walker => strayFindings(view, index, walker));
+  }
+  if (scope.bucketIds === undefined) yield* checkUnknownIndexes(view);
+}
+
+function strayFindings(
+  view: CheckView,
+  index: IndexDefinition,
+  {bytes, keyStart, keyEnd, end}: RowWalker,
+): readonly Finding[] {
+  const entry = {key: copyBytes(bytes, keyStart, keyEnd), value: copyBytes(bytes, keyEnd, end)};
+  view.budget.spend(getUnits);
+  if (holderOf(view.reader, view.context, index, entry) !== undefined) return none;
+  return [
+    {
+      kind: 'index-entry-stray',
+      place: keyName(entry.key),
+      index: index.name,
+      says: `an entry of index '${index.name}' belongs to no record that has its key`,
+      mend: dropEntry(index.id, entry.key),
+    },
+  ];
+}
+
+function dropEntry(indexId: number, key: Uint8Array): Mend {
+  return ({transaction, context}) => {
+    const index = context.catalog.indexById(indexId);
+    const value = transaction.get(key);
+    if (index === undefined || value === undefined) return;
+    if (holderOf(transaction, context, index, {key, value}) !== undefined) return;
+    pinHolder(transaction, index, {key, value});
+    transaction.require({kind: 'unchanged', key});
+    transaction.delete(key);
+  };
+}
+
+/** The record that the entry names must not come to have its key meanwhile. */
+function pinHolder(
+  transaction: Transaction,
+  {unique}: IndexDefinition,
+  {key, value}: StoredEntry,
+): void {
+  if ((unique ? value.length : key.length - indexPrefixBytes) < ridBytes) return;
+  const rid = unique ? ridOfEntry(true, value, 0) : ridOfEntry(false, key, key.length);
+  transaction.require({kind: 'unchanged', key: recordKey(rid)});
+}
+
+/** Steps from one unknown index to the next, however many entries each has. */
+function* checkUnknownIndexes(view: CheckView): Findings {
+  const known = view.context.catalog.indexes.map(index => index.id).sort((a, b) => a - b);
+  let {start} = allIndexes;
+  for (const id of [...known, undefined]) {
+    const end = id === undefined ? allIndexes.end : indexRange(id).start;
+    for (;;) {
+      const key = firstKey(view.reader, {start, end});
+      if (key === undefined) break;
+      yield unknownIndex(key);
+      start =
+        key.length < indexPrefixBytes
+          ? Uint8Array.from([...key, 0])
+          : indexRange(indexIdOf(key)).end;
+    }
+    if (id !== undefined) start = indexRange(id).end;
+  }
+}
+
+function firstKey(reader: Reader, range: ScanRange): Uint8Array | undefined {
+  const walker = new RowWalker(reader, [range], {keysOnly: true, rowsMax: 1, bufferBytes: 1 << 10});
+  try {
+    return walker.next() ? copyBytes(walker.bytes, walker.keyStart, walker.keyEnd) : undefined;
+  } finally {
+    walker.close();
+  }
+}
+
+function unknownIndex(key: Uint8Array): Finding {
+  if (key.length < indexPrefixBytes) return unknownKey(key, 'no key of an index is that short');
+  const id = indexIdOf(key);
+  return {
+    kind: 'index-unknown',
+    place: `index ${id}`,
+    says: `there are entries of an index with number ${id}, which the schema does not have`,
+    mend: ({transaction, context}) => {
+      if (context.catalog.indexById(id) !== undefined) return;
+      const {start, end} = indexRange(id);
+      transaction.require({kind: 'range-untouched', start, end});
+      transaction.deleteRange(start, end);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * The dictionary of names: every entry can be read, no name has two ids, and what the schema
+ * declares is there. Records are held against it when they are looked at.
+ */
+import {readUtf8, utf8Bytes} from '#server/base/utf8.ts';
+import {idOfNameKey, nameKey, nameKeyBytes, namesRange} from '#server/layout/name-key.ts';
+import {isUtf8} from '#server/layout/record-fault.ts';
+import type {CheckView, Findings} from './check-view.ts';
+import type {Finding} from './finding.ts';
+import {unknownKey} from './unknown-keys.ts';
+
+/** Fills `view.names`; so it comes before the records. */
+export function* checkNames(view: CheckView): Findings {
+  const ids = new Map<string, number>();
+  yield* view.rows([namesRange()], ({bytes, keyStart, keyEnd, end}) => {
+    if (keyEnd - keyStart !== nameKeyBytes) {
+      return [unknownKey(bytes.subarray(keyStart, keyEnd), 'no key of a name is that long')];
+    }
+    const id = idOfNameKey(bytes, keyStart);
+    const place = `name ${id}`;
+    if (keyEnd === end || !isUtf8(bytes.subarray(keyEnd, end))) {
+      view.names.set(id, undefined);
+      return [{kind: 'name-damaged', place, says: 'its bytes are no name'}];
+    }
+    const name = readUtf8(bytes, keyEnd, end);
+    const other = ids.get(name);
+    ids.set(name, id);
+    view.names.set(id, name);
+    if (other === undefined) return [];
+    return [{kind: 'name-damaged', place, says: `'${name}' is name ${other} already`}];
+  });
+  yield* declaredFindings(view);
+}
+
+/** The schema names its properties itself, so what the dictionary lacks of them is known. */
+function* declaredFindings(view: CheckView): Generator<Finding> {
+  for (const type of view.context.catalog.types) {
+    for (const {id, name} of type.definition.properties) {
+      const stored = view.names.get(id);
+      if (stored === name) continue;
+      const place = `${type.name}.${name}`;
+      if (view.names.has(id)) {
+        const says = `its name ${id} is '${stored ?? ''}' in the dictionary`;
+        yield {kind: 'name-damaged', place, says};
+        continue;
+      }
+      view.names.set(id, name);
+      yield {
+        kind: 'name-declared',
+        place,
+        says: `the dictionary lacks its name ${id}`,
+        mend: ({transaction}) => {
+          const key = nameKey(id);
+          if (transaction.get(key) !== undefined) return;
+          transaction.require({kind: 'unchanged', key});
+          transaction.put(key, utf8Bytes(name));
+        },
+      };
+    }
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * A hundred damages below the transactions: each is found with its place, what follows from other
+ * bytes is mended to the byte, nothing is made up, and a sound database gives no finding.
+ */
+import assert from 'node:assert/strict';
+import {cpSync, mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, test} from 'node:test';
+import fc from 'fast-check';
+import {Refusal} from '#server/base/errors.ts';
+import {findingKinds, type FindingKind, isWarning} from '#server/integrity/finding.ts';
+import type {Value} from '#server/model/value.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import type {Store} from '#server/storage/store.ts';
+import {anyText, anyValue} from '#server/testing/any-value.ts';
+import {
+  derivable,
+  dump,
+  type Expected,
+  groupStatements,
+  lossy,
+  orphaned,
+  StoredImage,
+} from '#server/testing/random/damages.ts';
+import {SeededRandom} from '#server/testing/random/seeded-random.ts';
+import {ServiceWorld, TestDatabase} from '#server/testing/service-world.ts';
+
+const damageCount = 100;
+const seed = Number(process.env['SEED'] ?? 1);
+const random = new SeededRandom(seed);
+const base = mkdtempSync(join(tmpdir(), 'svc-check-'));
+after(() => rmSync(base, {recursive: true, force: true}));
+const sound = join(base, 'sound');
+await make(sound);
+
+interface Found {
+  readonly kind: FindingKind;
+  readonly place: string;
+  readonly says: string;
+  readonly repair: string;
+}
+
+interface Answer {
+  readonly findings: readonly Found[];
+  readonly totalErrors: number;
+  readonly autoFix: number;
+  readonly [key: string]: unknown;
+}
+
+async function make(rootPath: string): Promise<void> {
+  const world = await ServiceWorld.open({}, {rootPath});
+  await world.database(groupStatements(damageCount, random));
+  await world.close();
+}
+
+/** Statements of a server that is started for them, on the database under `rootPath`. */
+async function asked(rootPath: string, ...statements: readonly string[]): Promise<Answer[]> {
+  const world = await ServiceWorld.open({}, {rootPath});
+  const database = new TestDatabase(world.service, 'db1');
+  const answers: Answer[] = [];
+  try {
+    for (const text of statements) answers.push(...((await database.run(text)) as Answer[]));
+  } finally {
+    await world.close();
+  }
+  return answers;
+}
+
+async function withStore<T>(rootPath: string, work: (store: Store) => T): Promise<T> {
+  const store = await openStore(join(rootPath, 'databases/db1'), {mustExist: true});
+  try {
+    return work(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** A copy with damages of the kinds given, in turn, a group each. */
+async function damaged(
+  name: string,
+  kinds: Readonly<Record<string, (typeof derivable)[string]>>,
+): Promise<{
+  readonly rootPath: string;
+  readonly image: StoredImage;
+  readonly expected: readonly (Expected & {readonly name: string})[];
+}> {
+  const rootPath = join(base, name);
+  cpSync(sound, rootPath, {recursive: true});
+  const named = Object.entries(kinds);
+  return withStore(rootPath, store => {
+    const image = new StoredImage(store, random);
+    const expected = image.groups.map((group, number) => {
+      const [what, damage] = named[number % named.length] as (typeof named)[number];
+      return {...damage(image, group), name: what};
+    });
+    image.write(store);
+    return {rootPath, image, expected};
+  });
+}
+
+function missed(
+  answer: Answer | undefined,
+  expected: readonly (Expected & {readonly name: string})[],
+): readonly string[] {
+  const found = new Set(answer?.findings.map(({kind, place}) => `${kind} ${place}`));
+  return expected
+    .filter(({kind, place}) => !found.has(`${kind} ${shortened(place)}`))
+    .map(({name, kind, place}) => `${name}: ${kind} ${place}`);
+}
+
+function shortened(place: string): string {
+  return place.length > 96 ? `${place.slice(0, 96)}... (${place.length / 2} bytes)` : place;
+}
+
+/** All rows but those that tell of commits. */
+function rowsOf(rootPath: string): Promise<Map<string, string>> {
+  return withStore(rootPath, store => {
+    const rows = [...dump(store)].filter(([key]) => !/^00(01|2)/.test(key));
+    return new Map(rows.map(([key, value]) => [key, value.toString('hex')]));
+  });
+}
+
+test(`a sound database gives no finding (SEED=${seed})`, async () => {
+  const [answer] = await asked(sound, 'CHECK DATABASE');
+  assert.deepEqual(answer?.findings, []);
+  assert.equal(answer?.totalErrors, 0);
+  assert.equal(answer?.['totalActiveVertices'], damageCount * 3);
+  assert.equal(answer?.['totalActiveEdges'], damageCount * 3);
+  assert.equal(answer?.['totalActiveDocuments'], damageCount * 3);
+  assert.deepEqual(answer?.['warnings'], []);
+});
+
+/** Values of every kind, under every kind of index, written, changed, moved and deleted. */
+test(`random contents give no finding (SEED=${seed})`, async () => {
+  const world = await ServiceWorld.open();
+  after(() => world.close());
+  const database = await world.database([
+    'CREATE VERTEX TYPE V BUCKETS 3',
+    'CREATE VERTEX TYPE W EXTENDS V',
+    'CREATE PROPERTY V.k LONG',
+    'CREATE PROPERTY V.v ANY',
+    'CREATE PROPERTY V.t STRING',
+    'CREATE PROPERTY V.l LIST',
+    'CREATE PROPERTY V.m MAP',
+    'CREATE INDEX ON V (k) UNIQUE',
+    'CREATE INDEX ON V (v, k) NOTUNIQUE NULL_STRATEGY INDEX',
+    'CREATE INDEX ON V (t COLLATE CI) NOTUNIQUE',
+    'CREATE INDEX ON V (l BY ITEM, t) NOTUNIQUE',
+    'CREATE INDEX ON V (m BY KEY) NOTUNIQUE',
+    'CREATE INDEX ON V (m BY VALUE) NOTUNIQUE_HASH',
+    'CREATE EDGE TYPE E',
+    'CREATE EDGE TYPE U UNIQUE',
+    'CREATE EDGE TYPE L LIGHTWEIGHT',
+  ]);
+  const some = fc.sample(anyValue(), {seed, numRuns: 400});
+  const texts = fc.sample(anyText(), {seed, numRuns: 400});
+  let refused = 0;
+  for (const [number, value] of some.entries()) {
+    const content = new Map<string, Value>([
+      ['k', number % 7 === 0 ? null : number],
+      ['v', value],
+      ['t', texts[number] ?? null],
+      ['l', [value, texts[number] ?? null, number % 5]],
+      ['m', new Map<string, Value>([[texts[number] ?? '', value]])],
+      [`free${number % 50}`, value],
+    ]);
+    const [first, second] = [random.below(number + 1), random.below(number + 1)];
+    const parameters = new Map<string, Value>([
+      ['c', content],
+      ['f', first],
+      ['s', second],
+    ]);
+    const ends = 'FROM (SELECT FROM V WHERE k = :f) TO (SELECT FROM V WHERE k = :s)';
+    for (const text of [
+      `INSERT INTO ${random.pick(['V', 'W'])} CONTENT :c`,
+      `CREATE EDGE ${random.pick(['E', 'U', 'L'])} ${ends} ${random.pick(['', 'UNIDIRECTIONAL'])}`,
+      random.pick([
+        'UPDATE V SET v = :c.v, l = :c.l WHERE k = :f',
+        'UPDATE V REMOVE t, m WHERE k = :f',
+        'MOVE VERTEX (SELECT FROM V WHERE k = :f) TO TYPE:W',
+        'MOVE VERTEX (SELECT FROM V WHERE k = :f) TO TYPE:V',
+        'DELETE VERTEX V WHERE k = :f AND k % 4 = 0',
+      ]),
+    ]) {
+      await database.run(text, {parameters}).catch((error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+        refused += 1;
+      });
+    }
+  }
+  const [answer] = (await database.run('CHECK DATABASE')) as unknown as Answer[];
+  const damage = answer?.findings.filter(({kind}) => !isWarning(kind));
+  assert.deepEqual(damage, []);
+  assert.ok(Number(answer?.['totalActiveVertices']) > 200, `${refused} statements were refused`);
+  assert.ok(Number(answer?.['totalActiveEdges']) > 100, `${refused} statements were refused`);
+});
+
+test('a bucket with records is not taken from its type', async () => {
+  const world = await ServiceWorld.open();
+  after(() => world.close());
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE D BUCKETS 2',
+    'INSERT INTO D SET a = 1',
+    'INSERT INTO D SET a = 2',
+  ]);
+  await assert.rejects(database.run('ALTER TYPE D BUCKET -D_1'), {code: 'schema.conflict'});
+  assert.deepEqual(await database.run('SELECT count(*) AS n FROM D'), [{n: 2}]);
+  await database.run('DELETE FROM D WHERE a = 2');
+  await database.run('ALTER TYPE D BUCKET -D_1');
+  const [answer] = (await database.run('CHECK DATABASE')) as unknown as Answer[];
+  assert.deepEqual(answer?.findings, []);
+});
+
+test(`what follows from other bytes is mended to the byte (SEED=${seed})`, async () => {
+  const {rootPath, expected} = await damaged('derivable', derivable);
+  assert.equal(expected.length, damageCount);
+  const before = await rowsOf(rootPath);
+  const [looked] = await asked(rootPath, 'CHECK DATABASE');
+  assert.deepEqual(missed(looked, expected), []);
+  assert.deepEqual(await rowsOf(rootPath), before, 'who looks changes nothing');
+  const [fixed, again] = await asked(rootPath, 'CHECK DATABASE FIX', 'CHECK DATABASE');
+  assert.deepEqual(missed(fixed, expected), []);
+  assert.ok(fixed?.findings.every(({repair}) => repair === 'done'));
+  assert.deepEqual(again?.findings, []);
+  assert.deepEqual(await rowsOf(rootPath), await rowsOf(sound));
+});
+
+test(`a hundred damages are found, and none is made good by invention (SEED=${seed})`, async () => {
+  const all = {...lossy, ...orphaned, ...derivable};
+  assert.ok(Object.keys(all).length >= 20);
+  const {rootPath, image, expected} = await damaged('all', all);
+  const [looked, fixed, again, removed, last] = await asked(
+    rootPath,
+    'CHECK DATABASE',
+    'CHECK DATABASE FIX',
+    'CHECK DATABASE',
+    'CHECK DATABASE FIX DELETE ORPHANS',
+    'CHECK DATABASE',
+  );
+  assert.deepEqual(missed(looked, expected), []);
+  assert.deepEqual(missed(fixed, expected), []);
+  const remedies = (answer: Answer | undefined): Set<string> =>
+    new Set(answer?.findings.map(({kind}) => findingKinds[kind].remedy));
+  assert.ok(!remedies(again).has('fix'), 'what can be derived is mended at once');
+  assert.ok(remedies(again).has('orphan'));
+  assert.ok(Number(removed?.['removedRecords']) > 0);
+  assert.deepEqual([...remedies(last)].sort(), ['restore', 'user']);
+  // Nothing that is left was written: what a restore puts back is what had been lost.
+  await withStore(rootPath, store => image.restore(store));
+  const [, restored] = await asked(rootPath, 'CHECK DATABASE FIX', 'CHECK DATABASE');
+  const left = restored?.findings.map(({kind}) => kind);
+  assert.deepEqual(
+    new Set(left),
+    new Set(['edge-duplicate']),
+    "the second edge is a user's matter",
+  );
+});

@@ -1,0 +1,137 @@
+/**
+ * CHECK DATABASE: drives a check (integrity/check.ts) over one view and carries out what it may
+ * mend.
+ *
+ * The check gives way to others like every operator and ends when it is told to. Mends gather and
+ * are written in bounded transactions while the check goes on over its view: each looks again
+ * under its own, so that what others have changed or mended meanwhile is left alone.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {Budget, type Cancellation} from '#server/execution/budget.ts';
+import {pause} from '#server/execution/operator.ts';
+import {checkDatabase} from '#server/integrity/check.ts';
+import {type CheckScope, CheckView} from '#server/integrity/check-view.ts';
+import type {Finding} from '#server/integrity/finding.ts';
+import {CheckReport} from '#server/integrity/report.ts';
+import type {MapValue} from '#server/model/value.ts';
+import type {CheckCommand} from '#server/plan/statement.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {BuildLimits, ChunkedWork} from '#server/transactions/records-build.ts';
+import type {Database} from '#server/transactions/database.ts';
+import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import {RecordWriter} from '#server/transactions/records.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {ReadSession} from '#server/transactions/transaction.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+
+/** Mends that wait for a transaction. */
+const mendsMax = 1_000;
+
+/** What works on one open database. */
+export interface DatabaseWorkOptions {
+  readonly database: Database;
+  readonly schema: DatabaseSchema;
+  readonly timers: Timers;
+  readonly clock: Clock;
+}
+
+type InChunks = (work: ChunkedWork, signal: Cancellation | undefined) => Promise<void>;
+
+export class DatabaseCheck {
+  readonly #options: DatabaseWorkOptions;
+  readonly #inChunks: InChunks;
+
+  constructor(options: DatabaseWorkOptions, inChunks: InChunks) {
+    this.#options = options;
+    this.#inChunks = inChunks;
+  }
+
+  /** The row of the answer. With `fix`, no change of the schema may come in between. */
+  async run(command: CheckCommand, signal: Cancellation | undefined): Promise<MapValue> {
+    const {schema, clock, timers} = this.#options;
+    const reader = await this.#reader();
+    try {
+      const {context} = schema;
+      const budget = new Budget(clock, {}, signal);
+      const view = new CheckView(reader, context, scopeOf(context.catalog, command), budget);
+      const report = new CheckReport(command);
+      const mends: Finding[] = [];
+      for (const step of checkDatabase(view)) {
+        if (step === pause) {
+          await timers.yield();
+          budget.resume();
+          continue;
+        }
+        if (report.add(step)) mends.push(step);
+        if (mends.length >= mendsMax) await this.#mend(context, mends.splice(0), signal);
+      }
+      if (mends.length > 0) await this.#mend(context, mends, signal);
+      return report.row(view);
+    } finally {
+      reader.close();
+    }
+  }
+
+  #mend(
+    context: RecordContext,
+    findings: readonly Finding[],
+    signal: Cancellation | undefined,
+  ): Promise<void> {
+    return this.#inChunks(new Mends(context, findings), signal);
+  }
+
+  /** Over a view in which the schema is in force. */
+  async #reader(): Promise<ReadSession> {
+    const {database, schema, timers} = this.#options;
+    for (;;) {
+      const reader = database.read();
+      if (reader.schemaVersion === schema.catalog.version) return reader;
+      reader.close();
+      await timers.yield();
+    }
+  }
+}
+
+function scopeOf(catalog: Catalog, {types, buckets, records}: CheckCommand): CheckScope {
+  const isNarrow = types.length > 0 || buckets.length > 0;
+  const ofTypes = types.flatMap(name => [...catalog.requireType(name).bucketIds]);
+  const named = buckets.map(name => catalog.requireBucket(name).id);
+  return {
+    bucketIds: isNarrow ? new Set([...ofTypes, ...named]) : undefined,
+    rids: records.length > 0 ? records : undefined,
+  };
+}
+
+/** Mends one after another, as many in a transaction as it may hold. */
+class Mends implements ChunkedWork {
+  readonly #context: RecordContext;
+  readonly #findings: readonly Finding[];
+  #at = 0;
+  #pending = 0;
+
+  constructor(context: RecordContext, findings: readonly Finding[]) {
+    this.#context = context;
+    this.#findings = findings;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#findings.length;
+  }
+
+  fill(transaction: Transaction, limits: BuildLimits): void {
+    const context = this.#context;
+    const mending = {transaction, context, writer: new RecordWriter(transaction, context)};
+    this.#pending = this.#at;
+    while (
+      this.#pending < this.#findings.length &&
+      (this.#pending === this.#at || transaction.writeBytes < limits.writeBytesMax)
+    ) {
+      this.#findings[this.#pending]?.mend?.(mending);
+      this.#pending += 1;
+    }
+  }
+
+  advance(): void {
+    this.#at = this.#pending;
+  }
+}

@@ -1,0 +1,80 @@
+/** Statements that look after a database: what they answer, and what they leave as it is. */
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {ServiceWorld} from '#server/testing/service-world.ts';
+
+let world: ServiceWorld;
+before(async () => {
+  world = await ServiceWorld.open();
+});
+after(() => world.close());
+
+const schema = [
+  'CREATE VERTEX TYPE Item',
+  'CREATE VERTEX TYPE Toy EXTENDS Item',
+  'CREATE PROPERTY Item.n INTEGER',
+  'CREATE INDEX ON Item (n) UNIQUE',
+  'INSERT INTO Item SET n = 1',
+  'INSERT INTO Toy (n) VALUES (2), (3)',
+];
+
+test('REBUILD TYPE makes the indexes of the type anew and counts its records', async () => {
+  const database = await world.database(schema);
+  const row = {operation: 'rebuild type', typeName: 'Item', repartition: false};
+  assert.deepEqual(await database.run('REBUILD TYPE Item'), [
+    {...row, polymorphic: false, recordsRebuilt: 1},
+  ]);
+  assert.deepEqual(await database.run('REBUILD TYPE Item POLYMORPHIC WITH batchSize = 10'), [
+    {...row, polymorphic: true, recordsRebuilt: 3},
+  ]);
+  assert.deepEqual(await database.run('SELECT n FROM Item WHERE n > 1 ORDER BY n'), [
+    {n: 2},
+    {n: 3},
+  ]);
+});
+
+test('COMPACT INDEX and LOCK check the names and say that there was nothing to do', async () => {
+  const database = await world.database(schema);
+  assert.deepEqual(await database.run('COMPACT INDEX *'), [
+    {operation: 'compact index', indexes: ['Item[n]'], compacted: false},
+  ]);
+  assert.deepEqual(await database.run('LOCK TYPE Item, Toy'), [{operation: 'lock'}]);
+  const script = 'LOCK BUCKET Item_0; INSERT INTO Item SET n = 9; RETURN (SELECT n FROM Item)';
+  assert.deepEqual(await database.run(script, {language: 'sqlscript'}), [
+    {n: 1},
+    {n: 9},
+    {n: 2},
+    {n: 3},
+  ]);
+});
+
+const refused = [
+  // statement                                      code                     message
+  ['REBUILD TYPE Nope', 'schema.unknown-type', /'Nope' was not found/],
+  ['REBUILD TYPE Item WITH repartition = true', 'not-available', /repartition/],
+  ['REBUILD TYPE Item WITH size = 1', 'sql.syntax', /batchSize, repartition/],
+  ['REBUILD INDEX * WITH batchSize = 0', 'sql.syntax', /at least 1/],
+  ['COMPACT INDEX nope', 'schema.unknown-index', /'nope' was not found/],
+  ['LOCK TYPE Item, Nope', 'schema.unknown-type', /'Nope' was not found/],
+  ['LOCK BUCKET nope', 'schema.unknown-bucket', /'nope' was not found/],
+  ["CREATE INDEX ON Toy (n) UNIQUE METADATA {'a': 1}", 'sql.syntax', /takes no METADATA/],
+  ["CREATE DOCUMENT TYPE Page PAGESIZE 'x'", 'query.semantic', /whole number/],
+  ['CREATE DOCUMENT TYPE Page EXTENDS Nope', 'query.execution', /'Nope' was not found/],
+  ['INSERT INTO BUCKET:nope SET n = 1', 'sql.syntax', /'nope' was not found/],
+  ['ALTER DATABASE `svc.nosuch` 1', 'database.operation', /svc.nosuch/],
+  ['IMPORT DATABASE file:///tmp/x', 'not-available', /IMPORT DATABASE/],
+  ['ALIGN DATABASE', 'not-available', /ALIGN DATABASE/],
+] as const;
+
+for (const [statement, code, message] of refused) {
+  test(`${statement} is refused with ${code}`, async () => {
+    const database = await world.database(schema);
+    await assert.rejects(database.run(statement), (error: unknown) => {
+      assert.ok(error instanceof Refusal);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      return true;
+    });
+  });
+}
