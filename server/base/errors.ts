@@ -116,6 +116,11 @@ export const refusals = {
     exception: 'ResultSetTooLargeException',
     says: 'the result has more rows than one answer may carry',
   },
+  'javascript.failed': {
+    retry: 'never',
+    exception: 'FunctionExecutionException',
+    says: 'a program in JavaScript is malformed, threw an error or used up what it may',
+  },
   arithmetic: {
     retry: 'never',
     exception: 'ArithmeticErrorException',
@@ -153,10 +158,15 @@ export const refusals = {
     exception: 'SchemaException',
     says: 'no such bucket',
   },
+  'schema.unknown-trigger': {
+    retry: 'never',
+    exception: 'CommandExecutionException',
+    says: 'no such trigger',
+  },
   'schema.exists': {
     retry: 'never',
     exception: 'AlreadyExistsException',
-    says: 'a type, bucket, property or index of that name exists',
+    says: 'something of that kind and name is in the schema already',
   },
   'schema.conflict': {
     retry: 'never',
@@ -167,6 +177,11 @@ export const refusals = {
     retry: 'never',
     exception: 'ValidationException',
     says: 'a value breaks a rule that its property declares',
+  },
+  'trigger.refused': {
+    retry: 'never',
+    exception: 'TriggerExecutionException',
+    says: 'a trigger failed, or forbade what the statement cannot do without',
   },
   'value.type': {
     retry: 'never',

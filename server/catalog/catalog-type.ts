@@ -5,9 +5,11 @@
  */
 import type {RecordKind} from '#server/model/value.ts';
 import type {
+  CatalogData,
   EdgeTraits,
   IndexDefinition,
   PropertyDefinition,
+  TriggerDefinition,
   TypeDefinition,
 } from './definition.ts';
 
@@ -38,6 +40,8 @@ export interface CatalogType {
   readonly ruledProperties: readonly PropertyDefinition[];
   /** Indexes that a record of this type has keys in: own and inherited, any state. */
   readonly indexes: readonly IndexDefinition[];
+  /** Own and inherited ones, in order of creation. */
+  readonly triggers: readonly TriggerDefinition[];
 }
 
 interface Draft {
@@ -52,13 +56,15 @@ interface Draft {
   readonly propertiesById: Map<number, PropertyDefinition>;
   readonly ruledProperties: PropertyDefinition[];
   readonly indexes: IndexDefinition[];
+  readonly triggers: TriggerDefinition[];
 }
 
 /** Links the definitions to types. Cost: types times their depth; the schema has no cycles. */
-export function linkTypes(
-  definitions: readonly TypeDefinition[],
-  indexes: readonly IndexDefinition[],
-): ReadonlyMap<number, CatalogType> {
+export function linkTypes({
+  types: definitions,
+  indexes,
+  triggers,
+}: CatalogData): ReadonlyMap<number, CatalogType> {
   const types = new Map<number, CatalogType & Draft>();
   for (const definition of definitions) types.set(definition.id, draft(definition));
   for (const type of types.values()) {
@@ -80,6 +86,7 @@ export function linkTypes(
     collectProperties(type);
     const lineageIds = new Set(type.lineage.map(ancestor => ancestor.id));
     type.indexes.push(...indexes.filter(index => lineageIds.has(index.typeId)));
+    type.triggers.push(...triggers.filter(trigger => lineageIds.has(trigger.typeId)));
   }
   return types;
 }
@@ -103,6 +110,7 @@ function draft(definition: TypeDefinition): CatalogType & Draft {
     propertiesById: new Map(),
     ruledProperties: [],
     indexes: [],
+    triggers: [],
   };
 }
 

@@ -9,7 +9,13 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import {type CatalogType, linkTypes} from './catalog-type.ts';
-import type {BucketDefinition, CatalogData, IndexDefinition} from './definition.ts';
+import type {
+  BucketDefinition,
+  CatalogData,
+  FunctionDefinition,
+  IndexDefinition,
+  TriggerDefinition,
+} from './definition.ts';
 import {emptyCatalogData} from './definition.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
@@ -22,10 +28,11 @@ export class Catalog {
   private readonly bucketsByName = new Map<string, BucketDefinition>();
   private readonly indexesById = new Map<number, IndexDefinition>();
   private readonly indexesByName = new Map<string, IndexDefinition>();
+  private readonly functionsByName: ReadonlyMap<string, FunctionDefinition>;
 
   constructor(data: CatalogData = emptyCatalogData) {
     this.data = data;
-    this.typesById = linkTypes(data.types, data.indexes);
+    this.typesById = linkTypes(data);
     for (const type of this.typesById.values()) {
       for (const alias of type.definition.aliases) this.typesByName.set(alias, type);
       for (const bucketId of type.bucketIds) this.typesByBucket.set(bucketId, type);
@@ -39,6 +46,7 @@ export class Catalog {
       this.indexesById.set(index.id, index);
       this.indexesByName.set(index.name, index);
     }
+    this.functionsByName = new Map(data.functions.map(one => [one.name, one]));
   }
 
   get version(): number {
@@ -90,6 +98,23 @@ export class Catalog {
 
   indexById(id: number): IndexDefinition | undefined {
     return this.indexesById.get(id);
+  }
+
+  get functions(): readonly FunctionDefinition[] {
+    return this.data.functions;
+  }
+
+  get triggers(): readonly TriggerDefinition[] {
+    return this.data.triggers;
+  }
+
+  /** A function of the database's own; names are case-sensitive. */
+  functionNamed(name: string): FunctionDefinition | undefined {
+    return this.functionsByName.get(name);
+  }
+
+  trigger(name: string): TriggerDefinition | undefined {
+    return this.data.triggers.find(trigger => trigger.name === name);
   }
 
   /** Indexes declared on the type itself. */

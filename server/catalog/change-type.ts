@@ -210,9 +210,10 @@ export function dropType(
     }));
   const buckets = catalog.data.buckets.filter(bucket => !type.bucketIds.includes(bucket.id));
   const indexes = catalog.data.indexes.filter(index => index.typeId !== type.id);
+  const triggers = catalog.triggers.filter(trigger => trigger.typeId !== type.id);
   const next = change(
     catalog,
-    {types, buckets, indexes},
+    {types, buckets, indexes, triggers},
     {
       bucketIdsDropped: type.bucketIds,
       indexIdsDropped: catalog.ownIndexes(type.id).map(index => index.id),

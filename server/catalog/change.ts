@@ -46,8 +46,11 @@ export function withType(
 
 const nameLengthMax = 256;
 
-/** Refuses what cannot name a type, a property, an index or a bucket. */
-export function checkName(name: string, what: 'type' | 'property' | 'index' | 'bucket'): void {
+/** Refuses what cannot name something of the schema. */
+export function checkName(
+  name: string,
+  what: 'type' | 'property' | 'index' | 'bucket' | 'function' | 'trigger',
+): void {
   // Control characters, quotes of names and what separates names in statements and files.
   const allowed =
     what === 'index' ? /^[^\u0000-\u001f\u007f`]+$/ : /^[^\u0000-\u001f\u007f`,:/\\]+$/;
@@ -63,7 +66,7 @@ export function checkName(name: string, what: 'type' | 'property' | 'index' | 'b
 
 /** `schema.exists` with the kind that clients of the documented protocols look for. */
 export function existsRefusal(
-  kind: 'TYPE' | 'PROPERTY' | 'INDEX' | 'BUCKET',
+  kind: 'TYPE' | 'PROPERTY' | 'INDEX' | 'BUCKET' | 'FUNCTION' | 'TRIGGER',
   name: string,
 ): Refusal {
   const word = kind.charAt(0) + kind.slice(1).toLowerCase();

@@ -1,5 +1,6 @@
 /**
- * What a schema is made of, as plain data: types, properties, buckets, indexes.
+ * What a schema is made of, as plain data: types, properties, buckets, indexes, functions,
+ * triggers.
  *
  * These are what is stored (encode.ts) and changed (change-*.ts); `catalog.ts` adds what can be
  * computed from them. References are by id, so that a rename touches one definition.
@@ -89,6 +90,33 @@ export interface IndexDefinition {
   readonly state: 'building' | 'rebuilding' | 'ready';
 }
 
+/** A function of the database's own; statements of every language call it by its name. */
+export interface FunctionDefinition {
+  /** With its library: `lib.fn`. */
+  readonly name: string;
+  readonly language: 'sql' | 'opencypher' | 'js';
+  readonly parameters: readonly string[];
+  readonly code: string;
+}
+
+export type RecordEvent = 'create' | 'read' | 'update' | 'delete';
+
+/** What runs before or after something happens to a record of a type or of a subtype. */
+export interface TriggerDefinition {
+  readonly name: string;
+  readonly typeId: number;
+  readonly when: 'before' | 'after';
+  readonly event: RecordEvent;
+  readonly language: 'sql' | 'js';
+  readonly code: string;
+}
+
+/** What the languages of triggers are called in statements and in the tables of the schema. */
+export const triggerLanguages = {sql: 'SQL', js: 'JAVASCRIPT'} as const satisfies Record<
+  TriggerDefinition['language'],
+  string
+>;
+
 /** The whole schema of one database. Ids are never used again. */
 export interface CatalogData {
   /** Grows by one with every change. */
@@ -99,6 +127,8 @@ export interface CatalogData {
   readonly types: readonly TypeDefinition[];
   readonly buckets: readonly BucketDefinition[];
   readonly indexes: readonly IndexDefinition[];
+  readonly functions: readonly FunctionDefinition[];
+  readonly triggers: readonly TriggerDefinition[];
   /** Its own values of settings, by key; see database-settings.ts. */
   readonly settings: MapValue;
 }
@@ -111,5 +141,7 @@ export const emptyCatalogData: CatalogData = {
   types: [],
   buckets: [],
   indexes: [],
+  functions: [],
+  triggers: [],
   settings: new Map(),
 };

@@ -12,7 +12,9 @@ import type {MapValue, Value} from '#server/model/value.ts';
 import {Catalog} from './catalog.ts';
 import type {CatalogData} from './definition.ts';
 
-const format = 1;
+const format = 2;
+/** Before there were functions and triggers. */
+const formatBefore = 1;
 const depthMax = 1_000;
 
 export function encodeCatalog(catalog: Catalog): Uint8Array {
@@ -46,12 +48,18 @@ export function extendsCatalog(before: Catalog, after: Catalog): boolean {
 /** @throws {Corruption} when the bytes are not an encoded catalog of a known format. */
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const read = readDocument(bytes);
-  if (!(read instanceof Map) || read.get('format') !== format) {
+  const known = read instanceof Map ? read.get('format') : undefined;
+  if (!(read instanceof Map) || (known !== format && known !== formatBefore)) {
     throw new Corruption('the stored catalog has an unknown format');
   }
   const data = read.get('data');
   if (!(data instanceof Map)) throw new Corruption('the stored catalog has no data');
-  return new Catalog(fromValue(data, 'data') as CatalogData);
+  const stored = fromValue(data, 'data') as CatalogData;
+  return new Catalog({
+    ...stored,
+    functions: stored.functions ?? [],
+    triggers: stored.triggers ?? [],
+  });
 }
 
 function readDocument(bytes: Uint8Array): Value {

@@ -92,6 +92,11 @@ export class Budget {
     return now >= this.#sliceEnd || now < this.#wakeAt;
   }
 
+  /** Whether the next look would refuse. */
+  get isOver(): boolean {
+    return this.#cancellation?.aborted === true || this.#clock.monotonic() > this.#deadline;
+  }
+
   /** Begins a new slice: others have had their turn. The next `spend` looks. */
   resume(): void {
     this.#unitsLeft = 0;

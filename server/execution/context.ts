@@ -34,23 +34,26 @@ export interface CallContext {
   readonly format: JsonFormat;
 }
 
-/** Queries inside of queries, known only when they run. */
-export interface InnerQueries {
-  /** How many queries stand around this one. */
-  readonly depth: number;
-  /** The rows of a query, as maps; it runs in the context given, with its own parameters. */
+/**
+ * What runs inside of a statement: in its transaction, with its rights, time and memory. How deep
+ * one may stand in another is bounded.
+ */
+export interface InnerPrograms {
+  /** The rows of a query that is a text, as maps; it knows the parameters given and no others. */
   rows(
     text: string,
     parameters: ReadonlyMap<string, Value>,
     context: ExecutionContext,
   ): Iterable<Value>;
+  /** The answer of a function of the database's own. @throws {Refusal} */
+  call(name: string, args: readonly Value[], context: ExecutionContext): Value;
 }
 
 export interface ExecutionContext extends CallContext {
   /** Undefined where writing is not allowed. */
   readonly writes: WritableGraph | undefined;
-  /** Runs queries that are texts; undefined where no language is known. */
-  readonly inner?: InnerQueries;
+  /** Undefined where no language is known. */
+  readonly inner?: InnerPrograms;
   /** What the run has changed so far. */
   readonly counts: WriteCounts;
   /** Rows in one batch; any value gives the same result. */

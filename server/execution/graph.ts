@@ -107,9 +107,13 @@ export interface NewRecord {
 
 /** Writes into the transaction; what is written is visible to `Graph` at once. */
 export interface WritableGraph {
-  /** @throws {Refusal} `value.*`, `schema.*`, `record.not-found` for a missing end. */
-  create(record: NewRecord): RecordValue;
-  /** Puts `properties` in the place of the record's own; undefined when it is gone. */
+  /**
+   * Undefined when a trigger forbids it.
+   *
+   * @throws {Refusal} `value.*`, `schema.*`, `record.not-found` for a missing end.
+   */
+  create(record: NewRecord): RecordValue | undefined;
+  /** Puts `properties` in the place of the record's own; undefined when it is gone or may not. */
   replace(
     rid: Rid,
     properties: ReadonlyMap<string, Value>,
@@ -117,6 +121,6 @@ export interface WritableGraph {
   ): RecordValue | undefined;
   /** Gives a vertex another type, which exists; undefined when it is gone. */
   retype(rid: Rid, type: string): RecordValue | undefined;
-  /** Removes the record, a vertex with its edges; false when it is gone already. */
+  /** Removes the record, a vertex with its edges; false when it is gone already or may not go. */
   delete(record: RecordValue): boolean;
 }

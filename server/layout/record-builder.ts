@@ -66,6 +66,11 @@ export class RecordBuilder {
     return this.#slotOf(id) >= 0;
   }
 
+  /** Ids of the properties so far, in their order. */
+  ids(): readonly number[] {
+    return [...this.#ids.subarray(0, this.#count)];
+  }
+
   /** The value of a property that was written; undefined when there is none. */
   read(id: number): Value | undefined {
     const slot = this.#slotOf(id);

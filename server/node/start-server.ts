@@ -13,6 +13,8 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
+import {loadJavaScript} from '#server/platform/real/javascript.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
@@ -180,6 +182,7 @@ interface Means {
   readonly clock: Clock;
   readonly random: Random;
   readonly timers: Timers;
+  readonly javascript: JavaScriptEngine;
 }
 
 function createServices(given: Settings, parts: Parts, means: Means): Services {
@@ -223,7 +226,12 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {engine, logger} = parts;
-  const means: Means = {clock: createClock(), random: createRandom(), timers: createTimers()};
+  const means: Means = {
+    clock: createClock(),
+    random: createRandom(),
+    timers: createTimers(),
+    javascript: await loadJavaScript(),
+  };
   const {clock, timers} = means;
   const services = createServices(given, parts, means);
   const {service, security, administration, stop} = services;

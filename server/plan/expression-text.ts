@@ -59,6 +59,8 @@ export function expressionText(expression: Expression): string {
       return `${inner(expression.of)}@${expression.attribute}`;
     case 'call':
       return callText(expression);
+    case 'routine':
+      return `${expression.name}(${expression.args.map(expressionText).join(', ')})`;
     case 'and':
     case 'or':
       return expression.terms.map(inner).join(` ${expression.kind} `);

@@ -44,6 +44,13 @@ export type Expression =
       /** As it was written, made when something is refused while it runs. */
       readonly written?: () => string;
     }
+  /** A function of the database's own, by its name in the catalog. */
+  | {
+      readonly kind: 'routine';
+      readonly name: string;
+      readonly args: readonly Expression[];
+      readonly place?: Place;
+    }
   /** Evaluated left to right, stops at the first false (and) or true (or). */
   | {readonly kind: 'and' | 'or'; readonly terms: readonly Expression[]}
   | {readonly kind: 'not'; readonly of: Expression}

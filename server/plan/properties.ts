@@ -9,7 +9,7 @@
 import type {Expression} from './expression.ts';
 import {functionSignature} from './function-table.ts';
 import type {PlanNode, SortKey} from './node.ts';
-import {expressionsOf, inputsOf, partsOf} from './tree.ts';
+import {expressionsOf, inputsOf, partsOf, visitExpression, visitPlan} from './tree.ts';
 
 export interface Effects {
   /** Types by name, subtypes implied. */
@@ -109,7 +109,23 @@ function collectExpression(expression: Expression, draft: Draft): void {
     const needs = functionSignature(expression.name)?.needs;
     if (needs === 'graph' || needs === 'database') draft.readsAny = true;
   }
+  // What its body reads is known only where bodies are; see routinesOf.
+  if (expression.kind === 'routine') draft.readsAny = true;
   for (const part of partsOf(expression)) collectExpression(part, draft);
+}
+
+/** Names of the database's own functions that the plan calls, sub-plans included. */
+export function routinesOf(plan: PlanNode): ReadonlySet<string> {
+  const names = new Set<string>();
+  const collect = (expression: Expression): void =>
+    visitExpression(expression, part => {
+      if (part.kind === 'routine') names.add(part.name);
+      if (part.kind === 'subplan') visit(part.plan);
+    });
+  const visit = (inner: PlanNode): void =>
+    visitPlan(inner, node => expressionsOf(node).forEach(collect));
+  visit(plan);
+  return names;
 }
 
 /** Whether the same plan on the same data gives the same rows. */
@@ -120,6 +136,7 @@ export function isDeterministic(plan: PlanNode): boolean {
 }
 
 function isDeterministicExpression(expression: Expression): boolean {
+  if (expression.kind === 'routine') return false;
   if (expression.kind === 'call' && functionSignature(expression.name)?.deterministic === false) {
     return false;
   }

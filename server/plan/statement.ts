@@ -4,6 +4,8 @@
  * Commands change the schema or administer the database; the session runs them against the
  * catalog (one log entry each) and answers one row that says what was done.
  */
+import type {NewTrigger} from '#server/catalog/change-routine.ts';
+import type {FunctionDefinition} from '#server/catalog/definition.ts';
 import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Rid, Value} from '#server/model/value.ts';
@@ -227,6 +229,14 @@ export type SchemaCommand =
   | {readonly kind: 'drop-bucket'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'truncate-bucket'; readonly name: string; readonly unsafe: boolean}
   | {readonly kind: 'alter-database'; readonly setting: DatabaseSettingKey; readonly value: Value}
+  | {readonly kind: 'create-function'; readonly definition: FunctionDefinition}
+  | {readonly kind: 'drop-function'; readonly name: string}
+  | {
+      readonly kind: 'create-trigger';
+      readonly trigger: NewTrigger;
+      readonly ifNotExists: boolean;
+    }
+  | {readonly kind: 'drop-trigger'; readonly name: string; readonly ifExists: boolean}
   | CheckCommand;
 
 /** Looks whether a database agrees with itself; what is named narrows it. */

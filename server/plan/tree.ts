@@ -84,6 +84,7 @@ export function partsOf(expression: Expression): readonly Expression[] {
     case 'is-null':
       return [expression.of];
     case 'call':
+    case 'routine':
       return expression.args;
     case 'and':
     case 'or':
@@ -130,6 +131,7 @@ export function mapParts(
     case 'is-null':
       return {...expression, of: map(expression.of)};
     case 'call':
+    case 'routine':
       return {...expression, args: expression.args.map(map)};
     case 'and':
     case 'or':

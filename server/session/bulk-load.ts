@@ -4,12 +4,14 @@
  * Bytes come in pieces of any size; `push` resolves when more may come, which is the only back
  * pressure there is. Vertices come before edges; when the first edge comes every vertex is
  * durable, so an edge between two of them needs no look at the store. A line that is refused ends
- * the load; the lines before it are stored. Invariant U3: the counts are exactly what is durable
- * and applied.
+ * the load; the lines before it are stored. Vertices of a type whose making fires triggers are made
+ * by statements, one by one, because triggers are statements; edges fire nothing, and nothing fires
+ * for them. Invariant U3: the counts are exactly what is durable and applied.
  */
+import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {parseRid, ridText} from '#server/model/rid.ts';
-import type {Rid} from '#server/model/value.ts';
+import type {MapValue, Rid} from '#server/model/value.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {BulkCommits} from '#server/transactions/bulk-commit.ts';
 import {CsvLineReader} from '#server/transactions/bulk-csv-line.ts';
@@ -19,6 +21,7 @@ import {JsonLineReader} from '#server/transactions/bulk-json-line.ts';
 import type {BulkType} from '#server/transactions/bulk-type.ts';
 import {BulkWriter, type EdgeEnd} from '#server/transactions/bulk-writer.ts';
 import type {BulkIds} from './bulk-ids.ts';
+import type {MadeRecord} from './made-record.ts';
 import {LineSplitter} from './bulk-lines.ts';
 import {schemaVersionFor} from './bulk-schema.ts';
 import type {DatabaseSession} from './database-session.ts';
@@ -44,6 +47,8 @@ export interface BulkLoadOptions {
   /** Bytes of operations at which an entry is committed. */
   readonly entryBytesMax: number;
   readonly lineBytesMax: number;
+  /** Makes a vertex by a statement and fires its triggers; undefined when one forbids it. */
+  readonly makeVertex: (type: string, properties: MapValue) => Promise<MadeRecord | undefined>;
   /** Whether `onVertices` wants the ids. */
   readonly tellsIds: boolean;
   /** Vertices were committed; flat pairs of id and record id where asked for. */
@@ -159,7 +164,7 @@ export class BulkLoad {
         if (!lines.next()) return;
         counts.linesRead++;
         isEdge = this.#readLine(lines.bytes, lines.start, lines.stop);
-        if (isEdge === false) this.#addVertex();
+        if (isEdge === false && !this.#fires) this.#addVertex();
       } catch (error) {
         throw this.#lineFailure(error);
       }
@@ -167,6 +172,7 @@ export class BulkLoad {
         counts.linesSkipped++;
         continue;
       }
+      if (!isEdge && this.#fires) await this.#makeVertex();
       if (isEdge) {
         const {context} = this.#draft;
         if (this.phase === 'vertices') await this.#beginEdges();
@@ -208,10 +214,37 @@ export class BulkLoad {
     return this.#draft.kind === 'edge';
   }
 
-  #addVertex(): void {
+  get #fires(): boolean {
+    return this.#draft.type?.firesOnCreate === true;
+  }
+
+  /** Makes the drafted vertex at once, durably. */
+  async #makeVertex(): Promise<void> {
     const {counts} = this;
-    const {references, ids, tellsIds} = this.#options;
-    const {linesRead} = counts;
+    const {ids, tellsIds, onVertices, makeVertex} = this.#options;
+    const {type, id} = this.#draft;
+    assert(type !== undefined, 'a draft that is read has a type');
+    try {
+      this.#beginVertex();
+      ids.checkRoom();
+      const made = await makeVertex(type.type.name, this.#draft.properties());
+      if (made === undefined) return;
+      counts.vertices++;
+      counts.commitIndex = made.commitIndex;
+      if (!id.present) counts.verticesWithoutId++;
+      else {
+        ids.set(id.bytes, id.start, id.end, made.rid);
+        this.#ordinal++;
+      }
+      onVertices(tellsIds && id.present ? [id.text, ridText(made.rid)] : noIds);
+    } catch (error) {
+      throw this.#lineFailure(error);
+    }
+  }
+
+  /** @throws {Refusal} when an edge was before it. */
+  #beginVertex(): void {
+    const {linesRead} = this.counts;
     if (this.phase === 'edges') {
       throw lineRefusal(
         linesRead,
@@ -220,7 +253,15 @@ export class BulkLoad {
       );
     }
     const {id} = this.#draft;
-    if (references === 'ordinal') id.setText(String(this.#ordinal));
+    if (this.#options.references === 'ordinal') id.setText(String(this.#ordinal));
+  }
+
+  #addVertex(): void {
+    const {counts} = this;
+    const {ids, tellsIds} = this.#options;
+    const {linesRead} = counts;
+    this.#beginVertex();
+    const {id} = this.#draft;
     if (!id.present) {
       this.#writer.addVertex(linesRead);
       counts.verticesWithoutId++;

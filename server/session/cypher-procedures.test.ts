@@ -147,7 +147,7 @@ test('a query that is a text runs in the statement that asks for it', async () =
   const parameters = new Map([['q', deep]]);
   await assert.rejects(
     database.run(deep, {language: 'cypher', parameters}),
-    /queries of texts stand 8 deep at most/,
+    /queries run 32 deep in each other at most/,
   );
   await assert.rejects(cypher("CALL do.when(true, 'RETRUN 1', '')"), /did you mean RETURN/);
 });

@@ -2,6 +2,7 @@
  * Everything a session keeps about one open database: its schema, its prepared statements, the
  * queue of its schema commands, and how its values print.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
@@ -10,6 +11,7 @@ import {
   type RecordJson,
   type ServerPatterns,
 } from '#server/execution/record-format.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
@@ -19,9 +21,18 @@ import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import {DatabaseStatistics} from './database-statistics.ts';
+import {checkJavaScript} from './javascript-programs.ts';
 import {KeptVariables} from './kept-variables.ts';
-import {languages, type Prepared, type PrepareOptions, prepareText} from './prepared.ts';
-import {SchemaExecutor} from './schema-executor.ts';
+import {
+  bindText,
+  checkSyntax,
+  languages,
+  type Prepared,
+  type PrepareOptions,
+  prepareText,
+} from './prepared.ts';
+import {Routines} from './routines.ts';
+import {type NewRoutine, SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
 
 const statementsMax = 1_000;
@@ -30,6 +41,7 @@ const statementLengthMax = 16 << 10;
 export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
+  readonly javascript: JavaScriptEngine;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly settings: () => Settings;
@@ -54,6 +66,7 @@ export class DatabaseSession {
       new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
     ]),
   );
+  readonly #routines = new WeakMap<Catalog, Routines>();
   readonly #json = new WeakMap<AnswerForm, RecordJson>();
 
   constructor(database: Database, options: DatabaseSessionOptions) {
@@ -63,8 +76,17 @@ export class DatabaseSession {
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
     const {schema} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);
-    this.executor = new SchemaExecutor({database, schema, clock, timers, settings});
+    const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);
+    this.executor = new SchemaExecutor({database, schema, clock, timers, settings, checkCode});
     void this.executor.resume();
+  }
+
+  get procedures(): Procedures {
+    return this.#options.procedures;
+  }
+
+  get javascript(): JavaScriptEngine {
+    return this.#options.javascript;
   }
 
   get functions(): FunctionRegistry {
@@ -76,8 +98,7 @@ export class DatabaseSession {
    * statistics change.
    */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
-    const options = this.prepareOptions(catalog);
-    const make = (): Prepared => prepareText(language, text, options);
+    const make = (): Prepared => prepareText(language, text, this.prepareOptions(catalog));
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
@@ -88,7 +109,28 @@ export class DatabaseSession {
   prepareOptions(catalog: Catalog): PrepareOptions {
     const {functions, procedures, limits} = this.#options;
     const statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics;
-    return {catalog, statistics, functions, procedures, limits, databaseName: this.database.name};
+    const databaseName = this.database.name;
+    const options = {catalog, statistics, functions, procedures, limits, databaseName};
+    const routines =
+      this.#routines.get(catalog) ??
+      new Routines(catalog, (language, text) => {
+        const bound = bindText(language, text, options);
+        return bound.kind === 'bound' ? bound.statement : undefined;
+      });
+    this.#routines.set(catalog, routines);
+    return {...options, routines};
+  }
+
+  #checkCode(routine: NewRoutine): void {
+    const {name, language, code} = routine;
+    try {
+      if (language === 'js') checkJavaScript(this.javascript, routine);
+      else checkSyntax(language, code, this.#options.limits);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const {detail} = error;
+      throw new Refusal(error.code, `in the code of '${name}': ${error.message}`, {detail});
+    }
   }
 
   /** How records print under a catalog; made once for each form of answers. */

@@ -112,7 +112,7 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
 /** `graph` is the unguarded one: it tells the type of what is about to be changed. */
 export function guardWrites(writes: WritableGraph, graph: Graph, guard: TypeGuard): WritableGraph {
   return {
-    create(record: NewRecord): RecordValue {
+    create(record: NewRecord): RecordValue | undefined {
       guard.require('createRecord', record.type);
       return writes.create(record);
     },

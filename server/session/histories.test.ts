@@ -374,6 +374,7 @@ class History {
       entryBytesMax: 1 << 20,
       lineBytesMax: 1 << 20,
       tellsIds: true,
+      makeVertex: () => Promise.resolve(undefined),
       onVertices: ids => {
         ids.forEach((text, at) => {
           if (at % 2 === 1) this.#isNew(text);

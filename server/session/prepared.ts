@@ -36,7 +36,9 @@ import type {
   SessionCommand,
   Statement,
 } from '#server/plan/statement.ts';
+import {drainedBefore} from '#server/plan/writing-calls.ts';
 import {explain, type Explanation, type PlanFigures} from './explain.ts';
+import type {Routines} from './routines.ts';
 
 export type Prepared =
   | PreparedQuery
@@ -103,7 +105,14 @@ export interface PrepareOptions {
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
   readonly databaseName: string;
+  /** What the catalog's functions and triggers do. */
+  readonly routines: Routines;
 }
+
+/** A text that is bound and not prepared yet. */
+type BoundText =
+  | {readonly kind: 'bound'; readonly statement: Statement}
+  | Extract<Prepared, {readonly kind: 'needs-types' | 'script'}>;
 
 /** Languages that have a front end. */
 export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
@@ -112,12 +121,22 @@ const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
+  const bound = bindText(language, text, options);
+  return bound.kind === 'bound' ? prepareStatement(bound.statement, options) : bound;
+}
+
+/** As `prepareText` goes about it, up to the bound statement. */
+export function bindText(
+  language: string,
+  text: string,
+  options: Omit<PrepareOptions, 'routines'>,
+): BoundText {
   switch (language.toLowerCase()) {
     case 'sql': {
       const ast = parseStatement(text, options.limits);
       // A statement of scripts is a script of one.
       if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
-      return prepareStatement(bindStatement(text, ast, options.catalog), options);
+      return {kind: 'bound', statement: bindStatement(text, ast, options.catalog)};
     }
     case 'sqlscript':
       return {kind: 'script', script: parseScript(text, options.limits)};
@@ -127,11 +146,21 @@ export function prepareText(language: string, text: string, options: PrepareOpti
       const {statement, missing} = bindCypher(text, ast, options);
       const runs = statement.kind !== 'explain' || statement.execute;
       if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
-      return prepareStatement(statement, options);
+      return {kind: 'bound', statement};
     }
     default:
       throw unknownLanguage(language);
   }
+}
+
+/** Refuses what the language cannot read; what it names is looked at when it runs. */
+export function checkSyntax(
+  language: 'sql' | 'opencypher',
+  text: string,
+  limits: ParseLimits,
+): void {
+  if (language === 'sql') parseStatement(text, limits);
+  else parseCypher(text, limits);
 }
 
 function unknownLanguage(language: string): Refusal {
@@ -211,7 +240,12 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
 }
 
 function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
-  const plan = bindSubplans(optimize(statement.plan, options));
+  const {routines} = options;
+  const mayWrite = routines.mayWrite(statement.plan);
+  const optimized = optimize(statement.plan, options);
+  const plan = bindSubplans(
+    mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
+  );
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
   return {
@@ -220,7 +254,7 @@ function prepareQuery(statement: QueryStatement, options: PrepareOptions): Prepa
     limit: limit && preparation.expression(limit),
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
-    writes: !isReadOnly(plan),
+    writes: mayWrite || !isReadOnly(plan),
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
     needs: statement.needs ?? [],

@@ -16,6 +16,12 @@ import {
   setBucketCustom,
 } from '#server/catalog/change-bucket.ts';
 import {createIndex, dropIndex, rebuildIndex, sameIndex} from '#server/catalog/change-index.ts';
+import {
+  createFunction,
+  createTrigger,
+  dropFunction,
+  dropTrigger,
+} from '#server/catalog/change-routine.ts';
 import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
 import {
   alterProperty,
@@ -38,10 +44,11 @@ import {
   setBucketSelection,
   setTypeCustom,
 } from '#server/catalog/change-type.ts';
-import type {
-  IndexDefinition,
-  IndexProperty,
-  PropertyDefinition,
+import {
+  type IndexDefinition,
+  type IndexProperty,
+  type PropertyDefinition,
+  triggerLanguages,
 } from '#server/catalog/definition.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
 import {jsonText} from '#server/model/json.ts';
@@ -116,6 +123,11 @@ export function planSchemaCommand(
       return planTruncateBucket(catalog, command, facts);
     case 'alter-database':
       return planAlterDatabase(catalog, command, facts);
+    case 'create-function':
+    case 'drop-function':
+    case 'create-trigger':
+    case 'drop-trigger':
+      return planRoutineCommand(catalog, command);
     default:
       return unreachable(command);
   }
@@ -606,4 +618,49 @@ function planAlterDatabase(
     newValue: inForce(change.catalog),
   });
   return one(change, answer);
+}
+
+function planRoutineCommand(
+  catalog: Catalog,
+  command: Command<'create-function' | 'drop-function' | 'create-trigger' | 'drop-trigger'>,
+): PlannedChange {
+  switch (command.kind) {
+    case 'create-function': {
+      const change = createFunction(catalog, command.definition);
+      return one(change, functionRow('create function', command.definition.name));
+    }
+    case 'drop-function':
+      return one(dropFunction(catalog, command.name), functionRow('delete function', command.name));
+    case 'create-trigger': {
+      const operation = 'create trigger';
+      const {name, when, event, typeName, language} = command.trigger;
+      if (command.ifNotExists && catalog.trigger(name) !== undefined) {
+        return nothing(row({operation, name, created: false}));
+      }
+      const answer = {
+        operation,
+        name,
+        timing: when.toUpperCase(),
+        event: event.toUpperCase(),
+        typeName,
+        actionType: triggerLanguages[language],
+        created: true,
+      };
+      return one(createTrigger(catalog, command.trigger), row(answer));
+    }
+    case 'drop-trigger': {
+      const {name: triggerName, ifExists} = command;
+      const answer = (dropped: boolean): MapValue =>
+        row({operation: 'drop trigger', triggerName, dropped});
+      if (ifExists && catalog.trigger(triggerName) === undefined) return nothing(answer(false));
+      return one(dropTrigger(catalog, triggerName), answer(true));
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+function functionRow(operation: string, name: string): MapValue {
+  const dot = name.indexOf('.');
+  return row({operation, libraryName: name.slice(0, dot), functionName: name.slice(dot + 1)});
 }

@@ -15,7 +15,8 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {markIndexReady} from '#server/catalog/change-index.ts';
-import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {NewTrigger} from '#server/catalog/change-routine.ts';
+import type {FunctionDefinition, IndexDefinition} from '#server/catalog/definition.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {SchemaCommand, TypeChange} from '#server/plan/statement.ts';
@@ -51,15 +52,20 @@ const chunkAttemptsMax = 1_000;
 /** One chunk of a build or a removal: small enough to be one entry and one slice of time. */
 const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
 
+export type NewRoutine = FunctionDefinition | NewTrigger;
+
 export interface SchemaExecutorOptions extends DatabaseWorkOptions {
   /** Of the server. */
   readonly settings: () => Settings;
+  /** Refuses code of a function or a trigger that cannot be read. */
+  readonly checkCode: (routine: NewRoutine) => void;
 }
 
 export class SchemaExecutor {
   readonly #database: Database;
   readonly #schema: DatabaseSchema;
   readonly #timers: Timers;
+  readonly #checkCode: (routine: NewRoutine) => void;
   readonly #check: DatabaseCheck;
   readonly #settings: () => Settings;
   /** Tail of the queue: commands of one database run one after another. */
@@ -69,12 +75,15 @@ export class SchemaExecutor {
     this.#database = options.database;
     this.#schema = options.schema;
     this.#timers = options.timers;
+    this.#checkCode = options.checkCode;
     this.#check = new DatabaseCheck(options, (work, signal) => this.#inChunks(work, signal));
     this.#settings = options.settings;
   }
 
   /** Runs the command after those before it; the row that says what was done. */
   run(command: SchemaCommand, signal: Cancellation | undefined): Promise<MapValue> {
+    if (command.kind === 'create-function') this.#checkCode(command.definition);
+    if (command.kind === 'create-trigger') this.#checkCode(command.trigger);
     const isCheck = command.kind === 'check-database';
     // Who only looks has a view of his own and waits for nobody.
     if (isCheck && !command.fix) return this.#check.run(command, signal);

@@ -301,8 +301,7 @@ class ScriptRun {
 
   async #execute(statement: PlanStatement): Promise<readonly Value[]> {
     const {session} = this.#parts;
-    const options = session.prepareOptions(this.#context().catalog);
-    const prepared = prepareStatement(statement, options);
+    const prepared = prepareStatement(statement, session.prepareOptions(this.#context().catalog));
     if (prepared.kind === 'query') return this.#query(prepared);
     if (prepared.kind === 'schema') {
       this.#refuseInside('a schema change');

@@ -21,6 +21,7 @@ import {
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Machine} from '#server/platform/machine.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Database} from '#server/transactions/database.ts';
@@ -57,6 +58,7 @@ export interface ServiceOptions {
   readonly logger: Logger;
   readonly sourceReader: SourceReader;
   readonly machine: Machine;
+  readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
@@ -377,6 +379,7 @@ export class SessionService implements Service {
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
+      javascript: this.#options.javascript,
       clock,
       timers,
       settings,

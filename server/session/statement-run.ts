@@ -16,12 +16,9 @@ import {
   type Cancellation,
   type MemoryPool,
 } from '#server/execution/budget.ts';
-import type {ExecutionContext, InnerQueries} from '#server/execution/context.ts';
-import {pause} from '#server/execution/operator.ts';
-import {TypesNeeded} from '#server/execution/needed.ts';
+import type {ExecutionContext} from '#server/execution/context.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
-import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {keepValue, rowValue} from '#server/execution/output.ts';
@@ -37,8 +34,10 @@ import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
+import {Programs} from './inner-programs.ts';
 import {type PreparedQuery, requireParameters} from './prepared.ts';
 import type {Parameters, ResultFormat} from './session.ts';
+import {type Fire, firingReads, firingWrites, hasTriggers} from './trigger-graph.ts';
 
 /** How long a statement may run unless it says less; 0: without end. */
 export function serverTimeoutMs(catalog: Catalog, environment: RunEnvironment): number {
@@ -122,6 +121,7 @@ export class StatementRun {
   readonly #environment: RunEnvironment;
   readonly #run: PlanRun;
   readonly #data: RunData;
+  readonly #programs: Programs;
   readonly #tallyBefore: RecordTally | undefined;
 
   constructor(
@@ -139,7 +139,14 @@ export class StatementRun {
       data.kind === 'write' && query.reportsStats ? copyOf(data.writer.tally) : undefined;
     this.#json = options.session.jsonOf(data.context, query.form);
     this.#environment = environment;
-    this.context = contextOf(query, data, options, environment);
+    this.#programs = new Programs({
+      session: options.session,
+      schema: data.context,
+      signal: options.signal,
+      memoryBytesMax: environment.memoryBytesMax(),
+    });
+    this.context = contextOf(query, data, options, environment, this.#programs);
+    this.#programs.begin(this.context);
     this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
   }
 
@@ -222,6 +229,7 @@ export class StatementRun {
   close(): void {
     this.#run.close();
     this.context.budget.end();
+    this.#programs.close();
   }
 
   /** What a closure without a row says, as a whole number. */
@@ -260,20 +268,16 @@ function contextOf(
   data: RunData,
   options: RunOptions,
   environment: RunEnvironment,
+  programs: Programs,
 ): ExecutionContext {
   const {clock, random} = environment;
-  const {catalog, schema} = data.context;
+  const {catalog} = data.context;
   const limits = limitsOf(environment);
-  const reader = data.kind === 'read' ? data.reader : data.transaction;
-  const plain: Graph = new GraphReader(reader, catalog, schema);
-  const writes: WritableGraph | undefined =
-    data.kind === 'read' ? undefined : new GraphWriter(data.writer, catalog);
-  const guard = options.guard && new TypeGuard(options.guard.access, options.guard.user);
+  const graphs = graphsOf(data, options, programs);
   const make = (budget: Budget): ExecutionContext => ({
+    ...graphs,
     catalog,
     databaseName: options.session.database.name,
-    graph: guard === undefined ? plain : guardGraph(plain, guard, catalog),
-    writes: writes && guard ? guardWrites(writes, plain, guard) : writes,
     parameters: options.parameters,
     clock,
     random,
@@ -281,7 +285,7 @@ function contextOf(
     startedAt: clock.now(),
     sources: options.sources,
     server: options.server,
-    inner: innerQueries(options.session, data.context, 0),
+    inner: programs,
     format: options.session.jsonOf(data.context, query.form).format,
     batchRows: batchRowsDefault,
     memo: new Map(),
@@ -299,31 +303,28 @@ function contextOf(
     : make(new Budget(clock, {...limits, timeoutMs}, options.signal));
 }
 
-/** A query that is a text known only at run time; it runs where the one around it does. */
-function innerQueries(
-  session: DatabaseSession,
-  schema: RecordContext,
-  depth: number,
-): InnerQueries {
-  return {
-    depth,
-    *rows(text, parameters, context) {
-      const prepared = session.prepare('cypher', text, schema);
-      if (prepared.kind === 'needs-types') throw new TypesNeeded(prepared.missing);
-      if (prepared.kind !== 'query') {
-        throw new Refusal('query.execution', 'inside of a query only a query can be run');
-      }
-      requireParameters(prepared, parameters);
-      const inner = innerQueries(session, schema, depth + 1);
-      const run = {...context, parameters, inner, memo: new Map<object, Value>()};
-      for (const batch of prepared.plan.operator(run, unitBatch)) {
-        if (batch === pause) continue;
-        for (let row = 0; row < batch.rowCount; row += 1) {
-          yield rowValue(prepared.output, batch, row, run);
-        }
-      }
-    },
-  };
+/** The data as the user may read and write it, rights asked before anything fires. */
+function graphsOf(
+  data: RunData,
+  {guard: asked}: RunOptions,
+  programs: Programs,
+): Pick<ExecutionContext, 'graph' | 'writes'> {
+  const {catalog, schema} = data.context;
+  const plain = new GraphReader(
+    data.kind === 'read' ? data.reader : data.transaction,
+    catalog,
+    schema,
+  );
+  const fire: Fire = (trigger, images) => programs.fire(trigger, images);
+  const guard = asked && new TypeGuard(asked.access, asked.user);
+  const reading = hasTriggers(catalog, ['read']) ? firingReads(plain, catalog, fire) : plain;
+  const graph = guard ? guardGraph(reading, guard, catalog) : reading;
+  if (data.kind === 'read') return {graph, writes: undefined};
+  const writer = new GraphWriter(data.writer, catalog);
+  const writing = hasTriggers(catalog, ['create', 'update', 'delete'])
+    ? firingWrites(writer, plain, catalog, fire)
+    : writer;
+  return {graph, writes: guard ? guardWrites(writing, plain, guard) : writing};
 }
 
 /** Zero and undefined mean no limit. */

@@ -6,6 +6,7 @@
  * it again from the start (new view, newest schema), up to the retries allowed; an unknown
  * outcome never does. Inside a client's transaction nothing is retried and any failure ends it.
  */
+import type {DatabaseRight} from '#server/access/rights.ts';
 import {assert, unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
@@ -262,15 +263,11 @@ export class StatementRunner implements StatementHost {
 
   /** @throws {Refusal} `security.denied`. */
   requireSchemaRight({access, guard}: RunParts, command: SchemaCommand): void {
-    const ofSettings = command.kind === 'alter-database';
-    const right = ofSettings ? 'updateDatabaseSettings' : 'updateSchema';
+    const {right, what} = rightFor(command);
     if (access.allows(right)) return;
-    const what = ofSettings ? 'the settings of the database' : 'the schema';
-    throw new Refusal(
-      'security.denied',
-      `User '${guard?.user ?? ''}' is not allowed to update ${what}`,
-      {detail: {right}},
-    );
+    throw new Refusal('security.denied', `User '${guard?.user ?? ''}' is not allowed to ${what}`, {
+      detail: {right},
+    });
   }
 
   #retriesOf({schema}: DatabaseSession): number {
@@ -709,6 +706,22 @@ function sourceInside({address}: SourceNeeded): Refusal {
     'query.execution',
     `'${address}' would be read in the middle of a transaction: load it by a statement of its own`,
   );
+}
+
+/** The right that a change of the schema needs. Code in JavaScript is a matter of security. */
+function rightFor(command: SchemaCommand): {readonly right: DatabaseRight; readonly what: string} {
+  switch (command.kind) {
+    case 'alter-database':
+      return {right: 'updateDatabaseSettings', what: 'update the settings of the database'};
+    case 'create-function':
+      if (command.definition.language !== 'js') break;
+      return {right: 'updateSecurity', what: 'define functions in JavaScript'};
+    case 'create-trigger':
+      if (command.trigger.language !== 'js') break;
+      return {right: 'updateSecurity', what: 'create triggers in JavaScript'};
+    default:
+  }
+  return {right: 'updateSchema', what: 'update the schema'};
 }
 
 /** A script is taken to write: what it does is known only when it runs. */

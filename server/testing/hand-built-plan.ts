@@ -5,6 +5,7 @@
  * ann(30) -> bob(25) -> cat(41) -> dan(25), ann -> cat, dan -> ann (Knows, `since` a year);
  * ann likes m1 and m2, bob likes m2 (Likes); posts m1, m2 by cat and m3 by dan (Wrote).
  */
+import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {createIndex} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
@@ -147,6 +148,7 @@ export class World {
   add(type: string, properties: Readonly<Record<string, Value>>): RecordValue {
     const map = new Map(Object.entries(properties));
     const record = this.writes.create({what: 'any', type, bucket: undefined, properties: map});
+    assert(record !== undefined, 'nothing forbids it');
     const name = map.get('name');
     if (typeof name === 'string') this.named.set(name, record);
     return record;

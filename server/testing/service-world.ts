@@ -7,6 +7,8 @@ import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
@@ -18,6 +20,7 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 
 export class ServiceWorld {
   readonly service: SessionService;
+  readonly security: Security;
   readonly #inline: InlineEngine;
   #databases = 0;
 
@@ -25,13 +28,14 @@ export class ServiceWorld {
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
     procedures: readonly BroughtProcedure[],
+    javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
     const clock = createClock();
     const random = createRandom();
     const resolved = resolveSettings([{name: 'test', values: settings}]).settings;
     const documents = new Map<string, Uint8Array>();
-    const security: Security = new Security({
+    this.security = new Security({
       store: {
         read: name => documents.get(name),
         write: (name, bytes) => {
@@ -46,13 +50,14 @@ export class ServiceWorld {
     });
     this.service = new SessionService({
       engine: inline.engine,
-      security,
+      security: this.security,
       clock,
       random,
       timers: createTimers(),
       logger: {log: () => {}},
       sourceReader: createSourceReader(),
       machine: createMachine(),
+      javascript,
       settings: () => resolved,
       procedures,
     });
@@ -63,7 +68,8 @@ export class ServiceWorld {
     options: InlineEngineOptions & {readonly procedures?: readonly BroughtProcedure[]} = {},
   ): Promise<ServiceWorld> {
     const inline = await openInlineEngine(options);
-    return new ServiceWorld(inline, settings, options.procedures ?? []);
+    const javascript = await loadJavaScript();
+    return new ServiceWorld(inline, settings, options.procedures ?? [], javascript);
   }
 
   /** A new database with the statements run in it. */

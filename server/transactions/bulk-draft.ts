@@ -144,6 +144,14 @@ export class BulkDraft {
     return id === undefined ? undefined : this.builder.read(id);
   }
 
+  /** All properties as they will be read, in their order. */
+  properties(): MapValue {
+    const {builder, names} = this;
+    return new Map(
+      builder.ids().map(id => [names.nameOf(id) ?? String(id), builder.read(id) ?? null]),
+    );
+  }
+
   /** @throws {Refusal} `value.validation`. */
   checkRules(type: BulkType): void {
     const ruled = type.type.ruledProperties;

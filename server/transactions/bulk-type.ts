@@ -38,6 +38,8 @@ export class BulkType {
   readonly type: CatalogType;
   /** Properties whose defaults a record without them gets. */
   readonly defaults: readonly PropertyDefinition[];
+  /** Whether making a record of it fires triggers. */
+  readonly firesOnCreate: boolean;
   readonly #names: NameAllocator;
   readonly #properties = new Map<string, BulkProperty>();
   readonly #table = new ByteTable<BulkProperty>();
@@ -45,6 +47,7 @@ export class BulkType {
   constructor(type: CatalogType, names: NameAllocator) {
     this.type = type;
     this.#names = names;
+    this.firesOnCreate = type.triggers.some(({event}) => event === 'create');
     this.defaults = type.ruledProperties.filter(property => property.defaultText !== undefined);
   }
 

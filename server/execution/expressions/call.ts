@@ -92,6 +92,26 @@ function growingClosure(
   };
 }
 
+/** A function of the database's own: the session knows its body, which may write. */
+export function compileRoutine(
+  expression: Extract<Expression, {kind: 'routine'}>,
+  compiler: ExpressionCompiler,
+): Closure {
+  const {name, args, place} = expression;
+  const closures = args.map(arg => compiler.expression(arg));
+  const closure: Closure = frame => {
+    const {inner} = frame.context;
+    if (inner === undefined) {
+      throw new Refusal('query.execution', `the function '${name}' cannot be called from here`);
+    }
+    const values = closures.map(arg => arg(frame));
+    const call = (): Value => inner.call(name, values, frame.context);
+    // An expression that is evaluated again behind a pause does not call again.
+    return frame.resumption === undefined ? call() : frame.resumption.valueOnce(expression, call);
+  };
+  return place === undefined ? closure : placed(closure, place, undefined);
+}
+
 /** IN and CONTAINS over lists that are not literals. */
 function membershipClosure(
   name: string,

@@ -12,7 +12,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {FunctionRegistry} from '../function-registry.ts';
 import type {Operator} from '../operator.ts';
 import {attributeOf, isDefined, propertyOf, propertyOfEach} from './access.ts';
-import {compileCall} from './call.ts';
+import {compileCall, compileRoutine} from './call.ts';
 import type {Closure, Compiler, Scope, Test} from '../closure.ts';
 import {compileComprehension, compileReduce} from './comprehension.ts';
 import {compileList, compileMap} from './construction.ts';
@@ -69,6 +69,8 @@ export class ExpressionCompiler implements Compiler {
       }
       case 'call':
         return compileCall(expression, this);
+      case 'routine':
+        return compileRoutine(expression, this);
       case 'and':
       case 'or':
         return this.#terms(expression.kind, expression.terms);

@@ -54,6 +54,18 @@ export class Resumption {
     return step.value;
   }
 
+  /** What `work` answers, which is done once however often the expression is evaluated. */
+  valueOnce(of: Expression, work: () => Value): Value {
+    const known = this.#done[this.#at];
+    const value = known?.of === of ? known.value : work();
+    if (known?.of !== of) {
+      this.#done.length = this.#at;
+      this.#done.push({of, value});
+    }
+    this.#at++;
+    return value;
+  }
+
   /** Ends what runs and forgets the rest: another row or another expression is next. */
   clear(): void {
     this.#running?.answering.return(null);

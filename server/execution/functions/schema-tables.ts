@@ -8,11 +8,14 @@
 import {Refusal} from '#server/base/errors.ts';
 import {settingRows} from '#server/base/settings.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
-import type {
-  BucketDefinition,
-  IndexDefinition,
-  IndexProperty,
-  PropertyDefinition,
+import {
+  type BucketDefinition,
+  type FunctionDefinition,
+  type IndexDefinition,
+  type IndexProperty,
+  type PropertyDefinition,
+  type TriggerDefinition,
+  triggerLanguages,
 } from '#server/catalog/definition.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
@@ -176,6 +179,21 @@ function statsRow(call: CallContext): MapValue {
   });
 }
 
+function triggerRow(trigger: TriggerDefinition, call: CallContext): MapValue {
+  return mapOf({
+    name: trigger.name,
+    typeName: call.catalog.typeById(trigger.typeId)?.name,
+    timing: trigger.when.toUpperCase(),
+    event: trigger.event.toUpperCase(),
+    actionType: triggerLanguages[trigger.language],
+    actionCode: trigger.code,
+  });
+}
+
+function functionRow({name, language, parameters, code}: FunctionDefinition): MapValue {
+  return mapOf({name, language, parameters: [...parameters], code});
+}
+
 const empty = table(() => []);
 
 export const schemaTableFunctions: FunctionFamily = {
@@ -195,7 +213,7 @@ export const schemaTableFunctions: FunctionFamily = {
     'schema:materializedViews': empty,
     'schema:continuousAggregates': empty,
     'schema:graphAnalyticalViews': empty,
-    'schema:triggers': empty,
-    'schema:functions': empty,
+    'schema:triggers': table(call => call.catalog.triggers.map(one => triggerRow(one, call))),
+    'schema:functions': table(call => byName(call.catalog.functions).map(functionRow)),
   },
 };

@@ -59,7 +59,10 @@ function changeRow(parts: {
   const assigned = assign(properties, frame);
   const applyDefaults = node.kind === 'change' && node.applyDefaults;
   const changed = writesOf(context).replace(old.rid, properties, {applyDefaults});
-  if (changed === undefined) return;
+  if (changed === undefined) {
+    if (node.kind === 'change' && node.keepsRows === true) builder.copy(batch, row);
+    return;
+  }
   context.counts.propertiesSet += assigned;
   builder.copy(batch, row);
   bind(builder, node, changed, old);
@@ -100,8 +103,10 @@ export function prepareUpsert(node: Upsert, preparation: Preparation): Operator 
     for (const {name, value} of seed) properties.set(name, value(frame));
     assign(properties, frame);
     const wish = {what: 'any', type: node.type, bucket: undefined, properties} as const;
+    const made = writesOf(context).create(wish);
+    if (made === undefined) return;
     builder.copy(argument, 0);
-    bind(builder, node, writesOf(context).create(wish), null);
+    bind(builder, node, made, null);
     yield builder.take();
   };
 }

@@ -2,7 +2,8 @@
  * `create`: a record a row; an edge for each pair of its ends.
  *
  * Assignments see the row; the record is bound to `slot`. `ifNotExists` answers the edge that
- * joins the two ends already instead of making a second one.
+ * joins the two ends already instead of making a second one. A record that a trigger forbids drops
+ * its row.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {labelsOf} from '#server/model/labels.ts';
@@ -65,8 +66,9 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
 function add(
   builder: BatchBuilder,
   at: {readonly node: Node; readonly batch: Batch; readonly row: number},
-  record: RecordValue,
+  record: RecordValue | undefined,
 ): void {
+  if (record === undefined) return;
   builder.copy(at.batch, at.row);
   builder.set(at.node.slot, record);
 }
@@ -76,13 +78,14 @@ function createOne(
   assign: Assign,
   frame: Frame,
   ends?: {readonly from: Rid; readonly to: Rid},
-): RecordValue {
+): RecordValue | undefined {
   const properties = new Map<string, Value>();
   assign(properties, frame);
   const {what, type, bucket, unidirectional} = node;
   const wish = {what, type, bucket, unidirectional, properties, ...ends};
   const {counts} = frame.context;
   const record = writesOf(frame.context).create(wish);
+  if (record === undefined) return undefined;
   counts.propertiesSet += properties.size;
   if (record.kind === 'vertex') counts.labelsAdded += labelsOf(type).length;
   return record;
@@ -94,7 +97,7 @@ function* createEdges(parts: {
   readonly frame: Frame;
   readonly ends: Ends;
   readonly context: ExecutionContext;
-}): Generator<RecordValue> {
+}): Generator<RecordValue | undefined> {
   const {node, assign, frame, ends, context} = parts;
   const from = vertices(ends.from(frame), 'FROM', node);
   const to = vertices(ends.to(frame), 'TO', node);

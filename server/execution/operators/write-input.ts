@@ -6,13 +6,14 @@
  * the ids are kept: the write reads each again anyway.
  */
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {effectsOf} from '#server/plan/properties.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
-import type {WritableGraph} from '../graph.ts';
+import type {NewRecord, WritableGraph} from '../graph.ts';
 import type {Batches, Operator, Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 
@@ -46,6 +47,13 @@ function withIds(batch: Batch, slot: Slot): Batch {
 /** A light edge has no record to be read again: it stays as it is. */
 function idOf(value: Value): Value {
   return value instanceof RecordValue && value.rid.position >= 0 ? value.rid : value;
+}
+
+/** Makes a record that its maker cannot do without. @throws {Refusal} `trigger.refused`. */
+export function madeBy(context: ExecutionContext, wish: NewRecord): RecordValue {
+  const record = writesOf(context).create(wish);
+  if (record !== undefined) return record;
+  throw new Refusal('trigger.refused', `a trigger forbids a record of type '${wish.type}'`);
 }
 
 /** The writing side; the session sees to it that a plan with writes has one. */

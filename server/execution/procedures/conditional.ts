@@ -11,8 +11,6 @@ import type {ExecutionContext} from '../context.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import {mapAt, refuse, textAt} from './arguments.ts';
 
-const depthMax = 8;
-
 function* when(
   args: readonly Value[],
   context: ExecutionContext,
@@ -24,8 +22,8 @@ function* when(
   const text = textAt(args, condition === true ? 1 : 2, 'the query');
   if (text.trim() === '') return;
   const {inner} = context;
-  if (inner === undefined || inner.depth >= depthMax) {
-    throw new Refusal('query.execution', `queries of texts stand ${depthMax} deep at most`);
+  if (inner === undefined) {
+    throw new Refusal('query.execution', 'a query that is a text cannot be run from here');
   }
   const parameters = mapAt(args, 3, 'the parameters', context);
   for (const row of inner.rows(text, new Map(parameters), context)) yield [row];

@@ -15,7 +15,7 @@ import type {FunctionFamily} from '../function-registry.ts';
 import type {Source} from '../graph.ts';
 import {allHops} from '../operators/follow.ts';
 import {ridKey} from '../operators/vertex-ids.ts';
-import {writesOf} from '../operators/write-input.ts';
+import {madeBy, writesOf} from '../operators/write-input.ts';
 import {requireLabels, TypesNeeded} from '../needed.ts';
 import {checkOptions, mapAt, refuse, textAt, textsAt, vertexAt, verticesAt} from './arguments.ts';
 
@@ -29,7 +29,7 @@ function mergeNode(args: readonly Value[], context: ExecutionContext): RecordVal
   const properties = new Map([...identity, ...mapAt(args, 2, 'what is created', context)]);
   context.counts.propertiesSet += properties.size;
   context.counts.labelsAdded += labelsOf(type).length;
-  return writesOf(context).create({what: 'vertex', type, bucket: undefined, properties});
+  return madeBy(context, {what: 'vertex', type, bucket: undefined, properties});
 }
 
 /** By the index that asks for most of the properties, else among all of the type. */
@@ -106,7 +106,7 @@ function mergeRelationship(args: readonly Value[], context: ExecutionContext): R
     return updated(found, mapAt(args, 5, 'what is matched', context), context);
   const properties = new Map([...identity, ...mapAt(args, 3, 'what is created', context)]);
   context.counts.propertiesSet += properties.size;
-  return writesOf(context).create({what: 'edge', type, bucket: undefined, properties, from, to});
+  return madeBy(context, {what: 'edge', type, bucket: undefined, properties, from, to});
 }
 
 function edgesBetween(
@@ -170,7 +170,7 @@ function copyEdges(vertex: Rid, to: Rid, context: ExecutionContext): void {
     const edges = context.graph.hopEdges(hops, [vertex]);
     for (const edge of edges) {
       if (edge?.from === undefined || edge.to === undefined) continue;
-      writesOf(context).create({
+      madeBy(context, {
         what: 'edge',
         type: edge.typeName,
         bucket: undefined,
@@ -194,7 +194,7 @@ function* cloneNodes(
     const {typeName: type} = node;
     const properties = node.properties();
     const wish = {what: 'vertex', type, bucket: undefined, properties} as const;
-    const copy = writesOf(context).create(wish);
+    const copy = madeBy(context, wish);
     context.counts.propertiesSet += properties.size;
     context.counts.labelsAdded += labelsOf(type).length;
     copyEdges(node.rid, copy.rid, context);

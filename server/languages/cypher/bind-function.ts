@@ -24,6 +24,8 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   }
   const source = bindSource(scope, ast);
   if (source !== undefined) return source;
+  const own = bindOwn(context, scope, ast);
+  if (own !== undefined) return own;
   const called = requireFunction(context, ast, scope.functions);
   const inner = {...scope, allowsPatterns: false};
   ast.args.forEach((arg, at) => {
@@ -40,6 +42,23 @@ export function bindCall(context: BindContext, scope: Scope, ast: Call): Express
   const [first, ...rest] = args;
   const checked = isGone && first !== undefined ? [operator('existing', first), ...rest] : args;
   return {kind: 'call', name: called.name, args: checked, place: context.place(ast.at)};
+}
+
+/** A function of the database's own; parameters without an argument are null. */
+function bindOwn(context: BindContext, scope: Scope, ast: Ast.Call): Expression | undefined {
+  const own = context.catalog.functionNamed(ast.name);
+  if (own === undefined) return undefined;
+  const most = own.parameters.length;
+  if (ast.args.length > most) {
+    context.refuse(
+      ast.at,
+      'InvalidNumberOfArguments',
+      `${ast.name} takes at most ${most} arguments, not ${ast.args.length}`,
+    );
+  }
+  const inner = {...scope, allowsPatterns: false};
+  const args = ast.args.map(arg => bindExpression(context, inner, arg));
+  return {kind: 'routine', name: ast.name, args, place: context.place(ast.at)};
 }
 
 /** A word of the function's own, such as a normal form, that is no variable here. */
@@ -87,7 +106,8 @@ export function requireFunction(
 ): CypherFunction {
   const called = cypherFunction(ast.name);
   if (called === undefined) {
-    const names = [...cypherFunctionNames(), ...local.keys()];
+    const own = context.catalog.functions.map(known => known.name);
+    const names = [...own, ...cypherFunctionNames(), ...local.keys()];
     const near = nearestName(ast.name.toLowerCase(), names);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return context.refuse(ast.at, 'UnknownFunction', `there is no function '${ast.name}'${hint}`);

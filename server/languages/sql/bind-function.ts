@@ -77,6 +77,7 @@ export function callFunction(
   const {name, at, args} = call;
   const construct = bindConstruct(context, name.toLowerCase(), args, at);
   if (construct !== undefined) return construct;
+  if (isOwnFunction(context, name)) return callOwn(context, call);
   const signature = functionSignature(name);
   if (signature !== undefined && isCallable(signature) && !isGraphMethod(name)) {
     check(context, {name, at, signature, count: args.length});
@@ -89,6 +90,27 @@ export function callFunction(
     return callMethod(context, {name, at, args, receiver: scope.record ?? literal(null)});
   }
   return unknownFunction(context, name, at, false);
+}
+
+/** Whether it is a function of the database's own. */
+function isOwnFunction(context: BindContext, name: string): boolean {
+  return context.catalog.functionNamed(name) !== undefined;
+}
+
+/** Parameters without an argument are null. */
+function callOwn(
+  context: BindContext,
+  {
+    name,
+    at,
+    args,
+  }: {readonly name: string; readonly at: number; readonly args: readonly Expression[]},
+): Expression {
+  const most = context.catalog.functionNamed(name)?.parameters.length ?? 0;
+  if (args.length > most) {
+    context.refuse(at, `Function '${name}' takes ${most} arguments but got ${args.length}`);
+  }
+  return {kind: 'routine', name, args, place: context.place(at)};
 }
 
 /** Operators have symbols, and tables stand behind FROM. */
@@ -192,7 +214,8 @@ function unknownFunction(context: BindContext, name: string, at: number, method:
     .filter(row => isCallable(row) && (row.kind === 'method' || !method))
     .flatMap(row => [row.name, ...(row.aliases ?? [])])
     .map(each => (each.startsWith('.') ? each.slice(1) : each));
-  const hint = nearestNameHint(name, candidates);
+  const own = method ? [] : context.catalog.functions.map(known => known.name);
+  const hint = nearestNameHint(name, [...own, ...candidates]);
   const place = context.place(at);
   throw new Refusal(
     'query.unknown-function',
@@ -210,14 +233,17 @@ export function checkNamespace(
   path: {readonly name: string; readonly method: string; readonly at: number},
 ): void {
   const prefix = `${path.name.slice(0, path.name.indexOf('.') + 1).toLowerCase()}`;
-  const known = functionRows.some(row => row.name.toLowerCase().startsWith(prefix));
+  const known =
+    functionRows.some(row => row.name.toLowerCase().startsWith(prefix)) ||
+    context.catalog.functions.some(own => own.name.toLowerCase().startsWith(prefix));
   if (known && functionSignature(`.${path.method}`) === undefined) {
     unknownFunction(context, path.name, path.at, false);
   }
 }
 
 /** Whether `name` is a function with a dot in its name, such as `text.camelCase`. */
-export function isDottedFunction(name: string): boolean {
+export function isDottedFunction(context: BindContext, name: string): boolean {
+  if (isOwnFunction(context, name)) return true;
   const signature = functionSignature(name);
   return signature !== undefined && isCallable(signature) && signature.kind !== 'method';
 }

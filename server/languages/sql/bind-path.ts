@@ -76,7 +76,7 @@ function bindDotted(context: BindContext, scope: Scope, ast: Ast.Path): Expressi
     if (step.kind !== 'field' && step.kind !== 'method') return undefined;
     name += `.${step.name}`;
     if (step.kind === 'field') continue;
-    if (!isDottedFunction(name)) {
+    if (!isDottedFunction(context, name)) {
       checkNamespace(context, {name, method: step.name, at: ast.at});
       return undefined;
     }

@@ -19,6 +19,7 @@ import type {
 import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
+import {bindCreateTrigger, bindDefineFunction, functionName} from './bind-routine.ts';
 import {printExpression} from './printer-statement.ts';
 
 const schemaKinds: ReadonlySet<string> = new Set<Sql.SchemaStatement['kind']>([
@@ -70,7 +71,7 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
     case 'rebuild':
       return bindRebuild(context, ast);
     case 'create-trigger':
-      return context.notAvailable(ast.at, 'CREATE TRIGGER');
+      return bindCreateTrigger(context, ast);
     case 'create-view':
       return context.notAvailable(ast.at, `CREATE ${words(ast.what)}`);
     case 'create-timeseries':
@@ -81,8 +82,9 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
     case 'refresh-view':
       return context.notAvailable(ast.at, 'A view');
     case 'define-function':
+      return bindDefineFunction(context, ast);
     case 'drop-function':
-      return context.notAvailable(ast.at, 'DEFINE FUNCTION');
+      return {kind: 'drop-function', name: functionName(ast)};
     default:
       return unreachable(ast);
   }
@@ -391,6 +393,7 @@ function bindDrop(context: BindContext, ast: Sql.Drop): SchemaCommand {
     case 'bucket':
       return {kind: 'drop-bucket', name, ifExists};
     case 'trigger':
+      return {kind: 'drop-trigger', name, ifExists};
     case 'materialized-view':
     case 'continuous-aggregate':
     case 'graph-analytical-view':

@@ -112,7 +112,7 @@ function intoJoin(join: Extract<PlanNode, {kind: 'join'}>, terms: readonly Expre
 function isMovable(term: Expression): boolean {
   let movable = true;
   visitExpression(term, part => {
-    if (part.kind === 'subplan') movable = false;
+    if (part.kind === 'subplan' || part.kind === 'routine') movable = false;
     if (part.kind !== 'call') return;
     const signature = functionSignature(part.name);
     if (signature === undefined || !signature.deterministic) movable = false;

@@ -457,6 +457,28 @@ test('values keep their kinds, defaults are filled in, other vertices are reache
   assert.deepEqual(back?.['of'], ['Zoë']);
 });
 
+test('vertices fire triggers, and one that is forbidden is left out', async () => {
+  const database = await newDatabase();
+  const trigger = (when: string, type: string, code: string): Promise<unknown> =>
+    command(
+      database,
+      `CREATE TRIGGER ${type}${when} ${when} CREATE ON ${type} EXECUTE SQL '${code}'`,
+    );
+  await trigger('BEFORE', 'Free', 'SELECT ($record.n <> 2)');
+  await trigger('AFTER', 'Free', 'INSERT INTO Note SET n = $record.n');
+  await trigger('AFTER', 'Knows', 'INSERT INTO Note SET edge = true');
+  const lines = v('a', ',"n":1') + v('b', ',"n":2') + v('c', ',"n":3') + e('a', 'c');
+  const answer = await post(`/batch/${database}`, lines);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual([answer.json['verticesCreated'], answer.json['edgesCreated']], [2, 1]);
+  assert.deepEqual(Object.keys(answer.json['idMapping'] as object).sort(), ['a', 'c']);
+  assert.equal(await countOf(database, 'Free'), 2);
+  assert.deepEqual(await command(database, 'SELECT n, edge FROM Note ORDER BY n'), [
+    {n: 1, edge: null},
+    {n: 3, edge: null},
+  ]);
+});
+
 test('a streamed answer tells progress, ids and one summary', async () => {
   const database = await newDatabase();
   const headers = {accept: 'application/x-ndjson'};

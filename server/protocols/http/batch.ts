@@ -13,6 +13,7 @@ import {BulkIds} from '#server/session/bulk-ids.ts';
 import {SpilledIds} from '#server/session/bulk-ids-disk.ts';
 import {BulkLoad} from '#server/session/bulk-load.ts';
 import {TypeGuard} from '#server/session/guarded-graph.ts';
+import {makeRecord} from '#server/session/made-record.ts';
 import type {Security} from '#server/session/security.ts';
 import type {SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/session/session.ts';
@@ -24,7 +25,7 @@ import {PlainFailure} from './failure.ts';
 import type {BatchHandler} from './server.ts';
 
 export interface BatchHandlerOptions {
-  readonly service: Pick<SessionService, 'databaseSession'>;
+  readonly service: SessionService;
   readonly security: Pick<Security, 'access'>;
   readonly settings: () => Settings;
   readonly clock: Clock;
@@ -80,6 +81,10 @@ async function runBatch(options: BatchHandlerOptions, call: BatchCall): Promise<
     ...shapeOf(options.settings(), parameters),
     format: (exchange.header('content-type') ?? '').includes('csv') ? 'csv' : 'json',
     tellsIds: answer.wantsIds,
+    makeVertex: (type, properties) => {
+      const {principal, database} = call;
+      return makeRecord(options.service, principal, {database, type, properties});
+    },
     onVertices: pairs => answer.vertices(load, pairs),
     onVerticesEnd: () => answer.verticesEnded(load),
     onEdges: () => answer.edges(load),

@@ -40,6 +40,7 @@ export const statusOf = {
     status: 413,
     error: 'Result set too large for a single response (svc.server.httpQueryMaxResultRows)',
   },
+  'javascript.failed': {status: 400, error: command},
   arithmetic: {status: 400, error: command},
   argument: {status: 400, error: command},
   'not-available': {status: 501, error: command},
@@ -48,9 +49,11 @@ export const statusOf = {
   'schema.unknown-property': {status: 404, error: command},
   'schema.unknown-index': {status: 404, error: command},
   'schema.unknown-bucket': {status: 404, error: command},
+  'schema.unknown-trigger': {status: 404, error: command},
   'schema.exists': {status: 409, error: 'Already exists'},
   'schema.conflict': {status: 400, error: command},
   'value.validation': {status: 400, error: command},
+  'trigger.refused': {status: 400, error: command},
   'value.type': {status: 400, error: command},
 
   'commit.conflict': {status: 503, error: command},
@@ -102,6 +105,8 @@ const existsLabels: ReadonlyMap<unknown, string> = new Map([
   ['PROPERTY', 'Property already exists'],
   ['INDEX', 'Index already exists'],
   ['BUCKET', 'Bucket already exists'],
+  ['FUNCTION', 'Function already exists'],
+  ['TRIGGER', 'Trigger already exists'],
 ]);
 
 /** Status and label of one refusal. */

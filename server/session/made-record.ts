@@ -1,0 +1,51 @@
+/**
+ * One record made by a statement of its own, for whoever has properties and no text: rights,
+ * triggers and retries are those of any statement.
+ */
+import {assert} from '#server/base/assert.ts';
+import {parseJsonText} from '#server/model/json-parser.ts';
+import {parseRid} from '#server/model/rid.ts';
+import type {MapValue, Rid} from '#server/model/value.ts';
+import type {Principal, Service} from './session.ts';
+
+export interface MadeRecord {
+  readonly rid: Rid;
+  /** Log index that the commit reached. */
+  readonly commitIndex: number;
+}
+
+/** Durable when it resolves; undefined when a trigger forbids it. @throws {Refusal} */
+export async function makeRecord(
+  service: Service,
+  principal: Principal,
+  wish: {readonly database: string; readonly type: string; readonly properties: MapValue},
+): Promise<MadeRecord | undefined> {
+  const {database, type, properties} = wish;
+  const cursor = await service.run(principal, {
+    database,
+    language: 'sql',
+    text: `INSERT INTO \`${type}\` CONTENT :record`,
+    parameters: new Map([['record', properties]]),
+    readOnly: false,
+    limit: undefined,
+    format: 'record',
+    typeHints: false,
+    profile: undefined,
+    transactionId: undefined,
+    retries: undefined,
+    requestId: undefined,
+    tag: undefined,
+    signal: undefined,
+  });
+  try {
+    const row = cursor.whole ?? (await cursor.next());
+    if (row === undefined || row.length === 0) return undefined;
+    const record = parseJsonText(row.toString('utf8'));
+    const text = record instanceof Map ? record.get('@rid') : undefined;
+    const rid = typeof text === 'string' ? parseRid(text) : undefined;
+    assert(rid !== undefined, 'an INSERT answers its record');
+    return {rid, commitIndex: service.appliedIndex};
+  } finally {
+    cursor.close();
+  }
+}
