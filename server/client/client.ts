@@ -53,6 +53,10 @@ export interface StatementOptions {
   readonly serializer?: string;
   /** Sent as `X-Request-Id`: on a write it makes a repetition harmless for 60 s. */
   readonly requestId?: string;
+  /** Free text by which the running statement is listed and ended. */
+  readonly tag?: string;
+  /** Gives up waiting: the outcome is not known then. The server stops what nobody waits for. */
+  readonly signal?: AbortSignal;
 }
 
 /** The answer to a statement. */
@@ -102,18 +106,23 @@ abstract class Caller {
     statement: string,
     options: StatementOptions,
   ): Promise<Result> {
-    const {language = 'sql', params, limit, serializer, requestId} = options;
+    const {language = 'sql', params, limit, serializer, requestId, tag, signal} = options;
     const body = printJson({language, command: statement, params, limit, serializer});
-    const headers = requestId === undefined ? {} : {'X-Request-Id': requestId};
+    const headers = {
+      ...(requestId === undefined ? {} : {'X-Request-Id': requestId}),
+      ...(tag === undefined ? {} : {'X-Svc-Query-Tag': tag}),
+    };
     const path = `/api/v1/${route}/${encodeURIComponent(database)}`;
-    return resultOf(await this.post(path, body, {again: route === 'query', headers}));
+    return resultOf(await this.post(path, body, {again: route === 'query', headers, signal}));
   }
 
-  protected abstract post(
-    path: string,
-    body: string,
-    options: {again: boolean; headers?: Readonly<Record<string, string>>},
-  ): Promise<Answer>;
+  protected abstract post(path: string, body: string, options: PostOptions): Promise<Answer>;
+}
+
+interface PostOptions {
+  readonly again: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One user at one server. */
@@ -232,6 +241,13 @@ export class Client extends Caller {
     return fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
   }
 
+  /** The words of every language: `languages`, `keywords`, `functions`. */
+  async languages(): Promise<readonly Row[]> {
+    const path = '/api/v1/languages';
+    const fields = fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
+    return (fields['result'] as Row[] | undefined) ?? [];
+  }
+
   /** The databases this user may see, in the server's order. */
   async databases(): Promise<readonly string[]> {
     const path = '/api/v1/databases';
@@ -262,13 +278,10 @@ export class Client extends Caller {
     return {...outgoing, headers: {...this.#authorization, ...outgoing.headers}};
   }
 
-  protected async post(
-    path: string,
-    body: string,
-    options: {again: boolean; headers?: Readonly<Record<string, string>>},
-  ): Promise<Answer> {
+  protected async post(path: string, body: string, options: PostOptions): Promise<Answer> {
+    const {again, signal} = options;
     const headers = {'Content-Type': 'application/json', ...options.headers};
-    return accepted(await this.send({method: 'POST', path, headers, body, again: options.again}));
+    return accepted(await this.send({method: 'POST', path, headers, body, again, signal}));
   }
 }
 
@@ -303,17 +316,14 @@ export class Session extends Caller {
     await this.post(`/api/v1/rollback/${encodeURIComponent(this.#database)}`, '', {again: false});
   }
 
-  protected async post(
-    path: string,
-    body: string,
-    options: {again: boolean; headers?: Readonly<Record<string, string>>},
-  ): Promise<Answer> {
+  protected async post(path: string, body: string, options: PostOptions): Promise<Answer> {
     const headers = {
       'Content-Type': 'application/json',
       [this.#header.name]: this.#header.value,
       ...options.headers,
     };
-    return accepted(await this.#client.send({method: 'POST', path, headers, body, again: false}));
+    const outgoing = {method: 'POST', path, headers, body, again: false, signal: options.signal};
+    return accepted(await this.#client.send(outgoing));
   }
 }
 

@@ -8,6 +8,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {Administration, ServerEvent, ServerIdentity} from '#server/session/administration.ts';
+import {languages} from '#server/session/prepared.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/session/uuid.ts';
 import type {Engine} from '#server/transactions/engine.ts';
@@ -36,7 +37,7 @@ export class ServerAdministration implements Administration {
       serverName: options.settings.get('svc.server.name'),
       version,
       instanceId: uuidOf(options.random),
-      languages: ['sql', 'sqlscript'],
+      languages,
     };
   }
 
