@@ -19,7 +19,7 @@ import {
   type StreamedAnswer,
 } from './exchange.ts';
 import {parseJson, printJson} from './json-text.ts';
-import {errorBodyFrom, errorBodyOf, ServerError, UnknownOutcome} from './server-error.ts';
+import {errorBodyFrom, errorBodyOf, placeOf, ServerError, UnknownOutcome} from './server-error.ts';
 
 /** How a client proves who it is. */
 export type Credentials =
@@ -342,7 +342,8 @@ function authorizationOf(credentials: Credentials): Record<string, string> {
 
 function accepted(answer: Answer): Answer {
   if (answer.status >= 200 && answer.status < 300) return answer;
-  throw new ServerError(answer.status, errorBodyOf(answer.text));
+  const place = placeOf(answer.headers['x-svc-error-place']);
+  throw new ServerError(answer.status, errorBodyOf(answer.text), place);
 }
 
 function fieldsOf(answer: Answer): Row {
