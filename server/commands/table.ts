@@ -36,7 +36,7 @@ export function tableOf(rows: readonly Row[], width: number): string {
   const cellWidthMax = Math.max(12, Math.floor(width / Math.min(columns.length, 4)));
   const cells = rows.map(row => columns.map(name => cut(cellText(row[name]), cellWidthMax)));
   const widths = columns.map((name, index) =>
-    Math.max(widthOf(name), ...cells.map(line => widthOf(line[index] ?? ''))),
+    Math.max(widthOf(visible(name)), ...cells.map(line => widthOf(line[index] ?? ''))),
   );
   const numeric = columns.map(name =>
     rows.every(row => ['number', 'bigint', 'undefined'].includes(typeof row[name])),
@@ -46,8 +46,9 @@ export function tableOf(rows: readonly Row[], width: number): string {
       .map((text, index) => pad(text, widths[index] ?? 0, numeric[index] === true))
       .join('  ')
       .trimEnd();
+  const heads = columns.map(visible);
   const rule = widths.map(count => '─'.repeat(count)).join('  ');
-  return `${[line(columns), rule, ...cells.map(line)].join('\n')}\n`;
+  return `${[line(heads), rule, ...cells.map(line)].join('\n')}\n`;
 }
 
 /** CSV with a head line; a missing or null cell is empty, a list or map is its JSON. */
@@ -69,7 +70,12 @@ function plainText(value: unknown): string {
 
 function cellText(value: unknown): string {
   if (value === null) return 'null';
-  return plainText(value).replace(/\p{Cc}/gu, control =>
+  return visible(plainText(value));
+}
+
+/** Control characters written out, so that a text of others cannot drive the terminal. */
+export function visible(text: string): string {
+  return text.replace(/\p{Cc}/gu, control =>
     control === '\n' ? '⏎' : `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }
@@ -78,7 +84,8 @@ function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function widthOf(text: string): number {
+/** How many cells of a terminal a text takes. */
+export function widthOf(text: string): number {
   let width = 0;
   for (const letter of text) width += isWide(letter.codePointAt(0) ?? 0) ? 2 : 1;
   return width;

@@ -1,0 +1,99 @@
+/**
+ * The names that completion offers, asked of the server when they are first wanted: words of the
+ * languages once, databases and types again after every statement that may have changed them.
+ *
+ * A server that does not answer, or refuses, is no reason to disturb who types: there is then
+ * nothing to offer.
+ */
+import type {Client, Row} from '#server/client/client.ts';
+
+/** Something that a statement may call. */
+export interface CallableName {
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** The words of one front end. */
+export interface LanguageWords {
+  readonly keywords: readonly string[];
+  readonly functions: readonly CallableName[];
+}
+
+/** A type of the database. */
+export interface TypeNames {
+  readonly name: string;
+  readonly parents: readonly string[];
+  readonly properties: readonly string[];
+}
+
+/** Properties that no type declares are known from the rows seen; at most so many. */
+const seenMax = 1_000;
+
+export class ServerNames {
+  readonly #client: Client;
+  #languages: Promise<readonly Row[]> | undefined;
+  #databases: Promise<readonly string[]> | undefined;
+  readonly #types = new Map<string, Promise<readonly TypeNames[]>>();
+  readonly #seen = new Set<string>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Names of columns that rows have had. */
+  get seen(): ReadonlySet<string> {
+    return this.#seen;
+  }
+
+  /** Remembers the columns of rows, and that the statement may have changed the schema. */
+  ran(rows: readonly Row[]): void {
+    this.#databases = undefined;
+    this.#types.clear();
+    for (const row of rows.slice(0, 100)) {
+      for (const name of Object.keys(row)) {
+        if (/^[A-Za-z_]\w*$/.test(name) && this.#seen.size < seenMax) this.#seen.add(name);
+      }
+    }
+  }
+
+  /** Every name by which a statement's language may be asked for. */
+  async languages(): Promise<readonly string[]> {
+    return (await this.#rows()).flatMap(row => row['languages'] as string[]);
+  }
+
+  async words(language: string): Promise<LanguageWords | undefined> {
+    const rows = await this.#rows();
+    const row = rows.find(one => (one['languages'] as string[]).includes(language));
+    return row as unknown as LanguageWords | undefined;
+  }
+
+  databases(): Promise<readonly string[]> {
+    this.#databases ??= this.#client.databases().catch(() => []);
+    return this.#databases;
+  }
+
+  types(database: string): Promise<readonly TypeNames[]> {
+    const known = this.#types.get(database) ?? this.#askTypes(database);
+    this.#types.set(database, known);
+    return known;
+  }
+
+  #rows(): Promise<readonly Row[]> {
+    this.#languages ??= this.#client.languages().catch(() => {
+      this.#languages = undefined;
+      return [];
+    });
+    return this.#languages;
+  }
+
+  async #askTypes(database: string): Promise<readonly TypeNames[]> {
+    const statement =
+      'SELECT name, parentTypes AS parents, properties.name AS properties FROM schema:types';
+    try {
+      const {result} = await this.#client.query(database, statement, {limit: -1});
+      return result as unknown as readonly TypeNames[];
+    } catch {
+      return [];
+    }
+  }
+}
