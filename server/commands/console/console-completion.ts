@@ -25,7 +25,11 @@ export async function completeConsole(
     const found = isCommand
       ? completeCommand(session, line.trimStart())
       : completeStatement(session, pending + line);
-    return await Promise.race([found, late]);
+    const {candidates, typed} = await Promise.race([found, late]);
+    const [only = ''] = candidates;
+    // A whole word is followed by the next one; what ends in a sign goes on.
+    const isWhole = candidates.length === 1 && /[\w`]$/.test(only);
+    return {candidates: isWhole ? [`${only} `] : candidates, typed};
   } finally {
     clearTimeout(timer);
   }

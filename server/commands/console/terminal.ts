@@ -120,7 +120,8 @@ class Reading {
     });
     this.#lines.on('SIGINT', () => this.#interrupt());
     this.#lines.on('line', line => {
-      this.#waiting.push(...line.split('\n'));
+      // A recalled statement comes back with all its lines at once.
+      this.#waiting.push(...line.split(/\r\n?|\n/));
       if (!this.#isBusy) this.#work().catch(this.#end.reject);
     });
     this.#lines.on('close', () => {
@@ -171,9 +172,10 @@ class Reading {
     }
     const wasTyping = this.#reader.open !== undefined || this.#lines.line !== '';
     this.#reader.clear();
+    // What was typed stays to be read, and is gone from the line.
     this.#lines.write(null, {ctrl: true, name: 'e'});
-    this.#lines.write(null, {ctrl: true, name: 'u'});
     this.#output.write(wasTyping ? '^C\n' : '^C (Ctrl-D or :quit leaves)\n');
+    this.#lines.write(null, {ctrl: true, name: 'u'});
     this.#prompt();
   }
 
