@@ -1,8 +1,9 @@
 /**
  * Reads the words after a command's name against its tables of arguments and options.
  *
- * `--name value`, `--name=value` and, where a row has a letter, `-n value` mean the same; `--` ends the options; a lone `-` is an
- * argument. Nothing is guessed: an unknown option is refused with the nearest known one.
+ * `--name value`, `--name=value` and, where a row has a letter, `-n value` mean the same; `--` ends
+ * the options; a lone `-` is an argument. Nothing is guessed: an unknown option is refused with the
+ * nearest known one.
  */
 import type {ArgumentRow, Arguments, Command, OptionRow} from './command.ts';
 import {UsageError} from './command.ts';

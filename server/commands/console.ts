@@ -6,7 +6,7 @@
  * through one `ConsoleSession`.
  */
 import type {Client} from '#server/client/client.ts';
-import {type Arguments, type Command, type RunContext, UsageError} from './command.ts';
+import type {Arguments, Command, RunContext} from './command.ts';
 import {connectionOptions, withClient} from './connection.ts';
 import {ConsoleSession} from './console/console-session.ts';
 import {linesOf, runScript} from './console/script.ts';

@@ -78,7 +78,8 @@ const cases: readonly (readonly [KnownNames, string, readonly string[]])[] = [
 ];
 
 for (const [known, text, expected] of cases) {
-  test(`${known.language}: ${JSON.stringify(text)} offers ${expected.join(' ') || 'nothing'}`, () => {
+  const offers = expected.join(' ') || 'nothing';
+  test(`${known.language}: ${JSON.stringify(text)} offers ${offers}`, () => {
     assert.deepEqual(complete(text, known).candidates, expected);
   });
 }

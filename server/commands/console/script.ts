@@ -18,8 +18,8 @@ export function linesOf(input: Input): Lines {
 }
 
 /**
- * Carries out what the sources hold, one after the other. A transaction that is open at their end, or when something
- * fails, is rolled back.
+ * Carries out what the sources hold, one after the other. A transaction that is open at their end,
+ * or when something fails, is rolled back.
  *
  * @returns The exit code.
  */
@@ -31,11 +31,9 @@ export async function runScript(
   let failure: string | undefined;
   for await (const input of inputsOf(session, sources)) {
     const outcome = await carryOut(session, input);
-    if (outcome === 'quit') break;
-    if (outcome !== undefined) {
-      failure = `line ${input.line}: ${outcome}`;
-      break;
-    }
+    if (outcome === 'done') continue;
+    if (outcome !== 'quit') failure = `line ${input.line}: ${outcome.said}`;
+    break;
   }
   if (session.hasTransaction) {
     failure ??= 'the script ended without :commit: its transaction was rolled back\n';
@@ -57,18 +55,20 @@ async function* inputsOf(
   }
 }
 
-/** What is to be said when it fails; `quit` when the script asks to end. */
+/** `quit` when the script asks to end; what is to be said when it fails. */
 async function carryOut(
   session: ConsoleSession,
   {kind, text}: ConsoleInput,
-): Promise<string | 'quit' | undefined> {
+): Promise<'done' | 'quit' | {readonly said: string}> {
   try {
-    if (kind === 'command') return await runMetaCommand(text, {session, history: undefined});
+    if (kind === 'command') {
+      return (await runMetaCommand(text, {session, history: undefined})) ?? 'done';
+    }
     await session.run(text);
-    return undefined;
+    return 'done';
   } catch (error) {
     const said = failureText(error, kind === 'statement' ? text : undefined);
     if (said === undefined) throw error;
-    return said;
+    return {said};
   }
 }
