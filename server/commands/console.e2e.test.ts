@@ -191,6 +191,55 @@ test('Ctrl-C ends the statement on the server and leaves the console', {skip}, (
   }),
 );
 
+test('a second Ctrl-C stops waiting for a server that does not answer', {skip}, () =>
+  onTerminal(['music'], async terminal => {
+    await terminal.enter(':begin', 'music*> ');
+    process.kill(server.pid, 'SIGSTOP');
+    try {
+      terminal.press("INSERT INTO Artist SET name = 'Eve';", keys.enter);
+      await terminal.sees(() => terminal.text.includes('; Ctrl-C stops it'), 'that it runs');
+      terminal.press(keys.ctrlC);
+      await terminal.sees(() => terminal.text.includes('Ctrl-C again stops waiting'), 'the offer');
+      terminal.press(keys.ctrlC);
+      await shows(terminal, 'music!>');
+      assert.match(terminal.text, /carried out is not known/);
+    } finally {
+      process.kill(server.pid, 'SIGCONT');
+    }
+    await terminal.enter(':rollback', 'music> ');
+    await leaves(terminal);
+  }),
+);
+
+test('what is typed while a statement runs is carried out after it', {skip}, () =>
+  onTerminal(['music'], async terminal => {
+    terminal.press('SELECT 1 AS one;', keys.enter, 'SELECT 2 AS two;', keys.enter, 'SEL');
+    await terminal.sees(
+      () => /one[^]*1 row[^]*two[^]*1 row[^]*music> SEL$/.test(terminal.text),
+      '',
+    );
+    terminal.press(keys.ctrlC);
+    await shows(terminal, 'music>');
+    await leaves(terminal);
+  }),
+);
+
+test('a password is asked for without showing it', {skip}, async () => {
+  const {SVC_PASSWORD: _, ...others} = environment;
+  const words = ['env', '-u', 'SVC_PASSWORD', program, 'console', 'music'];
+  const terminal = new PseudoTerminal(words, others as Record<string, string>);
+  try {
+    await shows(terminal, 'Password of root:');
+    terminal.press(rootPassword, keys.enter);
+    await shows(terminal, 'music>');
+    assert.match(await terminal.enter('SELECT 1 AS one;', 'music> '), /^one\n/);
+    assert.ok(!terminal.text.includes(rootPassword));
+    await leaves(terminal);
+  } finally {
+    terminal.dispose();
+  }
+});
+
 test('the prompt shows an open transaction, and leaving asks what becomes of it', {skip}, () =>
   onTerminal(['music'], async terminal => {
     const count = 'SELECT count(*) AS n FROM Artist WHERE name = "Cleo";';
