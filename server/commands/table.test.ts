@@ -24,6 +24,17 @@ test('long cells are cut to the width of the terminal', () => {
   assert.match(tableOf([{text: 'x'.repeat(500)}], 40), /^x{39}…$/m);
 });
 
+test('only what does not fit is cut, and the lines fit', () => {
+  const row = {name: 'n'.repeat(8), first: 'x'.repeat(90), second: 'y'.repeat(60), n: 12};
+  const [head = '', rule = '', line] = tableOf([row], 80).split('\n');
+  assert.equal(line, `${row.name}  ${'x'.repeat(31)}…  ${'y'.repeat(31)}…  12`);
+  assert.ok(head.length <= 80 && rule.length === 80);
+});
+
+test('the name of a column cannot drive the terminal either', () => {
+  assert.match(tableOf([{'a\u001b[2J': 1}], 80), /^a\\x1b\[2J\n/);
+});
+
 test('CSV quotes what must be quoted, and lists are JSON', () => {
   const rows = [{a: 'one, "two"', b: [1, 2], c: null}, {d: 'x\ny'}];
   assert.equal(csvOf(rows), 'a,b,c,d\r\n"one, ""two""","[1,2]",,\r\n,,,"x\ny"\r\n');

@@ -10,6 +10,9 @@ import {printJson} from '#server/client/json-text.ts';
 export const formats = ['table', 'json', 'ndjson', 'csv'] as const;
 export type Format = (typeof formats)[number];
 
+/** No column is cut below this, even if the lines become longer than the terminal is wide. */
+const cellWidthMin = 12;
+
 /** Whether `word` names a format. */
 export function isFormat(word: string): word is Format {
   return (formats as readonly string[]).includes(word);
@@ -33,11 +36,14 @@ export function printRows(rows: readonly Row[], format: Format, width: number): 
 export function tableOf(rows: readonly Row[], width: number): string {
   const columns = columnsOf(rows);
   if (columns.length === 0) return '';
-  const cellWidthMax = Math.max(12, Math.floor(width / Math.min(columns.length, 4)));
-  const cells = rows.map(row => columns.map(name => cut(cellText(row[name]), cellWidthMax)));
-  const widths = columns.map((name, index) =>
-    Math.max(widthOf(visible(name)), ...cells.map(line => widthOf(line[index] ?? ''))),
+  const heads = columns.map(visible);
+  const whole = rows.map(row => columns.map(name => cellText(row[name])));
+  const cellWidthMax = widthThatFits(
+    heads.map((head, index) => widestOf(head, whole, index)),
+    width,
   );
+  const cells = whole.map(line => line.map(text => cut(text, cellWidthMax)));
+  const widths = heads.map((head, index) => widestOf(head, cells, index));
   const numeric = columns.map(name =>
     rows.every(row => ['number', 'bigint', 'undefined'].includes(typeof row[name])),
   );
@@ -46,9 +52,24 @@ export function tableOf(rows: readonly Row[], width: number): string {
       .map((text, index) => pad(text, widths[index] ?? 0, numeric[index] === true))
       .join('  ')
       .trimEnd();
-  const heads = columns.map(visible);
   const rule = widths.map(count => '─'.repeat(count)).join('  ');
   return `${[line(heads), rule, ...cells.map(line)].join('\n')}\n`;
+}
+
+function widestOf(head: string, lines: readonly (readonly string[])[], index: number): number {
+  return lines.reduce(
+    (widest, line) => Math.max(widest, widthOf(line[index] ?? '')),
+    widthOf(head),
+  );
+}
+
+/** The widest that a cell may be for all columns to fit, if that is not too narrow to read. */
+function widthThatFits(widths: readonly number[], width: number): number {
+  const room = width - 2 * (widths.length - 1);
+  let most = Math.max(cellWidthMin, Math.min(room, Math.max(...widths)));
+  const taken = (): number => widths.reduce((sum, each) => sum + Math.min(each, most), 0);
+  while (most > cellWidthMin && taken() > room) most -= 1;
+  return most;
 }
 
 /** CSV with a head line; a missing or null cell is empty, a list or map is its JSON. */

@@ -244,11 +244,15 @@ export class ConsoleSession {
   ): Promise<void> {
     const {output, format} = this;
     await printAnswer(answer, output, format);
+    if (planOf(answer) !== undefined) {
+      if (note !== '') await print(output, `${note.trimStart()}\n`);
+      return;
+    }
     const more = answer.truncated ? ', and there are more: :limit N shows N' : '';
-    const hasCount = format === 'table' && planOf(answer) === undefined;
-    if (hasCount) await print(output, `${countOf(answer)}${more}${changesOf(answer)}${note}\n`);
-    else if (`${more}${note}` !== '')
-      await print(this.#errors, `${countOf(answer)}${more}${note}\n`);
+    const said = `${countOf(answer)}${more}${changesOf(answer)}${note}\n`;
+    // Beside rows for a program only what it must know is said, and not among them.
+    if (format === 'table') await print(output, said);
+    else if (`${more}${note}` !== '') await print(this.#errors, said);
   }
 
   async #requireDatabase(): Promise<string> {

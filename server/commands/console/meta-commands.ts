@@ -6,7 +6,7 @@ import {nearest} from '../arguments.ts';
 import {print, UsageError} from '../command.ts';
 import {aligned} from '../help.ts';
 import {formatNamed, limitOf, paramsOf} from '../statement.ts';
-import {formats} from '../table.ts';
+import {formats, visible} from '../table.ts';
 import type {ConsoleSession} from './console-session.ts';
 import type {History} from './history.ts';
 
@@ -116,8 +116,9 @@ export const metaCommands: readonly MetaCommand[] = [
     says: 'sets a parameter of the statements that follow; lists them; forgets them',
     run: async (words, {session}) => {
       if (words === 'clear') session.params.clear();
-      else if (words === '') await session.show([Object.fromEntries(session.params)]);
-      else {
+      else if (words === '') {
+        await session.show([...session.params].map(([name, value]) => ({name, value})));
+      } else {
         for (const [name, value] of Object.entries(paramsOf([words]) ?? {})) {
           session.params.set(name, value);
         }
@@ -152,7 +153,8 @@ export const metaCommands: readonly MetaCommand[] = [
       }
       if (words === 'clear') history?.clear();
       const entries = history?.entries.toReversed() ?? [];
-      await print(session.output, entries.map(entry => `${entry}\n`).join(''));
+      const lines = entries.flatMap(entry => entry.split('\n'));
+      await print(session.output, lines.map(line => `${visible(line)}\n`).join(''));
     },
     candidates: () => ['clear'],
   },
@@ -241,7 +243,7 @@ async function showType(session: ConsoleSession, name: string): Promise<void> {
   }
   const rows = (field: string): Record<string, unknown>[] =>
     (type[field] as Record<string, unknown>[] | undefined) ?? [];
-  await session.show(rows('properties').map(({id: _, ...property}) => property));
+  await session.show(rows('properties').map(({id: _id, custom: _custom, ...property}) => property));
   const indexes = rows('indexes');
   if (indexes.length > 0) {
     await session.show(

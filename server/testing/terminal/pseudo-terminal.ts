@@ -39,6 +39,8 @@ export class PseudoTerminal {
   readonly #child: ChildProcess;
   readonly #screen = new Screen(columns);
   readonly #waitMillisMax: number;
+  /** How long the screen's text was when keys were pressed last. */
+  #length = 0;
   #isOver = false;
 
   /**
@@ -77,17 +79,22 @@ export class PseudoTerminal {
 
   /** Presses keys. */
   press(...pressed: readonly string[]): void {
+    this.#length = this.text.length;
     this.#child.stdin?.write(pressed.join(''));
+  }
+
+  /** Waits until what was pressed last has been answered by a prompt. */
+  prompts(prompt: string): Promise<void> {
+    const isSeen = (): boolean =>
+      this.text.length > this.#length && this.current === prompt.trimEnd();
+    return this.sees(isSeen, `the prompt '${prompt}'`);
   }
 
   /** Types a line and waits until the screen ends with `prompt`; answers what came between. */
   async enter(line: string, prompt: string): Promise<string> {
     const before = this.text.length;
     this.press(line, keys.enter);
-    await this.sees(
-      () => this.text.length > before && this.current === prompt.trimEnd(),
-      `the prompt ${prompt} after ${line}`,
-    );
+    await this.prompts(prompt);
     const lines = this.text.slice(before).split('\n');
     return lines.slice(1, -1).join('\n');
   }
