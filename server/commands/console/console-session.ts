@@ -38,7 +38,8 @@ const pipeMillis = 10_000;
 const stopMillis = 200;
 
 /** A transaction of the console is begun by these statements too, as people are used to. */
-const transactionWords = /^(?:(begin)(?:\s+isolation\s+(\w+))?|(commit)|(rollback))$/i;
+const transactionWords =
+  /^(?:(begin|start\s+transaction)(?:\s+isolation\s+(\w+))?|(commit)|(rollback))$/i;
 
 interface Running {
   readonly tag: string;
