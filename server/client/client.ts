@@ -69,6 +69,20 @@ export interface Result {
   readonly fields: Row;
 }
 
+/** The words of one front end: `languages` are the names by which statements ask for it. */
+export interface LanguageWords {
+  readonly languages: readonly string[];
+  readonly keywords: readonly string[];
+  readonly functions: readonly CallableWord[];
+}
+
+/** Something that a statement may call; the name of a method is written without its dot. */
+export interface CallableWord {
+  readonly name: string;
+  readonly kind: 'function' | 'method' | 'aggregate' | 'table' | 'procedure';
+  readonly says?: string;
+}
+
 /** What the server counted while it loaded a stream. */
 export interface BatchCounts {
   readonly verticesCreated: number;
@@ -241,11 +255,11 @@ export class Client extends Caller {
     return fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
   }
 
-  /** The words of every language: `languages`, `keywords`, `functions`. */
-  async languages(): Promise<readonly Row[]> {
+  /** The words of every language, for those who complete what somebody types. */
+  async languages(): Promise<readonly LanguageWords[]> {
     const path = '/api/v1/languages';
     const fields = fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
-    return (fields['result'] as Row[] | undefined) ?? [];
+    return (fields['result'] as LanguageWords[] | undefined) ?? [];
   }
 
   /** The databases this user may see, in the server's order. */

@@ -157,6 +157,13 @@ test('Tab completes keywords, types, properties, functions and commands', {skip}
     terminal.press(keys.enter);
     await shows(terminal, 'empty>');
     await terminal.enter(':use music', 'music> ');
+    await terminal.enter('CREATE VERTEX TYPE Zither;', 'music> ');
+    await completes(terminal, 'SELECT FROM zi', 'music> SELECT FROM Zither');
+    terminal.press(keys.ctrlC);
+    await shows(terminal, 'music>');
+    await completes(terminal, "SELECT out('Ins", "music> SELECT out('InspiredBy");
+    terminal.press(keys.ctrlC);
+    await shows(terminal, 'music>');
     await terminal.enter(':language cypher', 'music:cypher> ');
     await completes(terminal, 'MATCH (a:Insp', 'music:cypher> MATCH (a:InspiredBy');
     terminal.press(keys.ctrlC);

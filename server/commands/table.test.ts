@@ -20,6 +20,13 @@ test('a stored escape sequence cannot drive the terminal', () => {
   assert.equal(line, '\\x1b[2Jgone⏎next');
 });
 
+test('nor can it in JSON, which stays the same JSON', () => {
+  const rows = [{text: 'a\u009b2Jb\u007f'}];
+  const text = printRows(rows, 'ndjson', 80);
+  assert.equal(text, '{"text":"a\\u009b2Jb\\u007f"}\n');
+  assert.deepEqual(JSON.parse(text), rows[0]);
+});
+
 test('long cells are cut to the width of the terminal', () => {
   assert.match(tableOf([{text: 'x'.repeat(500)}], 40), /^x{39}…$/m);
 });

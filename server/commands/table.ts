@@ -1,8 +1,9 @@
 /**
  * Rows as people and programs read them: an aligned table, JSON, NDJSON, CSV (RFC 4180).
  *
- * Columns are those of all rows, in order of first appearance. In a table control characters are
- * shown escaped (a stored value must not drive the terminal) and long cells are cut with `…`.
+ * Columns are those of all rows, in order of first appearance. In a table and in
+ * JSON control characters are shown escaped (a stored value must not drive the terminal); long
+ * cells of a table are cut with `…`.
  */
 import type {Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
@@ -24,12 +25,17 @@ export function printRows(rows: readonly Row[], format: Format, width: number): 
     case 'table':
       return tableOf(rows, width);
     case 'json':
-      return `${printJson(rows, 2)}\n`;
+      return `${inert(printJson(rows, 2))}\n`;
     case 'ndjson':
-      return rows.map(row => `${printJson(row)}\n`).join('');
+      return rows.map(row => `${inert(printJson(row))}\n`).join('');
     case 'csv':
       return csvOf(rows);
   }
+}
+
+/** The same JSON, without the control characters that JSON lets stand as they are. */
+function inert(json: string): string {
+  return json.replace(/[\u007f-\u009f]/g, control => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
 /** An aligned table with a head; without rows, nothing. Numbers stand to the right. */

@@ -13,6 +13,7 @@ const types = [
 const sql: KnownNames = {
   language: 'sql',
   words: {
+    languages: ['sql'],
     keywords: ['SELECT', 'SET', 'FROM', 'NOT', 'NEAR'],
     functions: [
       {name: 'abs', kind: 'function'},
@@ -30,6 +31,7 @@ const sql: KnownNames = {
 const cypher: KnownNames = {
   language: 'cypher',
   words: {
+    languages: ['cypher'],
     keywords: ['MATCH', 'CALL', 'DETACH'],
     functions: [
       {name: 'date', kind: 'function'},

@@ -6,7 +6,8 @@
  * and property is offered that begins as typed. Letters match in any case; a keyword is offered
  * in the case in which it was begun, a name as it is spelt.
  */
-import type {CallableName, LanguageWords, TypeNames} from './server-names.ts';
+import type {CallableWord, LanguageWords} from '#server/client/client.ts';
+import type {TypeNames} from './server-names.ts';
 
 /** What is known when a key asks for completion. */
 export interface KnownNames {
@@ -99,7 +100,7 @@ function openBracket(text: string): string | undefined {
   return open.at(-1);
 }
 
-function functionsOf({words}: KnownNames): readonly CallableName[] {
+function functionsOf({words}: KnownNames): readonly CallableWord[] {
   return words?.functions ?? [];
 }
 

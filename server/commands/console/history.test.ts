@@ -56,6 +56,24 @@ test('nothing with a password is kept, in memory or in the file', () => {
   assert.equal(readFileSync(path, 'utf8'), '');
 });
 
+test('consoles that run side by side lose nothing', () => {
+  const path = join(folder, 'shared');
+  const [one, other] = [opened(path), opened(path)];
+  one.add('SELECT 1;');
+  other.add('SELECT 2;');
+  one.add('SELECT 3;');
+  assert.deepEqual(opened(path).entries, ['SELECT 3;', 'SELECT 2;', 'SELECT 1;']);
+});
+
+test('a place where nothing can be kept is said, and this run remembers', () => {
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  const history = new History();
+  assert.throws(() => history.load(join(file, 'history')), /ENOTDIR/);
+  history.add('SELECT 1;');
+  assert.deepEqual(history.entries, ['SELECT 1;']);
+});
+
 test('forgetting empties the file', () => {
   const path = join(folder, 'forgotten');
   const history = opened(path);

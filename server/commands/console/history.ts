@@ -23,7 +23,8 @@ export const historyMax = 1_000;
 const charactersMax = 10_000;
 
 /** Words and addresses that go with a secret. */
-const secret = /passw|passphrase|pwd|secret|token|identified|credential|:\/\/[^\s/@]*:[^\s/@]*@/i;
+const secret =
+  /passw|passphrase|pwd|secret|token|api.?key|identified|credential|:\/\/[^\s/@]*:[^\s/@]*@/i;
 
 /** Where the history lies, by the habit of the system; undefined without a home. */
 export function historyPath(

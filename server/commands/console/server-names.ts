@@ -5,19 +5,7 @@
  * A server that does not answer, or refuses, is no reason to disturb who types: there is then
  * nothing to offer.
  */
-import type {Client, Row} from '#server/client/client.ts';
-
-/** Something that a statement may call. */
-export interface CallableName {
-  readonly name: string;
-  readonly kind: string;
-}
-
-/** The words of one front end. */
-export interface LanguageWords {
-  readonly keywords: readonly string[];
-  readonly functions: readonly CallableName[];
-}
+import type {Client, LanguageWords, Row} from '#server/client/client.ts';
 
 /** A type of the database. */
 export interface TypeNames {
@@ -31,7 +19,7 @@ const seenMax = 1_000;
 
 export class ServerNames {
   readonly #client: Client;
-  #languages: Promise<readonly Row[]> | undefined;
+  #languages: Promise<readonly LanguageWords[]> | undefined;
   #databases: Promise<readonly string[]> | undefined;
   readonly #types = new Map<string, Promise<readonly TypeNames[]>>();
   readonly #seen = new Set<string>();
@@ -58,13 +46,11 @@ export class ServerNames {
 
   /** Every name by which a statement's language may be asked for. */
   async languages(): Promise<readonly string[]> {
-    return (await this.#rows()).flatMap(row => row['languages'] as string[]);
+    return (await this.#words()).flatMap(({languages}) => languages);
   }
 
   async words(language: string): Promise<LanguageWords | undefined> {
-    const rows = await this.#rows();
-    const row = rows.find(one => (one['languages'] as string[]).includes(language));
-    return row as unknown as LanguageWords | undefined;
+    return (await this.#words()).find(({languages}) => languages.includes(language));
   }
 
   databases(): Promise<readonly string[]> {
@@ -78,7 +64,7 @@ export class ServerNames {
     return known;
   }
 
-  #rows(): Promise<readonly Row[]> {
+  #words(): Promise<readonly LanguageWords[]> {
     this.#languages ??= this.#client.languages().catch(() => {
       this.#languages = undefined;
       return [];
@@ -91,9 +77,17 @@ export class ServerNames {
       'SELECT name, parentTypes AS parents, properties.name AS properties FROM schema:types';
     try {
       const {result} = await this.#client.query(database, statement, {limit: -1});
-      return result as unknown as readonly TypeNames[];
+      return result.map(row => ({
+        name: String(row['name']),
+        parents: textsOf(row['parents']),
+        properties: textsOf(row['properties']),
+      }));
     } catch {
       return [];
     }
   }
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
