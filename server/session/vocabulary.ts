@@ -42,11 +42,12 @@ export function vocabularies(): readonly Vocabulary[] {
 }
 
 function sqlFunctions(): CallableWord[] {
-  return available(functionRows).flatMap(({name, aliases = [], kind, says}) =>
-    kind === 'operator'
-      ? []
-      : [name, ...aliases].map(one => ({name: one.replace(/^\./, ''), kind, says})),
-  );
+  return available(functionRows).flatMap(({name, aliases = [], kind, says}): CallableWord[] => {
+    if (kind === 'operator') return [];
+    // For whoever types, what only a binder understands is a function like the others.
+    const seen = kind === 'construct' ? 'function' : kind;
+    return [name, ...aliases].map(one => ({name: one.replace(/^\./, ''), kind: seen, says}));
+  });
 }
 
 /** Its own names, and those of the table that have a namespace. */
