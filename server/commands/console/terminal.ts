@@ -58,7 +58,7 @@ async function mayLeave({session, input, output}: TerminalOptions): Promise<bool
   } catch (error) {
     const said = failureText(error, undefined);
     if (said === undefined) throw error;
-    await print(output, said);
+    await print(output, `error: ${said}`);
     return false;
   }
 }
