@@ -1,5 +1,7 @@
 /** What is offered for completion is what the parsers and binders take. */
 import assert from 'node:assert/strict';
+import {globSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {test} from 'node:test';
 import {cypherFunction} from '#server/languages/cypher/functions.ts';
 import {proceduresWith} from '#server/languages/cypher/procedures.ts';
@@ -51,3 +53,19 @@ test('cypher offers its own names, spelt as they are written', () => {
     assert.ok(isKnown, name);
   }
 });
+
+for (const language of ['sql', 'cypher']) {
+  test(`every keyword of ${language} is asked for by some rule of its grammar`, () => {
+    const folder = join(import.meta.dirname, '../languages', language);
+    const rules = globSync('*.ts', {cwd: folder})
+      .filter(name => name !== 'keyword.ts' && !name.endsWith('.test.ts'))
+      .map(name => readFileSync(join(folder, name), 'utf8'))
+      .join('');
+    const {keywords} = vocabularyOf(language);
+    assert.ok(keywords.length > 100);
+    assert.deepEqual(
+      keywords.filter(word => !rules.includes(`'${word}'`)),
+      [],
+    );
+  });
+}
