@@ -25,6 +25,7 @@ const sql: KnownNames = {
     ],
   },
   types,
+  functions: ['tax.vat'],
   seen: ['nerve'],
 };
 
@@ -40,6 +41,7 @@ const cypher: KnownNames = {
     ],
   },
   types,
+  functions: [],
   seen: [],
 };
 
@@ -49,7 +51,8 @@ const cases: readonly (readonly [KnownNames, string, readonly string[]])[] = [
   [sql, 'sel', ['select']],
   [sql, 'SELECT a', ['abs(', 'age']],
   [sql, 'SELECT m', ['max(']],
-  [sql, 'SELECT t', ['text.']],
+  [sql, 'SELECT t', ['tax.', 'text.']],
+  [sql, 'SELECT tax.', ['tax.vat(']],
   [sql, 'SELECT text.', ['text.indexOf(', 'text.trim(']],
   [sql, 'SELECT TEXT.i', ['text.indexOf(']],
   [sql, 'SELECT FROM P', ['Person', 'Pet']],
@@ -87,6 +90,6 @@ for (const [known, text, expected] of cases) {
 }
 
 test('without a server nothing is offered, and nothing breaks', () => {
-  const known = {language: 'sql', words: undefined, types: [], seen: []};
+  const known = {language: 'sql', words: undefined, types: [], functions: [], seen: []};
   assert.deepEqual(complete('SELECT FROM a', known).candidates, []);
 });

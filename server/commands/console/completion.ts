@@ -14,6 +14,8 @@ export interface KnownNames {
   readonly language: string;
   readonly words: LanguageWords | undefined;
   readonly types: readonly TypeNames[];
+  /** Names of functions that users have defined. */
+  readonly functions: readonly string[];
   /** Names of properties that no type declares. */
   readonly seen: Iterable<string>;
 }
@@ -100,8 +102,9 @@ function openBracket(text: string): string | undefined {
   return open.at(-1);
 }
 
-function functionsOf({words}: KnownNames): readonly CallableWord[] {
-  return words?.functions ?? [];
+function functionsOf({words, functions}: KnownNames): readonly CallableWord[] {
+  const own = functions.map((name): CallableWord => ({name, kind: 'function'}));
+  return [...(words?.functions ?? []), ...own];
 }
 
 /** `text.indexOf` is offered as `text.` until the dot is there. */

@@ -48,13 +48,10 @@ async function completeCommand(session: ConsoleSession, line: string): Promise<C
 }
 
 async function completeStatement(session: ConsoleSession, text: string): Promise<Completion> {
-  const {names, language, database} = session;
-  const [words, types] = await Promise.all([
-    names.words(language),
-    database === undefined ? [] : names.types(database),
-  ]);
+  const {names, language} = session;
+  const [words, schema] = await Promise.all([names.words(language), session.schemaNames()]);
   const {isQuoted, statement} = lastStatement(text, language);
-  return complete(statement, {language, words, types, seen: names.seen}, isQuoted);
+  return complete(statement, {language, words, ...schema, seen: names.seen}, isQuoted);
 }
 
 /** What stands behind the last statement that has ended, and whether that is inside a string. */

@@ -12,7 +12,7 @@ import {CommandError, type Output, print, UsageError} from '../command.ts';
 import {StatusLine} from '../progress.ts';
 import {countOf, planOf, printAnswer} from '../statement.ts';
 import type {Format} from '../table.ts';
-import {ServerNames} from './server-names.ts';
+import {type SchemaNames, ServerNames} from './server-names.ts';
 import {ConsoleTransaction} from './transaction.ts';
 
 /** How a console begins. */
@@ -102,6 +102,12 @@ export class ConsoleSession {
   /** Prints rows that do not come from a statement. */
   async show(rows: readonly Row[]): Promise<void> {
     await this.#print({result: rows, fields: {}, truncated: false} as const, '');
+  }
+
+  /** Names of the chosen database; none without one. */
+  async schemaNames(): Promise<SchemaNames> {
+    const database = this.#database;
+    return database === undefined ? {types: [], functions: []} : this.names.schema(database);
   }
 
   /** Rows that tell of the schema of the chosen database. */

@@ -59,8 +59,7 @@ export const metaCommands: readonly MetaCommand[] = [
     says: 'lists the types, or the properties and indexes of one',
     run: (words, {session}) => (words === '' ? showTypes(session) : showType(session, words)),
     candidates: async session => {
-      const {database} = session;
-      const types = database === undefined ? [] : await session.names.types(database);
+      const {types} = await session.schemaNames();
       return types.map(({name}) => name);
     },
   },
@@ -232,8 +231,7 @@ async function showType(session: ConsoleSession, name: string): Promise<void> {
     {name},
   );
   if (type === undefined) {
-    const {database} = session;
-    const types = database === undefined ? [] : await session.names.types(database);
+    const {types} = await session.schemaNames();
     const near = nearest(
       name,
       types.map(one => one.name),

@@ -14,6 +14,13 @@ export interface TypeNames {
   readonly properties: readonly string[];
 }
 
+/** What a database adds to the words of the languages. */
+export interface SchemaNames {
+  readonly types: readonly TypeNames[];
+  /** Names of functions that users have defined, with their namespaces. */
+  readonly functions: readonly string[];
+}
+
 /** Properties that no type declares are known from the rows seen; at most so many. */
 const seenMax = 1_000;
 
@@ -21,7 +28,7 @@ export class ServerNames {
   readonly #client: Client;
   #languages: Promise<readonly LanguageWords[]> | undefined;
   #databases: Promise<readonly string[]> | undefined;
-  readonly #types = new Map<string, Promise<readonly TypeNames[]>>();
+  readonly #schemas = new Map<string, Promise<SchemaNames>>();
   readonly #seen = new Set<string>();
 
   constructor(client: Client) {
@@ -36,7 +43,7 @@ export class ServerNames {
   /** Remembers the columns of rows, and that the statement may have changed the schema. */
   ran(rows: readonly Row[]): void {
     this.#databases = undefined;
-    this.#types.clear();
+    this.#schemas.clear();
     for (const row of rows.slice(0, 100)) {
       for (const name of Object.keys(row)) {
         if (/^[A-Za-z_]\w*$/.test(name) && this.#seen.size < seenMax) this.#seen.add(name);
@@ -58,9 +65,9 @@ export class ServerNames {
     return this.#databases;
   }
 
-  types(database: string): Promise<readonly TypeNames[]> {
-    const known = this.#types.get(database) ?? this.#askTypes(database);
-    this.#types.set(database, known);
+  schema(database: string): Promise<SchemaNames> {
+    const known = this.#schemas.get(database) ?? this.#askSchema(database);
+    this.#schemas.set(database, known);
     return known;
   }
 
@@ -72,16 +79,27 @@ export class ServerNames {
     return this.#languages;
   }
 
-  async #askTypes(database: string): Promise<readonly TypeNames[]> {
-    const statement =
-      'SELECT name, parentTypes AS parents, properties.name AS properties FROM schema:types';
-    try {
-      const {result} = await this.#client.query(database, statement, {limit: -1});
-      return result.map(row => ({
+  async #askSchema(database: string): Promise<SchemaNames> {
+    const [types, functions] = await Promise.all([
+      this.#ask(
+        database,
+        'SELECT name, parentTypes AS parents, properties.name AS properties FROM schema:types',
+      ),
+      this.#ask(database, 'SELECT name FROM schema:functions'),
+    ]);
+    return {
+      types: types.map(row => ({
         name: String(row['name']),
         parents: textsOf(row['parents']),
         properties: textsOf(row['properties']),
-      }));
+      })),
+      functions: functions.map(row => String(row['name'])),
+    };
+  }
+
+  async #ask(database: string, statement: string): Promise<readonly Row[]> {
+    try {
+      return (await this.#client.query(database, statement, {limit: -1})).result;
     } catch {
       return [];
     }
