@@ -22,6 +22,8 @@ export class Catalog {
   private readonly bucketsByName = new Map<string, BucketDefinition>();
   private readonly indexesById = new Map<number, IndexDefinition>();
   private readonly indexesByName = new Map<string, IndexDefinition>();
+  /** Indexes in force; one that is built to take the place of another has its name as well. */
+  readonly indexes: readonly IndexDefinition[];
 
   constructor(data: CatalogData = emptyCatalogData) {
     this.data = data;
@@ -37,8 +39,9 @@ export class Catalog {
     }
     for (const index of data.indexes) {
       this.indexesById.set(index.id, index);
-      this.indexesByName.set(index.name, index);
+      if (!this.indexesByName.has(index.name)) this.indexesByName.set(index.name, index);
     }
+    this.indexes = [...this.indexesByName.values()];
   }
 
   get version(): number {
@@ -56,10 +59,6 @@ export class Catalog {
 
   get buckets(): readonly BucketDefinition[] {
     return this.data.buckets;
-  }
-
-  get indexes(): readonly IndexDefinition[] {
-    return this.data.indexes;
   }
 
   /** By name or alias; names are case-sensitive. */

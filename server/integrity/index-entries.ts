@@ -151,7 +151,7 @@ function mendEntries(rid: Rid, indexId: number): Mend {
 export function* checkIndexes(view: CheckView): Findings {
   const {scope, context} = view;
   if (scope.rids !== undefined) return;
-  for (const index of context.catalog.indexes) {
+  for (const index of context.catalog.data.indexes) {
     const type = context.catalog.typeById(index.typeId);
     if (!(type?.familyBucketIds.some(id => view.inScope(id)) ?? false)) continue;
     const range = indexRange(index.id);
@@ -213,7 +213,7 @@ function pinHolder(
 
 /** Steps from one unknown index to the next, however many entries each has. */
 function* checkUnknownIndexes(view: CheckView): Findings {
-  const known = view.context.catalog.indexes.map(index => index.id).sort((a, b) => a - b);
+  const known = view.context.catalog.data.indexes.map(index => index.id).sort((a, b) => a - b);
   let {start} = allIndexes;
   for (const id of [...known, undefined]) {
     const end = id === undefined ? allIndexes.end : indexRange(id).start;

@@ -15,7 +15,13 @@ import {
   renameBucket,
   setBucketCustom,
 } from '#server/catalog/change-bucket.ts';
-import {createIndex, dropIndex, rebuildIndex, sameIndex} from '#server/catalog/change-index.ts';
+import {
+  createIndex,
+  dropIndex,
+  rebuildIndex,
+  replaceIndex,
+  sameIndex,
+} from '#server/catalog/change-index.ts';
 import {setDatabaseSetting} from '#server/catalog/database-settings.ts';
 import {
   alterProperty,
@@ -305,7 +311,8 @@ function emptied(
   answer: MapValue,
 ): PlannedChange {
   const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
-  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: bucketIds};
+  const changes = rebuilt(catalog, names, rebuildIndex);
+  return {changes, row: answer, bucketIdsEmptied: bucketIds};
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
@@ -551,9 +558,13 @@ function planRebuildType(
 }
 
 /** Indexes to be built anew, one change after another. */
-function rebuilt(catalog: Catalog, names: Iterable<string>): readonly SchemaChange[] {
+function rebuilt(
+  catalog: Catalog,
+  names: Iterable<string>,
+  rebuild: (catalog: Catalog, name: string) => SchemaChange = replaceIndex,
+): readonly SchemaChange[] {
   const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  for (const name of names) changes.push(rebuild(changes.at(-1)?.catalog ?? catalog, name));
   return changes;
 }
 
