@@ -50,6 +50,8 @@ export class CheckView {
   /** False when a part could not be read: then totals say nothing. */
   isWhole: boolean;
   adjacencyRows = 0;
+  /** What is looked at now, and how many of its rows were. */
+  part = {name: '', rows: 0};
 
   constructor(reader: Reader, context: RecordContext, scope: CheckScope, budget: Budget) {
     this.reader = reader;
@@ -68,6 +70,7 @@ export class CheckView {
     const walker = new RowWalker(this.reader, ranges, {keysOnly});
     try {
       while (walker.next()) {
+        this.part.rows += 1;
         yield* look(walker);
         if (this.budget.spend(rowUnits)) yield pause;
       }

@@ -30,17 +30,27 @@ import {checkUnknownKeys} from './unknown-keys.ts';
  */
 export function* checkDatabase(view: CheckView): Findings {
   yield* checkSchema(view);
-  yield* readable(view, 'the dictionary of names', checkNames);
-  yield* readable(view, 'records', checkRecords);
-  yield* readable(view, 'keys of edges', checkAdjacency);
-  yield* readable(view, 'indexes', checkIndexes);
-  yield* readable(view, "keys of members of types in others' buckets", checkMembers);
   const {bucketIds, rids} = view.scope;
-  if (bucketIds === undefined && rids === undefined) {
-    yield* readable(view, 'keys without a meaning', checkUnknownKeys);
+  const isNarrow = bucketIds !== undefined || rids !== undefined;
+  for (const [name, part] of parts) {
+    if (isNarrow && part === checkUnknownKeys) continue;
+    view.part = {name, rows: 0};
+    yield* readable(view, name, part);
   }
   yield* checkCounters(view);
 }
+
+type Part = (view: CheckView) => Findings;
+
+const parts: readonly (readonly [name: string, part: Part])[] = [
+  ['names', checkNames],
+  ['records', checkRecords],
+  ['keys of edges', checkAdjacency],
+  ['indexes', checkIndexes],
+  ['keys of members', checkMembers],
+  ['keys without a meaning', checkUnknownKeys],
+];
+export const checkPartCount = parts.length;
 
 /** Where the store cannot give its bytes a part ends, and the next one begins. */
 function* readable(view: CheckView, place: string, part: (view: CheckView) => Findings): Findings {

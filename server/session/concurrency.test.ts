@@ -335,10 +335,19 @@ test('while an index is rebuilt the old one serves, and writers go on', async ()
   });
   let written = 0;
   let both = 0;
+  const seen = new Set<number>();
   for (let n = 100_000; !isDone; n++) {
     await database.run(`INSERT INTO Many SET n = ${n}`);
     if (schema.catalog.data.indexes.length > 1) both += 1;
     written += 1;
+    for (const {operation, stepName, done, total = 0} of world.service.progress(
+      root,
+      database.name,
+    )) {
+      assert.deepEqual([operation, stepName], ['build index', 'Many[n]']);
+      assert.ok(done <= total + written);
+      seen.add(done);
+    }
     await assert.rejects(
       database.run(`INSERT INTO Many SET n = ${n}`),
       refusedWith('commit.duplicate-key'),
@@ -348,6 +357,8 @@ test('while an index is rebuilt the old one serves, and writers go on', async ()
   }
   await rebuilt;
   assert.ok(both > 3, `${both} of ${written} writes met both indexes`);
+  assert.ok(seen.size > 3, `progress was shown ${seen.size} times`);
+  assert.deepEqual(world.service.progress(root, database.name), []);
   assert.equal(schema.catalog.data.indexes.length, 1);
   assert.ok(schema.catalog.requireIndex('Many[n]').id > before);
   const reader = opened.read();

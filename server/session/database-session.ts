@@ -21,6 +21,7 @@ import {KeptVariables} from './kept-variables.ts';
 import {languages, type Prepared, prepareText} from './prepared.ts';
 import {SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
+import {WorkBoard} from './work-progress.ts';
 
 const statementsMax = 1_000;
 const statementLengthMax = 16 << 10;
@@ -43,6 +44,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly globals = new KeptVariables();
+  readonly work: WorkBoard;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -58,8 +60,9 @@ export class DatabaseSession {
     this.#options = options;
     const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    const {schema} = this;
-    this.executor = new SchemaExecutor({database, schema, clock, timers, settings});
+    this.work = new WorkBoard(clock);
+    const {schema, work} = this;
+    this.executor = new SchemaExecutor({database, schema, clock, timers, settings, work});
     void this.executor.resume();
   }
 

@@ -48,6 +48,7 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from './database-check.ts';
 import {type PlannedChange, planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
+import type {WorkBoard} from './work-progress.ts';
 
 const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;
@@ -65,6 +66,7 @@ export class SchemaExecutor {
   readonly #timers: Timers;
   readonly #check: DatabaseCheck;
   readonly #settings: () => Settings;
+  readonly #work: WorkBoard;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -72,6 +74,7 @@ export class SchemaExecutor {
     this.#database = options.database;
     this.#schema = options.schema;
     this.#timers = options.timers;
+    this.#work = options.work;
     this.#check = new DatabaseCheck(options, (work, signal) => this.#inChunks(work, signal));
     this.#settings = options.settings;
   }
@@ -250,28 +253,44 @@ export class SchemaExecutor {
     signal: Cancellation | undefined,
     isTakenBack = false,
   ): Promise<number> {
+    const work = this.#work.begin('build index', indexes.length);
     let indexed = 0;
-    for (const index of indexes) {
-      if (!isUnfinished(this.#schema.catalog.indexById(index.id))) continue;
-      try {
-        indexed += await this.#buildOne(index, signal);
-        await this.#changeCatalog(catalog => markIndexReady(catalog, index.id));
-      } catch (error) {
-        if (isTakenBack) throw error;
-        // Who terminates a rebuild or a truncation does not ask for the end of the index.
-        const goesOn = index.state === 'rebuilding' && isTermination(error);
-        if (!goesOn) await this.#withdraw(index);
-        void this.resume();
-        throw error;
+    try {
+      for (const index of indexes) {
+        if (!isUnfinished(this.#schema.catalog.indexById(index.id))) continue;
+        const build = new IndexBuild(this.#schema.context, index);
+        const total = this.#recordsUnder(index);
+        work.next({name: index.name, total, done: () => build.recordsDone});
+        indexed += await this.#buildOne(index, build, {signal, isTakenBack});
       }
+    } finally {
+      this.#work.end(work);
     }
     return indexed;
   }
 
-  async #buildOne(index: IndexDefinition, signal: Cancellation | undefined): Promise<number> {
-    const build = new IndexBuild(this.#schema.context, index);
-    await this.#inChunks(build, signal);
-    return build.recordsDone;
+  async #buildOne(
+    index: IndexDefinition,
+    build: IndexBuild,
+    {signal, isTakenBack}: {signal: Cancellation | undefined; isTakenBack: boolean},
+  ): Promise<number> {
+    try {
+      await this.#inChunks(build, signal);
+      await this.#changeCatalog(catalog => markIndexReady(catalog, index.id));
+      return build.recordsDone;
+    } catch (error) {
+      if (isTakenBack) throw error;
+      // Who terminates a truncation does not ask for the end of the index.
+      const goesOn = index.state === 'rebuilding' && isTermination(error);
+      if (!goesOn) await this.#withdraw(index);
+      void this.resume();
+      throw error;
+    }
+  }
+
+  #recordsUnder({typeId}: IndexDefinition): number {
+    const buckets = this.#schema.catalog.typeById(typeId)?.familyBucketIds ?? [];
+    return buckets.reduce((sum, id) => sum + this.#database.recordCount(id), 0);
   }
 
   /** Does the work in bounded transactions, again where another commit was faster. */

@@ -45,6 +45,7 @@ import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
 import {StatementRunner} from './statement-runner.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
+import type {WorkProgress} from './work-progress.ts';
 
 export interface ServiceOptions {
   readonly engine: Engine;
@@ -274,6 +275,11 @@ export class SessionService implements Service {
     const setting = requireDatabaseSetting(key);
     const {executor} = this.#session(database);
     await executor.run({kind: 'alter-database', setting, value}, undefined);
+  }
+
+  progress(principal: Principal, name: string): readonly WorkProgress[] {
+    this.#access(principal, name);
+    return this.#open(name).work.list();
   }
 
   queries(principal: Principal): RunningQuery[] {
