@@ -34,6 +34,7 @@ export interface DatabaseSessionOptions {
   readonly settings: () => Settings;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
+  readonly indexKeyBytesMax: number;
   readonly staleReadCheck: boolean;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
@@ -58,8 +59,8 @@ export class DatabaseSession {
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
-    this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
+    const {clock, timers, settings} = options;
+    this.schema = new DatabaseSchema(database, options);
     this.work = new WorkBoard(clock);
     const {schema, work} = this;
     this.executor = new SchemaExecutor({database, schema, clock, timers, settings, work});

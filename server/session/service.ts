@@ -365,6 +365,7 @@ export class SessionService implements Service {
         textLengthMax: settings().get('svc.parser.statementSizeMax'),
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
+      indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
       patterns: {
         date: settings().get('svc.dateFormat'),
