@@ -475,7 +475,10 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   if (command.ifNotExists) {
     const named = command.name === undefined ? undefined : catalog.index(command.name);
     const twin = named ?? sameIndex(catalog, type, {properties});
-    if (twin !== undefined) return nothing(createdIndexRow(twin, false));
+    if (twin !== undefined) {
+      requireAtLeast(twin, command, {typeId: type.id, properties});
+      return nothing(createdIndexRow(twin, false));
+    }
   }
   const change = createIndex(catalog, {
     name: command.name,
@@ -487,6 +490,35 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   });
   const [made] = change.indexesToBuild;
   return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
+}
+
+/**
+ * IF NOT EXISTS asks for an index that keeps a promise. One that promises more is as good: a unique
+ * one where any is asked for, an ordered one for a hash index.
+ */
+function requireAtLeast(
+  {name, typeId, properties, unique, kind, nullStrategy}: IndexDefinition,
+  wish: Command<'create-index'>,
+  on: Pick<IndexDefinition, 'typeId' | 'properties'>,
+): void {
+  const isOnSame = typeId === on.typeId && encoded(properties) === encoded(on.properties);
+  const lack = !isOnSame
+    ? 'indexes other properties, or these in another way'
+    : wish.unique && !unique
+      ? 'is not unique'
+      : wish.indexKind === 'ordered' && kind === 'hash'
+        ? 'is a hash index'
+        : wish.nullStrategy !== 'SKIP' && nullStrategy !== wish.nullStrategy
+          ? `has NULL_STRATEGY ${nullStrategy}`
+          : undefined;
+  if (lack === undefined) return;
+  throw new Refusal('argument', `index '${name}' exists and ${lack}: drop it first`, {
+    detail: {index: name},
+  });
+}
+
+function encoded(properties: readonly IndexProperty[]): string {
+  return JSON.stringify(properties.map(({name, by, ignoreCase}) => [name, by, ignoreCase]));
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
