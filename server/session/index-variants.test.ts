@@ -172,3 +172,43 @@ test('IF NOT EXISTS asks for an index that promises as much', async () => {
     });
   }
 });
+
+test('index: answers the entries under a key, of every kind of index', async () => {
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE T',
+    'CREATE PROPERTY T.a STRING',
+    'CREATE PROPERTY T.n LONG',
+    'CREATE PROPERTY T.s STRING',
+    'CREATE INDEX ON T (a) UNIQUE_HASH',
+    'CREATE INDEX ON T (n) NOTUNIQUE',
+    'CREATE INDEX ON T (s COLLATE CI) UNIQUE',
+    'CREATE INDEX ON T (n, a) NOTUNIQUE',
+    "INSERT INTO T SET a = 'x', n = 1, s = 'Hello'",
+    "INSERT INTO T SET a = 'y', n = 2, s = 'World'",
+    "INSERT INTO T SET a = 'z', n = 2, s = 'Third'",
+  ]);
+  for (const [from, expected] of [
+    ["`T[a]` WHERE key = 'y'", [1]],
+    ["`T[a]` WHERE key = 'w'", []],
+    ['`T[a]` WHERE key = null', []],
+    ['`T[n]` WHERE key = 2', [1, 2]],
+    ["`T[n]` WHERE key = '2'", [1, 2]],
+    ['`T[n]` WHERE key = 2 AND rid <> #1:1', [2]],
+    ['`T[n]` WHERE key IN [1, 2]', [0, 1, 2]],
+    ['`T[n]` WHERE key > 1', [1, 2]],
+    ["`T[n,a]` WHERE key = [2, 'y']", [1]],
+    ["`T[s]` WHERE key = 'HELLO'", [0]],
+    ["`T[s]` WHERE key = 'hello' AND rid = #1:0", [0]],
+    ['`T[n]` WHERE key = 2 OR key = 1', [0, 1, 2]],
+  ] as const) {
+    const rows = await database.run(`SELECT rid FROM index:${from}`);
+    const rids = expected.map(position => ({rid: `#1:${position}`}));
+    assert.deepEqual(rows, rids, from);
+  }
+  await assert.rejects(database.run('SELECT FROM index:`T[n,a]` WHERE key = 2'), {
+    code: 'argument',
+  });
+  await assert.rejects(database.run("SELECT FROM index:`T[a]` WHERE key > 'a'"), {
+    code: 'query.execution',
+  });
+});

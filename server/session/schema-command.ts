@@ -16,6 +16,7 @@ import {
   setBucketCustom,
 } from '#server/catalog/change-bucket.ts';
 import {
+  automaticIndexName,
   createIndex,
   dropIndex,
   rebuildIndex,
@@ -501,7 +502,10 @@ function requireAtLeast(
   wish: Command<'create-index'>,
   on: Pick<IndexDefinition, 'typeId' | 'properties'>,
 ): void {
-  const isOnSame = typeId === on.typeId && encoded(properties) === encoded(on.properties);
+  const isOnSame =
+    typeId === on.typeId &&
+    automaticIndexName('', properties) === automaticIndexName('', on.properties) &&
+    properties.every(({ignoreCase}, at) => ignoreCase === on.properties[at]?.ignoreCase);
   const lack = !isOnSame
     ? 'indexes other properties, or these in another way'
     : wish.unique && !unique
@@ -515,10 +519,6 @@ function requireAtLeast(
   throw new Refusal('argument', `index '${name}' exists and ${lack}: drop it first`, {
     detail: {index: name},
   });
-}
-
-function encoded(properties: readonly IndexProperty[]): string {
-  return JSON.stringify(properties.map(({name, by, ignoreCase}) => [name, by, ignoreCase]));
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
