@@ -256,7 +256,7 @@ function keyAt({bytes, keyStart, keyEnd}: RowWalker): Uint8Array {
 /** Finds a second edge between two vertices where the type allows one. */
 class UniquePairs {
   readonly #view: CheckView;
-  #before = new Uint8Array(adjacencyKeyBytes);
+  readonly #before = new Uint8Array(adjacencyKeyBytes);
 
   constructor(view: CheckView) {
     this.#view = view;
