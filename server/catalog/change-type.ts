@@ -236,7 +236,7 @@ export function withEntry(map: MapValue, key: string, value: Value): MapValue {
  * it is built again under a new id.
  */
 function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaChange {
-  const stale = next.catalog.indexes.filter(index => {
+  const stale = next.catalog.data.indexes.filter(index => {
     const old = before.typeById(index.typeId);
     const now = next.catalog.typeById(index.typeId);
     return old?.familyBucketIds.join() !== now?.familyBucketIds.join();
@@ -247,7 +247,7 @@ function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaCh
   for (const index of stale) {
     rebuilt.set(index.id, {...index, id: indexIdNext++, state: 'building'});
   }
-  const indexes = next.catalog.indexes.map(index => rebuilt.get(index.id) ?? index);
+  const indexes = next.catalog.data.indexes.map(index => rebuilt.get(index.id) ?? index);
   const changed = change(before, {...next.catalog.data, indexes, indexIdNext});
   return {
     catalog: changed.catalog,

@@ -205,8 +205,9 @@ export class GraphReader implements Graph {
     return {next: max => cursor.nextRids(max), close: () => cursor.close()};
   }
 
-  indexEntries(index: string, descending: boolean): Source<IndexEntry> {
-    const cursor = this.#search(index).all({descending});
+  indexEntries(index: string, descending: boolean, key?: readonly Value[]): Source<IndexEntry> {
+    const search = this.#search(index);
+    const cursor = key === undefined ? search.all({descending}) : search.under(key);
     return {next: max => cursor.nextEntries(max), close: () => cursor.close()};
   }
 

@@ -86,7 +86,8 @@ export interface Graph {
     range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
     descending: boolean,
   ): Source<Rid>;
-  indexEntries(index: string, descending: boolean): Source<IndexEntry>;
+  /** Entries in the index's order; those under one whole key when it is given. */
+  indexEntries(index: string, descending: boolean, key?: readonly Value[]): Source<IndexEntry>;
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */

@@ -132,10 +132,11 @@ export type SourceNode =
       readonly descending: boolean;
       readonly slot: Slot;
     }
-  /** Entries of an index as rows {key, rid} (SQL `FROM index:`). */
+  /** Entries of an index as rows {key, rid} (SQL `FROM index:`); `at`: those under one key. */
   | {
       readonly kind: 'index-entries';
       readonly index: string;
+      readonly at?: Expression;
       readonly key: Slot;
       readonly rid: Slot;
       readonly descending: boolean;

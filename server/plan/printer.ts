@@ -84,7 +84,10 @@ export function nodeText(node: PlanNode): string {
       return `index ${node.index}${range}${into(node)}`;
     }
     case 'index-entries':
-      return `index entries ${node.index}${reversed(node)} as ${slots([node.key, node.rid])}`;
+      return (
+        `index entries ${node.index}${node.at ? ` = ${expressionText(node.at)}` : ''}` +
+        `${reversed(node)} as ${slots([node.key, node.rid])}`
+      );
     case 'call': {
       const args = node.args.map(expressionText).join(', ');
       const outputs = node.outputs.map(o => `${o.name} as ${slotText(o.slot)}`).join(', ');

@@ -201,8 +201,9 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'intersect':
     case 'otherwise':
     case 'barrier':
-    case 'index-entries':
       return [];
+    case 'index-entries':
+      return node.at ? [node.at] : [];
     case 'values':
       return node.rows.flat();
     case 'scan-type':

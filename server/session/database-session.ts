@@ -34,6 +34,7 @@ import {
 import {Routines} from './routines.ts';
 import {type NewRoutine, SchemaExecutor} from './schema-executor.ts';
 import {StatementCache} from './statement-cache.ts';
+import {WorkBoard} from './work-progress.ts';
 
 const statementsMax = 1_000;
 const statementLengthMax = 16 << 10;
@@ -47,6 +48,7 @@ export interface DatabaseSessionOptions {
   readonly settings: () => Settings;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
+  readonly indexKeyBytesMax: number;
   readonly staleReadCheck: boolean;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
@@ -58,6 +60,7 @@ export class DatabaseSession {
   readonly executor: SchemaExecutor;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
+  readonly work: WorkBoard;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -72,12 +75,21 @@ export class DatabaseSession {
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
-    this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    const {schema} = this;
+    const {clock, timers, settings} = options;
+    this.schema = new DatabaseSchema(database, options);
+    this.work = new WorkBoard(clock);
+    const {schema, work} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);
     const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);
-    this.executor = new SchemaExecutor({database, schema, clock, timers, settings, checkCode});
+    this.executor = new SchemaExecutor({
+      database,
+      schema,
+      clock,
+      timers,
+      settings,
+      work,
+      checkCode,
+    });
     void this.executor.resume();
   }
 

@@ -15,7 +15,14 @@ import {
   renameBucket,
   setBucketCustom,
 } from '#server/catalog/change-bucket.ts';
-import {createIndex, dropIndex, rebuildIndex, sameIndex} from '#server/catalog/change-index.ts';
+import {
+  automaticIndexName,
+  createIndex,
+  dropIndex,
+  rebuildIndex,
+  replaceIndex,
+  sameIndex,
+} from '#server/catalog/change-index.ts';
 import {
   createFunction,
   createTrigger,
@@ -317,7 +324,8 @@ function emptied(
   answer: MapValue,
 ): PlannedChange {
   const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
-  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: bucketIds};
+  const changes = rebuilt(catalog, names, rebuildIndex);
+  return {changes, row: answer, bucketIdsEmptied: bucketIds};
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
@@ -480,7 +488,10 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   if (command.ifNotExists) {
     const named = command.name === undefined ? undefined : catalog.index(command.name);
     const twin = named ?? sameIndex(catalog, type, {properties});
-    if (twin !== undefined) return nothing(createdIndexRow(twin, false));
+    if (twin !== undefined) {
+      requireAtLeast(twin, command, {typeId: type.id, properties});
+      return nothing(createdIndexRow(twin, false));
+    }
   }
   const change = createIndex(catalog, {
     name: command.name,
@@ -492,6 +503,34 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   });
   const [made] = change.indexesToBuild;
   return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
+}
+
+/**
+ * IF NOT EXISTS asks for an index that keeps a promise. One that promises more is as good: a unique
+ * one where any is asked for, an ordered one for a hash index.
+ */
+function requireAtLeast(
+  {name, typeId, properties, unique, kind, nullStrategy}: IndexDefinition,
+  wish: Command<'create-index'>,
+  on: Pick<IndexDefinition, 'typeId' | 'properties'>,
+): void {
+  const isOnSame =
+    typeId === on.typeId &&
+    automaticIndexName('', properties) === automaticIndexName('', on.properties) &&
+    properties.every(({ignoreCase}, at) => ignoreCase === on.properties[at]?.ignoreCase);
+  const lack = !isOnSame
+    ? 'indexes other properties, or these in another way'
+    : wish.unique && !unique
+      ? 'is not unique'
+      : wish.indexKind === 'ordered' && kind === 'hash'
+        ? 'is a hash index'
+        : wish.nullStrategy !== 'SKIP' && nullStrategy !== wish.nullStrategy
+          ? `has NULL_STRATEGY ${nullStrategy}`
+          : undefined;
+  if (lack === undefined) return;
+  throw new Refusal('argument', `index '${name}' exists and ${lack}: drop it first`, {
+    detail: {index: name},
+  });
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
@@ -563,9 +602,13 @@ function planRebuildType(
 }
 
 /** Indexes to be built anew, one change after another. */
-function rebuilt(catalog: Catalog, names: Iterable<string>): readonly SchemaChange[] {
+function rebuilt(
+  catalog: Catalog,
+  names: Iterable<string>,
+  rebuild: (catalog: Catalog, name: string) => SchemaChange = replaceIndex,
+): readonly SchemaChange[] {
   const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  for (const name of names) changes.push(rebuild(changes.at(-1)?.catalog ?? catalog, name));
   return changes;
 }
 

@@ -48,6 +48,7 @@ import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
 import {StatementRunner} from './statement-runner.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
+import type {WorkProgress} from './work-progress.ts';
 
 export interface ServiceOptions {
   readonly engine: Engine;
@@ -304,6 +305,11 @@ export class SessionService implements Service {
     await executor.run({kind: 'alter-database', setting, value}, undefined);
   }
 
+  progress(principal: Principal, name: string): readonly WorkProgress[] {
+    this.#access(principal, name);
+    return this.#open(name).work.list();
+  }
+
   queries(principal: Principal): RunningQuery[] {
     return this.#queries.list().filter(query => principal.root || query.user === principal.name);
   }
@@ -388,6 +394,7 @@ export class SessionService implements Service {
         textLengthMax: settings().get('svc.parser.statementSizeMax'),
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
+      indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
       patterns: {
         date: settings().get('svc.dateFormat'),

@@ -85,6 +85,7 @@ export const statusOf = {
   'admission.full': {status: 503, error: command},
   'limit.body': {status: 413, error: 'Request body too large'},
   'limit.record': {status: 400, error: command},
+  'limit.index-key': {status: 400, error: command},
   'limit.entry': {status: 413, error: command},
   'limit.depth': {status: 400, error: command},
   'json.invalid': {status: 400, error: payload},

@@ -72,6 +72,7 @@ export class PlanDifferential {
     this.#database = database;
     this.#schema = new DatabaseSchema(database, {
       recordBytesMax: 1 << 20,
+      indexKeyBytesMax: 1 << 16,
       staleReadCheck: false,
       defaultsOf: () => () => null,
     });
