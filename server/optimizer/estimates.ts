@@ -346,13 +346,13 @@ function groupCount(node: Node<'aggregate'>, rows: number, facts: RowFacts): num
   if (node.keys.length === 0) return 1;
   let groups = 1;
   for (const {value} of node.keys) {
-    const known =
-      value.kind === 'property' && value.of.kind === 'slot'
-        ? facts.property(value.of.slot, value.name)
-        : undefined;
-    groups *= Math.max(1, known?.distinct ?? Math.sqrt(rows));
+    if (value.kind === 'slot') groups *= facts.recordCount(value.slot) ?? rows;
+    else if (value.kind === 'property' && value.of.kind === 'slot') {
+      groups *= facts.property(value.of.slot, value.name)?.distinct ?? Math.sqrt(rows);
+    } else groups *= Math.sqrt(rows);
   }
-  return Math.min(rows, groups);
+  // So many are met when each row is of any group alike.
+  return groups <= 1 ? Math.min(rows, 1) : groups * (1 - Math.exp(-rows / groups));
 }
 
 /** A number of rows that is written out. */

@@ -44,6 +44,7 @@ const catalog = [
   (c: Catalog) => createType(c, {name: 'Worker', kind: 'vertex', superTypes: ['Person']}).catalog,
   (c: Catalog) => createType(c, {name: 'Item', kind: 'document'}).catalog,
   (c: Catalog) => createType(c, {name: 'Knows', kind: 'edge'}).catalog,
+  (c: Catalog) => createType(c, {name: 'Likes', kind: 'edge'}).catalog,
   property('Item', 'kind', 'STRING'),
   property('Item', 'size', 'INTEGER'),
   property('Item', 'label', 'STRING'),
@@ -103,7 +104,9 @@ const counted: Statistics = {
       ['Person', 0.995],
       ['Worker', 0.005],
     ]);
-    return type === 'Knows' ? {count: 1_000_000, from: ends, to: ends} : undefined;
+    return type === 'Knows' || type === 'Likes'
+      ? {count: 1_000_000, from: ends, to: ends}
+      : undefined;
   },
 };
 
