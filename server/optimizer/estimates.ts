@@ -82,8 +82,9 @@ export class Estimates {
         return vertex && this.#degrees.typeShare(vertex, type);
       },
       recordCount: slot => {
-        const type = typeOf(slot);
-        return type === undefined ? undefined : this.recordCount(type);
+        const {type, shares} = slots.get(slot) ?? {};
+        if (type !== undefined) return this.recordCount(type);
+        return shares && sum([...shares.keys()], name => this.recordCount(name));
       },
     };
   }
@@ -346,8 +347,11 @@ function groupCount(node: Node<'aggregate'>, rows: number, facts: RowFacts): num
   if (node.keys.length === 0) return 1;
   let groups = 1;
   for (const {value} of node.keys) {
-    if (value.kind === 'slot') groups *= facts.recordCount(value.slot) ?? rows;
-    else if (value.kind === 'property' && value.of.kind === 'slot') {
+    if (value.kind === 'slot') {
+      const records = facts.recordCount(value.slot);
+      if (records === undefined) return rows;
+      groups *= records;
+    } else if (value.kind === 'property' && value.of.kind === 'slot') {
       groups *= facts.property(value.of.slot, value.name)?.distinct ?? Math.sqrt(rows);
     } else groups *= Math.sqrt(rows);
   }
