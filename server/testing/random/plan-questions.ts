@@ -37,6 +37,8 @@ export const planWorld: readonly {readonly language: 'sql' | 'cypher'; readonly 
     'CREATE INDEX ON Person (age) NOTUNIQUE',
     'CREATE INDEX ON Person (name) NOTUNIQUE NULL_STRATEGY INDEX',
     'CREATE INDEX ON Person (town, age) NOTUNIQUE',
+    'CREATE INDEX ON Person (age, id) NOTUNIQUE',
+    'CREATE INDEX ON Person (name, id) NOTUNIQUE NULL_STRATEGY INDEX',
     'CREATE INDEX ON Person (tags BY ITEM) NOTUNIQUE',
     'CREATE INDEX ON Worker (town) NOTUNIQUE',
     'CREATE INDEX ON City (name) UNIQUE_HASH',
@@ -151,14 +153,14 @@ export class PlanQuestions {
   }
 
   /** An order in which no two rows are alike, and how much of it is wanted. */
-  #cut(of: string, language: 'sql' | 'cypher'): string {
+  #cut(of: string): string {
     const random = this.#random;
     const turn = random.pick(['', ' DESC']);
     const keys = random.pick([[], ['age'], ['name'], ['town', 'age'], ['score']]);
     const order = [...keys, 'id'].map(key => `${of}${key}${turn}`).join(', ');
     const skip = random.once(3) ? ` SKIP ${random.below(4)}` : '';
     const limit = random.once(3) ? '' : `${skip} LIMIT ${random.below(12)}`;
-    return ` ORDER BY ${order}${language === 'sql' ? limit : limit}`;
+    return ` ORDER BY ${order}${limit}`;
   }
 
   #sql(): {readonly text: string; readonly ordered: boolean} {
@@ -170,7 +172,7 @@ export class PlanQuestions {
         return {text: `SELECT id, name FROM ${type}${where}`, ordered: false};
       case 1: {
         const text = `SELECT id, age FROM ${type}${random.once(4) ? '' : where}`;
-        return {text: text + this.#cut('', 'sql'), ordered: true};
+        return {text: text + this.#cut(''), ordered: true};
       }
       case 2:
         return {
@@ -223,7 +225,7 @@ export class PlanQuestions {
       case 0: {
         const where = random.once(5) ? '' : ` WHERE ${this.#condition('a.', 'cypher')}`;
         const text = `MATCH (a:Person)${where} RETURN a.id AS id, a.town AS town`;
-        return {text: text + this.#cut('a.', 'cypher'), ordered: true};
+        return {text: text + this.#cut('a.'), ordered: true};
       }
       case 1: {
         const join = random.pick([
