@@ -51,11 +51,13 @@ export const planWorld: readonly {readonly language: 'sql' | 'cypher'; readonly 
     `MATCH (p:Person) SET p.name = 'n' + toString(p.id % 7), p.score = p.id * 13 % 11
      FOREACH (_ IN CASE WHEN p.id % 5 = 0 THEN [] ELSE [1] END | SET p.age = 20 + p.id * 3 % 17)
      FOREACH (_ IN CASE WHEN p.id % 4 = 0 THEN [] ELSE [1] END |
-       SET p.town = ${JSON.stringify(cities)}[p.id % 3], p.tags = ${JSON.stringify(tags)}[..p.id % 4])`,
+       SET p.town = ${JSON.stringify(cities)}[p.id % 3],
+         p.tags = ${JSON.stringify(tags)}[..p.id % 4])`,
     `MATCH (a:Person) UNWIND [1, 4, a.id % 6, 9] AS step
      MATCH (b:Person {id: (a.id + step - 1) % ${people} + 1}) WHERE (a.id + step) % 3 > 0
      CREATE (a)-[:Knows {since: 2000 + a.id * step % 9}]->(b)`,
-    `MATCH (a:Person), (b:Person {id: 1}) WHERE a.id % 4 = 1 CREATE (a)-[:Knows {since: 1999}]->(b)`,
+    `MATCH (a:Person), (b:Person {id: 1}) WHERE a.id % 4 = 1
+     CREATE (a)-[:Knows {since: 1999}]->(b)`,
     `MATCH (p:Person), (c:City) WHERE p.id % 5 = c.size % 5 OR p.town = c.name
      CREATE (p)-[:Lives]->(c)`,
     `MATCH (p:Person)-[:Knows]->()-[:Lives]->(c) WHERE p.id % 4 = 0 CREATE (p)-[:Likes]->(c)`,
@@ -147,8 +149,10 @@ export class PlanQuestions {
       }
       case 7:
         return `${of}${text} ${random.pick(['<', '>=', '<>'])} ${this.#text(text)}`;
-      default:
-        return `${of}${number} ${random.pick(['<', '<=', '>', '>=', '<>'])} ${this.#number(number)}`;
+      default: {
+        const sign = random.pick(['<', '<=', '>', '>=', '<>']);
+        return `${of}${number} ${sign} ${this.#number(number)}`;
+      }
     }
   }
 
@@ -190,7 +194,7 @@ export class PlanQuestions {
     }
   }
 
-  /** A MATCH of SQL: a path, often a second one that begins in it, sometimes one that must not be. */
+  /** A MATCH of SQL: a path, often a second one from its start, sometimes one that must not be. */
   #match(): string {
     const random = this.#random;
     const node = (name: string): string => {
@@ -202,7 +206,8 @@ export class PlanQuestions {
       const way = random.pick(['out', 'in', 'both']);
       return `.${way}('${random.pick(['Knows', 'Knows', 'Likes'])}')`;
     };
-    const first = `{type: Person, as: a${random.once(2) ? '' : `, where: (${this.#condition('', 'sql', 1)})`}}`;
+    const asked = random.once(2) ? '' : `, where: (${this.#condition('', 'sql', 1)})`;
+    const first = `{type: Person, as: a${asked}}`;
     const names = ['a', 'b'];
     let text = `MATCH ${first}${step()}${node('b')}`;
     if (random.once(2)) {
