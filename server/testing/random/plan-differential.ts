@@ -275,7 +275,8 @@ export async function planFuzzer(seed: number): Promise<Fuzzer> {
   return {
     step: () => differential.ask(next++),
     summary: () =>
-      `${differential.asked} questions, ${differential.rows} rows, ${differential.refused} refused; ` +
+      `${differential.asked} questions, ${differential.rows} rows, ` +
+      `${differential.refused} refused; ` +
       'one answer by every plan',
     close: () => differential.close(),
   };
