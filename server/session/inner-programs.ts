@@ -5,6 +5,7 @@
  * What runs inside shares the statement's view and transaction, its rights, budget and time; it has
  * parameters of its own. How deep one may stand in another is bounded. Bodies are prepared by the
  * session, which keeps them by text and catalog like any statement.
+ * See docs/design/0008-programs-in-statements.md.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
