@@ -106,6 +106,11 @@ export const refusals = {
     exception: 'QueryHeapBudgetExceededException',
     says: 'the statement needs more memory than one statement may hold',
   },
+  'query.memory-total': {
+    retry: 'retryable',
+    exception: 'QueryHeapBudgetExceededException',
+    says: 'the statements that run need more memory than the server has for them',
+  },
   'query.result-too-large': {
     retry: 'never',
     exception: 'ResultSetTooLargeException',

@@ -510,6 +510,24 @@ export const settingRows = {
     dynamic: true,
     description: 'Memory that the sorts, groups and sets of one statement may hold.',
   },
+  'svc.queryMemoryTotalMax': {
+    type: 'size',
+    default: GB,
+    min: MB,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Memory that all statements which run may hold together.',
+  },
+  'svc.queryValueSizeMax': {
+    type: 'size',
+    default: 64 * MB,
+    min: 64 * KB,
+    max: GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Largest list, map or text that an expression may make, and row of an answer.',
+  },
   'svc.opencypher.loadCsv.allowFileUrls': {
     type: 'boolean',
     default: false,
@@ -555,12 +573,25 @@ export const settingRows = {
   },
   'svc.queryMaxConcurrent': {
     type: 'integer',
-    default: 0,
-    min: 0,
+    default: -1,
+    min: -1,
     max: 1_000_000,
     scope: 'server',
     dynamic: true,
-    description: 'Statements of clients that run at once; 0 for as many as come.',
+    description:
+      'Statements of clients that run at once; 0 for as many as come, -1 for twice as many as ' +
+      'there are processors.',
+  },
+  'svc.queryAdmissionHeapWatermark': {
+    type: 'integer',
+    default: 80,
+    min: 1,
+    max: 100,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Percentage of `svc.queryMemoryTotalMax` beyond which the next statement waits for its ' +
+      'turn.',
   },
   'svc.queryQueueTimeout': {
     type: 'duration',

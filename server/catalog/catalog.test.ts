@@ -196,7 +196,7 @@ const refused: readonly (readonly [string, RefusalCode, RegExp, (c: Catalog) => 
   [
     'a broken regexp',
     'argument',
-    /regular/,
+    /has a \( without its \)/,
     c => alterProperty(c, 'Person', 'name', {regexp: '('}),
   ],
 ];

@@ -6,6 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {type DataType, parseDataType, takesOfType} from '#server/model/data-type.ts';
+import {regularExpressionTest} from '#server/model/regular-expression.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {Catalog} from './catalog.ts';
 import type {CatalogType} from './catalog-type.ts';
@@ -20,8 +21,6 @@ import {
 import {checkSuperTypes, withEntry} from './change-type.ts';
 import type {PropertyDefinition} from './definition.ts';
 import {nearestNameHint} from './nearest-name.ts';
-
-const patternLengthMax = 1_000;
 
 /** What may be declared beside name and data type; absent keys keep what is there. */
 export interface PropertyAttributes {
@@ -212,24 +211,14 @@ function withAttributes(
   old: PropertyDefinition,
   attributes: PropertyAttributes,
 ): PropertyDefinition {
-  if (typeof attributes.regexp === 'string') checkPattern(attributes.regexp);
+  // Made to be refused here when it is none.
+  if (typeof attributes.regexp === 'string') regularExpressionTest(attributes.regexp);
   const merged: Record<string, unknown> = {...old};
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null) delete merged[key];
     else if (value !== undefined) merged[key] = value;
   }
   return merged as unknown as PropertyDefinition;
-}
-
-function checkPattern(pattern: string): void {
-  if (pattern.length > patternLengthMax) {
-    throw new Refusal('argument', `a regexp has at most ${patternLengthMax} characters`);
-  }
-  try {
-    new RegExp(pattern, 'u');
-  } catch (cause) {
-    throw new Refusal('argument', `'${pattern}' is not a regular expression`, {cause});
-  }
 }
 
 function indexesOn(catalog: Catalog, type: CatalogType, name: string) {

@@ -198,3 +198,17 @@ test('rows stream one by one, and an error in the stream is thrown after them', 
     assert.deepEqual(rows, [{n: 1}, {n: 2}]);
   });
 });
+
+test('a statement carries its tag, and one that is given up has an unknown outcome', async () => {
+  const tags: unknown[] = [];
+  const giveUp = new AbortController();
+  const handler: Handler = request => {
+    tags.push(request.headers['x-svc-query-tag']);
+    giveUp.abort();
+  };
+  await served(handler, async client => {
+    const options = {tag: 'mine', signal: giveUp.signal};
+    await assert.rejects(client.command('db', 'UPDATE T SET a = 1', options), UnknownOutcome);
+    assert.deepEqual(tags, ['mine']);
+  });
+});

@@ -19,7 +19,7 @@ import {
   type StreamedAnswer,
 } from './exchange.ts';
 import {parseJson, printJson} from './json-text.ts';
-import {errorBodyFrom, errorBodyOf, ServerError, UnknownOutcome} from './server-error.ts';
+import {errorBodyFrom, errorBodyOf, placeOf, ServerError, UnknownOutcome} from './server-error.ts';
 
 /** How a client proves who it is. */
 export type Credentials =
@@ -53,6 +53,10 @@ export interface StatementOptions {
   readonly serializer?: string;
   /** Sent as `X-Request-Id`: on a write it makes a repetition harmless for 60 s. */
   readonly requestId?: string;
+  /** Free text by which the running statement is listed and ended. */
+  readonly tag?: string;
+  /** Gives up waiting: the outcome is not known then. The server stops what nobody waits for. */
+  readonly signal?: AbortSignal;
 }
 
 /** The answer to a statement. */
@@ -63,6 +67,20 @@ export interface Result {
   readonly truncated: boolean;
   /** Every field of the answer: `stats`, `explain`, and what a serializer adds. */
   readonly fields: Row;
+}
+
+/** The words of one front end: `languages` are the names by which statements ask for it. */
+export interface LanguageWords {
+  readonly languages: readonly string[];
+  readonly keywords: readonly string[];
+  readonly functions: readonly CallableWord[];
+}
+
+/** Something that a statement may call; the name of a method is written without its dot. */
+export interface CallableWord {
+  readonly name: string;
+  readonly kind: 'function' | 'method' | 'aggregate' | 'table' | 'procedure';
+  readonly says?: string;
 }
 
 /** What the server counted while it loaded a stream. */
@@ -102,18 +120,23 @@ abstract class Caller {
     statement: string,
     options: StatementOptions,
   ): Promise<Result> {
-    const {language = 'sql', params, limit, serializer, requestId} = options;
+    const {language = 'sql', params, limit, serializer, requestId, tag, signal} = options;
     const body = printJson({language, command: statement, params, limit, serializer});
-    const headers = requestId === undefined ? {} : {'X-Request-Id': requestId};
+    const headers = {
+      ...(requestId === undefined ? {} : {'X-Request-Id': requestId}),
+      ...(tag === undefined ? {} : {'X-Svc-Query-Tag': tag}),
+    };
     const path = `/api/v1/${route}/${encodeURIComponent(database)}`;
-    return resultOf(await this.post(path, body, {again: route === 'query', headers}));
+    return resultOf(await this.post(path, body, {again: route === 'query', headers, signal}));
   }
 
-  protected abstract post(
-    path: string,
-    body: string,
-    options: {again: boolean; headers?: Readonly<Record<string, string>>},
-  ): Promise<Answer>;
+  protected abstract post(path: string, body: string, options: PostOptions): Promise<Answer>;
+}
+
+interface PostOptions {
+  readonly again: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One user at one server. */
@@ -232,6 +255,13 @@ export class Client extends Caller {
     return fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
   }
 
+  /** The words of every language, for those who complete what somebody types. */
+  async languages(): Promise<readonly LanguageWords[]> {
+    const path = '/api/v1/languages';
+    const fields = fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
+    return (fields['result'] as LanguageWords[] | undefined) ?? [];
+  }
+
   /** The databases this user may see, in the server's order. */
   async databases(): Promise<readonly string[]> {
     const path = '/api/v1/databases';
@@ -262,13 +292,10 @@ export class Client extends Caller {
     return {...outgoing, headers: {...this.#authorization, ...outgoing.headers}};
   }
 
-  protected async post(
-    path: string,
-    body: string,
-    options: {again: boolean; headers?: Readonly<Record<string, string>>},
-  ): Promise<Answer> {
+  protected async post(path: string, body: string, options: PostOptions): Promise<Answer> {
+    const {again, signal} = options;
     const headers = {'Content-Type': 'application/json', ...options.headers};
-    return accepted(await this.send({method: 'POST', path, headers, body, again: options.again}));
+    return accepted(await this.send({method: 'POST', path, headers, body, again, signal}));
   }
 }
 
@@ -303,17 +330,14 @@ export class Session extends Caller {
     await this.post(`/api/v1/rollback/${encodeURIComponent(this.#database)}`, '', {again: false});
   }
 
-  protected async post(
-    path: string,
-    body: string,
-    options: {again: boolean; headers?: Readonly<Record<string, string>>},
-  ): Promise<Answer> {
+  protected async post(path: string, body: string, options: PostOptions): Promise<Answer> {
     const headers = {
       'Content-Type': 'application/json',
       [this.#header.name]: this.#header.value,
       ...options.headers,
     };
-    return accepted(await this.#client.send({method: 'POST', path, headers, body, again: false}));
+    const outgoing = {method: 'POST', path, headers, body, again: false, signal: options.signal};
+    return accepted(await this.#client.send(outgoing));
   }
 }
 
@@ -332,7 +356,8 @@ function authorizationOf(credentials: Credentials): Record<string, string> {
 
 function accepted(answer: Answer): Answer {
   if (answer.status >= 200 && answer.status < 300) return answer;
-  throw new ServerError(answer.status, errorBodyOf(answer.text));
+  const place = placeOf(answer.headers['x-svc-error-place']);
+  throw new ServerError(answer.status, errorBodyOf(answer.text), place);
 }
 
 function fieldsOf(answer: Answer): Row {

@@ -26,6 +26,8 @@ export interface Outgoing {
   readonly body?: Uint8Array | string | AsyncIterable<Uint8Array | string>;
   /** True when a second copy of the request changes nothing (reads). */
   readonly again: boolean;
+  /** Gives up: what was sent has then an unknown outcome. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An answer whose body is still arriving. The caller reads it to its end or destroys it. */
@@ -99,6 +101,7 @@ function attempt(to: Endpoint, outgoing: Outgoing): Promise<StreamedAnswer> {
     headers,
     agent: to.agent,
     timeout: to.timeoutMillis,
+    ...(outgoing.signal === undefined ? {} : {signal: outgoing.signal}),
   });
   let connected = false;
   request.on('socket', socket => {

@@ -6,6 +6,7 @@
  * caller that writes must keep the two apart (a retry of the second may write twice).
  * Source: the error body of the HTTP conventions, `{error, requestId, exception, detail}`.
  */
+import type {Place} from '#server/base/errors.ts';
 
 /** What the error body of the server says; absent fields are `undefined`. */
 export interface ErrorBody {
@@ -27,9 +28,11 @@ export class ServerError extends Error implements ErrorBody {
   readonly exceptionArgs: string | undefined;
   readonly detail: string | undefined;
   readonly requestId: string | undefined;
+  /** The part of the statement that is to blame, in its text without the blanks around it. */
+  readonly place: Place | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, body: ErrorBody) {
+  constructor(status: number, body: ErrorBody, place?: Place) {
     super(describe(status, body));
     this.status = status;
     this.error = body.error;
@@ -37,6 +40,7 @@ export class ServerError extends Error implements ErrorBody {
     this.exceptionArgs = body.exceptionArgs;
     this.detail = body.detail;
     this.requestId = body.requestId;
+    this.place = place;
     this.fields = body.fields;
   }
 
@@ -85,6 +89,12 @@ export function errorBodyFrom(fields: Readonly<Record<string, unknown>>): ErrorB
     requestId: text('requestId'),
     fields,
   };
+}
+
+/** Reads the header that says where in a statement a mistake lies: `2:7`. */
+export function placeOf(header: string | readonly string[] | undefined): Place | undefined {
+  const [, line, column] = /^(\d{1,9}):(\d{1,9})$/.exec(String(header)) ?? [];
+  return line === undefined ? undefined : {line: Number(line), column: Number(column)};
 }
 
 const noFields: ErrorBody = {

@@ -1,8 +1,9 @@
 /**
  * Reads the words after a command's name against its tables of arguments and options.
  *
- * `--name value` and `--name=value` mean the same; `--` ends the options; a lone `-` is an
- * argument. Nothing is guessed: an unknown option is refused with the nearest known one.
+ * `--name value`, `--name=value` and, where a row has a letter, `-n value` mean the same; `--` ends
+ * the options; a lone `-` is an argument. Nothing is guessed: an unknown option is refused with the
+ * nearest known one.
  */
 import type {ArgumentRow, Arguments, Command, OptionRow} from './command.ts';
 import {UsageError} from './command.ts';
@@ -55,8 +56,10 @@ function optionOf(
   word: string,
 ): {name: string; row: OptionRow; inline: string | undefined} {
   const [, dashes = '', name = '', , inline] = /^(--?)([^=]*)(=([\s\S]*))?$/.exec(word) ?? [];
-  const row = Object.hasOwn(options, name) ? options[name] : undefined;
-  if (row !== undefined && dashes === '--') return {name, row, inline};
+  const found = Object.entries(options).find(([long, {short}]) =>
+    dashes === '--' ? long === name : short === name,
+  );
+  if (found !== undefined) return {name: found[0], row: found[1], inline};
   const near = nearest(name, Object.keys(options));
   const hint = near === undefined ? '' : `; did you mean --${near}?`;
   throw new UsageError(`unknown option ${dashes}${name}${hint}`);

@@ -5,11 +5,12 @@
  * Exit codes: 0 done, 1 refused or failed, 2 wrong usage. A failure that none of the known kinds
  * explains is a bug and is thrown on, for the process to die of it visibly.
  */
-import {Refusal} from '#server/base/errors.ts';
 import {printJson} from '#server/client/json-text.ts';
-import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
+import {ServerError} from '#server/client/server-error.ts';
 import {nearest, readArguments} from './arguments.ts';
-import {type Command, CommandError, print, type RunContext, UsageError} from './command.ts';
+import {type Command, print, type RunContext, UsageError} from './command.ts';
+import {sentenceOf} from './connection.ts';
+import {consoleCommand} from './console.ts';
 import {databaseCommand} from './database.ts';
 import {commandHelp, generalHelp} from './help.ts';
 import {loadCommand} from './load.ts';
@@ -21,6 +22,7 @@ import {versionCommand} from './version.ts';
 const commands: readonly Command[] = [
   startCommand,
   queryCommand,
+  consoleCommand,
   loadCommand,
   databaseCommand,
   settingsCommand,
@@ -85,26 +87,6 @@ async function runCommand(
 async function wrongUsage(context: RunContext, what: string, see: string): Promise<number> {
   await print(context.stderr, `svc: ${what} (see '${see}')\n`);
   return 2;
-}
-
-/** What went wrong, where, and what to do; `undefined` for a failure nobody foresaw. */
-function sentenceOf(error: unknown): string | undefined {
-  if (error instanceof NotConnected) {
-    return `${error.message}: start a server with 'svc start', or give its --url`;
-  }
-  if (error instanceof UnknownOutcome) {
-    return `${error.message}; whether the request was carried out is not known`;
-  }
-  if (error instanceof ServerError) {
-    if (error.status === 401) {
-      return `${error.message}: check --user and SVC_PASSWORD or --password-file`;
-    }
-    return error.requestId === undefined
-      ? error.message
-      : `${error.message}, request ${error.requestId}`;
-  }
-  if (error instanceof CommandError || error instanceof Refusal) return error.message;
-  return undefined;
 }
 
 function machineError(error: ServerError): Record<string, unknown> {

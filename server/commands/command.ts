@@ -52,6 +52,8 @@ export interface RunContext {
 
 /** One option of a command: a switch, or one that takes a value named `value` in the help. */
 export interface OptionRow {
+  /** One letter: `-e` for what is `--execute` in full. */
+  readonly short?: string;
   readonly value?: string;
   readonly repeated?: true;
   readonly says: string;

@@ -164,6 +164,21 @@ test('what the server refuses is one sentence and exit code 1', async () => {
   assert.equal((JSON.parse(wrong.error) as {status: number}).status, 404);
 });
 
+test('a reader that stops early is no defect', async () => {
+  await accepted(['database', 'create', 'long']);
+  const words = ['query', 'long', 'UNWIND range(1, 200000) AS i RETURN i', '--limit', '-1'];
+  const env = {...process.env, SVC_URL: server.url, SVC_PASSWORD: rootPassword};
+  const child = spawn(program, [...words, '--language', 'cypher'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let error = '';
+  child.stderr.on('data', chunk => (error += String(chunk)));
+  child.stdout.once('data', () => child.stdout.destroy());
+  const code = await new Promise(settle => child.once('close', settle));
+  assert.deepEqual({code, error}, {code: 1, error: ''});
+});
+
 test('version and settings need no server', async () => {
   assert.match(await accepted(['version']), /^svc \d+\.\d+\.\d+\nruntime /);
   const settings = JSON.parse(

@@ -1,12 +1,15 @@
 /**
- * The options by which every command that speaks to a server finds it, and the password's ways in.
+ * The options by which every command that speaks to a server finds it, the password's ways in, and
+ * what is said when it does not work.
  *
  * A password comes from `SVC_PASSWORD`, from the file that `--password-file` (or
  * `SVC_PASSWORD_FILE`) names, or from a prompt that does not show it; never from an argument,
  * where other users of the machine could read it.
  */
 import {readFileSync} from 'node:fs';
+import {Refusal} from '#server/base/errors.ts';
 import {Client} from '#server/client/client.ts';
+import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
 import {type Arguments, CommandError, type OptionRow, type RunContext} from './command.ts';
 import {askHidden} from './hidden-prompt.ts';
 
@@ -69,4 +72,24 @@ function passwordFrom(file: string): string {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(`cannot read the password file ${file}: ${reason}`);
   }
+}
+
+/** What went wrong, where, and what to do; `undefined` for a failure nobody foresaw. */
+export function sentenceOf(error: unknown): string | undefined {
+  if (error instanceof NotConnected) {
+    return `${error.message}: start a server with 'svc start', or give its --url`;
+  }
+  if (error instanceof UnknownOutcome) {
+    return `${error.message}; whether the request was carried out is not known`;
+  }
+  if (error instanceof ServerError) {
+    if (error.status === 401) {
+      return `${error.message}: check --user and SVC_PASSWORD or --password-file`;
+    }
+    return error.requestId === undefined
+      ? error.message
+      : `${error.message}, request ${error.requestId}`;
+  }
+  if (error instanceof CommandError || error instanceof Refusal) return error.message;
+  return undefined;
 }

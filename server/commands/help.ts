@@ -21,7 +21,8 @@ export function generalHelp(commands: readonly Command[]): string {
 export function commandHelp(command: Command): string {
   const options = Object.entries(command.options).map(([name, row]): [string, string] => {
     const says = row.repeated === undefined ? row.says : `${row.says}; may be repeated`;
-    return [row.value === undefined ? `--${name}` : `--${name} ${row.value}`, says];
+    const names = row.short === undefined ? `--${name}` : `-${row.short}, --${name}`;
+    return [row.value === undefined ? names : `${names} ${row.value}`, says];
   });
   const usage = ['svc', command.name, ...command.arguments.map(shape), '[OPTIONS]'].join(' ');
   const section = (title: string, lines: readonly string[]): string[] =>
@@ -45,7 +46,8 @@ function shape(row: ArgumentRow): string {
   return row.count === 'many' ? `${row.name}...` : row.name;
 }
 
-function aligned(rows: readonly (readonly [string, string])[]): string[] {
+/** Pairs as lines of two columns. */
+export function aligned(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, says]) => `  ${name.padEnd(width)}  ${says}`);
 }

@@ -1,6 +1,6 @@
 /**
- * One line that tells how far a transfer is: drawn again and again on a terminal, printed at most
- * once a second into a pipe.
+ * One line that tells how far something is: drawn again and again on a terminal, printed at most
+ * once a while into a pipe.
  */
 import type {Output} from './command.ts';
 
@@ -8,53 +8,72 @@ const barWidth = 24;
 const terminalMillisMin = 100;
 const pipeMillisMin = 1_000;
 
-/** Call `sent` with every chunk, `counted` with the other side's news, `end` once. */
-export class ProgressLine {
+/** Call `show` as often as there is news, `end` once. */
+export class StatusLine {
   readonly #output: Output;
-  readonly #bytesTotal: number | undefined;
-  #bytesSent = 0;
-  #counts = '';
+  readonly #pipeMillisMin: number;
   #drawnAt = performance.now();
   #drawnWidth = 0;
 
+  constructor(output: Output, pipeMillis = pipeMillisMin) {
+    this.#output = output;
+    this.#pipeMillisMin = pipeMillis;
+  }
+
+  get isTerminal(): boolean {
+    return this.#output.isTTY === true;
+  }
+
+  /** Draws what `text` answers, or does nothing when the last time was a moment ago. */
+  show(text: () => string): void {
+    const now = performance.now();
+    const millisMin = this.isTerminal ? terminalMillisMin : this.#pipeMillisMin;
+    if (now - this.#drawnAt < millisMin) return;
+    this.#drawnAt = now;
+    if (!this.isTerminal) {
+      this.#output.write(`${text()}\n`);
+      return;
+    }
+    const cut = text().slice(0, (this.#output.columns ?? 80) - 1);
+    this.#output.write(`\r${cut.padEnd(this.#drawnWidth)}`);
+    this.#drawnWidth = cut.length;
+  }
+
+  /** Clears what is drawn; what has been printed as lines stays. */
+  end(): void {
+    if (this.#drawnWidth > 0) this.#output.write(`\r${' '.repeat(this.#drawnWidth)}\r`);
+    this.#drawnWidth = 0;
+  }
+}
+
+/** Call `sent` with every chunk, `counted` with the other side's news, `end` once. */
+export class ProgressLine {
+  readonly #line: StatusLine;
+  readonly #bytesTotal: number | undefined;
+  #bytesSent = 0;
+  #counts = '';
+
   /** @param bytesTotal - `undefined` when nobody knows (standard input): then no bar. */
   constructor(output: Output, bytesTotal: number | undefined) {
-    this.#output = output;
+    this.#line = new StatusLine(output);
     this.#bytesTotal = bytesTotal;
   }
 
   sent(bytes: number): void {
     this.#bytesSent += bytes;
-    this.#draw();
+    this.#line.show(() => this.#text());
   }
 
   counted(text: string): void {
     this.#counts = text;
-    this.#draw();
+    this.#line.show(() => this.#text());
   }
 
-  /** Clears the bar; what has been printed as lines stays. */
   end(): void {
-    if (this.#drawnWidth > 0) this.#output.write(`\r${' '.repeat(this.#drawnWidth)}\r`);
-    this.#drawnWidth = 0;
+    this.#line.end();
   }
 
-  #draw(): void {
-    const terminal = this.#output.isTTY === true;
-    const now = performance.now();
-    if (now - this.#drawnAt < (terminal ? terminalMillisMin : pipeMillisMin)) return;
-    this.#drawnAt = now;
-    const text = this.#text(terminal);
-    if (!terminal) {
-      this.#output.write(`${text}\n`);
-      return;
-    }
-    const cut = text.slice(0, (this.#output.columns ?? 80) - 1);
-    this.#output.write(`\r${cut.padEnd(this.#drawnWidth)}`);
-    this.#drawnWidth = cut.length;
-  }
-
-  #text(bar: boolean): string {
+  #text(): string {
     const megabytes = (this.#bytesSent / 1e6).toFixed(1);
     const counts = this.#counts === '' ? '' : `, ${this.#counts}`;
     if (this.#bytesTotal === undefined || this.#bytesTotal === 0) {
@@ -62,7 +81,8 @@ export class ProgressLine {
     }
     const share = Math.min(1, this.#bytesSent / this.#bytesTotal);
     const filled = Math.round(share * barWidth);
-    const drawn = bar ? `[${'#'.repeat(filled)}${' '.repeat(barWidth - filled)}] ` : '';
+    const bar = `[${'#'.repeat(filled)}${' '.repeat(barWidth - filled)}] `;
+    const drawn = this.#line.isTerminal ? bar : '';
     return `${drawn}${Math.floor(share * 100)} % sent (${megabytes} MB)${counts}`;
   }
 }

@@ -20,8 +20,26 @@ test('a stored escape sequence cannot drive the terminal', () => {
   assert.equal(line, '\\x1b[2Jgone⏎next');
 });
 
+test('nor can it in JSON, which stays the same JSON', () => {
+  const rows = [{text: 'a\u009b2Jb\u007f'}];
+  const text = printRows(rows, 'ndjson', 80);
+  assert.equal(text, '{"text":"a\\u009b2Jb\\u007f"}\n');
+  assert.deepEqual(JSON.parse(text), rows[0]);
+});
+
 test('long cells are cut to the width of the terminal', () => {
   assert.match(tableOf([{text: 'x'.repeat(500)}], 40), /^x{39}…$/m);
+});
+
+test('only what does not fit is cut, and the lines fit', () => {
+  const row = {name: 'n'.repeat(8), first: 'x'.repeat(90), second: 'y'.repeat(60), n: 12};
+  const [head = '', rule = '', line] = tableOf([row], 80).split('\n');
+  assert.equal(line, `${row.name}  ${'x'.repeat(31)}…  ${'y'.repeat(31)}…  12`);
+  assert.ok(head.length <= 80 && rule.length === 80);
+});
+
+test('the name of a column cannot drive the terminal either', () => {
+  assert.match(tableOf([{'a\u001b[2J': 1}], 80), /^a\\x1b\[2J\n/);
 });
 
 test('CSV quotes what must be quoted, and lists are JSON', () => {

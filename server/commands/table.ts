@@ -1,14 +1,18 @@
 /**
  * Rows as people and programs read them: an aligned table, JSON, NDJSON, CSV (RFC 4180).
  *
- * Columns are those of all rows, in order of first appearance. In a table control characters are
- * shown escaped (a stored value must not drive the terminal) and long cells are cut with `…`.
+ * Columns are those of all rows, in order of first appearance. In a table and in
+ * JSON control characters are shown escaped (a stored value must not drive the terminal); long
+ * cells of a table are cut with `…`.
  */
 import type {Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 
 export const formats = ['table', 'json', 'ndjson', 'csv'] as const;
 export type Format = (typeof formats)[number];
+
+/** No column is cut below this, even if the lines become longer than the terminal is wide. */
+const cellWidthMin = 12;
 
 /** Whether `word` names a format. */
 export function isFormat(word: string): word is Format {
@@ -21,23 +25,31 @@ export function printRows(rows: readonly Row[], format: Format, width: number): 
     case 'table':
       return tableOf(rows, width);
     case 'json':
-      return `${printJson(rows, 2)}\n`;
+      return `${inert(printJson(rows, 2))}\n`;
     case 'ndjson':
-      return rows.map(row => `${printJson(row)}\n`).join('');
+      return rows.map(row => `${inert(printJson(row))}\n`).join('');
     case 'csv':
       return csvOf(rows);
   }
+}
+
+/** The same JSON, without the control characters that JSON lets stand as they are. */
+function inert(json: string): string {
+  return json.replace(/[\u007f-\u009f]/g, control => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
 /** An aligned table with a head; without rows, nothing. Numbers stand to the right. */
 export function tableOf(rows: readonly Row[], width: number): string {
   const columns = columnsOf(rows);
   if (columns.length === 0) return '';
-  const cellWidthMax = Math.max(12, Math.floor(width / Math.min(columns.length, 4)));
-  const cells = rows.map(row => columns.map(name => cut(cellText(row[name]), cellWidthMax)));
-  const widths = columns.map((name, index) =>
-    Math.max(widthOf(name), ...cells.map(line => widthOf(line[index] ?? ''))),
+  const heads = columns.map(visible);
+  const whole = rows.map(row => columns.map(name => cellText(row[name])));
+  const cellWidthMax = widthThatFits(
+    heads.map((head, index) => widestOf(head, whole, index)),
+    width,
   );
+  const cells = whole.map(line => line.map(text => cut(text, cellWidthMax)));
+  const widths = heads.map((head, index) => widestOf(head, cells, index));
   const numeric = columns.map(name =>
     rows.every(row => ['number', 'bigint', 'undefined'].includes(typeof row[name])),
   );
@@ -47,7 +59,23 @@ export function tableOf(rows: readonly Row[], width: number): string {
       .join('  ')
       .trimEnd();
   const rule = widths.map(count => '─'.repeat(count)).join('  ');
-  return `${[line(columns), rule, ...cells.map(line)].join('\n')}\n`;
+  return `${[line(heads), rule, ...cells.map(line)].join('\n')}\n`;
+}
+
+function widestOf(head: string, lines: readonly (readonly string[])[], index: number): number {
+  return lines.reduce(
+    (widest, line) => Math.max(widest, widthOf(line[index] ?? '')),
+    widthOf(head),
+  );
+}
+
+/** The widest that a cell may be for all columns to fit, if that is not too narrow to read. */
+function widthThatFits(widths: readonly number[], width: number): number {
+  const room = width - 2 * (widths.length - 1);
+  let most = Math.max(cellWidthMin, Math.min(room, Math.max(...widths)));
+  const taken = (): number => widths.reduce((sum, each) => sum + Math.min(each, most), 0);
+  while (most > cellWidthMin && taken() > room) most -= 1;
+  return most;
 }
 
 /** CSV with a head line; a missing or null cell is empty, a list or map is its JSON. */
@@ -69,7 +97,12 @@ function plainText(value: unknown): string {
 
 function cellText(value: unknown): string {
   if (value === null) return 'null';
-  return plainText(value).replace(/\p{Cc}/gu, control =>
+  return visible(plainText(value));
+}
+
+/** Control characters written out, so that a text of others cannot drive the terminal. */
+export function visible(text: string): string {
+  return text.replace(/\p{Cc}/gu, control =>
     control === '\n' ? '⏎' : `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }
@@ -78,7 +111,8 @@ function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function widthOf(text: string): number {
+/** How many cells of a terminal a text takes. */
+export function widthOf(text: string): number {
   let width = 0;
   for (const letter of text) width += isWide(letter.codePointAt(0) ?? 0) ? 2 : 1;
   return width;

@@ -327,19 +327,27 @@ test('any batch size gives the same rows in the same order', () => {
   }
 });
 
-test('a profile counts the rows and the time of each node', () => {
+test('a profile counts the rows, the time and the memory of each node', () => {
   const world = new World();
-  const plan: PlanNode = {
+  const filter: PlanNode = {
     kind: 'filter',
     input: scan('Person', 0),
     condition: call('op:less', property(0, 'age'), literal(30)),
   };
+  const plan: PlanNode = {kind: 'barrier', input: filter};
   const profile = new PlanProfile();
   let now = 0;
   world.run(plan, [0], {profile, monotonic: () => (now += 1)});
-  const step = profile.steps(plan);
-  assert.deepEqual([step.name, step.rows, step.subSteps[0]?.rows], ['Filter', 2, 4]);
-  assert.ok(step.cost > 0 && (step.subSteps[0]?.cost ?? 0) > 0);
+  const nodes = [plan, filter, filter.input].map(node => profile.of(node));
+  assert.deepEqual(
+    nodes.map(node => node?.rows),
+    [2, 2, 4],
+  );
+  assert.ok(nodes.every(node => node !== undefined && node.ownMs > 0));
+  assert.deepEqual(
+    nodes.map(node => (node?.memoryBytes ?? 0) > 0),
+    [true, false, false],
+  );
 });
 
 test('time, memory and termination end a run, wherever it is', () => {

@@ -5,15 +5,22 @@
  * (`spend`). Every few hundred units the clock is read: past the deadline or when cancelled the
  * statement is refused, after 5 ms without a pause `spend` answers true and the operator passes
  * `pause` upwards. So a cancellation is noticed well within 50 ms of work anywhere.
- * Memory is an estimate of what operators keep (sorts, groups, joins), not of rows passing by.
+ * A statement that is to wait (`sleep`) is paused in the same way and rests for longer.
+ * Memory is an estimate of what operators keep (sorts, groups, joins), not of rows passing by;
+ * a value that an expression makes is bounded by itself.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
+import type {Machine} from '#server/platform/machine.ts';
 
 export interface BudgetLimits {
   /** Milliseconds from the start; undefined: no deadline. */
   readonly timeoutMs?: number | undefined;
   readonly memoryBytesMax?: number | undefined;
+  /** Of one value that an expression makes. */
+  readonly valueBytesMax?: number | undefined;
+  /** Where the memory counts together with that of other statements. */
+  readonly pool?: MemoryPool | undefined;
 }
 
 /** Told from outside, read here; `AbortSignal` is one. */
@@ -21,19 +28,32 @@ export interface Cancellation {
   readonly aborted: boolean;
 }
 
+/** Part of the heap beyond which nothing new is made; the rest is for what others do meanwhile. */
+const heapShareMax = 0.85;
 const unitsPerLook = 256;
 export const sliceMs = 5;
+/** Bytes of new values between two looks at the heap. */
+const bytesPerHeapLook = 8 << 20;
+/** Bytes that are made in a unit of work. */
+const bytesPerUnit = 256;
+/** Longest wait between two looks at the cancellation. */
+const restMsMax = 20;
 
 export class Budget {
   readonly #clock: Clock;
   readonly #deadline: number;
   readonly #timeoutMs: number;
   readonly #memoryBytesMax: number;
+  /** Of one value that an expression makes. */
+  readonly valueBytesMax: number;
+  readonly #pool: MemoryPool | undefined;
   readonly #cancellation: Cancellation | undefined;
   #unitsLeft = unitsPerLook;
   #sliceEnd: number;
+  #wakeAt = 0;
   #memoryBytes = 0;
   #memoryBytesPeak = 0;
+  #bytesToHeapLook = bytesPerHeapLook;
 
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {
     const now = clock.monotonic();
@@ -41,6 +61,8 @@ export class Budget {
     this.#timeoutMs = limits.timeoutMs ?? Number.POSITIVE_INFINITY;
     this.#deadline = now + this.#timeoutMs;
     this.#memoryBytesMax = limits.memoryBytesMax ?? Number.POSITIVE_INFINITY;
+    this.valueBytesMax = limits.valueBytesMax ?? Number.POSITIVE_INFINITY;
+    this.#pool = limits.pool;
     this.#cancellation = cancellation;
     this.#sliceEnd = now + sliceMs;
   }
@@ -67,7 +89,7 @@ export class Budget {
         detail: {timeoutMs: this.#timeoutMs},
       });
     }
-    return now >= this.#sliceEnd;
+    return now >= this.#sliceEnd || now < this.#wakeAt;
   }
 
   /** Whether the next look would refuse. */
@@ -75,24 +97,40 @@ export class Budget {
     return this.#cancellation?.aborted === true || this.#clock.monotonic() > this.#deadline;
   }
 
-  /** Begins a new slice: others have had their turn. */
+  /** Begins a new slice: others have had their turn. The next `spend` looks. */
   resume(): void {
+    this.#unitsLeft = 0;
     this.#sliceEnd = this.#clock.monotonic() + sliceMs;
+  }
+
+  /** Delays the statement by so much in all; its next `spend` asks for a pause. */
+  sleep(milliseconds: number): void {
+    this.#unitsLeft = 0;
+    this.#wakeAt = Math.max(this.#wakeAt, this.#clock.monotonic()) + milliseconds;
+  }
+
+  /** For how long a paused statement is to rest before it is asked again; 0: not at all. */
+  get restMs(): number {
+    if (this.#cancellation?.aborted === true) return 0;
+    const leftMs = Math.min(this.#wakeAt, this.#deadline) - this.#clock.monotonic();
+    return Math.max(0, Math.min(leftMs, restMsMax));
   }
 
   /**
    * Counts `bytes` as kept; give them back by `release`.
    *
-   * @throws {Refusal} `query.memory`.
+   * @throws {Refusal} `query.memory`, `query.memory-total`.
    */
   keep(bytes: number): void {
+    this.#pool?.keep(bytes);
     this.#memoryBytes += bytes;
     if (this.#memoryBytes <= this.#memoryBytesPeak) return;
     this.#memoryBytesPeak = this.#memoryBytes;
     if (this.#memoryBytes > this.#memoryBytesMax) {
       throw new Refusal(
         'query.memory',
-        `the statement keeps more than ${this.#memoryBytesMax} bytes in memory`,
+        `the statement keeps more than ${this.#memoryBytesMax} bytes in memory ` +
+          '(svc.queryMemoryMax)',
         {detail: {memoryBytesMax: this.#memoryBytesMax}},
       );
     }
@@ -100,9 +138,111 @@ export class Budget {
 
   release(bytes: number): void {
     this.#memoryBytes -= bytes;
+    this.#pool?.release(bytes);
+  }
+
+  /** Gives back what is kept still; the statement has ended. Idempotent. */
+  end(): void {
+    this.release(this.#memoryBytes);
+  }
+
+  /** @throws {Refusal} `query.memory` for a row that takes more bytes than a value may. */
+  checkRow(bytes: number): void {
+    if (bytes > this.valueBytesMax) throw this.#tooLarge('a row of the answer has');
+  }
+
+  /**
+   * Reports a value of so many bytes that an expression made, or a part of one.
+   *
+   * @throws {Refusal} `query.memory` when it is larger than a value may be, `query.memory-total`
+   *   when the process has no room for more.
+   */
+  made(bytes: number): void {
+    if (bytes > this.valueBytesMax) throw this.#tooLarge('an expression makes a value of');
+    this.#bytesToHeapLook -= bytes;
+    if (this.#bytesToHeapLook <= 0) {
+      this.#bytesToHeapLook = bytesPerHeapLook;
+      this.#pool?.checkHeap();
+    }
+    this.spend(bytes / bytesPerUnit);
+  }
+
+  #tooLarge(what: string): Refusal {
+    const {valueBytesMax} = this;
+    const message = `${what} more than ${valueBytesMax} bytes (svc.queryValueSizeMax)`;
+    return new Refusal('query.memory', message, {detail: {memoryBytesMax: valueBytesMax}});
+  }
+
+  get memoryBytes(): number {
+    return this.#memoryBytes;
   }
 
   get memoryBytesPeak(): number {
     return this.#memoryBytesPeak;
+  }
+}
+
+/**
+ * What the statements of one server keep in memory together.
+ *
+ * Budgets count in here what they count for their statement, and take it out when it ends. Their
+ * figures are estimates and leave out what lives shortly, so the heap itself is looked at from
+ * time to time: a statement that makes more values while little of it is left is refused, so that
+ * no sum of statements ends the process.
+ */
+export class MemoryPool {
+  readonly #bytesMax: () => number;
+  readonly #machine: Machine;
+  #bytes = 0;
+  #listener: (() => void) | undefined;
+
+  /** @param bytesMax - `svc.queryMemoryTotalMax`. */
+  constructor(bytesMax: () => number, machine: Machine) {
+    this.#bytesMax = bytesMax;
+    this.#machine = machine;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Part of what may be kept that is kept, 0 to 1. */
+  get share(): number {
+    return this.#bytes / this.#bytesMax();
+  }
+
+  /** @throws {Refusal} `query.memory-total`; nothing is counted then. */
+  keep(bytes: number): void {
+    const bytesMax = this.#bytesMax();
+    if (this.#bytes + bytes > bytesMax) {
+      throw new Refusal(
+        'query.memory-total',
+        `the statements that run keep more than ${bytesMax} bytes together ` +
+          '(svc.queryMemoryTotalMax); retry later',
+        {detail: {memoryBytesMax: bytesMax}},
+      );
+    }
+    this.#bytes += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#listener?.();
+  }
+
+  /** Calls `listener` when something was given back. One listener. */
+  onRelease(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
+  checkHeap(): void {
+    const {heapBytes, heapBytesMax} = this.#machine;
+    if (heapBytes <= heapShareMax * heapBytesMax) return;
+    throw new Refusal(
+      'query.memory-total',
+      `the server has ${heapBytes} of ${heapBytesMax} bytes of memory in use; retry later`,
+      {detail: {memoryBytesMax: heapBytesMax}},
+    );
   }
 }

@@ -9,15 +9,19 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Batch, Columns} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
+import type {Resumption} from './expressions/resumption.ts';
 
 export class Frame {
   readonly context: ExecutionContext;
   columns: Columns;
   row = 0;
   readonly locals: Value[] = [];
+  /** Undefined where an expression cannot be interrupted: its sub-plans run to their end. */
+  readonly resumption: Resumption | undefined;
 
-  constructor(context: ExecutionContext, batch: Batch) {
+  constructor(context: ExecutionContext, batch: Batch, resumption?: Resumption) {
     this.context = context;
+    this.resumption = resumption;
     this.columns = batch.columns;
   }
 

@@ -11,13 +11,15 @@ import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
-import {bucketRange} from '#server/layout/record-key.ts';
+import {bucketRange, recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {LightEdge} from '#server/layout/stored-record.ts';
-import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import {ForeignMembers} from '#server/transactions/records-members.ts';
+import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
+import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {
   EdgeTypes,
@@ -38,6 +40,13 @@ const scanBufferBytesMin = 4 << 10;
 const scanBufferBytesMax = 128 << 10;
 /** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
 const rowsPerPortion = 4_096;
+/** A type with at most this many records is its own sample. */
+const sampledWholeMax = 512;
+/** Places of a larger type where a sample is taken, and positions that are read at each. */
+const sampledPlaces = 64;
+const positionsPerPlace = 6;
+/** Records of a megabyte each must not make a sample dear. */
+const sampledBytesMax = 256 << 10;
 
 export class GraphReader implements Graph {
   readonly #reader: ReadContext;
@@ -218,6 +227,49 @@ export class GraphReader implements Graph {
       count += this.#reader.recordCount(bucket);
     }
     return count;
+  }
+
+  /**
+   * Some records of a type and its subtypes, at places spread evenly over the positions that their
+   * buckets have handed out: some dozens of seeks whatever the size, and the same data gives the
+   * same sample. The record is a cursor: it is another one at the next call.
+   */
+  sample(name: string, visit: (record: RecordValue) => void): void {
+    const type = this.#catalog.requireType(name);
+    const walker = new RowWalker(this.#reader, this.#sampledRanges(type), {
+      bufferBytes: scanBufferBytesMin,
+      bufferBytesMax: scanBufferBytesMax,
+    });
+    const cursor = new ScannedRecord(this.#schema);
+    let bytesLeft = sampledBytesMax;
+    try {
+      while (bytesLeft > 0 && walker.next()) {
+        const {bytes, keyStart, keyEnd, end} = walker;
+        bytesLeft -= end - keyStart;
+        if (!type.familyIds.has(recordTypeId(bytes, keyEnd))) continue;
+        cursor.move(bytes, keyStart, keyEnd, end);
+        visit(cursor);
+      }
+    } finally {
+      walker.close();
+    }
+  }
+
+  /** More places where more records are. */
+  #sampledRanges({familyBucketIds}: CatalogType): readonly ScanRange[] {
+    const counts = familyBucketIds.map(bucket => this.#reader.recordCount(bucket));
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    if (total <= sampledWholeMax) return familyBucketIds.map(bucketRange);
+    return familyBucketIds.flatMap((bucket, at) => {
+      const places = Math.ceil((sampledPlaces * (counts[at] ?? 0)) / total);
+      const positions = decodeCounter(this.#reader.get(counterKey('position', bucket)));
+      const step = Math.max(1, positions / Math.max(places, 1));
+      return Array.from({length: places}, (_place, number) => {
+        const first = Math.floor(number * step);
+        const last = first + Math.min(positionsPerPlace, Math.ceil(step));
+        return {start: recordKey(new Rid(bucket, first)), end: recordKey(new Rid(bucket, last))};
+      });
+    });
   }
 
   isSubtype(type: string, ancestor: string): boolean {

@@ -7,9 +7,11 @@ import {categoryOf, jsonString} from '#server/model/json.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Output, OutputColumn, PlanNode} from '#server/plan/node.ts';
 import type {Batch} from './batch.ts';
+import type {Budget} from './budget.ts';
 import type {ExecutionContext} from './context.ts';
 import {mapOf} from './expressions/access.ts';
 import {type Closure, type Compiler, Frame} from './closure.ts';
+import {bounded, estimateValue} from './expressions/value-size.ts';
 
 export type PreparedOutput =
   | {readonly kind: 'element'; readonly slot: number}
@@ -112,6 +114,7 @@ export function mergedRow(columns: readonly PreparedColumn[], frame: Frame): Map
       if (!column.except.has(name)) row.set(name, property);
     }
   }
+  bounded(row, frame.context.budget);
   return row;
 }
 
@@ -134,4 +137,11 @@ export function rowValue(
     if (first.attributes && first.except.size === 0 && value instanceof RecordValue) return value;
   }
   return mergedRow(output.columns, frame);
+}
+
+/** Counts a value that outlives its row against a budget. Answers the bytes to give back. */
+export function keepValue(value: Value, budget: Budget): number {
+  const bytes = estimateValue(value);
+  budget.keep(bytes);
+  return bytes;
 }

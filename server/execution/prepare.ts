@@ -24,6 +24,7 @@ import {prepareConnect} from './operators/connect.ts';
 import {prepareCreate} from './operators/create.ts';
 import {prepareDelete} from './operators/delete.ts';
 import {prepareErase} from './operators/erase.ts';
+import {prepareIntersect} from './operators/intersect.ts';
 import {prepareOtherwise} from './operators/otherwise.ts';
 import {prepareRetype} from './operators/retype.ts';
 import {prepareDistinct} from './operators/distinct.ts';
@@ -134,6 +135,8 @@ export class PlanPreparation implements Preparation {
         return prepareApply(node, this);
       case 'union':
         return prepareUnion(node, this);
+      case 'intersect':
+        return prepareIntersect(node, this);
       case 'otherwise':
         return prepareOtherwise(node, this);
       case 'repeat':

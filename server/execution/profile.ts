@@ -1,26 +1,31 @@
 /**
- * What each node of a plan cost in one run: rows passed on and time spent in it.
+ * What each node of a plan cost in one run: rows passed on, time spent in it, memory it kept.
  *
  * Made for a preparation of its own (a profile belongs to one run): every operator is wrapped
- * in one that looks at the clock around each step. Time is a node's own, its inputs' left out;
- * sub-plans inside expressions count for the node whose expression it is.
+ * in one that looks at clock and budget around each step. Time and memory are a node's own, its
+ * inputs' left out; sub-plans inside expressions count for the node whose expression it is.
  */
 import type {PlanNode} from '#server/plan/node.ts';
-import {type PlanStep, planSteps} from '#server/plan/printer.ts';
 import {inputsOf} from '#server/plan/tree.ts';
 import {type Batches, type Operator, pause} from './operator.ts';
 
-export interface ProfileStep extends PlanStep {
+/** Of one node. */
+export interface NodeProfile {
   readonly rows: number;
-  /** Nanoseconds in the node itself. */
-  readonly cost: number;
-  readonly subSteps: readonly ProfileStep[];
+  /** Milliseconds in the node itself, and with its inputs. */
+  readonly ownMs: number;
+  readonly totalMs: number;
+  /** Most that the node itself kept at a time. */
+  readonly memoryBytes: number;
 }
 
 interface Measure {
   rows: number;
-  /** Milliseconds, inputs included. */
-  time: number;
+  /** Inputs included. */
+  timeMs: number;
+  /** Bytes that are kept now, inputs included. */
+  kept: number;
+  keptOwnMost: number;
 }
 
 export class PlanProfile {
@@ -28,16 +33,22 @@ export class PlanProfile {
 
   /** The operator of a node, measured. */
   observe(node: PlanNode, operator: Operator): Operator {
-    const measure: Measure = {rows: 0, time: 0};
+    const measure: Measure = {rows: 0, timeMs: 0, kept: 0, keptOwnMost: 0};
     this.#measures.set(node, measure);
+    const inputs = inputsOf(node);
+    const keptBelow = (): number =>
+      inputs.reduce((sum, input) => sum + (this.#measures.get(input)?.kept ?? 0), 0);
     return function* measured(context, argument): Batches {
-      const {clock} = context;
+      const {clock, budget} = context;
       const batches = operator(context, argument);
       try {
         for (;;) {
           const started = clock.monotonic();
+          const before = budget.memoryBytes;
           const step = batches.next();
-          measure.time += clock.monotonic() - started;
+          measure.timeMs += clock.monotonic() - started;
+          measure.kept += budget.memoryBytes - before;
+          measure.keptOwnMost = Math.max(measure.keptOwnMost, measure.kept - keptBelow());
           if (step.done === true) return;
           if (step.value !== pause) measure.rows += step.value.rowCount;
           yield step.value;
@@ -48,22 +59,20 @@ export class PlanProfile {
     };
   }
 
-  /** The plan's steps with what they cost. */
-  steps(plan: PlanNode): ProfileStep {
-    return this.#withCosts(plan, planSteps(plan));
-  }
-
-  #withCosts(node: PlanNode, step: PlanStep): ProfileStep {
-    const inputs = inputsOf(node);
-    const subSteps = inputs.map((input, at) =>
-      this.#withCosts(input, step.subSteps[at] ?? planSteps(input)),
+  /** Undefined for a node that was not prepared. */
+  of(node: PlanNode): NodeProfile | undefined {
+    const measure = this.#measures.get(node);
+    if (measure === undefined) return undefined;
+    const {rows, timeMs, keptOwnMost} = measure;
+    const below = inputsOf(node).reduce(
+      (sum, input) => sum + (this.#measures.get(input)?.timeMs ?? 0),
+      0,
     );
-    const inputsTime = inputs.reduce((sum, input) => sum + this.#measure(input).time, 0);
-    const {rows, time} = this.#measure(node);
-    return {...step, subSteps, rows, cost: Math.round(Math.max(0, time - inputsTime) * 1e6)};
-  }
-
-  #measure(node: PlanNode): Measure {
-    return this.#measures.get(node) ?? {rows: 0, time: 0};
+    return {
+      rows,
+      ownMs: Math.max(0, timeMs - below),
+      totalMs: timeMs,
+      memoryBytes: keptOwnMost,
+    };
   }
 }

@@ -29,6 +29,8 @@ export interface ResultOptions {
   readonly ceilingRows: number;
   /** Beyond the ceiling: refuse (the client asked for more than it) or leave out. */
   readonly beyondCeiling: 'refuse' | 'truncate';
+  /** The plan writes: it runs to its end, whatever of its rows is answered. */
+  readonly writes: boolean;
 }
 
 const pieceBytes = 64 << 10;
@@ -168,7 +170,8 @@ export class QueryResult {
       const pulled = this.#run.pull();
       if (pulled === pause) return this.#waitingLines() ? 'piece' : 'pause';
       if (pulled === undefined) this.#ended = true;
-      this.#batch = pulled;
+      // Rows beyond the cap are made for what they write.
+      this.#batch = this.truncated ? undefined : pulled;
       this.#row = 0;
       return 'more';
     }
@@ -194,6 +197,10 @@ export class QueryResult {
       );
     }
     this.truncated = true;
+    if (this.#options.writes) {
+      this.#batch = undefined;
+      return 'more';
+    }
     this.#ended = true;
     this.#run.close();
     return 'more';

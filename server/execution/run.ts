@@ -11,7 +11,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
 import {type Batches, type Operator, pause} from './operator.ts';
-import {estimateValue} from './operators/memory-estimate.ts';
+import {estimateValue} from './expressions/value-size.ts';
 import {type PreparedOutput, rowValue} from './output.ts';
 
 /** A plan ready to run, as often as wanted. */
@@ -42,6 +42,7 @@ export class PlanRun {
    * is used up, undefined at the end. Short plans need nothing else.
    */
   pull(): Batch | typeof pause | undefined {
+    this.#context.budget.spend(1);
     const step = this.#batches.next();
     return step.done === true ? undefined : step.value;
   }
@@ -55,10 +56,17 @@ export class PlanRun {
     }
   }
 
-  /** Lets everything that is ready have its turn, then begins a new slice. */
+  /**
+   * Lets everything that is ready have its turn, waits for as long as the statement asked to, then
+   * begins a new slice. Does not refuse: the next `pull` does.
+   */
   async rest(): Promise<void> {
+    const {budget} = this.#context;
     await this.#timers.yield();
-    this.#context.budget.resume();
+    for (let left = budget.restMs; left > 0; left = budget.restMs) {
+      await new Promise<void>(resolve => this.#timers.after(left, resolve));
+    }
+    budget.resume();
   }
 
   close(): void {

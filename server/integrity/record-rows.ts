@@ -5,7 +5,6 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {foreignMemberKey} from '#server/layout/foreign-member-key.ts';
-import {nameKey} from '#server/layout/name-key.ts';
 import {propertyCount, propertyId, propertyTag, readSlot} from '#server/layout/record.ts';
 import {recordFault} from '#server/layout/record-fault.ts';
 import {
@@ -24,7 +23,7 @@ import type {ScanRange} from '#server/storage/store.ts';
 import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {countedBucket} from '#server/transactions/records-members.ts';
 import {checkComplete, checkRules} from '#server/transactions/records-rules.ts';
-import {type CheckView, type Findings, keyName, soundRecord, typeOfRecord} from './check-view.ts';
+import {type CheckView, type Findings, soundRecord, typeOfRecord} from './check-view.ts';
 import {edgeFindings} from './edge-keys.ts';
 import type {Finding, Mend} from './finding.ts';
 import {entryFindings} from './index-entries.ts';

@@ -4,18 +4,23 @@
  * Reading is strict: the padding may be left out, anything else that is not in the alphabet
  * makes the text no base64.
  */
+import {readUtf8} from '#server/base/utf8.ts';
+
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const padding = 0x3d;
 
 export function base64Text(bytes: Uint8Array): string {
-  let text = '';
+  const text = new Uint8Array(Math.ceil(bytes.length / 3) * 4);
+  let to = 0;
   for (let at = 0; at < bytes.length; at += 3) {
     const left = bytes.length - at;
     const bits = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
-    text += alphabet.charAt(bits >> 18) + alphabet.charAt((bits >> 12) & 63);
-    text += left > 1 ? alphabet.charAt((bits >> 6) & 63) : '=';
-    text += left > 2 ? alphabet.charAt(bits & 63) : '=';
+    text[to++] = alphabet.charCodeAt(bits >> 18);
+    text[to++] = alphabet.charCodeAt((bits >> 12) & 63);
+    text[to++] = left > 1 ? alphabet.charCodeAt((bits >> 6) & 63) : padding;
+    text[to++] = left > 2 ? alphabet.charCodeAt(bits & 63) : padding;
   }
-  return text;
+  return readUtf8(text, 0, to);
 }
 
 export function bytesFromBase64(text: string): Uint8Array | undefined {

@@ -47,6 +47,23 @@ export function ridOfText(text: string): Rid | undefined {
   return text.startsWith('#') ? parseRid(text) : undefined;
 }
 
+const positionBits = 47n;
+
+/**
+ * The id as one number, the bucket above 47 bits of the position: what Cypher's `id()` answers.
+ * Buckets from 65,536 on need more than 64 bits; the text keeps those apart.
+ */
+export function ridNumber({bucket, position}: Rid): bigint {
+  return (BigInt(bucket) << positionBits) + BigInt(position);
+}
+
+/** The id that `ridNumber` made the number of; undefined for what it makes of none. */
+export function ridOfNumber(number: bigint): Rid | undefined {
+  const bucket = number >> positionBits;
+  if (bucket < 0n || bucket > BigInt(bucketIdMax)) return undefined;
+  return new Rid(Number(bucket), Number(BigInt.asUintN(Number(positionBits), number)));
+}
+
 export function ridsEqual(left: Rid, right: Rid): boolean {
   return left.bucket === right.bucket && left.position === right.position;
 }

@@ -8,6 +8,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {isSettingKey, settingRows} from '#server/base/settings.ts';
 import type {Random} from '#server/platform/clock.ts';
 import type {Administration, ServerEvent, ServerIdentity} from '#server/session/administration.ts';
+import {languages} from '#server/session/prepared.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/session/uuid.ts';
 import type {Engine} from '#server/transactions/engine.ts';
@@ -36,7 +37,7 @@ export class ServerAdministration implements Administration {
       serverName: options.settings.get('svc.server.name'),
       version,
       instanceId: uuidOf(options.random),
-      languages: ['sql', 'sqlscript'],
+      languages,
     };
   }
 
@@ -70,6 +71,7 @@ export class ServerAdministration implements Administration {
   metrics(): Readonly<Record<string, unknown>> {
     const memory = process.memoryUsage();
     const {engine} = this.#options;
+    const load = this.#service?.load;
     const count = (value: number): {readonly count: number} => ({count: value});
     const space = (value: number): {readonly space: number} => ({space: value});
     return {
@@ -80,8 +82,11 @@ export class ServerAdministration implements Administration {
         ramOsUsed: space(memory.rss),
         commitIndex: count(engine.appliedIndex),
         databases: count(engine.databases().length),
-        queriesRunning: count(this.#service?.runningCount ?? 0),
-        transactionsOpen: count(this.#service?.transactionCount ?? 0),
+        queriesRunning: count(load?.queriesRunning ?? 0),
+        queriesWaiting: count(load?.queriesWaiting ?? 0),
+        queriesRefused: count(load?.queriesRefused ?? 0),
+        queryMemory: space(load?.queryMemoryBytes ?? 0),
+        transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
       meters: {},
       events: this.#eventCounts(),

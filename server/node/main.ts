@@ -18,6 +18,14 @@ async function start(options: StartOptions): Promise<number> {
   });
 }
 
+// Whoever reads the answer of a command may stop early (`svc query ... | head`).
+if (process.argv[2] !== 'start') {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(1);
+  });
+}
+
 process.exitCode = await runCommandLine({
   argv: process.argv.slice(2),
   environment: process.env,

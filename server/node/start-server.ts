@@ -12,6 +12,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
@@ -216,6 +217,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     security,
     logger,
     sourceReader: createSourceReader(),
+    machine: createMachine(),
     settings,
   });
   administration.use(service);

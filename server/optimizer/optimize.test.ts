@@ -56,7 +56,7 @@ function follow(input: PlanNode, type: string): PlanNode & {kind: 'follow'} {
 testScript(new URL('./testdata/rules.txt', import.meta.url), ({input}) => {
   const statement = bindSql(input, catalog);
   assert.ok(statement.kind === 'query');
-  return planText(optimize(statement.plan, catalog));
+  return planText(optimize(statement.plan, {catalog}));
 });
 
 test('an index that is being built is not read', () => {
@@ -68,7 +68,7 @@ test('an index that is being built is not read', () => {
   });
   const statement = bindSql('SELECT FROM Item WHERE size = 3', made.catalog);
   assert.ok(statement.kind === 'query');
-  assert.match(planText(optimize(statement.plan, made.catalog)), /scan Item/);
+  assert.match(planText(optimize(statement.plan, {catalog: made.catalog})), /scan Item/);
 });
 
 test('asking whether a sub-plan has a row becomes an apply between the other terms', () => {
@@ -90,7 +90,7 @@ test('asking whether a sub-plan has a row becomes an apply between the other ter
   const plan: PlanNode = {kind: 'filter', input: {...input, to: 0}, condition};
   const off = new Set(['push-filter']);
   assert.equal(
-    planText(optimize(plan, catalog, off)),
+    planText(optimize(plan, {catalog, without: off})),
     [
       'apply semi',
       '├─ filter (9 / $0.age) > 1',
@@ -110,5 +110,5 @@ test('a rule that is switched off changes nothing', () => {
   const statement = bindSql("SELECT FROM Person WHERE name = 'ann' ORDER BY age LIMIT 1", catalog);
   assert.ok(statement.kind === 'query');
   const off = new Set(rules.map(rule => rule.name));
-  assert.equal(optimize(statement.plan, catalog, off), statement.plan);
+  assert.equal(optimize(statement.plan, {catalog, without: off}), statement.plan);
 });

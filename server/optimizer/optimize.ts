@@ -3,54 +3,72 @@
  *
  * Rules run over the whole tree, inputs first, in the order listed; the list is short enough
  * that one pass each suffices, because every rule leaves its own pattern behind fully treated.
- * Sub-plans inside expressions are optimized the same way. Pure: same plan and catalog, same
- * result. `without` switches rules off, for the metamorphic tests.
+ * Sub-plans inside expressions are optimized the same way. Pure: same plan, catalog and
+ * statistics, same result. Patterns are ordered first: hops that other rules make keep theirs.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
+import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
 import {mapInputs, mapParts} from '#server/plan/tree.ts';
+
+import {Estimates} from './estimates.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
+import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
+import {sortByIndex} from './rules/sort-by-index.ts';
 import {top} from './rules/top.ts';
 import {unreadEdge} from './rules/unread-edge.ts';
 import {slotUse} from './slots.ts';
 
 export const rules: readonly Rule[] = [
+  orderPatterns,
   hopFromUnnest,
   pushFilter,
   semiFromExists,
-  chooseIndex,
   top,
+  sortByIndex,
+  chooseIndex,
   unreadEdge,
   inlineColumns,
 ];
 
-export function optimize(
-  plan: PlanNode,
-  catalog: Catalog,
-  without: ReadonlySet<string> = new Set(),
-): PlanNode {
-  const slots = slotUse(plan);
-  let next = slots.next;
-  const context: RuleContext = {catalog, slots, newSlot: () => next++};
-  return rules
-    .filter(rule => !without.has(rule.name))
-    .reduce((current, rule) => applyEverywhere(current, rule, context), plan);
+export interface OptimizeOptions {
+  readonly catalog: Catalog;
+  /** Absent: nothing is known, and the same is assumed of all data. */
+  readonly statistics?: Statistics;
+  /** Names of rules that are switched off. */
+  readonly without?: ReadonlySet<string>;
 }
 
-function applyEverywhere(node: PlanNode, rule: Rule, context: RuleContext): PlanNode {
+export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
+  const {catalog, statistics = noStatistics, without} = options;
+  const estimates = new Estimates(catalog, statistics);
+  let {next} = slotUse(plan);
+  const newSlot = (): number => next++;
+  return rules
+    .filter(rule => without?.has(rule.name) !== true)
+    .reduce((current, rule) => {
+      const context: RuleContext = {catalog, estimates, slots: slotUse(current), newSlot};
+      if ('rewrite' in rule) return rule.rewrite(current, context);
+      return applyEverywhere(current, rule, context);
+    }, plan);
+}
+
+type NodeRule = Extract<Rule, {readonly apply: unknown}>;
+
+function applyEverywhere(node: PlanNode, rule: NodeRule, context: RuleContext): PlanNode {
   const inner = mapInputs(node, input => applyEverywhere(input, rule, context));
   const within = mapExpressions(inner, expression => inSubplans(expression, rule, context));
   return rule.apply(within, context);
 }
 
-function inSubplans(expression: Expression, rule: Rule, context: RuleContext): Expression {
+function inSubplans(expression: Expression, rule: NodeRule, context: RuleContext): Expression {
   return mapParts(
     expression,
     part => inSubplans(part, rule, context),

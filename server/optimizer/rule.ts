@@ -1,23 +1,27 @@
 /**
- * The shape of a rewrite rule: one node in, an equivalent node out (or the same one).
+ * The shape of a rewrite rule: a node or a whole plan in, an equivalent one out (or the same).
  *
- * A rule sees a node whose inputs are rewritten already. Equivalent means: the same bag of
+ * A rule for nodes sees one whose inputs are rewritten already. Equivalent means: the same bag of
  * rows, in the same order where the plan promises one. No rule names a language.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {Estimates} from './estimates.ts';
 import type {SlotUse} from './slots.ts';
 
 export interface RuleContext {
   readonly catalog: Catalog;
-  /** Slots of the statement as the binder made it. */
+  /** What candidates are compared by. */
+  readonly estimates: Estimates;
+  /** Slots of the statement as the rule finds it. */
   readonly slots: SlotUse;
   /** A slot that the statement does not use. */
   newSlot(): Slot;
 }
 
-export interface Rule {
-  readonly name: string;
-  readonly apply: (node: PlanNode, context: RuleContext) => PlanNode;
-}
+export type Rule = {readonly name: string} & (
+  | {readonly apply: (node: PlanNode, context: RuleContext) => PlanNode}
+  /** Takes its own way through the plan. */
+  | {readonly rewrite: (plan: PlanNode, context: RuleContext) => PlanNode}
+);

@@ -6,39 +6,106 @@
  * them but `first` and `last`, which take the row's value as it is.
  */
 import type {FunctionSignature} from './functions.ts';
-import {aggregateRow, unlimited} from './signature.ts';
-
-const one = [1, 1] as const;
-const many = [1, unlimited] as const;
+import {aggregateRow} from './signature.ts';
 
 export const aggregateFunctions: readonly FunctionSignature[] = [
-  aggregateRow('count', [0, 1], 'How many rows, or how many values that are not null.'),
-  aggregateRow('sum', many, 'The sum of the numbers.', {nulls: 'handled'}),
-  aggregateRow('avg', many, 'The mean of the numbers.', {nulls: 'handled'}),
-  aggregateRow('min', many, 'The least value.', {nulls: 'handled'}),
-  aggregateRow('max', many, 'The greatest value.', {nulls: 'handled'}),
-  aggregateRow('median', one, 'The number in the middle.'),
-  aggregateRow('mode', one, 'A list of the values that occur most often.'),
-  aggregateRow('percentile', [2, unlimited], 'The number below which a share of 0 to 1 lies.'),
-  aggregateRow('stddev', one, 'The standard deviation of a sample.'),
-  aggregateRow('stddevp', one, 'The standard deviation of all there is.'),
-  aggregateRow('variance', one, 'The variance of a sample.'),
-  aggregateRow('variancep', one, 'The variance of all there is.'),
-  aggregateRow('first', one, 'The value of the first row.'),
-  aggregateRow('last', one, 'The value of the last row.'),
-  aggregateRow('list', many, 'A list of the values, lists among them joined.', {nulls: 'handled'}),
-  aggregateRow('set', many, 'A list of the different values.', {nulls: 'handled'}),
-  aggregateRow('map', many, 'A map of keys and values in turn, or of maps.', {nulls: 'handled'}),
-  aggregateRow('distinct', one, 'A list of the different values.'),
-  aggregateRow('bool_and', one, 'Whether every value is true.'),
-  aggregateRow('bool_or', one, 'Whether a value is true.'),
-  aggregateRow('unionAll', many, 'One list of the items of all lists.', {nulls: 'handled'}),
-  aggregateRow('intersect', many, 'The different items that all lists have.', {nulls: 'handled'}),
-  aggregateRow('difference', many, 'The items of the first list that no other list has.', {
+  aggregateRow('count(value?)', 'How many rows, or how many values that are not null.', [
+    'count(*)',
+    '3',
+  ]),
+  aggregateRow('sum(value, values...)', 'The sum of the numbers.', ['sum(age)', '94'], {
     nulls: 'handled',
   }),
-  aggregateRow('symmetricDifference', many, 'The items that an odd number of lists has.', {
+  aggregateRow(
+    'avg(value, values...)',
+    'The mean of the numbers.',
+    ['avg(age)', '31.333333333333332'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow('min(value, values...)', 'The least value.', ['min(age)', '17'], {nulls: 'handled'}),
+  aggregateRow('max(value, values...)', 'The greatest value.', ['max(age)', '41'], {
     nulls: 'handled',
   }),
-  aggregateRow('concat', [1, 2], 'The values of all rows as one text, with a separator.'),
+  aggregateRow('median(number)', 'The number in the middle.', ['median(age)', '36.0']),
+  aggregateRow('mode(value)', 'A list of the values that occur most often.', [
+    'mode(age)',
+    '[36,41,17]',
+  ]),
+  aggregateRow(
+    'percentile(number, share, shares...)',
+    'The number below which a share of 0 to 1 lies.',
+    ['percentile(age, 0.5)', '36.0'],
+  ),
+  aggregateRow('stddev(number)', 'The standard deviation of a sample.', ['stddev(w)', '2.0']),
+  aggregateRow('stddevp(number)', 'The standard deviation of all there is.', [
+    'stddevp(w)',
+    '1.632993161855452',
+  ]),
+  aggregateRow('variance(number)', 'The variance of a sample.', ['variance(w)', '4.0']),
+  aggregateRow('variancep(number)', 'The variance of all there is.', [
+    'variancep(w)',
+    '2.6666666666666665',
+  ]),
+  aggregateRow('first(value)', 'The value of the first row.', ['first(name)', '"Ada"']),
+  aggregateRow('last(value)', 'The value of the last row.', ['last(name)', '"Cy"']),
+  aggregateRow(
+    'list(value, values...)',
+    'A list of the values, lists among them joined.',
+    ['list(name)', '["Ada","Bob","Cy"]'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow(
+    'set(value, values...)',
+    'A list of the different values.',
+    ['set(age > 30)', '[true,false]'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow(
+    'map(key, values...)',
+    'A map of keys and values in turn, or of maps.',
+    ['map(name, age)', '{"Ada":36,"Bob":41,"Cy":17}'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow('distinct(value)', 'A list of the different values.', [
+    'SELECT distinct(age > 30) AS v FROM Person',
+    '{"v":true},{"v":false}',
+  ]),
+  aggregateRow('bool_and(condition)', 'Whether every value is true.', [
+    'bool_and(age > 30)',
+    'false',
+  ]),
+  aggregateRow('bool_or(condition)', 'Whether a value is true.', ['bool_or(age > 30)', 'true']),
+  aggregateRow(
+    'unionAll(list, lists...)',
+    'One list of the items of all lists.',
+    ['unionAll(tags)', '["maths","verse","verse"]'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow(
+    'intersect(list, lists...)',
+    'The different items that all lists have.',
+    ['intersect(tags)', '["verse"]'],
+    {nulls: 'handled'},
+  ),
+  aggregateRow(
+    'difference(list, lists...)',
+    'The items of the first list that no other list has.',
+    ['difference([1, 2, 3], [2])', '[1,3]},{"v":[1,3]},{"v":[1,3]'],
+    {
+      nulls: 'handled',
+    },
+  ),
+  aggregateRow(
+    'symmetricDifference(list, lists...)',
+    'The items that an odd number of lists has.',
+    ['symmetricDifference([1, 2], [2, 3])', '[1,3]},{"v":[1,3]},{"v":[1,3]'],
+    {
+      nulls: 'handled',
+    },
+  ),
+  aggregateRow(
+    'concat(value, separator?)',
+    'The values of all rows as one text, with a separator.',
+    ["concat(name, ', ')", '"Ada, Bob, Cy"'],
+  ),
 ];

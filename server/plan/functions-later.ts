@@ -5,14 +5,21 @@
  * than that it is misspelt. Source: reference 3.4.
  */
 import type {FunctionSignature} from './functions.ts';
-import {scalarRow, unlimited} from './signature.ts';
+import {laterRow} from './signature.ts';
 
 const fullText =
   'fulltext.searchIndex fulltext.searchFields fulltext.searchIndexMore ' +
   'fulltext.searchFieldsMore SEARCH_INDEX SEARCH_FIELDS SEARCH_INDEX_MORE SEARCH_FIELDS_MORE';
 const spatial =
   'point lineString polygon geomFromText buffer envelope area asText asGeoJson x y distance ' +
-  'within intersects contains equals crosses overlaps touches disjoint dWithin circle rectangle';
+  'within intersects contains equals crosses overlaps touches disjoint dWithin';
+const shapes = 'circle rectangle';
+/** Names from before there was a prefix. */
+const spatialAliases: Readonly<Record<string, readonly string[]>> = {
+  point: ['point'],
+  lineString: ['lineString'],
+  polygon: ['polygon'],
+};
 const series =
   'timeBucket first last rate delta movingAvg interpolate percentile correlate lag lead rank ' +
   'rowNumber';
@@ -24,13 +31,10 @@ const vectors =
   'quantizeInt8 dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate ' +
   'denseToSparse sparseToDense sparseDot toString';
 
-function later(name: string, what: string, aliases: readonly string[] = []): FunctionSignature {
-  return scalarRow(name, [0, unlimited], `Reserved for ${what}.`, {later: what, aliases});
-}
-
 export const laterFunctions: readonly FunctionSignature[] = [
   ...fullText.split(' ').map(name => later(name, 'full-text search')),
-  ...spatial.split(' ').map(name => later(`geo.${name}`, 'geospatial data')),
+  ...spatial.split(' ').map(name => later(`geo.${name}`, 'geospatial data', spatialAliases[name])),
+  ...shapes.split(' ').map(name => later(name, 'geospatial data')),
   ...series.split(' ').map(name => later(`ts.${name}`, 'time series')),
   later('promql', 'time series'),
   ...vectors
@@ -39,3 +43,7 @@ export const laterFunctions: readonly FunctionSignature[] = [
       later(`vector.${name}`, 'vectors', [`vector${name.charAt(0).toUpperCase()}${name.slice(1)}`]),
     ),
 ];
+
+function later(name: string, what: string, aliases?: readonly string[]): FunctionSignature {
+  return laterRow(`${name}(arguments...)`, what, aliases);
+}

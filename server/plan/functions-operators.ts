@@ -22,6 +22,7 @@ function operator(
   return {
     name: `op:${name}`,
     kind: 'operator',
+    parameters: [],
     argsMin,
     argsMax: options.argsMax ?? argsMin,
     nulls: options.nulls ?? 'null-in-null-out',

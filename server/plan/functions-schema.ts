@@ -9,21 +9,19 @@ import type {FunctionSignature} from './functions.ts';
 import {tableRow} from './signature.ts';
 
 const view = {needs: 'database', cost: 10_000} as const;
-const none = [0, 0] as const;
-const one = [1, 1] as const;
 
 export const schemaTables: readonly FunctionSignature[] = [
-  tableRow('schema:types', none, 'The types, each with its properties and indexes.', view),
-  tableRow('schema:indexes', none, 'The indexes.', view),
-  tableRow('schema:index', one, 'One index by name.', view),
-  tableRow('schema:buckets', none, 'The buckets.', view),
-  tableRow('schema:bucket', one, 'One bucket by name.', view),
-  tableRow('schema:database', none, 'The database and its settings.', view),
-  tableRow('schema:dictionary', none, 'The ids of the names of declared properties.', view),
-  tableRow('schema:stats', none, 'Counters of the database.', view),
-  tableRow('schema:materializedViews', none, 'The materialized views.', view),
-  tableRow('schema:continuousAggregates', none, 'The continuous aggregates.', view),
-  tableRow('schema:graphAnalyticalViews', none, 'The graph analytical views.', view),
-  tableRow('schema:triggers', none, 'The triggers.', view),
-  tableRow('schema:functions', none, 'The functions that users have defined.', view),
+  tableRow('schema:types()', 'The types, each with its properties and indexes.', view),
+  tableRow('schema:indexes()', 'The indexes.', view),
+  tableRow('schema:index(name)', 'One index by name.', view),
+  tableRow('schema:buckets()', 'The buckets.', view),
+  tableRow('schema:bucket(name)', 'One bucket by name.', view),
+  tableRow('schema:database()', 'The database and its settings.', view),
+  tableRow('schema:dictionary()', 'The ids of the names of declared properties.', view),
+  tableRow('schema:stats()', 'Counters of the database.', view),
+  tableRow('schema:materializedViews()', 'The materialized views.', view),
+  tableRow('schema:continuousAggregates()', 'The continuous aggregates.', view),
+  tableRow('schema:graphAnalyticalViews()', 'The graph analytical views.', view),
+  tableRow('schema:triggers()', 'The triggers.', view),
+  tableRow('schema:functions()', 'The functions that users have defined.', view),
 ];

@@ -9,7 +9,10 @@
 export interface FunctionSignature {
   readonly name: string;
   readonly aliases?: readonly string[];
-  readonly kind: 'operator' | 'function' | 'method' | 'aggregate' | 'table';
+  /** A `construct` looks like a function and is understood by binders alone. */
+  readonly kind: 'operator' | 'function' | 'method' | 'aggregate' | 'table' | 'construct';
+  /** Names of the arguments, `name?` and `names...` as signature.ts says; of operators none. */
+  readonly parameters: readonly string[];
   /** Without the receiver for methods. */
   readonly argsMin: number;
   /** undefined: any number. */
@@ -26,6 +29,8 @@ export interface FunctionSignature {
   readonly cost: number;
   /** One sentence for completion and the manual. */
   readonly says: string;
+  /** An expression of SQL and its answer, over the people of the manual's page; a test runs it. */
+  readonly example?: readonly [expression: string, answer: string];
   /** Reserved name of later work: binders refuse it with 'not-available'. */
   readonly later?: string;
 }

@@ -10,6 +10,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'unit':
     case 'argument':
     case 'union':
+    case 'intersect':
     case 'otherwise':
     case 'barrier':
     case 'index-entries':

@@ -280,6 +280,16 @@ export type MultiNode =
     }
   /** The rows of `input`; when there is none, those of `fallback`. Both bind the same slots. */
   | {readonly kind: 'otherwise'; readonly input: PlanNode; readonly fallback: PlanNode}
+  /**
+   * The records whose ids all inputs give, in the first one's order. Each input binds its ids to the
+   * slot at its place in `ids`, and gives none twice.
+   */
+  | {
+      readonly kind: 'intersect';
+      readonly inputs: readonly PlanNode[];
+      readonly ids: readonly Slot[];
+      readonly slot: Slot;
+    }
   /** Rows of all inputs, in order; they bind the same slots. */
   | {readonly kind: 'union'; readonly inputs: readonly PlanNode[]}
   /**

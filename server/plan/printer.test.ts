@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type {Expression} from './expression.ts';
 import type {PlanNode} from './node.ts';
-import {planSteps, planText} from './printer.ts';
+import {nodeText, planLines, planText} from './printer.ts';
 
 const name: Expression = {
   kind: 'property',
@@ -62,8 +62,10 @@ test('a plan prints as a tree', () => {
   );
 });
 
-test('the steps are the same tree as data', () => {
-  const step = planSteps(plan);
-  assert.equal(step.name, 'Project');
-  assert.equal(step.subSteps[0]?.subSteps[1]?.name, 'Values');
+test('each line of the text knows its node', () => {
+  assert.deepEqual(
+    planLines(plan).map(line => [line.node.kind, line.text.endsWith(nodeText(line.node))]),
+    planLines(plan).map(line => [line.node.kind, true]),
+  );
+  assert.equal(planLines(plan)[0]?.node, plan);
 });

@@ -19,40 +19,30 @@ import type {
 } from './node.ts';
 import {inputsOf} from './tree.ts';
 
-/** A step of a plan as tools read it. */
-export interface PlanStep {
-  /** The node's kind in camel case with a capital: `ScanType`. */
-  readonly name: string;
-  /** The node's line of `planText`. */
-  readonly description: string;
-  readonly subSteps: readonly PlanStep[];
-}
-
 export function planText(plan: PlanNode): string {
-  return lines(plan).join('\n');
+  return planLines(plan)
+    .map(line => line.text)
+    .join('\n');
 }
 
-function lines(plan: PlanNode): string[] {
-  const inputs = inputsOf(plan);
+/** A node's line of the text, with what shows its place in the tree. */
+export interface PlanLine {
+  readonly text: string;
+  readonly node: PlanNode;
+}
+
+export function planLines(node: PlanNode): readonly PlanLine[] {
+  const inputs = inputsOf(node);
   return [
-    nodeText(plan),
+    {text: nodeText(node), node},
     ...inputs.flatMap((input, at) => {
       const last = at === inputs.length - 1;
-      return lines(input).map((line, index) => {
-        if (index === 0) return `${last ? '└─' : '├─'} ${line}`;
-        return `${last ? '  ' : '│ '} ${line}`;
+      return planLines(input).map((line, index) => {
+        const branch = index === 0 ? (last ? '└─' : '├─') : last ? '  ' : '│ ';
+        return {...line, text: `${branch} ${line.text}`};
       });
     }),
   ];
-}
-
-export function planSteps(plan: PlanNode): PlanStep {
-  const words = plan.kind.split('-');
-  return {
-    name: words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join(''),
-    description: nodeText(plan),
-    subSteps: inputsOf(plan).map(planSteps),
-  };
 }
 
 /** A plan on one line, sources first. */
@@ -167,6 +157,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     }
     case 'otherwise':
       return 'otherwise';
+    case 'intersect':
+      return `intersect ${slots(node.ids)} as ${slotText(node.slot)}`;
     case 'repeat':
       return repeatText(node);
     default:
@@ -187,6 +179,7 @@ type Row =
   | 'join'
   | 'apply'
   | 'otherwise'
+  | 'intersect'
   | 'repeat';
 
 function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {

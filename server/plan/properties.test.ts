@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type {Expression} from './expression.ts';
 import type {PlanNode} from './node.ts';
-import {effectsOf, estimateRows, isDeterministic, isReadOnly, orderOf} from './properties.ts';
+import {effectsOf, isDeterministic, isReadOnly, orderOf} from './properties.ts';
 
 const people: PlanNode = {
   kind: 'scan-type',
@@ -75,10 +75,7 @@ test('order survives nodes that keep rows in order and ends at the others', () =
   assert.deepEqual(orderOf({kind: 'union', inputs: [sorted, sorted]}), []);
 });
 
-test('estimates follow the counts; randomness is not deterministic', () => {
-  const counts = {countOf: () => 400};
-  assert.equal(estimateRows(people, counts), 400);
-  assert.equal(estimateRows({kind: 'filter', input: people, condition: age}, counts), 100);
+test('randomness is not deterministic', () => {
   const random: Expression = {kind: 'call', name: 'uuid', args: []};
   const drawn: PlanNode = {kind: 'extend', input: people, bind: [{slot: 1, value: random}]};
   assert.equal(isDeterministic(people), true);

@@ -1,6 +1,6 @@
 /**
  * What follows from a plan without running it: its effects, whether it may be repeated, the
- * order it guarantees, a rough estimate of its rows.
+ * order it guarantees.
  *
  * Effects are an upper bound: a plan touches no type that is not in them. `readsAny` and
  * `writesAny` stand for types that are known only when it runs (records by id, hops over every
@@ -161,69 +161,4 @@ export function orderOf(plan: PlanNode): readonly SortKey[] {
     default:
       return [];
   }
-}
-
-export interface RowCounts {
-  /** Records of a type with its subtypes, as the statistics know it; undefined: unknown. */
-  countOf(type: string): number | undefined;
-}
-
-const unknownRows = 1_000;
-const filterShare = 0.25;
-const edgesPerVertex = 8;
-
-/** A rough number of rows; never less than 0. */
-export function estimateRows(plan: PlanNode, counts: RowCounts): number {
-  const input = (node: PlanNode): number => estimateRows(node, counts);
-  switch (plan.kind) {
-    case 'unit':
-    case 'argument':
-    case 'upsert':
-      return 1;
-    case 'values':
-      return plan.rows.length;
-    case 'scan-type':
-      return (counts.countOf(plan.type) ?? unknownRows) * (plan.where ? filterShare : 1);
-    case 'index-point':
-      return plan.each ? 4 : 1;
-    case 'records':
-      return 1;
-    case 'scan-bucket':
-    case 'index-range':
-    case 'index-entries':
-    case 'call':
-      return unknownRows;
-    case 'filter':
-      return input(plan.input) * filterShare;
-    case 'follow':
-      return input(plan.input) * edgesPerVertex;
-    case 'walk':
-      return input(plan.input) * edgesPerVertex ** Math.min(plan.depthMax ?? 3, 3);
-    case 'join':
-      return plan.on.length === 0
-        ? input(plan.left) * input(plan.right)
-        : Math.max(input(plan.left), input(plan.right));
-    case 'union':
-      return plan.inputs.reduce((sum, part) => sum + input(part), 0);
-    case 'otherwise':
-      return Math.max(input(plan.input), 1);
-    case 'apply':
-      return input(plan.input) * (plan.mode === 'inner' ? Math.max(input(plan.plan), 1) : 1);
-    case 'repeat':
-    case 'chain':
-      return input(plan.input) * edgesPerVertex ** 2;
-    case 'aggregate':
-      return plan.keys.length === 0 ? 1 : Math.sqrt(input(plan.input));
-    case 'limit':
-    case 'top':
-      return Math.min(input(plan.input), literalCount(plan.count) ?? unknownRows);
-    default:
-      return 'input' in plan ? input(plan.input) : unknownRows;
-  }
-}
-
-function literalCount(expression: Expression): number | undefined {
-  return expression.kind === 'literal' && typeof expression.value === 'number'
-    ? expression.value
-    : undefined;
 }

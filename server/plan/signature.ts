@@ -1,11 +1,12 @@
 /**
- * How the rows of the function table are written: name, least and most arguments, one sentence,
- * and only what differs from a plain pure function.
+ * How the rows of the function table are written: the call as a user would write it, one
+ * sentence, an example with its answer, and only what differs from a plain pure function.
+ *
+ * `text.lpad(text, length, filler?)`: what ends with `?` may be left out, what ends with `...`
+ * stands for any number of arguments, none included. How many there may be is read from that.
  */
+import {assert} from '#server/base/assert.ts';
 import type {FunctionSignature} from './functions.ts';
-
-/** As the most arguments: any number of them. */
-export const unlimited = Number.POSITIVE_INFINITY;
 
 export type SignatureOptions = Partial<
   Pick<
@@ -14,38 +15,75 @@ export type SignatureOptions = Partial<
   >
 >;
 
-/** Least and most arguments; a method's receiver is not counted. */
-type Arguments = readonly [min: number, max: number];
+/** As FunctionSignature says; undefined where SQL has no call for the function. */
+type Example = FunctionSignature['example'] | undefined;
 
+/** A row from its call, sentence, example and what is special. */
 export type RowMaker = (
-  name: string,
-  args: Arguments,
+  call: string,
   says: string,
+  example: Example,
   options?: SignatureOptions,
 ) => FunctionSignature;
 
 export const scalarRow: RowMaker = rowMaker('function');
 export const aggregateRow: RowMaker = rowMaker('aggregate');
-export const tableRow: RowMaker = rowMaker('table');
+/** Looks like a call and belongs to the grammar: binders know it, nothing implements it. */
+export const constructRow: RowMaker = rowMaker('construct');
 
-/** Written without the dot that the name of a method begins with. */
-export const methodRow: RowMaker = (name, args, says, options) =>
-  rowMaker('method')(`.${name}`, args, says, options);
+/** Written without the dot that the name of a method begins with; its receiver is no argument. */
+export const methodRow: RowMaker = (call, says, example, options) =>
+  rowMaker('method')(`.${call}`, says, example, options);
+
+/** A source of rows. */
+export function tableRow(call: string, says: string, options: SignatureOptions): FunctionSignature {
+  return rowMaker('table')(call, says, undefined, options);
+}
+
+/** A name of later work, of a function or (with a dot in front) a method. */
+export function laterRow(
+  call: string,
+  later: string,
+  aliases: readonly string[] = [],
+): FunctionSignature {
+  const row = rowMaker(call.startsWith('.') ? 'method' : 'function');
+  return row(call, `Reserved for ${later}.`, undefined, {later, aliases});
+}
 
 /** The function looks at its null arguments itself. */
 export const handled: SignatureOptions = {nulls: 'handled'};
 
+/** The call again: `text.lpad(text, length, filler?)`. */
+export function callText({name, parameters}: FunctionSignature): string {
+  return `${name}(${parameters.join(', ')})`;
+}
+
 function rowMaker(kind: FunctionSignature['kind']): RowMaker {
-  return (name, [argsMin, argsMax], says, options = {}) => ({
-    name,
+  return (call, says, example, options = {}) => ({
+    ...calledAs(call),
     kind,
-    argsMin,
-    argsMax: argsMax === unlimited ? undefined : argsMax,
     nulls: 'null-in-null-out',
     deterministic: true,
     needs: 'nothing',
     cost: 200,
     says,
+    ...(example && {example}),
     ...options,
   });
+}
+
+function calledAs(
+  call: string,
+): Pick<FunctionSignature, 'name' | 'parameters' | 'argsMin' | 'argsMax'> {
+  const open = call.indexOf('(');
+  assert(open > 0 && call.endsWith(')'), `${call} is written as a call`);
+  const inside = call.slice(open + 1, -1);
+  const parameters = inside === '' ? [] : inside.split(', ');
+  const anyNumber = parameters.some(parameter => parameter.endsWith('...'));
+  return {
+    name: call.slice(0, open),
+    parameters,
+    argsMin: parameters.filter(parameter => /\w$/.test(parameter)).length,
+    argsMax: anyNumber ? undefined : parameters.length,
+  };
 }

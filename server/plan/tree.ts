@@ -22,6 +22,7 @@ export function inputsOf(node: PlanNode): readonly PlanNode[] {
     case 'chain':
       return [node.input, node.body];
     case 'union':
+    case 'intersect':
       return node.inputs;
     case 'otherwise':
       return [node.input, node.fallback];
@@ -55,7 +56,8 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
       const same = input === node.input && fallback === node.fallback;
       return same ? node : {...node, input, fallback};
     }
-    case 'union': {
+    case 'union':
+    case 'intersect': {
       const inputs = node.inputs.map(map);
       return inputs.every((input, i) => input === node.inputs[i]) ? node : {...node, inputs};
     }
@@ -196,6 +198,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'unit':
     case 'argument':
     case 'union':
+    case 'intersect':
     case 'otherwise':
     case 'barrier':
     case 'index-entries':
@@ -297,6 +300,11 @@ export function visitExpression(
 ): void {
   visit(expression);
   for (const part of partsOf(expression)) visitExpression(part, visit);
+}
+
+/** Whether a sub-plan stands in the expression. */
+export function runsPlan(expression: Expression): boolean {
+  return expression.kind === 'subplan' || partsOf(expression).some(runsPlan);
 }
 
 /** Slots that the node and its inputs bind, as seen by the node above it. */

@@ -5,7 +5,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {Admission} from './admission.ts';
 import {ManualTimers} from '#server/testing/manual-timers.ts';
 
-const limits = {concurrentMax: 2, queueTimeoutMs: 1_000, queueLengthMax: 2};
+const limits = {concurrentMax: 2, memoryIsShort: false, queueTimeoutMs: 1_000, queueLengthMax: 2};
 
 test('admits up to the limit and the next in order when a place is given back', async () => {
   const timers = new ManualTimers();
@@ -13,12 +13,12 @@ test('admits up to the limit and the next in order when a place is given back', 
   const first = await gate.enter();
   await gate.enter();
   const order: string[] = [];
-  const third = gate.enter().then(leave => (order.push('third'), leave));
-  const fourth = gate.enter().then(leave => (order.push('fourth'), leave));
+  const third = gate.enter().then(place => (order.push('third'), place));
+  const fourth = gate.enter().then(place => (order.push('fourth'), place));
   assert.equal(gate.queued, 2);
-  first();
-  first();
-  (await third)();
+  first.leave();
+  first.leave();
+  (await third).leave();
   await fourth;
   assert.deepEqual(order, ['third', 'fourth']);
   assert.equal(gate.running, 2);
@@ -42,6 +42,34 @@ test('refuses at once when the queue is full, and after the wait', async () => {
 test('a limit of 0 switches the gate off', () => {
   const gate = new Admission(() => ({...limits, concurrentMax: 0}), new ManualTimers());
   for (let i = 0; i < 100; i += 1) assert.ok(gate.tryEnter());
+});
+
+test('a place that is parked is free for others, and is taken again without waiting', async () => {
+  const gate = new Admission(() => ({...limits, concurrentMax: 1}), new ManualTimers());
+  const stream = await gate.enter();
+  const waiting = gate.enter();
+  stream.park();
+  const other = await waiting;
+  stream.resume();
+  assert.equal(gate.running, 2);
+  stream.leave();
+  stream.resume();
+  other.leave();
+  assert.equal(gate.running, 0);
+});
+
+test('while memory is short nothing begins beside what runs', async () => {
+  let memoryIsShort = true;
+  const gate = new Admission(() => ({...limits, memoryIsShort}), new ManualTimers());
+  const first = await gate.enter();
+  assert.equal(gate.tryEnter(), undefined);
+  const second = gate.enter();
+  memoryIsShort = false;
+  gate.admitMore();
+  (await second).leave();
+  first.leave();
+  assert.equal(gate.running, 0);
+  assert.equal(gate.refused, 0);
 });
 
 function isFull(error: unknown, says: RegExp): boolean {

@@ -2,9 +2,11 @@
  * The query admission gate: how many statements may execute at once, on every protocol.
  *
  * A statement holds its place while it computes, not while it waits for its commit to become
- * durable: commits must queue together to share one fdatasync. Short statements that finish
- * within one turn of the event loop never wait. Over the limits a statement queues, first come
- * first served, up to a time and a length; beyond either it is refused, retryably (503).
+ * durable (commits must queue together to share one fdatasync), nor while a stream waits for its
+ * reader (a client that does not read would keep others out). Short statements that finish
+ * within one turn of the event loop never wait. Over the limits, of places or of the memory that
+ * running statements hold, a statement queues, first come first served, up to a time and a
+ * length; beyond either it is refused, retryably (503). A stream that goes on is never refused.
  * Source: specification, Limits, "Query admission gate".
  */
 import {Refusal} from '#server/base/errors.ts';
@@ -13,12 +15,21 @@ import type {Timers} from '#server/platform/clock.ts';
 export interface AdmissionLimits {
   /** 0 switches the gate off. */
   readonly concurrentMax: number;
+  /** What runs holds so much memory that it ends first before something else begins. */
+  readonly memoryIsShort: boolean;
   readonly queueTimeoutMs: number;
   readonly queueLengthMax: number;
 }
 
-/** Gives the place back; calling it again does nothing. */
-export type Leave = () => void;
+/** What a statement that was let in holds. */
+export interface Place {
+  /** Gives the place back for good; calling it again does nothing. */
+  readonly leave: () => void;
+  /** Gives it back for as long as nothing is computed. */
+  readonly park: () => void;
+  /** Takes it again, at once; after `leave` nothing. */
+  readonly resume: () => void;
+}
 
 interface Waiter {
   admit: () => void;
@@ -29,6 +40,7 @@ export class Admission {
   readonly #timers: Timers;
   readonly #queue: Waiter[] = [];
   #running = 0;
+  #refused = 0;
 
   constructor(limits: () => AdmissionLimits, timers: Timers) {
     this.#limits = limits;
@@ -43,27 +55,29 @@ export class Admission {
     return this.#queue.length;
   }
 
+  /** How many were refused since the start. */
+  get refused(): number {
+    return this.#refused;
+  }
+
   /** A place at once, or undefined when the caller has to `enter`. */
-  tryEnter(): Leave | undefined {
-    const {concurrentMax} = this.#limits();
-    if (concurrentMax > 0 && (this.#running >= concurrentMax || this.#queue.length > 0)) {
-      return undefined;
-    }
-    return this.#take();
+  tryEnter(): Place | undefined {
+    return this.#queue.length === 0 && this.#hasRoom() ? this.#take() : undefined;
   }
 
   /** Calls `work` with a place: at once when there is one, else when one becomes free. */
-  within<T>(work: (leave: Leave) => T | Promise<T>): T | Promise<T> {
-    const leave = this.tryEnter();
-    return leave === undefined ? this.enter().then(work) : work(leave);
+  within<T>(work: (place: Place) => T | Promise<T>): T | Promise<T> {
+    const place = this.tryEnter();
+    return place === undefined ? this.enter().then(work) : work(place);
   }
 
   /** @throws {Refusal} `admission.full` when the queue is full or the wait took too long. */
-  async enter(): Promise<Leave> {
-    const leave = this.tryEnter();
-    if (leave !== undefined) return leave;
+  async enter(): Promise<Place> {
+    const place = this.tryEnter();
+    if (place !== undefined) return place;
     const {queueLengthMax, queueTimeoutMs} = this.#limits();
     if (this.#queue.length >= queueLengthMax) {
+      this.#refused += 1;
       throw new Refusal(
         'admission.full',
         `${this.#queue.length} statements wait already (svc.queryQueueMaxSize); retry later`,
@@ -72,7 +86,7 @@ export class Admission {
     return this.#wait(queueTimeoutMs);
   }
 
-  #wait(timeoutMs: number): Promise<Leave> {
+  #wait(timeoutMs: number): Promise<Place> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         admit: () => {
@@ -82,6 +96,7 @@ export class Admission {
       };
       const cancel = this.#timers.after(timeoutMs, () => {
         this.#queue.splice(this.#queue.indexOf(waiter), 1);
+        this.#refused += 1;
         reject(
           new Refusal(
             'admission.full',
@@ -93,15 +108,37 @@ export class Admission {
     });
   }
 
-  #take(): Leave {
-    this.#running += 1;
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
+  /** Lets in who waits, as far as there is room; memory was given back, or a place. */
+  admitMore(): void {
+    while (this.#queue.length > 0 && this.#hasRoom()) this.#queue.shift()?.admit();
+  }
+
+  #hasRoom(): boolean {
+    const {concurrentMax, memoryIsShort} = this.#limits();
+    if (concurrentMax === 0) return true;
+    return this.#running < concurrentMax && !(memoryIsShort && this.#running > 0);
+  }
+
+  #take(): Place {
+    let state: 'running' | 'parked' | 'left' = 'running';
+    const stop = (next: 'parked' | 'left'): void => {
+      const wasRunning = state === 'running';
+      state = next;
+      if (!wasRunning) return;
       this.#running -= 1;
-      const {concurrentMax} = this.#limits();
-      if (concurrentMax === 0 || this.#running < concurrentMax) this.#queue.shift()?.admit();
+      this.admitMore();
+    };
+    this.#running += 1;
+    return {
+      leave: () => stop('left'),
+      park: () => {
+        if (state === 'running') stop('parked');
+      },
+      resume: () => {
+        if (state !== 'parked') return;
+        state = 'running';
+        this.#running += 1;
+      },
     };
   }
 }

@@ -52,7 +52,7 @@ test('a transaction that is open is not begun again, one that is not is not ende
   session = await world.service.begin(root, database.name, 'READ_COMMITTED');
   await inside('COMMIT');
   await assert.rejects(inside('COMMIT'), {message: /no open transaction for COMMIT/});
-  assert.equal(world.service.transactionCount, 0);
+  assert.equal(world.service.transactions(root).length, 0);
   await world.service.commit(root, database.name, session, undefined);
 });
 

@@ -15,10 +15,12 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
+import {noStatistics} from '#server/plan/statistics.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
+import {DatabaseStatistics} from './database-statistics.ts';
 import {checkJavaScript} from './javascript-programs.ts';
 import {KeptVariables} from './kept-variables.ts';
 import {
@@ -55,6 +57,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly globals = new KeptVariables();
+  readonly #statistics: DatabaseStatistics;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -72,6 +75,7 @@ export class DatabaseSession {
     const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
     this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
     const {schema} = this;
+    this.#statistics = new DatabaseStatistics(database, schema, clock);
     const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);
     this.executor = new SchemaExecutor({database, schema, clock, timers, settings, checkCode});
     void this.executor.resume();
@@ -89,24 +93,24 @@ export class DatabaseSession {
     return this.#options.functions;
   }
 
-  get limits(): ParseLimits {
-    return this.#options.limits;
-  }
-
-  /** The statement under a catalog; kept when that is the newest. */
+  /**
+   * The statement under a catalog; kept when that is the newest, until the catalog or the
+   * statistics change.
+   */
   prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
     const make = (): Prepared => prepareText(language, text, this.prepareOptions(catalog));
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
-    return kept.get(catalog.version, text, make, made => made.kind !== 'user');
+    return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
   }
 
-  /** What preparing under a catalog goes by. */
+  /** What statements are prepared with; of an older catalog than the newest nothing is counted. */
   prepareOptions(catalog: Catalog): PrepareOptions {
     const {functions, procedures, limits} = this.#options;
+    const statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics;
     const databaseName = this.database.name;
-    const options = {catalog, functions, procedures, limits, databaseName};
+    const options = {catalog, statistics, functions, procedures, limits, databaseName};
     const routines =
       this.#routines.get(catalog) ??
       new Routines(catalog, (language, text) => {
@@ -121,7 +125,7 @@ export class DatabaseSession {
     const {name, language, code} = routine;
     try {
       if (language === 'js') checkJavaScript(this.javascript, routine);
-      else checkSyntax(language, code, this.limits);
+      else checkSyntax(language, code, this.#options.limits);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const {detail} = error;

@@ -42,7 +42,7 @@ export function defaultEvaluator(
         parameters: new Map(),
         clock,
         random,
-        budget: new Budget(clock, {timeoutMs, memoryBytesMax}),
+        budget: new Budget(clock, {timeoutMs, memoryBytesMax, valueBytesMax: memoryBytesMax}),
         startedAt: clock.now(),
         format: {},
         batchRows: 1,

@@ -10,6 +10,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
+import {PlanProfile} from '#server/execution/profile.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
@@ -20,9 +21,12 @@ import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-state
 import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import type {Value} from '#server/model/value.ts';
+import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
+import {Estimates} from '#server/optimizer/estimates.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import type {Statistics} from '#server/plan/statistics.ts';
 import type {
   AnswerForm,
   BatchedStatement,
@@ -33,6 +37,7 @@ import type {
   Statement,
 } from '#server/plan/statement.ts';
 import {drainedBefore} from '#server/plan/writing-calls.ts';
+import {explain, type Explanation, type PlanFigures} from './explain.ts';
 import type {Routines} from './routines.ts';
 
 export type Prepared =
@@ -95,6 +100,7 @@ export function requireParameters(query: PreparedQuery, given: ReadonlyMap<strin
 
 export interface PrepareOptions {
   readonly catalog: Catalog;
+  readonly statistics: Statistics;
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly limits: ParseLimits;
@@ -236,16 +242,15 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
 function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
   const {routines} = options;
   const mayWrite = routines.mayWrite(statement.plan);
-  const optimized = optimize(statement.plan, options.catalog);
-  const plan = mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized;
+  const optimized = optimize(statement.plan, options);
+  const plan = bindSubplans(
+    mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
+  );
   const preparation = new PlanPreparation(plan, options.functions);
   const {limit, timeoutMs} = statement;
-  const output = outputOf(plan);
-  assert(output !== undefined, "a statement's plan says what the client sees");
   return {
     kind: 'query',
-    plan: {plan, operator: preparation.prepare(plan)},
-    output: prepareOutput(output, preparation),
+    ...prepareParts(plan, preparation),
     limit: limit && preparation.expression(limit),
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
@@ -255,4 +260,39 @@ function prepareQuery(statement: QueryStatement, options: PrepareOptions): Prepa
     needs: statement.needs ?? [],
     form: statement.form,
   };
+}
+
+function prepareParts(
+  plan: PlanNode,
+  preparation: PlanPreparation,
+): Pick<PreparedQuery, 'plan' | 'output'> {
+  const output = outputOf(plan);
+  assert(output !== undefined, "a statement's plan says what the client sees");
+  return {
+    plan: {plan, operator: preparation.prepare(plan)},
+    output: prepareOutput(output, preparation),
+  };
+}
+
+/** The same query for one run that is measured node by node. */
+export function observed(
+  query: PreparedQuery,
+  functions: FunctionRegistry,
+): {readonly query: PreparedQuery; readonly profile: PlanProfile} {
+  const {plan} = query.plan;
+  const profile = new PlanProfile();
+  const preparation = new PlanPreparation(plan, functions, profile);
+  return {query: {...query, ...prepareParts(plan, preparation)}, profile};
+}
+
+/** The plan of a query as people and tools read it. */
+export function explained(
+  {plan: {plan}}: PreparedQuery,
+  {catalog, statistics}: PrepareOptions,
+  run?: PlanFigures['run'],
+): Explanation {
+  const estimates = new Estimates(catalog, statistics);
+  // From the top down, so that what an inner plan is told of its row is known.
+  estimates.of(plan);
+  return explain(plan, {estimatedRows: node => estimates.of(node).rows, run});
 }

@@ -6,6 +6,7 @@ import type {Cancellation} from '#server/execution/budget.ts';
 import type {ServerView} from '#server/execution/surroundings.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Place} from './admission.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {RequestSources} from './request-sources.ts';
 import type {RunRequest} from './session.ts';
@@ -23,6 +24,11 @@ export interface RunParts {
   readonly onTerminate: (listener: () => void) => void;
   /** Called once, when the statement has ended in whatever way. */
   readonly end: () => void;
+}
+
+/** A script gives its place back while it waits. */
+export interface ScriptParts extends RunParts {
+  readonly place: Place;
 }
 
 /** The side of statement-runner.ts that scripts need. */

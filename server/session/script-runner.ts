@@ -10,6 +10,8 @@
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type * as Ast from '#server/languages/sql/ast.ts';
+import {Budget} from '#server/execution/budget.ts';
+import {keepValue} from '#server/execution/output.ts';
 import type {Script, Statement} from '#server/languages/sql/ast-statement.ts';
 import {bindParsedExpression} from '#server/languages/sql/bind-lone.ts';
 import {sqlAnswers} from '#server/languages/sql/bind-context.ts';
@@ -22,15 +24,22 @@ import type {Statement as PlanStatement} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
-import {explain} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import {type Prepared, type PreparedQuery, prepareStatement} from './prepared.ts';
-import type {RunParts, StatementHost} from './run-parts.ts';
+import {
+  explained,
+  observed,
+  type Prepared,
+  type PreparedQuery,
+  prepareStatement,
+} from './prepared.ts';
+import type {ScriptParts, StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
-import {StatementRun} from './statement-run.ts';
+import {limitsOf, serverTimeoutMs, StatementRun} from './statement-run.ts';
 
 const rowsMax = 1_000_000;
 const stepsMax = 10_000_000;
+/** A statement's work as the script counts it; the statement counts its own. */
+const stepUnits = 16;
 
 /** Thrown to leave a block; never reaches a caller. */
 class Leaving extends Error {
@@ -44,7 +53,7 @@ class Leaving extends Error {
 /** @param outer - The client's transaction; BEGIN, COMMIT and ROLLBACK are refused inside it. */
 export async function runScript(
   runner: StatementHost,
-  parts: RunParts,
+  parts: ScriptParts,
   script: Script,
   outer?: Transaction,
 ): Promise<ResultCursor> {
@@ -62,16 +71,26 @@ export async function runScript(
 
 class ScriptRun {
   readonly #runner: StatementHost;
-  readonly #parts: RunParts;
+  readonly #parts: ScriptParts;
   readonly #outer: Transaction | undefined;
+  /** What the script itself spends: its statements have budgets of their own. */
+  readonly #budget: Budget;
   #variables = new Map<string, Value>();
+  readonly #variableBytes = new Map<string, number>();
   #commits = 0;
   #transaction: Transaction | undefined;
   #isolation: Isolation = 'READ_COMMITTED';
   #rows: readonly Value[] = [];
   #steps = 0;
 
-  constructor(runner: StatementHost, parts: RunParts, outer: Transaction | undefined) {
+  constructor(runner: StatementHost, parts: ScriptParts, outer: Transaction | undefined) {
+    const {environment} = runner;
+    const timeoutMs = serverTimeoutMs(parts.session.schema.catalog, environment);
+    this.#budget = new Budget(
+      environment.clock,
+      {...limitsOf(environment), timeoutMs: timeoutMs === 0 ? undefined : timeoutMs},
+      parts.signal,
+    );
     this.#runner = runner;
     this.#parts = parts;
     this.#outer = outer;
@@ -87,6 +106,8 @@ class ScriptRun {
     } catch (error) {
       this.#transaction?.rollback();
       throw error;
+    } finally {
+      this.#budget.end();
     }
   }
 
@@ -114,7 +135,7 @@ class ScriptRun {
         const retries = await this.#number(statement.retry, 0);
         attempts += 1;
         if (attempts <= retries) {
-          await this.#runner.backOff(attempts, this.#parts.signal, undefined);
+          await this.#waiting(this.#runner.backOff(attempts, this.#parts.signal, undefined));
           this.#variables = new Map(variables);
           at = beginAt - 1;
           continue;
@@ -131,7 +152,7 @@ class ScriptRun {
   }
 
   async #statement(ast: Statement): Promise<void> {
-    this.#checkAlive();
+    await this.#step();
     this.#rows = await this.#answer(ast);
   }
 
@@ -155,7 +176,7 @@ class ScriptRun {
         return [done('rollback')];
       case 'let':
         for (const {name, value} of ast.items) {
-          this.#variables.set(`$${name}`, await this.#value(value));
+          this.#assign(`$${name}`, await this.#value(value));
         }
         return [];
       case 'if': {
@@ -207,12 +228,12 @@ class ScriptRun {
       : source === null
         ? []
         : [source];
-    const left = [...items];
     const name = `$${ast.variable}`;
+    const left = items.values();
     await this.#loop(async () => {
-      const item = left.shift();
-      if (item === undefined) return false;
-      this.#variables.set(name, item);
+      const {value: item, done: atEnd = false} = left.next();
+      if (atEnd) return false;
+      this.#assign(name, item as Value);
       await this.#block(ast.body);
       return true;
     });
@@ -221,7 +242,7 @@ class ScriptRun {
   /** Repeats until `step` answers false or breaks. */
   async #loop(step: () => Promise<boolean>): Promise<void> {
     try {
-      while (await step()) this.#checkAlive();
+      while (await step()) await this.#step();
     } catch (error) {
       if (!(error instanceof Leaving) || error.what !== 'break') throw error;
     }
@@ -235,10 +256,12 @@ class ScriptRun {
     for (;;) {
       const leftMs = until - this.#runner.environment.clock.monotonic();
       if (leftMs <= 0) return delayMs;
-      this.#checkAlive();
-      await new Promise<void>(resolve => {
-        this.#runner.environment.timers.after(Math.min(leftMs, sleepSliceMs), resolve);
-      });
+      this.#budget.look();
+      await this.#waiting(
+        new Promise<void>(resolve => {
+          this.#runner.environment.timers.after(Math.min(leftMs, sleepSliceMs), resolve);
+        }),
+      );
     }
   }
 
@@ -284,7 +307,7 @@ class ScriptRun {
       this.#refuseInside('a schema change');
       await this.#commit();
       this.#runner.requireSchemaRight(this.#parts, prepared.command);
-      return [await session.executor.run(prepared.command, this.#parts.signal)];
+      return [await this.#waiting(session.executor.run(prepared.command, this.#parts.signal))];
     }
     if (prepared.kind === 'batched') {
       throw new Refusal(
@@ -301,10 +324,13 @@ class ScriptRun {
     inner,
   }: Extract<Prepared, {kind: 'explain'}>): Promise<readonly Value[]> {
     const {clock} = this.#runner.environment;
+    const {session} = this.#parts;
+    const options = session.prepareOptions(this.#context().catalog);
+    const watched = execute ? observed(inner, session.functions) : undefined;
     const startedAt = clock.monotonic();
-    if (execute) await this.#query(inner);
-    const elapsedMs = execute ? clock.monotonic() - startedAt : undefined;
-    const {text, json} = explain(inner.plan.plan, elapsedMs);
+    if (watched !== undefined) await this.#query(watched.query);
+    const run = watched && {profile: watched.profile, elapsedMs: clock.monotonic() - startedAt};
+    const {text, json} = explained(inner, options, run);
     const plan = parseJsonText(json);
     return [
       new Map<string, Value>([
@@ -340,7 +366,7 @@ class ScriptRun {
     const transaction = this.#transaction;
     if (transaction === undefined) return;
     this.#transaction = undefined;
-    const outcome = await transaction.commit(requestId);
+    const outcome = await this.#waiting(transaction.commit(requestId));
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
     if (outcome.kind === 'committed' && outcome.repeated) throw repeated(outcome.index);
@@ -356,14 +382,37 @@ class ScriptRun {
     );
   }
 
-  #checkAlive(): void {
+  /** What the variables hold counts as kept. */
+  #assign(name: string, value: Value): void {
+    this.#budget.release(this.#variableBytes.get(name) ?? 0);
+    this.#variableBytes.set(name, keepValue(value, this.#budget));
+    this.#variables.set(name, value);
+  }
+
+  /** Waits for what is not computed here; somebody else may have the place meanwhile. */
+  async #waiting<T>(wait: Promise<T>): Promise<T> {
+    const {place} = this.#parts;
+    place.park();
+    try {
+      return await wait;
+    } finally {
+      place.resume();
+    }
+  }
+
+  /**
+   * Before every statement and every turn of a loop.
+   *
+   * @throws {Refusal} `query.terminated`, `query.timeout`.
+   */
+  async #step(): Promise<void> {
     this.#steps += 1;
     if (this.#steps > stepsMax) {
       throw new Refusal('query.timeout', `the script took more than ${stepsMax} steps`);
     }
-    if (this.#parts.signal.aborted) {
-      throw new Refusal('query.terminated', 'the script was terminated');
-    }
+    if (!this.#budget.spend(stepUnits)) return;
+    await this.#runner.environment.timers.yield();
+    this.#budget.resume();
   }
 }
 

@@ -433,10 +433,22 @@ test('a short answer gives back what it used before it is read, a long one then'
   await database.run('INSERT INTO Row SET n = 1');
   const running = async (text: string): Promise<readonly [number, number]> => {
     const cursor = await world.service.run(root, {...database.request(text), format: 'ndjson'});
-    const before = world.service.runningCount;
+    const before = world.service.load.queriesRunning;
     while ((await cursor.next()) !== undefined);
-    return [before, world.service.runningCount];
+    return [before, world.service.load.queriesRunning];
   };
   assert.deepEqual(await running('SELECT FROM Row WHERE n = 2'), [0, 0]);
   assert.deepEqual(await running('SELECT FROM Row'), [1, 0]);
+});
+
+test('a statement that writes runs to its end, however few of its rows are answered', async () => {
+  const database = await world.database(['CREATE DOCUMENT TYPE D']);
+  const values = Array.from({length: 3_000}, (_, at) => `(${at})`).join(',');
+  await database.run(`INSERT INTO D (n) VALUES ${values}`);
+  const request = {...database.request('INSERT INTO D FROM SELECT n FROM D'), limit: 10};
+  const cursor = await database.service.run(root, request);
+  while ((await cursor.next()) !== undefined);
+  assert.deepEqual([cursor.summary.returned, cursor.summary.truncated], [10, true]);
+  const [row] = await database.run('SELECT count(*) AS n FROM D');
+  assert.deepEqual(row, {n: 6_000});
 });

@@ -11,6 +11,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
+import {MemoryPool} from '#server/execution/budget.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -19,6 +20,7 @@ import {
 } from '#server/languages/cypher/procedures.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Machine} from '#server/platform/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -26,7 +28,7 @@ import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
-import {Admission} from './admission.ts';
+import {Admission, type AdmissionLimits} from './admission.ts';
 import {DatabaseSession} from './database-session.ts';
 import {defaultEvaluator} from './default-values.ts';
 import {PrincipalView} from './principal-view.ts';
@@ -55,10 +57,21 @@ export interface ServiceOptions {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly sourceReader: SourceReader;
+  readonly machine: Machine;
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
+}
+
+/** Figures of this moment, and what was refused since the start. */
+export interface ServiceLoad {
+  readonly queriesRunning: number;
+  readonly queriesWaiting: number;
+  readonly queriesRefused: number;
+  /** What running statements keep, as far as it is counted. */
+  readonly queryMemoryBytes: number;
+  readonly transactionsOpen: number;
 }
 
 /** What CALL knows a procedure by, and what carries it out. */
@@ -76,12 +89,15 @@ export class SessionService implements Service {
   readonly #sessions: TransactionSessions;
   readonly #queries: RunningQueries;
   readonly #runner: StatementRunner;
+  readonly #pool: MemoryPool;
+  readonly #admission: Admission;
   /** By the database itself: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
 
   constructor(options: ServiceOptions) {
-    const {clock, random, timers, settings} = options;
+    const {clock, random, timers, settings, machine} = options;
     this.#options = options;
+    this.#pool = new MemoryPool(() => settings().get('svc.queryMemoryTotalMax'), machine);
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
     const tables = brought.map(({signature, table}) => [signature.name, table] as const);
@@ -96,22 +112,40 @@ export class SessionService implements Service {
       random,
       timers,
       memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
+      valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
+      pool: this.#pool,
       timeoutMs: () => settings().get('svc.command.timeout'),
     };
-    const admission = new Admission(
-      () => ({
-        concurrentMax: settings().get('svc.queryMaxConcurrent'),
-        queueTimeoutMs: settings().get('svc.queryQueueTimeout'),
-        queueLengthMax: settings().get('svc.queryQueueMaxSize'),
-      }),
-      timers,
-    );
+    this.#admission = new Admission(() => this.#admissionLimits(), timers);
+    this.#pool.onRelease(() => this.#admission.admitMore());
     this.#runner = new StatementRunner({
       environment,
-      admission,
+      admission: this.#admission,
       settings,
       security: options.security,
     });
+  }
+
+  #admissionLimits(): AdmissionLimits {
+    const settings = this.#options.settings();
+    const concurrent = settings.get('svc.queryMaxConcurrent');
+    const share = settings.get('svc.queryAdmissionHeapWatermark') / 100;
+    return {
+      concurrentMax: concurrent < 0 ? 2 * this.#options.machine.processors : concurrent,
+      memoryIsShort: this.#pool.share > share,
+      queueTimeoutMs: settings.get('svc.queryQueueTimeout'),
+      queueLengthMax: settings.get('svc.queryQueueMaxSize'),
+    };
+  }
+
+  get load(): ServiceLoad {
+    return {
+      queriesRunning: this.#queries.count,
+      queriesWaiting: this.#admission.queued,
+      queriesRefused: this.#admission.refused,
+      queryMemoryBytes: this.#pool.bytes,
+      transactionsOpen: this.#sessions.list().length,
+    };
   }
 
   get appliedIndex(): number {
@@ -120,14 +154,6 @@ export class SessionService implements Service {
 
   get ready(): boolean {
     return this.#options.engine.failure === undefined;
-  }
-
-  get runningCount(): number {
-    return this.#queries.count;
-  }
-
-  get transactionCount(): number {
-    return this.#sessions.list().length;
   }
 
   run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {

@@ -1,31 +1,31 @@
 /**
- * Prepared statements by text, for one database at one catalog version.
+ * Prepared statements by text, for one database in one generation of what they were made with.
  *
  * Least recently used goes first; bounded by count and by the text's length, so that a client
- * that never repeats itself costs a bounded amount. A new catalog empties it: what was bound
- * against the old one may name things that are gone.
+ * that never repeats itself costs a bounded amount. A new generation empties it: what was bound
+ * against an old catalog may name things that are gone, and other statistics make other plans.
  */
 export class StatementCache<T> {
   readonly #entriesMax: number;
   readonly #textLengthMax: number;
   readonly #entries = new Map<string, T>();
-  #version = -1;
+  #generation = -1;
 
   constructor(options: {readonly entriesMax: number; readonly textLengthMax: number}) {
     this.#entriesMax = options.entriesMax;
     this.#textLengthMax = options.textLengthMax;
   }
 
-  /** The value for `text` under `version`, made when it is not there and kept if it may be. */
+  /** The value for `text` under `generation`, made when it is not there and kept if it may be. */
   get(
-    version: number,
+    generation: number,
     text: string,
     prepare: () => T,
     keeps: (made: T) => boolean = () => true,
   ): T {
-    if (version !== this.#version) {
+    if (generation !== this.#generation) {
       this.#entries.clear();
-      this.#version = version;
+      this.#generation = generation;
     }
     const known = this.#entries.get(text);
     if (known !== undefined) {

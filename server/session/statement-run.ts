@@ -7,15 +7,21 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
-import {Budget, type Cancellation} from '#server/execution/budget.ts';
+import {
+  Budget,
+  type BudgetLimits,
+  type Cancellation,
+  type MemoryPool,
+} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
-import {rowValue} from '#server/execution/output.ts';
+import {keepValue, rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
 import type {ServerView, Sources} from '#server/execution/surroundings.ts';
@@ -33,6 +39,21 @@ import {type PreparedQuery, requireParameters} from './prepared.ts';
 import type {Parameters, ResultFormat} from './session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from './trigger-graph.ts';
 
+/** How long a statement may run unless it says less; 0: without end. */
+export function serverTimeoutMs(catalog: Catalog, environment: RunEnvironment): number {
+  return databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+}
+
+/** What a statement may spend beside time. */
+export function limitsOf(environment: RunEnvironment): BudgetLimits {
+  const {pool} = environment;
+  return {
+    memoryBytesMax: environment.memoryBytesMax(),
+    valueBytesMax: environment.valueBytesMax(),
+    pool,
+  };
+}
+
 /** What every run of one server shares. */
 export interface RunEnvironment {
   readonly clock: Clock;
@@ -40,6 +61,9 @@ export interface RunEnvironment {
   readonly timers: Timers;
   /** `svc.queryMemoryMax`. */
   readonly memoryBytesMax: () => number;
+  /** `svc.queryValueSizeMax`. */
+  readonly valueBytesMax: () => number;
+  readonly pool: MemoryPool;
   /** `svc.command.timeout`; 0: none. */
   readonly timeoutMs: () => number;
 }
@@ -145,6 +169,7 @@ export class StatementRun {
         rowsMax: limit < 0 ? undefined : limit,
         ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
+        writes: this.#query.writes,
       },
     });
     return {result, limit};
@@ -167,8 +192,11 @@ export class StatementRun {
             {detail: {limit: rowsMax, args: String(rowsMax)}},
           );
         }
-        rows.push(rowValue(this.#query.output, batch, row, this.context));
+        const value = rowValue(this.#query.output, batch, row, this.context);
+        keepValue(value, this.context.budget);
+        rows.push(value);
       }
+      if (this.context.budget.look()) await this.#run.rest();
     }
     return rows;
   }
@@ -200,6 +228,7 @@ export class StatementRun {
 
   close(): void {
     this.#run.close();
+    this.context.budget.end();
     this.#programs.close();
   }
 
@@ -243,7 +272,7 @@ function contextOf(
 ): ExecutionContext {
   const {clock, random} = environment;
   const {catalog} = data.context;
-  const limits = {memoryBytesMax: environment.memoryBytesMax()};
+  const limits = limitsOf(environment);
   const graphs = graphsOf(data, options, programs);
   const make = (budget: Budget): ExecutionContext => ({
     ...graphs,
@@ -262,7 +291,7 @@ function contextOf(
     memo: new Map(),
     counts: newWriteCounts(),
   });
-  const serverMs = databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+  const serverMs = serverTimeoutMs(catalog, environment);
   if (query.timeoutMs === undefined && serverMs === 0) {
     return make(new Budget(clock, limits, options.signal));
   }

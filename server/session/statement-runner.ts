@@ -17,16 +17,25 @@ import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
 import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {Retry, SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {Admission, Leave} from './admission.ts';
+import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
-import {explain} from './explain.ts';
+import type {Explanation} from './explain.ts';
 import {refusalOf, repeated} from './outcome.ts';
 import {BatchedRun} from './batched-run.ts';
-import type {Prepared, PreparedBatched, PreparedQuery, PreparedSchema} from './prepared.ts';
+import {
+  explained,
+  observed,
+  type Prepared,
+  type PreparedBatched,
+  type PreparedQuery,
+  type PreparedSchema,
+  type PrepareOptions,
+} from './prepared.ts';
 import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
 import {runScript} from './script-runner.ts';
 import type {Security} from './security.ts';
@@ -93,7 +102,7 @@ export class StatementRunner implements StatementHost {
       case 'explain':
         return this.#explain(parts, prepared);
       case 'script':
-        return runScript(this, parts, prepared.script);
+        return this.#script(parts, prepared.script);
       case 'batched':
         return this.#runBatched(parts);
       case 'needs-types':
@@ -294,7 +303,7 @@ export class StatementRunner implements StatementHost {
   /** The answer is whole before its first byte leaves: what it tells of is committed. */
   #runBatched(parts: RunParts): Promise<ResultCursor> {
     return Promise.resolve(
-      this.#admission.within(leave => ending(async () => this.#batched(parts), leave)),
+      this.#admission.within(place => ending(async () => this.#batched(parts), place.leave)),
     );
   }
 
@@ -416,7 +425,7 @@ export class StatementRunner implements StatementHost {
       this.#underNewTypes(parts.session, transaction);
       return this.#runHeld(parts, held, transaction);
     }
-    const cursor = await runScript(this, parts, prepared.script, transaction);
+    const cursor = await this.#script(parts, prepared.script, transaction);
     held.done();
     return cursor;
   }
@@ -445,26 +454,27 @@ export class StatementRunner implements StatementHost {
   /** The cursor has its first piece, so that what is refused at once is refused here. */
   #stream(
     parts: RunParts,
-    query: PreparedQuery,
+    plain: PreparedQuery,
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
-    const streaming = (leave: Leave): ResultCursor | Promise<ResultCursor> => {
-      const startedAt = this.environment.clock.monotonic();
+    const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
+      const {query, tell} = this.#asWished(parts, plain);
       const run = new StatementRun(query, data, runOptions(parts), this.environment);
       const {result, limit} = run.result(this.wishOf(parts.request));
       const summary = newSummary(limit);
       const cursor = new StreamCursor({
         result,
         summary,
+        place,
         partialOnTimeout: query.onTimeout === 'partial',
         onEnd: failed => {
           run.close();
-          leave();
+          place.leave();
           parts.end();
           if (failed) ends.failed();
           else {
-            this.#describe(parts.request, query, summary, startedAt);
+            tell(summary);
             ends.done();
           }
         },
@@ -473,7 +483,7 @@ export class StatementRunner implements StatementHost {
       return cursor.begin();
     };
     return orFailed(
-      () => this.#admission.within(leave => orFailed(() => streaming(leave), leave)),
+      () => this.#admission.within(place => orFailed(() => streaming(place), place.leave)),
       ends.failed,
     );
   }
@@ -491,21 +501,31 @@ export class StatementRunner implements StatementHost {
   }
 
   async #writeOnce(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
-    const startedAt = this.environment.clock.monotonic();
     let prepared: PreparedQuery | undefined = first;
     try {
-      let query = first;
+      let watched = this.#asWished(parts, first);
       const cursor = await this.inTransaction(parts, first.retry, data => {
         // Prepared anew for another attempt: the conflict may have been about the schema.
-        query = prepared ?? requireQuery(prepare(parts));
+        if (prepared === undefined) {
+          watched = this.#asWished(parts, requireQuery(prepare(parts)));
+        }
         prepared = undefined;
-        return this.#collect(parts, query, data);
+        return this.#collect(parts, watched.query, data);
       });
-      this.#describe(parts.request, query, cursor.summary, startedAt);
+      watched.tell(cursor.summary);
       return cursor;
     } finally {
       parts.end();
     }
+  }
+
+  /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
+  #script(parts: RunParts, script: Script, outer?: Transaction): Promise<ResultCursor> {
+    return Promise.resolve(
+      this.#admission.within(place =>
+        ending(() => runScript(this, {...parts, place}, script, outer), place.leave),
+      ),
+    );
   }
 
   /** Runs to the end and keeps the rows; in a promise only when it had to wait. */
@@ -514,7 +534,7 @@ export class StatementRunner implements StatementHost {
     query: PreparedQuery,
     data: RunData,
   ): ResultCursor | Promise<ResultCursor> {
-    return this.#admission.within(leave => {
+    return this.#admission.within(place => {
       let run: StatementRun | undefined;
       return ending(
         () => {
@@ -535,7 +555,7 @@ export class StatementRunner implements StatementHost {
         },
         () => {
           run?.close();
-          leave();
+          place.leave();
         },
       );
     });
@@ -546,22 +566,19 @@ export class StatementRunner implements StatementHost {
     {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
   ): Promise<ResultCursor> {
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
-    let elapsedMs: number | undefined;
-    if (execute) {
+    const watched = execute ? this.#watched(parts, inner) : undefined;
+    if (watched !== undefined) {
       if (inner.writes && parts.request.readOnly) throw notIdempotent();
-      const startedAt = this.environment.clock.monotonic();
-      const request = {...parts.request, format: 'record' as const};
+      const request = {...parts.request, format: 'record' as const, profile: undefined};
       const cursor = inner.writes
-        ? await this.#writePrepared({...parts, request}, inner)
-        : await this.#read({...parts, request}, inner);
+        ? await this.#writePrepared({...parts, request}, watched.query)
+        : await this.#read({...parts, request}, watched.query);
       while ((await cursor.next()) !== undefined);
       cursor.close();
-      elapsedMs = this.environment.clock.monotonic() - startedAt;
     }
     parts.end();
-    const {text, json} = explain(inner.plan.plan, elapsedMs);
-    summary.explain = text;
-    summary.explainPlan = json;
+    if (watched !== undefined) watched.tell(summary);
+    else tellPlan(summary, explained(inner, optionsOf(parts)));
     return rowsCursor([], parts.request.format, summary);
   }
 
@@ -569,18 +586,32 @@ export class StatementRunner implements StatementHost {
     return this.inTransaction(parts, query.retry, data => this.#collect(parts, query, data));
   }
 
-  #describe(
-    request: RunRequest,
+  /** The query measured as it runs, and what tells of it when it has run. */
+  #watched(
+    parts: RunParts,
+    plain: PreparedQuery,
+  ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
+    const {clock} = this.environment;
+    const {query, profile} = observed(plain, parts.session.functions);
+    const startedAt = clock.monotonic();
+    return {
+      query,
+      tell: summary => {
+        const elapsedMs = clock.monotonic() - startedAt;
+        tellPlan(summary, explained(query, optionsOf(parts), {profile, elapsedMs}));
+        if (parts.request.profile === 'detailed') summary.profile = profileText(elapsedMs);
+      },
+    };
+  }
+
+  /** As it is, unless the request asks for a profile. */
+  #asWished(
+    parts: RunParts,
     query: PreparedQuery,
-    summary: ResultSummary,
-    startedAt: number,
-  ): void {
-    if (request.profile === undefined) return;
-    const elapsedMs = this.environment.clock.monotonic() - startedAt;
-    const {text, json} = explain(query.plan.plan, elapsedMs);
-    summary.explain = text;
-    summary.explainPlan = json;
-    if (request.profile === 'detailed') summary.profile = profileText(elapsedMs);
+  ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
+    return parts.request.profile === undefined
+      ? {query, tell: () => {}}
+      : this.#watched(parts, query);
   }
 
   /** Full jitter unless the pause is given: those who collided do not collide again in step. */
@@ -719,6 +750,15 @@ function refusalFor(outcome: CommitOutcome): Refusal {
   const refusal = refusalOf(outcome);
   assert(refusal !== undefined, 'a commit that succeeded is no refusal');
   return refusal;
+}
+
+function optionsOf({session}: RunParts): PrepareOptions {
+  return session.prepareOptions(session.schema.catalog);
+}
+
+function tellPlan(summary: ResultSummary, {text, json}: Explanation): void {
+  summary.explain = text;
+  summary.explainPlan = json;
 }
 
 function profileText(elapsedMs: number): string {

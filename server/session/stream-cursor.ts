@@ -8,11 +8,14 @@
 import {Refusal} from '#server/base/errors.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
+import type {Place} from './admission.ts';
 import type {ResultCursor, ResultSummary} from './session.ts';
 
 export interface StreamCursorOptions {
   readonly result: QueryResult;
   readonly summary: ResultSummary;
+  /** Held while rows are made, given back while nobody asks for them. */
+  readonly place: Place;
   /** A timeout ends the result with the rows so far instead of failing it. */
   readonly partialOnTimeout: boolean;
   readonly onEnd: (failed: boolean) => void;
@@ -51,8 +54,12 @@ export class StreamCursor implements ResultCursor {
       this.#first = undefined;
       return first;
     }
-    const piece = this.#pull();
-    return piece === pause ? this.#pullOn() : piece;
+    const {place} = this.#options;
+    place.resume();
+    const pulled = this.#pull();
+    const piece = pulled === pause ? await this.#pullOn() : pulled;
+    place.park();
+    return piece;
   }
 
   close(): void {
@@ -69,6 +76,7 @@ export class StreamCursor implements ResultCursor {
   #holds(first: Buffer | undefined): this {
     this.#first = first;
     this.#hasFirst = true;
+    this.#options.place.park();
     return this;
   }
 

@@ -17,9 +17,11 @@ import {
   settingRows,
 } from '#server/base/settings.ts';
 import {dataTypes} from '#server/model/data-type.ts';
+import {functionRows} from '#server/plan/function-table.ts';
 import {routeTable} from '#server/protocols/http/server.ts';
+import type {ResultCursor} from '#server/session/session.ts';
 import {type Block, blocksOf, examplesOf, printsAs} from './documents/blocks.ts';
-import {manualPages} from './documents/manual.ts';
+import {exampleStatement, manualPages, peopleOfExamples} from './documents/manual.ts';
 import {readerCode} from './documents/reader-code.ts';
 import {readFolderTable} from './house/folder-table.ts';
 import {sourceFiles} from './house/tree.ts';
@@ -191,6 +193,27 @@ for (const path of ['docs/sql.md', 'docs/cypher.md']) {
   });
 }
 
+test('every function does what its example says', async t => {
+  const world = await ServiceWorld.open();
+  try {
+    const database = await world.database(peopleOfExamples);
+    for (const {kind, name, example, later} of functionRows) {
+      if (example === undefined) {
+        const isCalled = !['operator', 'table'].includes(kind) && later === undefined;
+        assert.ok(!isCalled || (kind === 'aggregate' && name.startsWith('std.')), name);
+        continue;
+      }
+      const [text, expected] = exampleStatement(kind, example);
+      await t.test(name, async () => {
+        const cursor = await database.service.run(principal, database.request(text));
+        assert.equal(await rowsOf(cursor), expected, text);
+      });
+    }
+  } finally {
+    await world.close();
+  }
+});
+
 /** What the section "Not yet" of docs/sql.md says, and a statement that shows it; its language. */
 const notYet: readonly (readonly [string, string, string?])[] = [
   ['`ALTER DATABASE`', 'ALTER DATABASE `svc.command.timeout` 60000'],
@@ -248,18 +271,24 @@ async function answerOf(database: TestDatabase, {language, text}: Block): Promis
     for (const statement of statements.filter(one => one.trim() !== '')) {
       const request = {...database.request(statement.trim()), language};
       const cursor = await database.service.run(principal, request);
-      let rows = '';
-      for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
-        rows += piece.toString('utf8');
-      }
+      const rows = await rowsOf(cursor);
       answer = cursor.summary.explain ?? linesOf(rows);
-      cursor.close();
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return `${error.code}: ${error.message}`;
   }
   return answer;
+}
+
+/** All rows, with commas between them. */
+async function rowsOf(cursor: ResultCursor): Promise<string> {
+  let rows = '';
+  for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
+    rows += piece.toString('utf8');
+  }
+  cursor.close();
+  return rows;
 }
 
 /** Rows with commas between them, as a row a line. */

@@ -2,15 +2,18 @@
  * A session service over a real engine (RocksDB on disk, commits inline): statements in, rows
  * out, without a protocol and without threads.
  */
+import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {Database} from '#server/transactions/database.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
@@ -53,6 +56,7 @@ export class ServiceWorld {
       timers: createTimers(),
       logger: {log: () => {}},
       sourceReader: createSourceReader(),
+      machine: createMachine(),
       javascript,
       settings: () => resolved,
       procedures,
@@ -75,6 +79,13 @@ export class ServiceWorld {
     await this.service.createDatabase(root, name);
     const database = new TestDatabase(this.service, name);
     for (const text of statements) await database.run(text);
+    return database;
+  }
+
+  /** Where a database's data lies. */
+  stored({name}: TestDatabase): Database {
+    const database = this.#inline.engine.database(name);
+    assert(database !== undefined, 'the database is there');
     return database;
   }
 

@@ -122,6 +122,11 @@ export class Database {
     return this.#coordinator.deletingCommits;
   }
 
+  /** Index of the newest entry that is applied, of whatever database. */
+  get appliedIndex(): LogIndex {
+    return this.#appliedIndex();
+  }
+
   /** Index of the newest entry that was appended, by whomever. */
   get lastIndex(): LogIndex {
     return this.#options.log.lastIndex;

@@ -13,6 +13,7 @@ import {convertValue, parseDataType} from '#server/model/data-type.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
 import {jsonText} from '#server/model/json.ts';
 import {compareNumbers, isNumberValue, type NumberValue} from '#server/model/number.ts';
+import {regularExpressionTest} from '#server/model/regular-expression.ts';
 import {ridText} from '#server/model/rid.ts';
 import {EmbeddedValue, type MapValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {DefaultEvaluator} from './records-context.ts';
@@ -193,7 +194,7 @@ function boundNumber(property: PropertyDefinition, bound: Value): NumberValue {
 }
 
 function checkPattern(place: string, pattern: string, value: string): void {
-  if (new RegExp(`^(?:${pattern})$`, 'u').test(value)) return;
+  if (regularExpressionTest(pattern)(value)) return;
   throw broken(place, `does not match the regular expression '${pattern}': ${shown(value)}`);
 }
 

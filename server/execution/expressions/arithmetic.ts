@@ -25,7 +25,6 @@ import {
   DateTimeValue,
   DateValue,
   DurationValue,
-  type ListValue,
   Rid,
   RecordValue,
   type Value,
@@ -34,9 +33,6 @@ import {ridText} from '#server/model/rid.ts';
 import {asItems, itemsOf} from './access.ts';
 
 const secondsPerDay = 86_400;
-/** Bounds of what one expression may build: repeated doubling ends here. */
-const itemsMax = 4_000_000;
-const textLengthMax = 64_000_000;
 
 /** A value as text for joining: plain for single values, JSON for what has parts. */
 export function plainText(value: Value): string {
@@ -53,11 +49,11 @@ export function add(left: Value, right: Value): Value {
   if (left === null || right === null) return null;
   if (isNumberValue(left) && isNumberValue(right)) return addNumbers(left, right);
   const leftItems = itemsOf(left);
-  if (leftItems !== undefined) return joinedLists(leftItems, itemsOf(right) ?? [right]);
+  if (leftItems !== undefined) return [...leftItems, ...(itemsOf(right) ?? [right])];
   const rightItems = itemsOf(right);
-  if (rightItems !== undefined) return joinedLists([left], rightItems);
+  if (rightItems !== undefined) return [left, ...rightItems];
   if (typeof left === 'string' || typeof right === 'string') {
-    return joinedTexts(plainText(left), plainText(right));
+    return plainText(left) + plainText(right);
   }
   if (left instanceof Map && right instanceof Map) return new Map([...left, ...right]);
   if (right instanceof DurationValue) return addDuration(left, right, 1);
@@ -168,23 +164,7 @@ export const shiftRightUnsigned = bitwise(
 /** `||`: one list of both sides' items; a single value is one item, null is none. */
 export function concatenate(left: Value, right: Value): Value {
   if (left === null && right === null) return null;
-  return joinedLists(asItems(left), asItems(right));
-}
-
-function joinedLists(left: ListValue, right: ListValue): Value {
-  if (left.length + right.length > itemsMax) throw tooLarge(`a list of over ${itemsMax} items`);
-  return [...left, ...right];
-}
-
-function joinedTexts(left: string, right: string): string {
-  if (left.length + right.length > textLengthMax) {
-    throw tooLarge(`a text of over ${textLengthMax} characters`);
-  }
-  return left + right;
-}
-
-function tooLarge(what: string): Refusal {
-  return new Refusal('query.memory', `an expression makes ${what}`);
+  return [...asItems(left), ...asItems(right)];
 }
 
 /** Whole numbers for counts and positions; anything else is refused. */

@@ -11,6 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Place} from '#server/plan/expression.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
 import type {ScalarFunction} from '../function-registry.ts';
+import {bounded} from './value-size.ts';
 import {plainText} from './arithmetic.ts';
 import type {Closure} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
@@ -19,6 +20,7 @@ import {containsTest, memberTest} from './containment.ts';
 import {isSame} from './strict-operators.ts';
 import {fromSecondUse} from './repeated-list.ts';
 import {
+  type Binary,
   binaryOperators,
   testText,
   textTests,
@@ -51,6 +53,7 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
   if (membership !== undefined) return membership;
   const binary = binaryOperators[call.name];
   if (binary !== undefined && first !== undefined && second !== undefined) {
+    if (growing.has(call.name)) return growingClosure(binary, first, second, propagatesNull);
     if (!propagatesNull) return frame => binary(first(frame), second(frame), frame.context);
     return frame => {
       const left = first(frame);
@@ -68,11 +71,33 @@ function compileUnplaced(call: Call, compiler: ExpressionCompiler): Closure {
   return callClosure(args, implementation, propagatesNull);
 }
 
-/** A function of the database's own: the session knows its body. */
+/** Operators whose answer may be larger than either side. */
+const growing: ReadonlySet<string> = new Set(['op:add', 'op:concatenate', 'op:plus', 'op:joined']);
+
+function growingClosure(
+  binary: Binary,
+  first: Closure,
+  second: Closure,
+  propagatesNull: boolean,
+): Closure {
+  return frame => {
+    const left = first(frame);
+    if (left === null && propagatesNull) return null;
+    const right = second(frame);
+    if (right === null && propagatesNull) return null;
+    if (typeof left === 'number' && typeof right === 'number') {
+      return binary(left, right, frame.context);
+    }
+    return bounded(binary(left, right, frame.context), frame.context.budget);
+  };
+}
+
+/** A function of the database's own: the session knows its body, which may write. */
 export function compileRoutine(
-  {name, args, place}: Extract<Expression, {kind: 'routine'}>,
+  expression: Extract<Expression, {kind: 'routine'}>,
   compiler: ExpressionCompiler,
 ): Closure {
+  const {name, args, place} = expression;
   const closures = args.map(arg => compiler.expression(arg));
   const closure: Closure = frame => {
     const {inner} = frame.context;
@@ -80,7 +105,9 @@ export function compileRoutine(
       throw new Refusal('query.execution', `the function '${name}' cannot be called from here`);
     }
     const values = closures.map(arg => arg(frame));
-    return inner.call(name, values, frame.context);
+    const call = (): Value => inner.call(name, values, frame.context);
+    // An expression that is evaluated again behind a pause does not call again.
+    return frame.resumption === undefined ? call() : frame.resumption.valueOnce(expression, call);
   };
   return place === undefined ? closure : placed(closure, place, undefined);
 }
@@ -118,7 +145,7 @@ function callClosure(
       values.push(value);
     }
     frame.context.budget.spend(1);
-    return implementation(values, frame.context);
+    return bounded(implementation(values, frame.context), frame.context.budget);
   };
 }
 

@@ -7,6 +7,7 @@
 import {unreachable} from '#server/base/assert.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
+import {estimateValue} from './value-size.ts';
 import {asItems} from './access.ts';
 import type {Closure, Frame} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
@@ -44,10 +45,17 @@ export function compileComprehension(
       const of = list(frame);
       if (of === null) return null;
       const results: Value[] = [];
+      const {budget} = frame.context;
+      let bytes = 0;
       eachItem(frame, of, (value, verdict) => {
-        if (verdict === true) results.push(result(frame, value));
-        return mode === 'list' || results.length === 0;
+        if (verdict !== true) return true;
+        const made = result(frame, value);
+        results.push(made);
+        bytes += estimateValue(made, budget.valueBytesMax);
+        if (bytes > budget.valueBytesMax) budget.made(bytes);
+        return mode === 'list';
       });
+      budget.made(bytes);
       return mode === 'list' ? results : (results[0] ?? null);
     };
   }

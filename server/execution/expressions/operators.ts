@@ -35,10 +35,10 @@ import {
   isIn,
 } from './containment.ts';
 import {referencesOf} from '../functions/references.ts';
-import {regularExpressionTest} from './regular-expression.ts';
+import {regularExpressionTest, type TextTest} from '#server/model/regular-expression.ts';
 import {recordBinary, recordUnary, recordVariadic} from './record-operators.ts';
 import {strictBinary, strictUnary, strictVariadic} from './strict-operators.ts';
-import {ilikeTest, likeTest, type TextTest} from './text-pattern.ts';
+import {ilikeTest, likeTest} from './text-pattern.ts';
 
 export type Unary = (value: Value) => Value;
 export type Binary = (left: Value, right: Value, call: CallContext) => Value;

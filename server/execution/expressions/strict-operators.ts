@@ -34,7 +34,7 @@ import {
 import {describe, modulo, negate, plainText} from './arithmetic.ts';
 import {dividedDuration, multipliedDuration} from './duration-arithmetic.ts';
 import {movedTime} from './moment.ts';
-import {regularExpressionTest} from './regular-expression.ts';
+import {regularExpressionTest} from '#server/model/regular-expression.ts';
 
 type Binary = (left: Value, right: Value) => Value;
 

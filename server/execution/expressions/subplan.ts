@@ -2,7 +2,8 @@
  * Plans inside expressions: run for the frame's row, or once a run when they do not depend on it.
  *
  * The sub-plan's `argument` is one row with all slots of the frame, those that enclosing
- * comprehensions bind included. Pauses inside are passed over: the outer operator pauses soon.
+ * comprehensions bind included. Pauses inside interrupt the expression where the frame says how it
+ * is resumed (resumption.ts); elsewhere they are passed over.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -11,7 +12,8 @@ import type {Expression} from '#server/plan/expression.ts';
 import {Batch, type Column} from '../batch.ts';
 import type {Budget} from '../budget.ts';
 import {type Batches, type Operator, pause} from '../operator.ts';
-import {estimateValue} from '../operators/memory-estimate.ts';
+import {bounded, estimateValue} from './value-size.ts';
+import type {Answering} from './resumption.ts';
 import type {Closure, Frame, Scope} from '../closure.ts';
 import type {ExpressionCompiler} from './compile.ts';
 
@@ -19,7 +21,13 @@ type Subplan = Expression & {readonly kind: 'subplan'};
 
 export function compileSubplan(expression: Subplan, compiler: ExpressionCompiler): Closure {
   const operator = compiler.prepare(expression.plan);
-  const run = (frame: Frame): Value => answer(expression, operator, frame, compiler.scope);
+  const {scope} = compiler;
+  const run = (frame: Frame): Value => {
+    const start = (): Answering => answering(expression, operator, frame, scope);
+    return frame.resumption === undefined
+      ? toTheEnd(start())
+      : frame.resumption.valueOf(expression, start, !expression.correlated);
+  };
   if (expression.correlated) return run;
   return frame => {
     const {memo} = frame.context;
@@ -31,20 +39,29 @@ export function compileSubplan(expression: Subplan, compiler: ExpressionCompiler
   };
 }
 
-function answer(expression: Subplan, operator: Operator, frame: Frame, scope: Scope): Value {
+function toTheEnd(answer: Answering): Value {
+  for (;;) {
+    const step = answer.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+function* answering(
+  expression: Subplan,
+  operator: Operator,
+  frame: Frame,
+  scope: Scope,
+): Answering {
   const batches = operator(frame.context, argumentOf(frame, scope));
   switch (expression.mode) {
     case 'exists':
-      return exists(batches);
-    case 'count': {
-      let count = 0;
-      for (const batch of batches) if (batch !== pause) count += batch.rowCount;
-      return count;
-    }
+      return yield* exists(batches);
+    case 'count':
+      return yield* count(batches);
     case 'collect':
-      return collect(batches, expression.slot, frame.context.budget);
+      return yield* collect(batches, expression.slot, frame.context.budget);
     case 'scalar':
-      return scalar(batches, expression.slot);
+      return yield* scalar(batches, expression.slot);
     default:
       return unreachable(expression.mode);
   }
@@ -61,18 +78,33 @@ function argumentOf(frame: Frame, scope: Scope): Batch {
   return new Batch(columns, 1);
 }
 
-function exists(batches: Batches): boolean {
-  for (const batch of batches) if (batch !== pause && batch.rowCount > 0) return true;
+function* exists(batches: Batches): Answering {
+  for (const batch of batches) {
+    if (batch === pause) yield pause;
+    else if (batch.rowCount > 0) return true;
+  }
   return false;
 }
 
+function* count(batches: Batches): Answering {
+  let rows = 0;
+  for (const batch of batches) {
+    if (batch === pause) yield pause;
+    else rows += batch.rowCount;
+  }
+  return rows;
+}
+
 /** The list counts as kept while it grows. */
-function collect(batches: Batches, slot: number, budget: Budget): Value[] {
+function* collect(batches: Batches, slot: number, budget: Budget): Answering {
   const values: Value[] = [];
   let kept = 0;
   try {
     for (const batch of batches) {
-      if (batch === pause) continue;
+      if (batch === pause) {
+        yield pause;
+        continue;
+      }
       for (let row = 0; row < batch.rowCount; row++) {
         const value = batch.get(slot, row);
         const bytes = estimateValue(value);
@@ -81,17 +113,20 @@ function collect(batches: Batches, slot: number, budget: Budget): Value[] {
         values.push(value);
       }
     }
-    return values;
+    return bounded(values, budget);
   } finally {
     budget.release(kept);
   }
 }
 
-function scalar(batches: Batches, slot: number): Value {
+function* scalar(batches: Batches, slot: number): Answering {
   let value: Value = null;
   let rows = 0;
   for (const batch of batches) {
-    if (batch === pause) continue;
+    if (batch === pause) {
+      yield pause;
+      continue;
+    }
     rows += batch.rowCount;
     if (rows > 1) {
       throw new Refusal('query.execution', 'a sub-query used as a single value has several rows');

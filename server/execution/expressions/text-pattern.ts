@@ -5,11 +5,10 @@
  * for each is always right, so there is no backtracking. Cost: linear in the text for pieces
  * without `?`, text times piece otherwise.
  */
+import type {TextTest} from '#server/model/regular-expression.ts';
 
 /** One piece between two `%`: characters, or undefined where any one fits. */
 type Piece = readonly (string | undefined)[];
-
-export type TextTest = (text: string) => boolean;
 
 export function likeTest(pattern: string): TextTest {
   const pieces = splitPattern(pattern);

@@ -18,6 +18,8 @@ import type {CallContext} from '../context.ts';
 /** Most characters of a text and most items of a list that a function makes. */
 export const textLengthMax: number = 16 << 20;
 export const itemCountMax = 1_000_000;
+/** What takes some hundred nanoseconds a character is done to texts of up to so many. */
+const wordyLengthMax = 500_000;
 
 export function refuse(message: string): never {
   throw new Refusal('argument', message);
@@ -106,6 +108,16 @@ export function singleRid(value: Value): Rid | undefined {
 export function ridAt(args: readonly Value[], at: number, name: string): Rid {
   const value = argument(args, at);
   return singleRid(value) ?? refuse(`${name} needs a record, not ${describe(value)}`);
+}
+
+/** The text of an argument whose words are looked at one by one, if there are not too many. */
+export function wordsAt(args: readonly Value[], at: number): string {
+  const text = textAt(args, at);
+  if (text.length <= wordyLengthMax) return text;
+  return refuse(
+    `the words of a text of up to ${wordyLengthMax} characters can be changed, ` +
+      `not of ${text.length}`,
+  );
 }
 
 /** The text, unless it is too long to be made. */

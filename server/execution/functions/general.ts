@@ -8,11 +8,21 @@ import {base64Text, bytesFromBase64} from '#server/model/base64.ts';
 import {compareText, utf8Bytes} from '#server/base/utf8.ts';
 import {isIntegerValue, makeDouble, makeInteger, negateNumber} from '#server/model/number.ts';
 import {numberOf, type NumberValue} from '#server/model/number.ts';
+import {ridOfNumber} from '#server/model/rid.ts';
 import {Decimal, type Value} from '#server/model/value.ts';
 import type {Random} from '#server/platform/clock.ts';
 import {itemsOf} from '../expressions/access.ts';
 import {plainText} from '../expressions/arithmetic.ts';
-import {argument, integerAt, integerOf, numberAt, refuse, textAt} from './arguments.ts';
+import {
+  argument,
+  bigintAt,
+  boundedText,
+  integerAt,
+  integerOf,
+  numberAt,
+  refuse,
+  textAt,
+} from './arguments.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import {formatText} from './text-format.ts';
 
@@ -81,7 +91,8 @@ function base64Form(args: readonly Value[]): 'base64' | 'base64url' {
 
 function encode(args: readonly Value[]): string {
   const value = argument(args, 0);
-  const text = base64Text(value instanceof Uint8Array ? value : utf8Bytes(plainText(value)));
+  const bytes = value instanceof Uint8Array ? value : utf8Bytes(plainText(value));
+  const text = boundedText(Math.ceil(bytes.length / 3) * 4, () => base64Text(bytes));
   if (base64Form(args) === 'base64') return text;
   return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
@@ -105,6 +116,8 @@ export const generalFamily: FunctionFamily = {
     abs: args => absolute(numberAt(args, 0, 'abs')),
     pow: args => power(numberAt(args, 0, 'pow'), numberAt(args, 1, 'pow')),
     sqrt: args => squareRoot(numberAt(args, 0, 'sqrt')),
+    cypherRID: args =>
+      ridOfNumber(bigintAt(args, 0, 'cypherRID')) ?? refuse('the number is no id of a record'),
     randomInt: (args, {random}) => randomInt(args, random),
     format: ([pattern = null, ...values]) =>
       pattern === null ? null : formatText(plainText(pattern), values),

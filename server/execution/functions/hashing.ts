@@ -1,5 +1,5 @@
 /**
- * Digests, compression and validation: `hash`, `util.*`.
+ * Digests, compression, validation and waiting: `hash`, `util.*`.
  *
  * Digests are of the UTF-8 bytes of texts. What is unpacked is bounded, so that a few bytes do
  * not become gigabytes.
@@ -12,7 +12,7 @@ import {base64Text, bytesFromBase64} from '#server/model/base64.ts';
 import type {Value} from '#server/model/value.ts';
 import {asItems} from '../expressions/access.ts';
 import {plainText} from '../expressions/arithmetic.ts';
-import {argument, refuse, textAt, textLengthMax} from './arguments.ts';
+import {argument, integerAt, refuse, textAt, textLengthMax} from './arguments.ts';
 import {formatText} from './text-format.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 
@@ -103,6 +103,12 @@ export const hashing: FunctionFamily = {
     'util.sha512': digestFunction('sha512'),
     'util.compress': compress,
     'util.decompress': decompress,
+    'util.sleep': (args, {budget}) => {
+      const milliseconds = integerAt(args, 0, 'util.sleep');
+      if (milliseconds < 0) refuse(`util.sleep takes no negative time (${milliseconds})`);
+      budget.sleep(milliseconds);
+      return null;
+    },
     'util.validate': validate,
   },
 };

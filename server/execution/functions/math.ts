@@ -12,13 +12,12 @@ import {
   toDecimal,
 } from '#server/model/number.ts';
 import {Decimal, type Value} from '#server/model/value.ts';
-import type {mathOfOne, mathOfTwo} from '#server/plan/functions-math.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 import {extremeOf} from './aggregates.ts';
 import {bigintAt, doubleAt, integerAt, numberAt, refuse, textAt} from './arguments.ts';
 import {absolute, randomFraction} from './general.ts';
 
-const ofOne: Readonly<Record<(typeof mathOfOne)[number], (x: number) => number>> = {
+const ofOne: Readonly<Record<string, (x: number) => number>> = {
   acos: Math.acos,
   asin: Math.asin,
   atan: Math.atan,
@@ -43,7 +42,7 @@ const ofOne: Readonly<Record<(typeof mathOfOne)[number], (x: number) => number>>
   toRadians: x => (x * Math.PI) / 180,
 };
 
-const ofTwo: Readonly<Record<(typeof mathOfTwo)[number], (x: number, y: number) => number>> = {
+const ofTwo: Readonly<Record<string, (x: number, y: number) => number>> = {
   atan2: Math.atan2,
   hypot: Math.hypot,
   pow: (x, y) => x ** y,

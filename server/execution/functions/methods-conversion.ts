@@ -10,8 +10,8 @@ import {isListValue, isNumberArray} from '#server/model/compare.ts';
 import {convertValue, type DataType, isNumberType, parseDataType} from '#server/model/data-type.ts';
 import {categoryOf} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
-import {isIntegerValue} from '#server/model/number.ts';
-import {parseRid} from '#server/model/rid.ts';
+import {isIntegerValue, makeInteger} from '#server/model/number.ts';
+import {parseRid, ridNumber} from '#server/model/rid.ts';
 import {
   DateTimeValue,
   DateValue,
@@ -156,6 +156,10 @@ export const conversionMethods: FunctionFamily = {
     '.asList': ([value = null]) => asItems(value),
     '.asSet': ([value = null]) => distinctItems(asItems(value)),
     '.asMap': ([value = null], call) => asMap(value, call),
+    '.asCypherRID': ([value = null]) => {
+      const rid = singleRid(value);
+      return rid === undefined ? null : makeInteger(ridNumber(rid));
+    },
     '.asRID': ([value = null]) =>
       typeof value === 'string' ? (parseRid(value) ?? null) : (singleRid(value) ?? null),
     '.asRecord': ([value = null], call) => {

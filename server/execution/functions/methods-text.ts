@@ -6,7 +6,15 @@ import {equalValues} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import {itemsOf} from '../expressions/access.ts';
 import {plainText} from '../expressions/arithmetic.ts';
-import {argument, boundedText, integerAt, itemCountMax, refuse, textAt} from './arguments.ts';
+import {
+  argument,
+  boundedText,
+  integerAt,
+  itemCountMax,
+  refuse,
+  textAt,
+  wordsAt,
+} from './arguments.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import {replaceByPattern} from './text-patterns.ts';
 
@@ -48,7 +56,7 @@ function normalize(args: readonly Value[]): string {
   if (form !== 'NFD' && form !== 'NFC' && form !== 'NFKD' && form !== 'NFKC') {
     refuse(`there is no Unicode form '${form.slice(0, 20)}', only NFC, NFD, NFKC and NFKD`);
   }
-  const text = textAt(args, 0).normalize(form);
+  const text = wordsAt(args, 0).normalize(form);
   return args.length > 2
     ? replaceByPattern(text, textAt(args, 2), '')
     : text.replace(/\p{M}/gu, '');
@@ -68,7 +76,7 @@ export const textMethods: FunctionFamily = {
       const [text, more] = [plainText(value), textAt(args, 1)];
       return boundedText(text.length + more.length, () => more + text);
     },
-    '.capitalize': args => capitalizeWords(textAt(args, 0)),
+    '.capitalize': args => capitalizeWords(wordsAt(args, 0)),
     '.charAt': args => textAt(args, 0)[integerAt(args, 1, 'charAt')] ?? '',
     '.indexOf': args => position(args, false),
     '.lastIndexOf': args => position(args, true),

@@ -197,7 +197,9 @@ test('arguments that do not fit are refused, with what would', () => {
     ["date.field(0, 'year', 'ms')", /^query\.semantic: Function 'date.field' expects 2 arg/],
     ['geo.point(1, 2)', /^not-available/],
     ["vectorNeighbors('a', 1, 2)", /^not-available/],
-    ['util.sleep(1)', /^not-available/],
+    ['util.sleep(-1)', /^argument: util.sleep takes no negative time/],
+    ['eval(1 + 1)', /^query\.semantic: 'eval' needs one text/],
+    ['cypherRID(-1)', /^argument: the number is no id/],
   ];
   for (const [text, expected] of cases) assert.match(answerOf(text), expected, text);
 });

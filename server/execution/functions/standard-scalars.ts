@@ -5,6 +5,7 @@ import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 import {describe} from '../expressions/arithmetic.ts';
 import {itemsOfList, typeError} from '../expressions/strict-operators.ts';
 import {absolute, randomFraction} from './general.ts';
+import {replaceText} from './methods-text.ts';
 import {argumentError} from './standard-values.ts';
 
 function text(value: Value | undefined): string {
@@ -118,7 +119,7 @@ export const standardScalars: FunctionFamily = {
       const all = [...text(value)];
       return all.slice(Math.max(0, all.length - count(length))).join('');
     },
-    'std.replace': ([value, found, put]) => text(value).replaceAll(text(found), () => text(put)),
+    'std.replace': ([value, found, put]) => replaceText(text(value), text(found), text(put)),
     'std.split': split,
     'std.trim': trimmed('both'),
     'std.ltrim': trimmed('start'),

@@ -10,7 +10,7 @@ import {
   numberOf,
   numberText,
 } from '#server/model/number.ts';
-import {ridText} from '#server/model/rid.ts';
+import {ridNumber, ridText} from '#server/model/rid.ts';
 import {
   EmbeddedValue,
   PathValue,
@@ -42,10 +42,8 @@ function edgeOf(value: Value, call: CallContext): RecordValue {
   throw typeError('an edge is needed, not a vertex', 'InvalidArgumentValue');
 }
 
-/** Ids are at most 2^80: the text keeps them apart where a number of 64 bits cannot. */
 function idOf(value: Value, call: CallContext): Value {
-  const {bucket, position} = recordOf(value, call, 'a record').rid;
-  return makeInteger(BigInt(bucket) * 2n ** 40n + BigInt(position));
+  return makeInteger(ridNumber(recordOf(value, call, 'a record').rid));
 }
 
 function labelsOf(value: Value, call: CallContext): Value {

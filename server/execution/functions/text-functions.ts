@@ -7,7 +7,7 @@ import {asItems} from '../expressions/access.ts';
 import {plainText} from '../expressions/arithmetic.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily} from '../function-registry.ts';
-import {bigintAt, boundedText, integerAt, listAt, refuse, textAt} from './arguments.ts';
+import {bigintAt, boundedText, integerAt, listAt, refuse, textAt, wordsAt} from './arguments.ts';
 import {randomFraction} from './general.ts';
 import {joinItems} from './methods-collections.ts';
 import {capitalizeWords, replaceText, splitText} from './methods-text.ts';
@@ -103,7 +103,7 @@ function hexValue(args: readonly Value[]): string {
 }
 
 function slug(args: readonly Value[]): string {
-  const plain = textAt(args, 0).normalize('NFD').replace(/\p{M}/gu, '');
+  const plain = wordsAt(args, 0).normalize('NFD').replace(/\p{M}/gu, '');
   return (plain.match(/[\p{L}\p{N}_]+/gu) ?? []).join(textAt(args, 1, '-'));
 }
 
@@ -115,14 +115,14 @@ export const textFunctions: FunctionFamily = {
         ? utf8Length(textAt(args, 0))
         : refuse(`bytes are counted in UTF-8, not in '${charset.slice(0, 40)}'`);
     },
-    'text.camelCase': args => lowerFirst(wordsOf(textAt(args, 0)).map(upperFirst).join('')),
-    'text.upperCamelCase': args => wordsOf(textAt(args, 0)).map(upperFirst).join(''),
-    'text.snakeCase': args => wordsOf(textAt(args, 0)).join('-'),
+    'text.camelCase': args => lowerFirst(wordsOf(wordsAt(args, 0)).map(upperFirst).join('')),
+    'text.upperCamelCase': args => wordsOf(wordsAt(args, 0)).map(upperFirst).join(''),
+    'text.snakeCase': args => wordsOf(wordsAt(args, 0)).join('-'),
     'text.capitalize': args => upperFirst(textAt(args, 0)),
-    'text.capitalizeAll': args => capitalizeWords(textAt(args, 0)),
+    'text.capitalizeAll': args => capitalizeWords(wordsAt(args, 0)),
     'text.decapitalize': args => lowerFirst(textAt(args, 0)),
     'text.decapitalizeAll': args =>
-      textAt(args, 0).replace(/(^|\s)(\S)/gu, (_, before: string, letter: string) => {
+      wordsAt(args, 0).replace(/(^|\s)(\S)/gu, (_, before: string, letter: string) => {
         return before + letter.toLowerCase();
       }),
     'text.charAt': args => textAt(args, 0)[integerAt(args, 1, 'text.charAt')] ?? null,

@@ -2,12 +2,12 @@
  * Replacing by regular expressions, bounded before it runs.
  *
  * The platform's engine backtracks. A choice inside a repeated group can cost exponential time
- * and is refused; n repetitions in a row cost at most the (n + 1)-th power of the text's length,
- * so texts are limited by how many the pattern has. A pattern that ends with its only repetition
- * never goes back and takes any text.
+ * and is refused; n repetitions and alternatives in a row cost at most the (n + 1)-th power of
+ * the text's length, so texts are limited by how many the pattern has. A pattern that ends with
+ * its only repetition never goes back and takes any text.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {parsePattern, type PatternNode} from '../expressions/pattern-syntax.ts';
+import {parsePattern, type PatternNode} from '#server/model/pattern-syntax.ts';
 import {refuse, textLengthMax} from './arguments.ts';
 
 const patternLengthMax = 2_000;
@@ -57,7 +57,7 @@ function boundedExpression(pattern: string, text: string): RegExp {
   }
 }
 
-/** Repetitions whose number is not fixed; one inside another is refused. */
+/** Alternatives, and repetitions whose number is not fixed; one inside another is refused. */
 function countOpen(node: PatternNode, repeated: boolean): number {
   switch (node.kind) {
     case 'repeat': {
@@ -69,7 +69,7 @@ function countOpen(node: PatternNode, repeated: boolean): number {
     }
     case 'choice':
       if (repeated) refuse('the pattern has alternatives in a repetition, which can take for ever');
-      return node.parts.reduce((count, part) => count + countOpen(part, repeated), 0);
+      return node.parts.reduce((count, part) => count + countOpen(part, repeated), 1);
     case 'sequence':
       return node.parts.reduce((count, part) => count + countOpen(part, repeated), 0);
     default:

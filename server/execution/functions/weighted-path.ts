@@ -1,7 +1,8 @@
 /**
- * `dijkstra`, `astar` and `bellmanFord`: the path with the least sum of a property of its edges.
+ * `dijkstra`, `duanSSSP`, `astar` and `bellmanFord`: the path with the least sum of a property of
+ * its edges.
  *
- * An edge without the property weighs nothing. The first two settle the nearest open vertex
+ * An edge without the property weighs nothing. All but the last settle the nearest open vertex
  * first (a binary heap), `astar` by the distance so far plus an estimate from coordinates of the
  * vertices; negative weights are refused there. `bellmanFord` relaxes a queue of vertices and
  * refuses a cycle that gets lighter for ever. Work and memory count against the statement.
@@ -219,7 +220,7 @@ function pathFunction(
       name,
       start,
       end,
-      weight: textAt(args, 2),
+      weight: textAt(args, 2, 'weight'),
       direction: directionOf(options.get('direction') ?? null, 'out'),
       types: known.types,
       depthMax: integerAt([options.get('maxDepth') ?? null], 0, 'maxDepth', 1e9),
@@ -268,6 +269,7 @@ const formulas: Readonly<Record<string, (differences: readonly number[]) => numb
 export const weightedPathFunctions: FunctionFamily = {
   scalars: {
     dijkstra: pathFunction('dijkstra', nearestFirst),
+    duanSSSP: pathFunction('duanSSSP', nearestFirst),
     astar: pathFunction('astar', nearestFirst),
     bellmanFord: pathFunction('bellmanFord', untilStable),
   },

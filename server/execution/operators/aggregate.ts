@@ -13,7 +13,7 @@ import type {ExecutionContext} from '../context.ts';
 import {type Closure, Frame} from '../closure.ts';
 import type {AggregateFunction, FunctionRegistry} from '../function-registry.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {estimateValue} from './memory-estimate.ts';
+import {estimateValue} from '../expressions/value-size.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
 

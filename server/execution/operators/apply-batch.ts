@@ -11,7 +11,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, type Pause, pause} from '../operator.ts';
-import {estimateValue} from './memory-estimate.ts';
+import {estimateValue} from '../expressions/value-size.ts';
 import {isRowWise, numbered, slotAbove} from './row-plan.ts';
 
 type Node = PlanNode & {readonly kind: 'apply'};

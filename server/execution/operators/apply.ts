@@ -15,7 +15,7 @@ import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {prepareBatchedApply} from './apply-batch.ts';
-import {estimateValue} from './memory-estimate.ts';
+import {estimateValue} from '../expressions/value-size.ts';
 
 type Node = PlanNode & {readonly kind: 'apply'};
 

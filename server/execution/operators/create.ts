@@ -51,6 +51,8 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
         else {
           for (const edge of createEdges({node, assign, frame, ends, context})) {
             add(builder, {node, batch, row}, edge);
+            if (builder.rowCount >= context.batchRows) yield builder.take();
+            if (context.budget.spend(8)) yield pause;
           }
         }
         if (builder.rowCount >= context.batchRows) yield builder.take();
@@ -103,7 +105,6 @@ function* createEdges(parts: {
     for (const end of to) {
       const known = node.ifNotExists ? existing(start, end, node, context) : undefined;
       yield known ?? createOne(node, assign, frame, {from: start, to: end});
-      context.budget.spend(8);
     }
   }
 }

@@ -42,6 +42,7 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'shortest':
       return true;
     case 'distinct':
+    case 'join':
       return true;
     case 'aggregate':
       // A group's key is handed on; what is counted is not.

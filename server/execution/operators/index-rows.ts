@@ -16,6 +16,7 @@ import type {IndexLimit} from '../graph.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';
 
+const firstRows = 16;
 const unitsPerKey = 4;
 const unitsPerRecord = 2;
 
@@ -98,8 +99,9 @@ export function prepareIndexRange(node: Range, preparation: Preparation): Operat
     if (nullBound) return;
     const source = context.graph.indexRange(node.index, range, node.descending);
     try {
-      for (;;) {
-        const rids = source.next(context.batchRows);
+      // Small portions first: a LIMIT above may want only a few.
+      for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {
+        const rids = source.next(Math.min(rows, context.batchRows));
         if (rids === undefined) return;
         yield* ridRows(rids, {node, idSuffices, context, argument});
       }

@@ -7,7 +7,7 @@ import type {Value} from '#server/model/value.ts';
 import {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Pause, pause} from '../operator.ts';
-import {estimateBatch} from './memory-estimate.ts';
+import {estimateBatch} from '../expressions/value-size.ts';
 
 export class KeptRows {
   readonly batches: Batch[] = [];

@@ -11,7 +11,7 @@ import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import {Frame} from '../closure.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {estimateBatch} from './memory-estimate.ts';
+import {estimateBatch} from '../expressions/value-size.ts';
 
 type Node = PlanNode & {readonly kind: 'pick'};
 

@@ -3,7 +3,7 @@
  * depth first; `reach` gives every end once, breadth first (walk-reach.ts).
  *
  * The work is an explicit stack of half-read adjacency lists, so memory follows the depth times
- * the degree, never the number of paths.
+ * the degree, never the number of paths. The stack counts as kept; long paths make short batches.
  */
 import {PathValue, type Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -14,6 +14,11 @@ import {allHops} from './follow.ts';
 import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 import {type Step, WalkStep} from './walk-step.ts';
 import {reach} from './walk-reach.ts';
+
+/** Of an edge on the stack. */
+const stepBytes = 96;
+/** Edges and vertices in the paths of one batch. */
+const batchPartsMax = 1 << 16;
 
 export type WalkNode = PlanNode & {readonly kind: 'walk'};
 
@@ -57,37 +62,49 @@ function* paths(walk: WalkStart): Batches {
   const vertices: Rid[] = [start];
   const edges: Step[] = [];
   const used = new Set<RidKey>(node.mode === 'acyclic' ? [ridKey(start)] : []);
+  let parts = 0;
   const emit = (): void => {
     builder.copy(batch, row);
     bind(builder, node, {vertices, edges});
+    parts += 2 * edges.length + 1;
   };
   if (node.depthMin === 0) emit();
   const stack: Level[] = [];
   const descend = (rid: Rid): void => {
     const deep = node.depthMax !== undefined && edges.length >= node.depthMax;
-    stack.push({steps: deep ? [] : stepsFrom(rid, edges.length + 1, walk), next: 0});
+    const next = deep ? [] : stepsFrom(rid, edges.length + 1, walk);
+    context.budget.keep(next.length * stepBytes);
+    stack.push({steps: next, next: 0});
   };
-  descend(start);
-  while (stack.length > 0) {
-    const level = stack[stack.length - 1] as Level;
-    const step = level.steps[level.next++];
-    if (step === undefined) {
-      stack.pop();
-      const left = edges.pop();
-      vertices.pop();
-      if (left !== undefined) used.delete(markOf(left, node));
-      continue;
+  try {
+    descend(start);
+    while (stack.length > 0) {
+      const level = stack[stack.length - 1] as Level;
+      const step = level.steps[level.next++];
+      if (step === undefined) {
+        stack.pop();
+        context.budget.release(level.steps.length * stepBytes);
+        const left = edges.pop();
+        vertices.pop();
+        if (left !== undefined) used.delete(markOf(left, node));
+        continue;
+      }
+      if (node.mode !== 'walk' && used.has(markOf(step, node))) continue;
+      if (node.mode !== 'walk') used.add(markOf(step, node));
+      edges.push(step);
+      vertices.push(step.hop.other);
+      if (edges.length >= node.depthMin) emit();
+      if (builder.rowCount >= context.batchRows || parts >= batchPartsMax) {
+        parts = 0;
+        yield steps.complete(builder.take(), context);
+      }
+      if (context.budget.spend(2 + (edges.length >> 4))) yield pause;
+      descend(step.hop.other);
     }
-    if (node.mode !== 'walk' && used.has(markOf(step, node))) continue;
-    if (node.mode !== 'walk') used.add(markOf(step, node));
-    edges.push(step);
-    vertices.push(step.hop.other);
-    if (edges.length >= node.depthMin) emit();
-    if (builder.rowCount >= context.batchRows) yield steps.complete(builder.take(), context);
-    if (context.budget.spend(2)) yield pause;
-    descend(step.hop.other);
+    if (builder.rowCount > 0) yield steps.complete(builder.take(), context);
+  } finally {
+    for (const level of stack) context.budget.release(level.steps.length * stepBytes);
   }
-  if (builder.rowCount > 0) yield steps.complete(builder.take(), context);
 }
 
 function stepsFrom(rid: Rid, depth: number, walk: WalkStart): readonly Step[] {

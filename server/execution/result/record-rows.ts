@@ -154,12 +154,14 @@ export class RowWriter {
       this.element(mergedRow(columns, this.#frame));
       return;
     }
+    const start = out.length;
     out.byte(0x7b);
     columns.forEach((column, at) => {
       if ('spread' in column) return;
       if (at > 0) out.byte(0x2c);
       out.raw(column.key);
       this.#value(column.value(this.#frame));
+      this.#context.budget.checkRow(out.length - start);
     });
     out.byte(0x7d);
   }

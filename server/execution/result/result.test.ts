@@ -32,6 +32,7 @@ const plain: ResultOptions = {
   rowsMax: undefined,
   ceilingRows: 1_000_000,
   beyondCeiling: 'truncate',
+  writes: false,
 };
 
 interface Answer {

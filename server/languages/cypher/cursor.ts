@@ -9,12 +9,13 @@ import type {ParseLimits} from '../limits.ts';
 import {placeOf} from '../place.ts';
 import {type Detail, TokenCursor} from '../token-cursor.ts';
 import type {Query} from './ast.ts';
+import type {Lexeme} from './keyword.ts';
 import {type LexicalReason, TokenKind, type Tokens} from './lexer.ts';
 
 /** A query's parser, handed to the cursor so that expressions can hold sub-queries. */
 export type QueryRule = (cursor: Cursor) => Query;
 
-export class Cursor extends TokenCursor<string> {
+export class Cursor extends TokenCursor<Lexeme> {
   readonly queryRule: QueryRule;
   readonly #lexicalReason: LexicalReason;
 
@@ -37,7 +38,7 @@ export class Cursor extends TokenCursor<string> {
   }
 
   /** Takes a keyword of several words, if all of them stand here. */
-  acceptWords(...words: readonly string[]): boolean {
+  acceptWords(...words: readonly Lexeme[]): boolean {
     const all = words.every((word, ahead) => this.lexemeAhead(ahead) === word);
     if (!all) {
       this.note(words.join(' '));

@@ -1,11 +1,12 @@
 /**
  * Cypher text to tokens, in one pass over the char codes.
  *
- * No word is reserved: the lexeme of a bare word is the word in upper case, and the parser decides
- * where it is a keyword. Symbols are taken one by one (`<-[`, `]->`), but for those that can mean
+ * No word is reserved: the lexeme of a bare word says which keyword it spells, and the parser
+ * decides where it is one. Symbols are taken one by one (`<-[`, `]->`), but for those that can mean
  * nothing else. Nothing is decoded here. A lexical error ends the tokens with a `bad` one.
  */
 import {baseKinds, type Tokens as TokensOf} from '../token-cursor.ts';
+import {type Lexeme, lexemeOf} from './keyword.ts';
 
 export const TokenKind = {
   ...baseKinds,
@@ -16,7 +17,7 @@ export const TokenKind = {
   symbol: 8,
 } as const;
 
-export type Tokens = TokensOf<string>;
+export type Tokens = TokensOf<Lexeme>;
 
 /** What is wrong with a text before it has any grammar, in the words of the openCypher suite. */
 export type LexicalReason =
@@ -33,15 +34,13 @@ export function tokenize(text: string): Tokens & {readonly reason: LexicalReason
 const blank = /[\p{Zs}\s\u001c-\u001f]/u;
 const namePart = /[\p{ID_Continue}\p{Sc}]/u;
 const nameStart = /[\p{ID_Start}\p{Pc}]/u;
-const joined = new Set(['<=', '>=', '<>', '=~', '||', '+=', '..']);
-const alone = new Set('()[]{},;:.=<>+-*/%^|&!$'.split(''));
 
 class Lexer {
   readonly #text: string;
   readonly #kinds: Uint8Array;
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
-  readonly #lexemes: string[] = [];
+  readonly #lexemes: (Lexeme | '')[] = [];
   #count = 0;
   #at = 0;
   #problem = '';
@@ -70,7 +69,7 @@ class Lexer {
     };
   }
 
-  #push(kind: number, start: number, end: number, lexeme: string): true {
+  #push(kind: number, start: number, end: number, lexeme: Lexeme | ''): true {
     const i = this.#count++;
     this.#kinds[i] = kind;
     this.#starts[i] = start;
@@ -128,9 +127,10 @@ class Lexer {
         break;
       default:
     }
-    const two = text.slice(start, start + 2);
-    if (joined.has(two)) return this.#push(TokenKind.symbol, start, start + 2, two);
-    if (alone.has(character)) return this.#push(TokenKind.symbol, start, start + 1, character);
+    const two = lexemeOf(text.slice(start, start + 2));
+    if (two !== undefined) return this.#push(TokenKind.symbol, start, start + 2, two);
+    const one = lexemeOf(character);
+    if (one !== undefined) return this.#push(TokenKind.symbol, start, start + 1, one);
     const shown = `U+${(text.codePointAt(start) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
     const problem = `the character ${shown}, which means nothing here`;
     const plain = character.charCodeAt(0) < 128;
@@ -167,7 +167,8 @@ class Lexer {
 
   #word(start: number): boolean {
     const end = this.#nameEnd(start);
-    return this.#push(TokenKind.word, start, end, this.#text.slice(start, end).toUpperCase());
+    const lexeme = lexemeOf(this.#text.slice(start, end)) ?? '';
+    return this.#push(TokenKind.word, start, end, lexeme);
   }
 
   #parameter(start: number): boolean {

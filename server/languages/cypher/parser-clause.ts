@@ -19,6 +19,7 @@ import type {
   YieldItem,
 } from './ast.ts';
 import type {Cursor} from './cursor.ts';
+import type {Keyword} from './keyword.ts';
 import {parseList} from './parser-atom.ts';
 import {parseExpression, parseOperand} from './parser-expression.ts';
 import {parsePattern, parsePatterns} from './parser-pattern.ts';
@@ -198,7 +199,7 @@ function parseOnError(cursor: Cursor): Pick<SubqueryBatches, 'onError' | 'retry'
   let retry: Expression = {kind: 'literal', value: retrySeconds, isFloat: false, at};
   if (cursor.accept('FOR')) {
     retry = parseExpression(cursor);
-    for (const unit of ['SECONDS', 'SECOND', 'SEC']) if (cursor.accept(unit)) break;
+    for (const unit of ['SECONDS', 'SECOND', 'SEC'] as const) if (cursor.accept(unit)) break;
   }
   return {onError: cursor.accept('THEN') ? parseFailure(cursor) : 'fail', retry};
 }
@@ -236,7 +237,7 @@ function parseCall(cursor: Cursor, at: number): Omit<CallClause, 'optional'> {
   return {kind: 'call', procedure, args, yields, where: parseWhere(cursor), at};
 }
 
-const shown: readonly (readonly [procedure: string, ...words: readonly string[]])[] = [
+const shown: readonly (readonly [procedure: string, ...words: readonly Keyword[]])[] = [
   ['show.currentUser', 'CURRENT', 'USER'],
   ['show.indexes', 'INDEXES'],
   ['show.indexes', 'INDEX'],

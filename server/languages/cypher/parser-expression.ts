@@ -100,11 +100,11 @@ function predicateOperator(cursor: Cursor): BinaryOperator | undefined {
 }
 
 /** Symbols from loose to tight. */
-const arithmetic: readonly (readonly BinaryOperator[])[] = [
+const arithmetic = [
   ['+', '-', '||'],
   ['*', '/', '%'],
   ['^'],
-];
+] as const satisfies readonly (readonly BinaryOperator[])[];
 
 function parseArithmetic(cursor: Cursor, loosest: number): Expression {
   let left = parseSigned(cursor);

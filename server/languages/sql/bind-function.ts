@@ -11,6 +11,7 @@ import {nearestNameHint} from '#server/catalog/nearest-name.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import {functionRows, functionSignature} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
+import {callText} from '#server/plan/signature.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, Scope} from './bind-context.ts';
 import {literal, operator} from './bind-context.ts';
@@ -80,6 +81,9 @@ export function callFunction(
   const signature = functionSignature(name);
   if (signature !== undefined && isCallable(signature) && !isGraphMethod(name)) {
     check(context, {name, at, signature, count: args.length});
+    if (signature.kind === 'aggregate' && name.includes('.')) {
+      context.refuse(at, `'${name}' is computed over rows and cannot stand here`);
+    }
     return {kind: 'call', name: signature.name, args, place: context.place(at)};
   }
   if (asksRecord(name)) {
@@ -153,6 +157,8 @@ function bindConstruct(
       return operator('coalesce', ...args);
     case 'ifnull':
       return args.length === 2 ? operator('coalesce', ...args) : undefined;
+    case 'eval':
+      return context.refuse(at, "'eval' needs one text that stands in the statement");
     case 'expand':
       return context.impossible(at, "'expand' must be the only item of a projection");
     default:
@@ -188,15 +194,18 @@ function check(
   if (signature.later !== undefined) context.notAvailable(at, `The function '${name}'`);
   const {argsMin, argsMax} = signature;
   if (count >= argsMin && (argsMax === undefined || count <= argsMax)) return;
-  const open = argsMax === undefined || argsMax === Number.POSITIVE_INFINITY;
-  const range = open
-    ? `at least ${argsMin}`
-    : argsMin === argsMax
-      ? argsMin
-      : `${argsMin}-${argsMax}`;
-  const noun = range === 1 || (open && argsMin === 1) ? 'argument' : 'arguments';
+  const range =
+    argsMax === undefined
+      ? `at least ${argsMin}`
+      : argsMin === argsMax
+        ? argsMin
+        : `${argsMin}-${argsMax}`;
+  const noun = range === 1 || (argsMax === undefined && argsMin === 1) ? 'argument' : 'arguments';
   const kind = signature.kind === 'method' ? 'Method' : 'Function';
-  context.refuse(at, `${kind} '${name}' expects ${range} ${noun} but got ${count}`);
+  context.refuse(
+    at,
+    `${kind} '${name}' expects ${range} ${noun} but got ${count}: ${callText(signature)}`,
+  );
 }
 
 function unknownFunction(context: BindContext, name: string, at: number, method: boolean): never {

@@ -23,7 +23,7 @@ function rowsOf(text: string, optimized: boolean): string {
   const statement = bindSql(text, worldCatalog());
   assert(statement.kind === 'query' && statement.plan.kind === 'project', text);
   const {output, input} = statement.plan;
-  const plan = optimized ? optimize(input, world.catalog) : input;
+  const plan = optimized ? optimize(input, world) : input;
   if (output.kind === 'element') return run(plan, [output.slot]);
   const bind = output.columns.map((column, i) => ({
     slot: statement.slotCount + i,

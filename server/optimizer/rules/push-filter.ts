@@ -72,10 +72,9 @@ function intoScan(
   scan: Extract<PlanNode, {kind: 'scan-type' | 'scan-bucket'}>,
   terms: readonly Expression[],
 ): PlanNode {
-  const own = (term: Expression): boolean =>
-    isMovable(term) && [...slotsOf(term)].every(slot => slot === scan.slot);
-  const where = conjunction([...conjunctsOf(scan.where), ...terms.filter(own)]);
-  const rest = terms.filter(term => !own(term));
+  // A slot that is not the scan's own is of the row around it, and there for all of the scan.
+  const where = conjunction([...conjunctsOf(scan.where), ...terms.filter(isMovable)]);
+  const rest = terms.filter(term => !isMovable(term));
   return filtered(where === undefined ? scan : {...scan, where}, rest);
 }
 

@@ -1,7 +1,8 @@
 /**
- * Health, readiness, and what databases there are.
+ * Health, readiness, what databases there are, and what words their languages have.
  */
 import type {Principal} from '#server/session/session.ts';
+import {vocabularies} from '#server/session/vocabulary.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from './router.ts';
 
@@ -9,6 +10,7 @@ export const databaseRoutes: readonly Route[] = [
   {path: '/health', operations: {GET: {access: 'open', run: health}}},
   {path: '/ready', operations: {GET: {access: 'open', run: ready}}},
   {path: '/databases', operations: {GET: {access: 'user', run: listDatabases}}},
+  {path: '/languages', operations: {GET: {access: 'user', run: listLanguages}}},
   {path: '/exists/{database}', operations: {GET: {access: 'user', run: databaseExists}}},
   {path: '/progress/{database}', operations: {GET: {access: 'user', run: listProgress}}},
 ];
@@ -28,6 +30,10 @@ function listDatabases(exchange: Exchange, principal: Principal): void {
   const result = service.databaseNames(principal);
   const {version} = administration.identity;
   exchange.answerJson(200, {version, user: principal.name, result});
+}
+
+function listLanguages(exchange: Exchange): void {
+  exchange.answerJson(200, {result: vocabularies()});
 }
 
 function databaseExists(exchange: Exchange, principal: Principal): void {

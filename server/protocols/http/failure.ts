@@ -74,13 +74,19 @@ export function failureAnswer(
       ...(args === undefined ? {} : {exceptionArgs: args}),
       ...(hidesDetail ? {} : {detail: causeChain(error)}),
     };
-    const headers = error.code === 'request.in-flight' ? ['Retry-After', '1'] : [];
+    const wait = error.code === 'request.in-flight' ? ['Retry-After', '1'] : [];
+    const headers = [...wait, ...(hidesDetail ? [] : placeHeader(error))];
     return {status, body, headers, unexpected: false};
   }
   const damaged = error instanceof Corruption;
   const exception = damaged ? 'DatabaseNotAvailableException' : 'InternalException';
   const body = {error: 'Internal error', requestId, exception};
   return {status: damaged ? 503 : 500, body, headers: [], unexpected: true};
+}
+
+/** Which part of the statement is to blame, for whoever marks it: the body has no room for it. */
+function placeHeader({place}: Refusal): readonly string[] {
+  return place === undefined ? [] : ['X-Svc-Error-Place', `${place.line}:${place.column}`];
 }
 
 const chainMax = 5;

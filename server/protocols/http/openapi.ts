@@ -121,6 +121,13 @@ const rows: readonly Row[] = [
     answers: [200, 401],
   },
   {
+    at: 'get /languages',
+    tag: 'Databases',
+    summary: 'List languages',
+    description: 'The languages of statements, each with its keywords and functions.',
+    answers: [200, 401],
+  },
+  {
     at: 'get /exists/{database}',
     tag: 'Databases',
     summary: 'Ask for a database',

@@ -35,6 +35,7 @@ export const statusOf = {
   'query.timeout': {status: 503, error: command},
   'query.terminated': {status: 409, error: 'Query terminated'},
   'query.memory': {status: 400, error: command},
+  'query.memory-total': {status: 503, error: command},
   'query.result-too-large': {
     status: 413,
     error: 'Result set too large for a single response (svc.server.httpQueryMaxResultRows)',

@@ -9,6 +9,7 @@ import {resolveSettings, type SettingReport} from '#server/base/setting-values.t
 import {type SettingRow, settingRows} from '#server/base/settings.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
+import {callText} from '#server/plan/signature.ts';
 import {type StatusRow, statusOf} from '#server/protocols/http/status.ts';
 
 /** The generated pages by their path; `code` is every source but the table of settings itself. */
@@ -100,8 +101,35 @@ function errorsPage(): string {
   ]);
 }
 
+/** What the examples of the functions are asked of. */
+export const peopleOfExamples: readonly string[] = [
+  'CREATE VERTEX TYPE Person',
+  'CREATE EDGE TYPE Knows',
+  "CREATE VERTEX Person SET name = 'Ada', age = 36, w = 2, tags = ['maths', 'verse']",
+  "CREATE VERTEX Person SET name = 'Bob', age = 41, w = 4, tags = ['verse']",
+  "CREATE VERTEX Person SET name = 'Cy', age = 17, w = 6",
+  ...[
+    ['Ada', 'Bob', 'since = 2001, w = 3'],
+    ['Bob', 'Cy', 'since = 2010, w = 4'],
+  ].map(
+    ([from, to, properties]) =>
+      `CREATE EDGE Knows FROM (SELECT FROM Person WHERE name = '${from}') ` +
+      `TO (SELECT FROM Person WHERE name = '${to}') SET ${properties}`,
+  ),
+];
+
+/** The statement that an example of a row is run as, and its answer: rows with commas. */
+export function exampleStatement(
+  kind: FunctionSignature['kind'],
+  [expression, answer]: readonly [string, string],
+): readonly [statement: string, answer: string] {
+  if (expression.startsWith('SELECT ')) return [expression, answer];
+  const where = kind === 'aggregate' ? '' : " WHERE name = 'Ada'";
+  return [`SELECT ${expression} AS v FROM Person${where}`, `{"v":${answer}}`];
+}
+
 const kinds: readonly (readonly [FunctionSignature['kind'], string, string])[] = [
-  ['function', 'Functions', 'Called by name: `abs(-3)`.'],
+  ['function', 'Functions', 'Called by name.'],
   [
     'method',
     'Methods',
@@ -111,9 +139,11 @@ const kinds: readonly (readonly [FunctionSignature['kind'], string, string])[] =
   [
     'aggregate',
     'Aggregates',
-    'Over the rows of a group, or of the whole result without `GROUP BY`.',
+    'Over the rows of a group, or of the whole result without `GROUP BY`. Those with `std.` ' +
+      'are the aggregates of Cypher, which calls them `sum`, `collect`, ....',
   ],
-  ['table', 'Table functions', 'Sources of rows.'],
+  ['construct', 'Constructs', 'Written as calls; parts of the grammar.'],
+  ['table', 'Sources of rows', 'Named behind `FROM`, or called as procedures by Cypher.'],
 ];
 
 function functionsPage(): string {
@@ -122,34 +152,38 @@ function functionsPage(): string {
     const rows = named
       .filter(row => row.kind === kind && row.later === undefined)
       .sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
-      .map(row => [`\`${row.name}\``, aliasesOf(row), argumentsOf(row), row.says]);
-    if (rows.length === 0) return [];
-    return [`## ${title}`, says, table(['name', 'also', 'arguments', 'answers'], rows)];
+      .map(row => [`\`${callText(row)}\``, aliasesOf(row), row.says, ...exampleOf(row)]);
+    const heads = ['call', 'also', 'answers', 'example', 'its answer'];
+    return [`## ${title}`, says, table(kind === 'table' ? heads.slice(0, 3) : heads, rows)];
   });
   const reserved = named
     .filter(({later}) => later !== undefined)
-    .map(row => [`\`${row.name}\``, row.later ?? '']);
+    .map(row => [[row.name, ...(row.aliases ?? [])].map(code).join(', '), row.later ?? '']);
   return page('Functions and methods', [
-    'Names ignore case. A null argument (or receiver) answers null unless the description says ' +
-      'otherwise. A wrong number of arguments or an unknown name is refused with its place.',
+    'Names ignore case. An argument with `?` may be left out, `...` stands for any number of ' +
+      'them. A null argument (or receiver) answers null unless the description says otherwise. ' +
+      'A wrong number of arguments or an unknown name is refused with its place.',
+    "The examples are asked of Ada, `SELECT ... FROM Person WHERE name = 'Ada'`, those of " +
+      'aggregates of all three people here:',
+    `\`\`\`sql\n${peopleOfExamples.join(';\n')}\n\`\`\``,
     ...sections,
-    ...(reserved.length === 0
-      ? []
-      : [
-          '## Not yet',
-          'These names are known and refused with `not-available` until what they need is there.',
-          table(['name', 'waits for'], reserved),
-        ]),
+    '## Not yet',
+    'These names are known and refused with `not-available` until what they need is there.',
+    table(['name', 'waits for'], reserved),
   ]);
 }
 
 function aliasesOf({aliases = []}: FunctionSignature): string {
-  return aliases.map(alias => `\`${alias}\``).join(', ');
+  return aliases.map(code).join(', ');
 }
 
-function argumentsOf({argsMin, argsMax}: FunctionSignature): string {
-  if (argsMax === undefined) return `${argsMin} or more`;
-  return argsMin === argsMax ? String(argsMin) : `${argsMin} to ${argsMax}`;
+/** Cells for the example and its answer; sources of rows have none. */
+function exampleOf({kind, example = ['', '']}: FunctionSignature): readonly string[] {
+  return kind === 'table' ? [] : example.map(code);
+}
+
+function code(text: string): string {
+  return text === '' ? '' : `\`${text}\``;
 }
 
 function page(title: string, parts: readonly string[]): string {

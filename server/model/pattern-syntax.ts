@@ -24,8 +24,8 @@ export type PatternNode =
 
 export interface ParsedPattern {
   readonly root: PatternNode;
-  /** How many repetitions may take more or less; above 1 when one stands in another. */
-  readonly openRepetitions: number;
+  /** How many choices there are to take back: alternatives, repetitions of no fixed number. */
+  readonly choices: number;
 }
 
 const repeatMax = 1_000;
@@ -55,11 +55,11 @@ export function parsePattern(source: string): ParsedPattern {
   const parser = new PatternParser(source);
   const root = parser.choice(0);
   if (!parser.atEnd) throw parser.refusal('a ) without its (');
-  return {root, openRepetitions: parser.openRepetitions};
+  return {root, choices: parser.choices};
 }
 
 class PatternParser {
-  openRepetitions = 0;
+  choices = 0;
   readonly #characters: readonly string[];
   #at = 0;
 
@@ -80,15 +80,16 @@ class PatternParser {
     if (depth > depthMax) throw this.refusal('too many groups inside each other');
     const parts = [this.#sequence(depth)];
     while (this.#take('|')) parts.push(this.#sequence(depth));
+    if (parts.length > 1) this.choices += 1;
     return parts.length === 1 ? (parts[0] as PatternNode) : {kind: 'choice', parts};
   }
 
   #sequence(depth: number): PatternNode {
     const parts: PatternNode[] = [];
     while (!this.atEnd && this.#peek() !== '|' && this.#peek() !== ')') {
-      const before = this.openRepetitions;
+      const before = this.choices;
       const atom = this.#atom(depth);
-      parts.push(this.#repeated(atom, this.openRepetitions > before || hasChoice(atom)));
+      parts.push(this.#repeated(atom, this.choices > before));
     }
     return parts.length === 1 ? (parts[0] as PatternNode) : {kind: 'sequence', parts};
   }
@@ -100,8 +101,8 @@ class PatternParser {
       const bounds = this.#quantifier();
       if (bounds === undefined) return node;
       const {min, max} = bounds;
-      if (branches && max !== 1) this.openRepetitions += 2;
-      else if (min !== max) this.openRepetitions += 1;
+      if (branches && max !== 1) this.choices += 2;
+      else if (min !== max) this.choices += 1;
       node = {kind: 'repeat', of: node, min, max};
       // Lazy and possessive forms match the same whole texts.
       if (!this.#take('?')) this.#take('+');
@@ -241,12 +242,6 @@ class PatternParser {
     this.#at++;
     return true;
   }
-}
-
-function hasChoice(node: PatternNode): boolean {
-  if (node.kind === 'choice') return true;
-  if (node.kind === 'repeat') return hasChoice(node.of);
-  return node.kind === 'sequence' && node.parts.some(hasChoice);
 }
 
 function single(character: string): PatternNode {

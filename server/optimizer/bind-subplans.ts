@@ -1,0 +1,55 @@
+/**
+ * Puts the expressions that run a sub-plan where a run can pause: into an `extend` of their own.
+ *
+ * A closure cannot give the thread away, so a sub-plan inside of one would keep everybody else
+ * waiting for as long as it takes. `extend` can (operators/resumption.ts): the node that asked for
+ * the expression reads the slot that it binds. What is evaluated, and for which rows, stays as it
+ * was. Done last, on the plan as it runs. Expressions of joins, walks and changes of records are
+ * left where they are.
+ */
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import {mapExpressions} from '#server/plan/map-expressions.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
+import {slotUse} from './slots.ts';
+
+/** Nodes that evaluate each of their expressions once for a row of their only input. */
+const hosts: ReadonlySet<PlanNode['kind']> = new Set<PlanNode['kind']>([
+  'filter',
+  'project',
+  'unnest',
+  'aggregate',
+  'distinct',
+  'pick',
+  'sort',
+  'create',
+]);
+
+export function bindSubplans(plan: PlanNode): PlanNode {
+  let next = slotUse(plan).next;
+  const newSlot = (): Slot => next++;
+  const everywhere = (node: PlanNode): PlanNode => {
+    const inner = mapInputs(node, everywhere);
+    return withBound(
+      mapExpressions(inner, expression => inside(expression, everywhere)),
+      newSlot,
+    );
+  };
+  return everywhere(plan);
+}
+
+function inside(expression: Expression, map: (plan: PlanNode) => PlanNode): Expression {
+  return mapParts(expression, part => inside(part, map), map);
+}
+
+function withBound(node: PlanNode, newSlot: () => Slot): PlanNode {
+  if (!hosts.has(node.kind)) return node;
+  const bind: {readonly slot: Slot; readonly value: Expression}[] = [];
+  const reading = mapExpressions(node, value => {
+    if (!runsPlan(value)) return value;
+    const slot = newSlot();
+    bind.push({slot, value});
+    return {kind: 'slot', slot};
+  });
+  return bind.length === 0 ? node : mapInputs(reading, input => ({kind: 'extend', input, bind}));
+}

@@ -1,0 +1,186 @@
+/**
+ * Takes a sort away where an index gives the records in its order already.
+ *
+ * The sort's keys must be the parts of an ordered index behind those that a condition holds equal,
+ * all in one direction, and every record must be found in it: an index that leaves out nulls
+ * serves only behind a bound. Where nulls stand, and in which order classes of values come, must be
+ * the index's own way, or not matter. Nodes between that keep the order of their input are looked
+ * through. Whether it pays is a matter of cost: a few of the first rows are soon found, while all
+ * rows in the index's order are fetched one by one.
+ */
+import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
+import {hasExactKeys} from '#server/model/data-type.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {PlanNode, SortKey} from '#server/plan/node.ts';
+import {cost} from '../cost.ts';
+import {countOf} from '../estimates.ts';
+import type {Rule, RuleContext} from '../rule.ts';
+import type {Scan} from './access.ts';
+import {cheapestAccess} from './choose-index.ts';
+import {accessBy} from './single-access.ts';
+
+type Sorted = PlanNode & {readonly kind: 'sort' | 'top'};
+
+export const sortByIndex: Rule = {
+  name: 'sort-by-index',
+  apply: (node, context) =>
+    node.kind === 'sort' || node.kind === 'top' ? (unsorted(node, context) ?? node) : node,
+};
+
+function unsorted(node: Sorted, context: RuleContext): PlanNode | undefined {
+  const order = orderOf(node);
+  if (order === undefined) return undefined;
+  const source = sourceOf(node.input, order.slot);
+  if (source === undefined) return undefined;
+  const {catalog, estimates} = context;
+  if (source.kind === 'index-range') {
+    const index = catalog.requireIndex(source.index);
+    if (!gives(source, index, order, context)) return undefined;
+    return withoutSort(node, source, {...source, descending: order.descending});
+  }
+  if (source.kind !== 'scan-type') return undefined;
+  const found = catalog
+    .requireType(source.type)
+    .indexes.flatMap(index => orderedAccess(source, index, order, context) ?? []);
+  let best: PlanNode | undefined;
+  const plain = withSource(node, source, cheapestAccess(source, context));
+  let least = estimates.of(plain).cost;
+  for (const access of found) {
+    const plan = withoutSort(node, source, access);
+    const spent = estimates.of(plan).cost * shareRead(node, plan, context) + cost.seek;
+    if (spent >= least) continue;
+    best = plan;
+    least = spent;
+  }
+  return best;
+}
+
+interface Order {
+  readonly slot: Slot;
+  readonly names: readonly string[];
+  readonly descending: boolean;
+  readonly keys: readonly SortKey[];
+}
+
+/** What the rows are sorted by, when that is properties of one record, all in one direction. */
+function orderOf({keys, input}: Sorted): Order | undefined {
+  const [first] = keys;
+  if (first === undefined) return undefined;
+  const names: string[] = [];
+  let slot: Slot | undefined;
+  for (const {by, descending} of keys) {
+    const property = valueOf(by, input);
+    if (property.kind !== 'property' || property.of.kind !== 'slot') return undefined;
+    if (descending !== first.descending || (slot ?? property.of.slot) !== property.of.slot) {
+      return undefined;
+    }
+    slot = property.of.slot;
+    names.push(property.name);
+  }
+  return slot === undefined ? undefined : {slot, names, descending: first.descending, keys};
+}
+
+/** What a slot was bound to, where a node right below binds it. */
+function valueOf(expression: Expression, input: PlanNode): Expression {
+  if (expression.kind !== 'slot') return expression;
+  if (input.kind === 'filter') return valueOf(expression, input.input);
+  if (input.kind !== 'extend') return expression;
+  const bind = input.bind.find(({slot}) => slot === expression.slot);
+  return bind === undefined ? valueOf(expression, input.input) : valueOf(bind.value, input.input);
+}
+
+/** The source of the slot's records, below nodes that keep the order of their input. */
+function sourceOf(node: PlanNode, slot: Slot): PlanNode | undefined {
+  const input = inputInOrder(node);
+  if (input !== undefined) return sourceOf(input, slot);
+  const isSource = node.kind === 'scan-type' || node.kind === 'index-range';
+  return isSource && node.slot === slot ? node : undefined;
+}
+
+function inputInOrder(node: PlanNode): PlanNode | undefined {
+  switch (node.kind) {
+    case 'filter':
+    case 'extend':
+    case 'follow':
+    case 'connect':
+    case 'unnest':
+      return node.input;
+    case 'apply':
+      return node.mode === 'for-each' ? undefined : node.input;
+    case 'join':
+      return node.left;
+    default:
+      return undefined;
+  }
+}
+
+function withSource<N extends PlanNode>(node: N, source: PlanNode, other: PlanNode): PlanNode {
+  if (node === source) return other;
+  if (node.kind === 'join') return {...node, left: withSource(node.left, source, other)};
+  return 'input' in node ? {...node, input: withSource(node.input, source, other)} : node;
+}
+
+function withoutSort(node: Sorted, source: PlanNode, other: PlanNode): PlanNode {
+  const input = withSource(node.input, source, other);
+  if (node.kind === 'sort') return input;
+  const {count, skip} = node;
+  const rest: PlanNode = skip === undefined ? input : {kind: 'skip', input, count: skip};
+  return {kind: 'limit', input: rest, count};
+}
+
+/** The share of the input that is read until the limit is reached. */
+function shareRead(node: Sorted, plan: PlanNode, {estimates}: RuleContext): number {
+  if (node.kind === 'sort' || plan.kind !== 'limit') return 1;
+  const wanted = (countOf(node.count) ?? 0) + (node.skip ? (countOf(node.skip) ?? 0) : 0);
+  // A limit that is known only when the statement runs is a page of rows.
+  const count = countOf(node.count) === undefined ? rowsOfPage : wanted;
+  return Math.min(1, count / Math.max(1, estimates.of(withoutLimit(plan)).rows));
+}
+
+const rowsOfPage = 100;
+
+function withoutLimit(plan: PlanNode): PlanNode {
+  return plan.kind === 'limit' || plan.kind === 'skip' ? withoutLimit(plan.input) : plan;
+}
+
+/** The records of the scan in the index's order, with its condition. */
+function orderedAccess(
+  scan: Scan,
+  index: Index,
+  order: Order,
+  context: RuleContext,
+): PlanNode | undefined {
+  if (index.state !== 'ready' || index.kind === 'hash') return undefined;
+  const {node, plan} = accessBy(scan, index, context);
+  if (node.kind !== 'index-range' || !gives(node, index, order, context)) return undefined;
+  return withSource(plan, node, {...node, descending: order.descending});
+}
+
+/** Whether the access has every record that it should, in the order that is asked. */
+function gives(
+  node: PlanNode & {readonly kind: 'index-range'},
+  index: Index,
+  order: Order,
+  context: RuleContext,
+): boolean {
+  if (index.properties.some(({by, ignoreCase}) => by !== undefined || ignoreCase)) return false;
+  const [low, high] = [node.from?.values ?? [], node.to?.values ?? []];
+  let equal = 0;
+  while (equal < low.length && equal < high.length && low[equal] === high[equal]) equal += 1;
+  const parts = index.properties.slice(equal, equal + order.names.length);
+  if (parts.length < order.names.length) return false;
+  if (parts.some(({name}, at) => name !== order.names[at])) return false;
+  const isBounded = low.length > equal || high.length > equal;
+  const isWhole = equal > 0 || isBounded || index.nullStrategy !== 'SKIP';
+  const declared = context.catalog.typeById(index.typeId)?.properties;
+  return (
+    isWhole &&
+    order.keys.every((key, at) => {
+      const bounded = at === 0 && isBounded;
+      const hasNulls = !bounded && index.nullStrategy !== 'ERROR';
+      const nullsAgree = (key.nulls === 'first') !== key.descending;
+      const isOneClass = bounded || hasExactKeys(declared?.get(parts[at]?.name ?? '')?.type);
+      return (nullsAgree || !hasNulls) && (key.classes === undefined || isOneClass);
+    })
+  );
+}

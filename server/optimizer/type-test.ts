@@ -1,0 +1,18 @@
+/** A condition that the record in a slot is of a type or a subtype of it. */
+import type {Expression, Slot} from '#server/plan/expression.ts';
+
+export interface TypeTest {
+  readonly slot: Slot;
+  readonly type: string;
+  /** Whether the name counts as it is written: a label. */
+  readonly isLabel: boolean;
+}
+
+export function typeTestOf(term: Expression): TypeTest | undefined {
+  if (term.kind !== 'call') return undefined;
+  const isLabel = term.name === 'op:ofType';
+  if (!isLabel && term.name !== 'op:instanceOf') return undefined;
+  const [of, type] = term.args;
+  if (of?.kind !== 'slot' || type?.kind !== 'literal') return undefined;
+  return typeof type.value === 'string' ? {slot: of.slot, type: type.value, isLabel} : undefined;
+}

@@ -1,0 +1,8 @@
+/** What the process has of its machine, as values from outside. */
+export interface Machine {
+  readonly processors: number;
+  /** Bytes of the heap in use, garbage that was not collected yet included. */
+  readonly heapBytes: number;
+  /** Bytes of heap at which the process would end. */
+  readonly heapBytesMax: number;
+}
