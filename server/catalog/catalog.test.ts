@@ -5,11 +5,13 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
+import {utf8Bytes} from '#server/base/utf8.ts';
 import {Catalog} from './catalog.ts';
 import type {SchemaChange} from './change.ts';
 import {createBucket, dropBucket} from './change-bucket.ts';
 import {createIndex, dropIndex, markIndexReady, parseIndexKind} from './change-index.ts';
 import {alterProperty, createProperty, dropProperty} from './change-property.ts';
+import {createFunction, createTrigger} from './change-routine.ts';
 import {addSuperType, createType, dropType, renameType, setAliases} from './change-type.ts';
 import {decodeCatalog, encodeCatalog} from './encode.ts';
 import {NameDictionary} from './names.ts';
@@ -33,6 +35,18 @@ const index =
       kind: 'ordered',
       unique,
     });
+
+const own = (name: string) => (catalog: Catalog) =>
+  createFunction(catalog, {name, language: 'sql', parameters: ['a'], code: 'SELECT :a'});
+const trigger = (name: string, typeName: string) => (catalog: Catalog) =>
+  createTrigger(catalog, {
+    name,
+    typeName,
+    when: 'before',
+    event: 'create',
+    language: 'sql',
+    code: 'SELECT 1',
+  });
 
 const people = [
   (c: Catalog) => createType(c, {name: 'Person', kind: 'vertex'}),
@@ -72,10 +86,42 @@ test('the stored form gives back the same schema', () => {
     ...people,
     c => alterProperty(c, 'Person', 'name', {mandatory: true, min: 2, defaultText: "'x'"}),
     c => setAliases(c, 'Person', ['Human']),
+    own('lib.one'),
+    trigger('t', 'Person'),
   );
   const again = decodeCatalog(encodeCatalog(catalog));
   assert.deepEqual(again.data, catalog.data);
   assert.equal(again.requireType('Human').name, 'Person');
+});
+
+test('a schema stored before there were functions and triggers is read', () => {
+  const {functions: _, triggers: __, ...before} = build(...people).data;
+  const bytes = utf8Bytes(JSON.stringify({format: 1, data: {...before, settings: {}}}));
+  const read = decodeCatalog(bytes);
+  assert.deepEqual([read.functions, read.triggers], [[], []]);
+  assert.equal(read.requireType('Worker').triggers.length, 0);
+  const unknown = utf8Bytes(JSON.stringify({format: 3, data: {}}));
+  assert.throws(() => decodeCatalog(unknown), /unknown format/);
+});
+
+test('a trigger is one of the subtypes too, and goes with its type', () => {
+  const catalog = build(...people, trigger('t', 'Person'), trigger('u', 'Worker'));
+  const of = (type: string, c: Catalog): unknown => c.requireType(type).triggers.map(t => t.name);
+  assert.deepEqual([of('Worker', catalog), of('Person', catalog)], [['t', 'u'], ['t']]);
+  const left = dropType(catalog, 'Person', {hasRecords: false}).catalog;
+  assert.deepEqual(of('Worker', left), ['u']);
+});
+
+test('functions and triggers are bounded in number', () => {
+  const many = <T>(one: T): T[] => Array.from({length: 1_000}, () => one);
+  const {data} = build(...people, own('lib.one'), trigger('t', 'Person'));
+  const full = new Catalog({
+    ...data,
+    functions: data.functions.flatMap(many),
+    triggers: data.triggers.flatMap(many),
+  });
+  assert.throws(() => own('lib.two')(full), /at most 1000 functions/);
+  assert.throws(() => trigger('u', 'Person')(full), /at most 1000 triggers/);
 });
 
 test('renaming a type keeps what refers to it', () => {

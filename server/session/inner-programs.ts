@@ -5,6 +5,7 @@
  * What runs inside shares the statement's view and transaction, its rights, budget and time; it has
  * parameters of its own. How deep one may stand in another is bounded. Bodies are prepared by the
  * session, which keeps them by text and catalog like any statement.
+ * See docs/design/0008-programs-in-statements.md.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
@@ -73,7 +74,7 @@ export class Programs implements InnerPrograms {
     this.#enter();
     try {
       return definition.language === 'js'
-        ? this.#scripts(context).call(definition, args)
+        ? this.#script(context, scripts => scripts.call(definition, args))
         : this.#answer(definition, args, context);
     } finally {
       this.#depth -= 1;
@@ -87,7 +88,9 @@ export class Programs implements InnerPrograms {
     context.budget.spend(8);
     this.#enter();
     try {
-      if (trigger.language === 'js') return this.#scripts(context).fire(trigger, images);
+      if (trigger.language === 'js') {
+        return this.#script(context, scripts => scripts.fire(trigger, images));
+      }
       const parameters = new Map([
         ['$record', images.record],
         ['$oldRecord', images.oldRecord],
@@ -134,6 +137,16 @@ export class Programs implements InnerPrograms {
       'query.execution',
       'inside of a statement only queries and changes of records can be run',
     );
+  }
+
+  /** What ended because the statement's time is over is refused as that. */
+  #script<T>(context: ExecutionContext, work: (scripts: JavaScriptPrograms) => T): T {
+    try {
+      return work(this.#scripts(context));
+    } catch (error) {
+      context.budget.look();
+      throw error;
+    }
   }
 
   #scripts(context: ExecutionContext): JavaScriptPrograms {

@@ -127,6 +127,9 @@ test('the time of the statement is that of what it calls', async () => {
   const body = 'UNWIND range(0, 3000) AS x UNWIND range(0, 3000) AS y RETURN count(x + y) AS c';
   await sql(`DEFINE FUNCTION slow.count "${body}" LANGUAGE opencypher`);
   await refused(sql('SELECT slow.count() AS r LIMIT 1 TIMEOUT 30'), 'query.timeout', /30 ms/);
+  await sql('DEFINE FUNCTION slow.loop "for (;;) {}" LANGUAGE js');
+  await refused(sql('SELECT slow.loop() AS r LIMIT 1 TIMEOUT 30'), 'query.timeout', /30 ms/);
+  await refused(sql('SELECT slow.loop() AS r'), 'javascript.failed', /more than 1000 ms/);
 });
 
 test('a body that names what is not there is refused where it is called', async () => {

@@ -177,6 +177,17 @@ test('JavaScript sees record, oldRecord and database, and sets properties', asyn
   assert.deepEqual(await sql('SELECT n FROM Person ORDER BY n'), [{n: 2}, {n: 3}]);
 });
 
+test('triggers in JavaScript fire each other, and what one throws comes out of all', async () => {
+  await sql(`CREATE TRIGGER a AFTER CREATE ON Person EXECUTE JAVASCRIPT
+    'try { database.command("sql", "INSERT INTO Log SET n = :n", {n: record.n}) } catch {}'`);
+  await sql(`CREATE TRIGGER b BEFORE CREATE ON Log EXECUTE JAVASCRIPT
+    'if (record.n > 1) throw new Error("too many"); record.what = "seen"'`);
+  await sql('INSERT INTO Person SET n = 1');
+  assert.deepEqual(await logged(), [{what: 'seen', n: 1, old: null}]);
+  await refused(sql('INSERT INTO Person SET n = 2'), 'trigger.refused', /'b'.*too many/);
+  assert.deepEqual(await sql('SELECT n FROM Person'), [{n: 1}]);
+});
+
 test('JavaScript writes by database.command only, and where a statement may', async () => {
   await sql('INSERT INTO Person SET n = 1');
   const code = (kind: string): string =>
