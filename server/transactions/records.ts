@@ -39,6 +39,8 @@ export interface NewRecordWish {
   /** Default: chosen by the type's bucket selection. */
   readonly bucketName?: string | undefined;
   readonly properties: MapValue;
+  /** The id that it had before it was deleted; default: a new one. */
+  readonly rid?: Rid | undefined;
 }
 
 export interface NewEdgeWish extends NewRecordWish {
@@ -99,7 +101,7 @@ export class RecordWriter {
       );
     }
     const properties = this.prepare(type, wish.properties);
-    const rid = this.newRid(type, wish.bucketName, properties);
+    const rid = this.ridFor(type, wish, properties);
     return this.insert(type, rid, properties, {kind: type.kind});
   }
 
@@ -120,7 +122,7 @@ export class RecordWriter {
     this.requireVertex(wish.to);
     if (type.edge.lightweight) return this.createLightEdge(type, wish);
     const properties = this.prepare(type, wish.properties);
-    const rid = this.newRid(type, wish.bucketName, properties);
+    const rid = this.ridFor(type, wish, properties);
     const {from, to} = wish;
     this.edges.checkUnique(type, from, to);
     this.edges.pinEnds(from, to);
@@ -279,9 +281,34 @@ export class RecordWriter {
     this.incomplete.set(ridText(rid), rid);
   }
 
-  private newRid(type: CatalogType, bucketName: string | undefined, properties: MapValue): Rid {
-    const bucket = selectBucket(this.context, type, bucketName, properties);
-    return this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
+  private ridFor(type: CatalogType, wish: NewRecordWish, properties: MapValue): Rid {
+    if (wish.rid !== undefined) return this.formerRid(type, wish.rid);
+    const bucket = selectBucket(this.context, type, wish.bucketName, properties);
+    const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
+    this.created.add(ridText(rid));
+    return rid;
+  }
+
+  /**
+   * An id of the type's that was given before and has no record now. Nobody else may take it until
+   * the commit. A position of the bucket is used up, which tells those given from those to come.
+   */
+  private formerRid(type: CatalogType, rid: Rid): Rid {
+    const text = ridText(rid);
+    if (!type.bucketIds.includes(rid.bucket)) {
+      throw new Refusal(
+        'query.execution',
+        `${text} lies in no bucket of type '${type.name}', so it was none of its records`,
+      );
+    }
+    const isGiven = rid.position >= 0 && rid.position < this.transaction.nextPosition(rid.bucket);
+    if (!isGiven) throw new Refusal('query.execution', `no record has had the id ${text} yet`);
+    const key = recordKey(rid);
+    if (loadRecord(this.transaction, this.context.schema, rid) !== undefined) {
+      throw new Refusal('database.operation', `${text} is the id of a record that is there`);
+    }
+    this.transaction.require({kind: 'unchanged', key});
+    return rid;
   }
 
   private insert(
@@ -292,7 +319,6 @@ export class RecordWriter {
   ): StoredRecord {
     const record = this.store(type, rid, properties, header, 1);
     this.noteMissing(type, rid, properties);
-    this.created.add(ridText(rid));
     this.tally.made[header.kind] += 1;
     addMember(this.transaction, type, rid);
     const {from, to} = header;
