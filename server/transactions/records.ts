@@ -76,6 +76,8 @@ export class RecordWriter {
   private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
   readonly tally: RecordTally;
+  /** Ids of the types whose records were made, changed or deleted. */
+  readonly changedTypes: Set<number>;
   /** Names that travel in this transaction because no commit has stored them yet. */
   private readonly newNames: Map<number, string>;
 
@@ -85,6 +87,7 @@ export class RecordWriter {
     this.incomplete = earlier?.incomplete ?? new Map();
     this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
     this.newNames = earlier?.newNames ?? new Map();
+    this.changedTypes = earlier?.changedTypes ?? new Set();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
@@ -157,6 +160,7 @@ export class RecordWriter {
     const before = old.properties();
     checkRules(type, next, before);
     this.requireFresh(type, rid);
+    this.changedTypes.add(type.id);
     const {kind, from, to} = old;
     const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
     this.noteMissing(type, rid, next);
@@ -181,6 +185,7 @@ export class RecordWriter {
     const properties = convertProperties(this.context.catalog, type, old.properties());
     checkRules(type, properties, old.properties());
     this.requireUnchanged(rid);
+    this.changedTypes.add(before.id).add(type.id);
     const record = this.store(type, rid, properties, {kind: 'vertex'}, old.version + 1);
     this.noteMissing(type, rid, properties);
     removeMember(this.transaction, before, rid);
@@ -221,7 +226,7 @@ export class RecordWriter {
   deleteEdge(edge: StoredRecord | LightEdge): boolean {
     if (!(edge instanceof LightEdge)) return this.delete(edge.rid);
     const removed = this.edges.removeLight(edge);
-    if (removed) this.countLightEdgeGone(edge.rid);
+    if (removed) this.countLightEdgeGone(edge);
     return removed;
   }
 
@@ -264,6 +269,7 @@ export class RecordWriter {
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
     this.tally.made.edge += 1;
+    this.changedTypes.add(type.id);
     return new LightEdge({rid, typeId: type.id, from, to}, this.context.schema);
   }
 
@@ -320,6 +326,7 @@ export class RecordWriter {
     const record = this.store(type, rid, properties, header, 1);
     this.noteMissing(type, rid, properties);
     this.tally.made[header.kind] += 1;
+    this.changedTypes.add(type.id);
     addMember(this.transaction, type, rid);
     const {from, to} = header;
     this.indexes.insert(this.transaction, type, rid, {from, to, get: name => properties.get(name)});
@@ -370,6 +377,7 @@ export class RecordWriter {
     this.requireUnchanged(rid);
     this.transaction.delete(recordKey(rid));
     this.tally.deleted[record.kind] += 1;
+    this.changedTypes.add(record.typeId);
     if (type === undefined) {
       this.transaction.count(rid.bucket, -1);
       return;
@@ -378,9 +386,10 @@ export class RecordWriter {
     this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
   }
 
-  private countLightEdgeGone(edge: Rid): void {
-    this.transaction.count(edge.bucket, -1);
+  private countLightEdgeGone({rid, typeId}: Pick<LightEdge, 'rid' | 'typeId'>): void {
+    this.transaction.count(rid.bucket, -1);
     this.tally.deleted.edge += 1;
+    this.changedTypes.add(typeId);
   }
 
   private deleteEdgesOf(vertex: Rid): void {
@@ -392,7 +401,8 @@ export class RecordWriter {
         const [from, to] = row.outgoing ? [vertex, row.other] : [row.other, vertex];
         const edge = {rid: row.edge, typeId: row.typeId, from, to};
         // A loop is met twice; the second time it is gone.
-        if (this.edges.removeLight(edge)) this.countLightEdgeGone(row.edge);
+        if (this.edges.removeLight(edge))
+          this.countLightEdgeGone({rid: row.edge, typeId: row.typeId});
         continue;
       }
       this.delete(row.edge);
