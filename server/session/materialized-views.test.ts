@@ -169,7 +169,7 @@ test('a view that cannot be filled is not made', async () => {
   await assert.rejects(database.run('SELECT FROM Broken'), /'Broken' was not found/);
 });
 
-test('a view is made by who may read what it reads', async () => {
+test('a view is made by who may change the schema', async () => {
   const database = await world.database(people);
   const clerk = {name: 'cleo', root: false, grants: new Map([[database.name, ['readonly']]])};
   await assert.rejects(database.run(adults, {}, clerk), (error: unknown) => {
@@ -177,7 +177,7 @@ test('a view is made by who may read what it reads', async () => {
   });
 });
 
-test('a view survives its database being closed, and comes up to date when it is opened', async () => {
+test('a view survives that its database is closed, and is up to date when it is opened', async () => {
   const database = await world.database([...people, `${adults} REFRESH INCREMENTAL`]);
   await world.service.closeDatabase(root, database.name);
   await world.service.openDatabase(root, database.name);

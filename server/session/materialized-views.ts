@@ -313,5 +313,6 @@ function exactText(value: Value): string {
   const known = classify(value);
   if (known.of === 'list') return `[${known.value.map(exactText).join()}]`;
   if (known.of !== 'map') return `${known.of} ${jsonText(value)}`;
-  return `{${[...known.value].map(([name, item]) => `${jsonText(name)}:${exactText(item)}`).join()}}`;
+  const entries = [...known.value].map(([name, item]) => `${jsonText(name)}:${exactText(item)}`);
+  return `{${entries.join()}}`;
 }
