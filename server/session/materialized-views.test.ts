@@ -177,7 +177,7 @@ test('a view is made by who may change the schema', async () => {
   });
 });
 
-test('a view survives that its database is closed, and is up to date when it is opened', async () => {
+test('a view survives the closing of its database, and is up to date when opened', async () => {
   const database = await world.database([...people, `${adults} REFRESH INCREMENTAL`]);
   await world.service.closeDatabase(root, database.name);
   await world.service.openDatabase(root, database.name);

@@ -304,8 +304,8 @@ export function parseDrop(c: Cursor): Drop {
     name = c.name('a name');
   }
   const ifExists = early || c.acceptPair('IF', 'EXISTS');
-  const unsafe = c.accept('UNSAFE');
-  const force = c.accept('FORCE');
+  const unsafe = what === 'type' && c.accept('UNSAFE');
+  const force = what === 'property' && c.accept('FORCE');
   return {kind: 'drop', at, what, name, property, ifExists, unsafe, force};
 }
 
