@@ -22,6 +22,7 @@ import type {
   IndexDefinition,
   PropertyDefinition,
   TypeDefinition,
+  ViewDefinition,
 } from './definition.ts';
 
 const bucketsMax = 1_024;
@@ -38,6 +39,7 @@ export interface NewType {
   readonly unique?: boolean;
   readonly unidirectional?: boolean;
   readonly custom?: MapValue;
+  readonly view?: ViewDefinition;
 }
 
 export function createType(catalog: Catalog, wish: NewType): SchemaChange {
@@ -66,6 +68,7 @@ export function createType(catalog: Catalog, wish: NewType): SchemaChange {
       unidirectional: wish.unidirectional ?? false,
     },
     custom: wish.custom ?? new Map(),
+    ...(wish.view && {view: wish.view}),
   };
   checkSuperTypes(definition, superTypes);
   return change(catalog, {

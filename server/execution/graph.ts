@@ -104,6 +104,8 @@ export interface NewRecord {
   readonly from?: Rid;
   readonly to?: Rid;
   readonly unidirectional?: boolean;
+  /** The id that it had before it was deleted. */
+  readonly rid?: Rid;
 }
 
 /** Writes into the transaction; what is written is visible to `Graph` at once. */

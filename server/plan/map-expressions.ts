@@ -83,6 +83,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
         ...node,
         from: node.from && map(node.from),
         to: node.to && map(node.to),
+        ...(node.rid && {rid: map(node.rid)}),
         assignments: mapAssignments(node.assignments, map),
       };
     case 'change':

@@ -404,6 +404,8 @@ export type WriteNode =
       readonly ifNotExists: boolean;
       readonly unidirectional: boolean;
       readonly assignments: readonly Assignment[];
+      /** The id that it had before it was deleted; absent: a new one. */
+      readonly rid?: Expression;
       readonly slot: Slot;
       readonly place?: Place;
     }

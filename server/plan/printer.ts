@@ -223,9 +223,11 @@ function writeText(node: WriteNode): string {
       const from = node.from === undefined ? '' : ` from ${expressionText(node.from)}`;
       const to = node.to === undefined ? '' : ` to ${expressionText(node.to)}`;
       const unless = node.ifNotExists ? ' unless there' : '';
+      const at = node.rid === undefined ? '' : ` at ${expressionText(node.rid)}`;
       const what = node.what === 'any' ? 'record' : node.what;
       const sets = assignmentsText(node.assignments);
-      return `create ${what} ${node.type}${from}${to}${unless} as ${slotText(node.slot)}${sets}`;
+      const ends = `${at}${from}${to}`;
+      return `create ${what} ${node.type}${ends}${unless} as ${slotText(node.slot)}${sets}`;
     }
     case 'change': {
       const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;

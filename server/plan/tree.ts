@@ -259,7 +259,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return [node.count];
     case 'create':
       return [
-        ...[node.from, node.to].filter(isPresent),
+        ...[node.from, node.to, node.rid].filter(isPresent),
         ...assignmentExpressions(node.assignments),
       ];
     case 'change':

@@ -51,6 +51,7 @@ import {
   setBucketSelection,
   setTypeCustom,
 } from '#server/catalog/change-type.ts';
+import {requireNoView} from '#server/catalog/change-view.ts';
 import {
   type IndexDefinition,
   type IndexProperty,
@@ -66,6 +67,8 @@ import type {
   SchemaCommand,
   TypeChange,
 } from '#server/plan/statement.ts';
+import {nothing, one, type PlannedChange, row} from './planned-change.ts';
+import {planAlterView, planCreateView, planDropView, planRefreshView} from './view-command.ts';
 
 /** What a command looks at beside the catalog. */
 export interface SchemaFacts {
@@ -74,15 +77,6 @@ export interface SchemaFacts {
   readonly settings: Settings;
   /** Records in a bucket. */
   recordCount(bucketId: number): number;
-}
-
-export interface PlannedChange {
-  /** The steps in order; none when there is nothing to do (IF [NOT] EXISTS). */
-  readonly changes: readonly SchemaChange[];
-  /** The row to answer. */
-  readonly row: MapValue;
-  /** Buckets whose records go while the bucket stays (TRUNCATE). */
-  readonly bucketIdsEmptied: readonly number[];
 }
 
 /** A command that changes the catalog. */
@@ -135,25 +129,17 @@ export function planSchemaCommand(
     case 'create-trigger':
     case 'drop-trigger':
       return planRoutineCommand(catalog, command);
+    case 'create-view':
+      return planCreateView(catalog, command);
+    case 'alter-view':
+      return planAlterView(catalog, command);
+    case 'refresh-view':
+      return planRefreshView(catalog, command);
+    case 'drop-view':
+      return planDropView(catalog, command);
     default:
       return unreachable(command);
   }
-}
-
-function row(fields: Readonly<Record<string, Value | undefined>>): MapValue {
-  const map = new Map<string, Value>();
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) map.set(name, value);
-  }
-  return map;
-}
-
-function one(change: SchemaChange, answer: MapValue): PlannedChange {
-  return {changes: [change], row: answer, bucketIdsEmptied: []};
-}
-
-function nothing(answer: MapValue): PlannedChange {
-  return {changes: [], row: answer, bucketIdsEmptied: []};
 }
 
 function planCreateType(catalog: Catalog, command: Command<'create-type'>): PlannedChange {
@@ -201,6 +187,7 @@ function planAlterType(catalog: Catalog, command: Command<'alter-type'>): Planne
 function alterType(catalog: Catalog, name: string, wish: TypeChange): SchemaChange {
   switch (wish.kind) {
     case 'name':
+      requireNoView(catalog, name, 'renamed');
       return renameType(catalog, name, wish.name);
     case 'add-supertype':
       return addSuperType(catalog, name, wish.name);
@@ -265,6 +252,7 @@ function planDropType(
     row({operation: 'drop type', typeName: command.name, dropped});
   if (command.ifExists && catalog.type(command.name) === undefined) return nothing(answer(false));
   const type = catalog.requireType(command.name);
+  requireNoView(catalog, command.name, 'dropped');
   const hasRecords = type.bucketIds.some(id => facts.recordCount(id) > 0);
   if (hasRecords && type.kind !== 'document' && !command.unsafe) {
     throw new Refusal(

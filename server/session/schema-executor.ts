@@ -48,7 +48,8 @@ import {
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from './database-check.ts';
-import {type PlannedChange, planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
+import type {PlannedChange} from './planned-change.ts';
+import {planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
 import type {WorkBoard} from './work-progress.ts';
 
 const attemptsMax = 50;

@@ -215,7 +215,7 @@ export class SessionService implements Service {
     requestId: string | undefined,
   ): Promise<void> {
     this.#access(principal, database);
-    this.#open(database);
+    const session = this.#open(database);
     // A commit whose answer was lost is asked for again; it happened once.
     if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
     const held = await this.#sessions.hold(principal.name, database, transactionId);
@@ -231,8 +231,8 @@ export class SessionService implements Service {
     }
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
-    this.#runner.committed(transaction);
     this.#sessions.committed(principal.name, transactionId);
+    await this.#runner.committed(session, transaction);
   }
 
   async #commit(
@@ -380,15 +380,14 @@ export class SessionService implements Service {
   #session(database: Database): DatabaseSession {
     const known = this.#databases.get(database);
     if (known !== undefined) return known;
-    const {clock, timers, settings} = this.#options;
+    const {settings} = this.#options;
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
       javascript: this.#options.javascript,
-      clock,
-      timers,
       settings,
+      environment: this.#runner.environment,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),
         textLengthMax: settings().get('svc.parser.statementSizeMax'),

@@ -108,6 +108,7 @@ const existsLabels: ReadonlyMap<unknown, string> = new Map([
   ['BUCKET', 'Bucket already exists'],
   ['FUNCTION', 'Function already exists'],
   ['TRIGGER', 'Trigger already exists'],
+  ['MATERIALIZED_VIEW', 'Materialized view already exists'],
 ]);
 
 /** Status and label of one refusal. */
