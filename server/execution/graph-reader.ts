@@ -98,7 +98,7 @@ export class GraphReader implements Graph {
     order: ScanOrder,
     typeIds: ReadonlySet<number> | undefined,
   ): Source<RecordValue> {
-    const {test, descending} = order;
+    const {test, isOver, descending} = order;
     const ranges = buckets.map(bucketRange);
     if (descending) ranges.reverse();
     const options = {
@@ -118,6 +118,7 @@ export class GraphReader implements Graph {
           if (typeIds !== undefined && !typeIds.has(recordTypeId(bytes, keyEnd))) continue;
           cursor.move(bytes, keyStart, keyEnd, end);
           if (test === undefined || test(cursor)) records.push(cursor.copy(arena));
+          if (isOver?.() === true) break;
         }
         return records;
       },
@@ -141,6 +142,7 @@ export class GraphReader implements Graph {
           const {edge: rid, edgeTypeId: typeId, vertex: from, other: to} = parts;
           const edge = new LightEdge({rid, typeId, from, to}, this.#schema);
           if (order.test?.(edge) ?? true) edges.push(edge);
+          if (order.isOver?.() === true) break;
         }
         return edges;
       },

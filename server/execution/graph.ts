@@ -25,6 +25,8 @@ export interface ScanOrder {
   readonly descending: boolean;
   /** Only records that pass; undefined: all. */
   readonly test?: RecordTest | undefined;
+  /** Asked behind each test: whether the portion is to end here, so that the caller can pause. */
+  readonly isOver?: (() => boolean) | undefined;
 }
 
 /** Edge types resolved with their subtypes; undefined stands for every type. */
