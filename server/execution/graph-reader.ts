@@ -7,7 +7,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
-import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
+import {IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {lightEdgeFlag, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {namespace} from '#server/layout/namespace.ts';
@@ -28,7 +28,7 @@ import type {
   Hop,
   HopEnds,
   IndexEntry,
-  IndexLimit,
+  IndexSpan,
   ScanOrder,
   Source,
 } from './graph.ts';
@@ -200,18 +200,13 @@ export class GraphReader implements Graph {
     return this.#search(index).point(key);
   }
 
-  indexRange(
-    index: string,
-    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
-    descending: boolean,
-  ): Source<Rid> {
-    const search: SearchRange = range;
-    const cursor = this.#search(index).range(search, {descending});
+  indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid> {
+    const cursor = this.#search(index).range(range, {descending});
     return {next: max => cursor.nextRids(max), close: () => cursor.close()};
   }
 
-  indexEntries(index: string, descending: boolean): Source<IndexEntry> {
-    const cursor = this.#search(index).all({descending});
+  indexEntries(index: string, range: IndexSpan, descending: boolean): Source<IndexEntry> {
+    const cursor = this.#search(index).range(range, {descending});
     return {next: max => cursor.nextEntries(max), close: () => cursor.close()};
   }
 

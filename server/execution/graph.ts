@@ -27,6 +27,11 @@ export interface ScanOrder {
   readonly test?: RecordTest | undefined;
 }
 
+export interface IndexSpan {
+  readonly from: IndexLimit | undefined;
+  readonly to: IndexLimit | undefined;
+}
+
 /** Edge types resolved with their subtypes; undefined stands for every type. */
 export type EdgeTypes = ReadonlySet<number> | undefined;
 
@@ -81,12 +86,9 @@ export interface Graph {
   degree(vertex: Rid, direction: Direction, types: EdgeTypes): number;
   /** Ids under one full key, in id order. */
   indexPoint(index: string, key: readonly Value[]): readonly Rid[];
-  indexRange(
-    index: string,
-    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
-    descending: boolean,
-  ): Source<Rid>;
-  indexEntries(index: string, descending: boolean): Source<IndexEntry>;
+  indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;
+  /** As `indexRange`, with the values of the keys; without bounds all entries. */
+  indexEntries(index: string, range: IndexSpan, descending: boolean): Source<IndexEntry>;
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */

@@ -96,9 +96,18 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       requireIndex(index);
       return graph.indexRange(index, range, descending);
     },
-    indexEntries(index, descending) {
+    indexEntries(index, range, descending) {
       requireIndex(index);
-      return graph.indexEntries(index, descending);
+      const source = graph.indexEntries(index, range, descending);
+      return {
+        next(max) {
+          const entries = source.next(max);
+          // The values are those of records: of each the type is asked as if it were read.
+          if (entries !== undefined) graph.records(entries.map(({rid}) => rid)).forEach(readable);
+          return entries;
+        },
+        close: () => source.close(),
+      };
     },
     countType(type, polymorphic) {
       guard.require('readRecord', type);
