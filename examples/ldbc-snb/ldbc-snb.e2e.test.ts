@@ -16,6 +16,8 @@ import {graphLines} from './convert.ts';
 import {dataFolder} from './files.ts';
 import {loadSocialNetwork} from './load.ts';
 import {readNetwork} from './network.ts';
+import {patternCounts} from './patterns/counts.ts';
+import {patternQueries} from './patterns/queries.ts';
 import {queries} from './queries.ts';
 import {readAnswers} from './reads/answers.ts';
 import {parametersOf, reads} from './reads/parameters.ts';
@@ -66,6 +68,18 @@ for (const {name, asks, statement, params} of queries) {
     assert.deepEqual(result, expected);
   });
 }
+
+test('the nine patterns are met as often as plain loops over the files meet them', async () => {
+  const found: unknown[] = [];
+  for (const {text} of patternQueries) {
+    const {result} = await client.query('ldbc', text, {language: 'cypher'});
+    found.push(...result);
+  }
+  assert.deepEqual(
+    found,
+    patternCounts(folder).map(n => ({n})),
+  );
+});
 
 const setsMax = 4;
 

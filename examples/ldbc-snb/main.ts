@@ -12,16 +12,19 @@ import {graphChunks} from './convert.ts';
 import {dataFolder} from './files.ts';
 import {loadSocialNetwork} from './load.ts';
 import {readNetwork} from './network.ts';
+import {patternCounts} from './patterns/counts.ts';
+import {patternQueries} from './patterns/queries.ts';
 import {queries} from './queries.ts';
 import {readAnswers} from './reads/answers.ts';
 import {parametersOf, reads} from './reads/parameters.ts';
 import {readSocial} from './reads/social.ts';
 
-const usage = `usage: examples/ldbc-snb/run load|check|all [DATABASE]
+const usage = `usage: examples/ldbc-snb/run load|check|patterns|all [DATABASE]
        examples/ldbc-snb/run convert
   load    creates DATABASE (default ldbc) and loads the social network into it
   check   asks in SQL and Cypher and compares each answer with the files
-  all     both
+  patterns counts the nine patterns of LSQB, compares each count and says how long it took
+  all     load and check
   convert writes the lines for the bulk route to standard output
 environment: SVC_URL, SVC_USER (root), SVC_PASSWORD or SVC_PASSWORD_FILE, SVC_SHARED
 `;
@@ -100,17 +103,46 @@ async function check(client: Client, database: string): Promise<number> {
   return different;
 }
 
+/** Runs before the one that counts: a server may compile what it runs again. */
+const warmUps = 3;
+const secondsMax = 60;
+
+/** Prints a line for each pattern and answers how many counts differ. */
+async function countPatterns(client: Client, database: string): Promise<number> {
+  const counts = patternCounts(dataFolder(process.env));
+  let different = 0;
+  let sum = 0;
+  for (const [at, {name, text}] of patternQueries.entries()) {
+    const times: number[] = [];
+    const end = performance.now() + secondsMax * 1_000;
+    let verdict = 'equal    ';
+    for (let run = 0; run <= warmUps && performance.now() < end; run += 1) {
+      const startedAt = performance.now();
+      const {result} = await client.query(database, text, {language: 'opencypher'});
+      times.push(performance.now() - startedAt);
+      if (!isDeepStrictEqual(result, [{n: counts[at]}])) verdict = 'DIFFERENT';
+    }
+    const millis = Math.min(...times);
+    sum += millis;
+    if (verdict !== 'equal    ') different += 1;
+    console.log(`${name.padEnd(38)} ${verdict} ${millis.toFixed(1).padStart(9)} ms`);
+  }
+  console.log(`${'all nine'.padEnd(48)} ${sum.toFixed(1).padStart(9)} ms`);
+  return different;
+}
+
 const [action = '', database = 'ldbc'] = process.argv.slice(2);
 if (action === 'convert') {
   await pipeline(Readable.from(graphChunks(dataFolder(process.env))), process.stdout);
-} else if (!['load', 'check', 'all'].includes(action)) {
+} else if (!['load', 'check', 'patterns', 'all'].includes(action)) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
   const client = clientOf(process.env);
   try {
-    if (action !== 'check') await load(client, database);
-    if (action !== 'load' && (await check(client, database)) > 0) process.exitCode = 1;
+    if (action === 'load' || action === 'all') await load(client, database);
+    const asked = action === 'patterns' ? countPatterns : action === 'load' ? undefined : check;
+    if (asked !== undefined && (await asked(client, database)) > 0) process.exitCode = 1;
   } catch (error) {
     process.stderr.write(`ldbc-snb: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;

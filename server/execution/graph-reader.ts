@@ -7,7 +7,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
-import {IndexSearch, type SearchRange} from '#server/indexes/range.ts';
+import {IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
@@ -27,9 +27,10 @@ import type {
   Hop,
   HopEnds,
   IndexEntry,
-  IndexLimit,
+  IndexSpan,
   ScanOrder,
   Source,
+  WholeKey,
 } from './graph.ts';
 import {HopSource} from './stored/hop-source.ts';
 import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
@@ -197,19 +198,18 @@ export class GraphReader implements Graph {
     return this.#search(index).point(key);
   }
 
-  indexRange(
-    index: string,
-    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
-    descending: boolean,
-  ): Source<Rid> {
-    const search: SearchRange = range;
-    const cursor = this.#search(index).range(search, {descending});
+  indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid> {
+    const cursor = this.#search(index).range(range, {descending});
     return {next: max => cursor.nextRids(max), close: () => cursor.close()};
   }
 
-  indexEntries(index: string, descending: boolean, key?: readonly Value[]): Source<IndexEntry> {
+  indexEntries(
+    index: string,
+    which: IndexSpan | WholeKey,
+    descending: boolean,
+  ): Source<IndexEntry> {
     const search = this.#search(index);
-    const cursor = key === undefined ? search.all({descending}) : search.under(key);
+    const cursor = 'key' in which ? search.under(which.key) : search.range(which, {descending});
     return {next: max => cursor.nextEntries(max), close: () => cursor.close()};
   }
 

@@ -29,6 +29,16 @@ export interface ScanOrder {
   readonly isOver?: (() => boolean) | undefined;
 }
 
+export interface IndexSpan {
+  readonly from: IndexLimit | undefined;
+  readonly to: IndexLimit | undefined;
+}
+
+/** What is under one key, in indexes without an order too. */
+export interface WholeKey {
+  readonly key: readonly Value[];
+}
+
 /** Edge types resolved with their subtypes; undefined stands for every type. */
 export type EdgeTypes = ReadonlySet<number> | undefined;
 
@@ -83,13 +93,9 @@ export interface Graph {
   degree(vertex: Rid, direction: Direction, types: EdgeTypes): number;
   /** Ids under one full key, in id order. */
   indexPoint(index: string, key: readonly Value[]): readonly Rid[];
-  indexRange(
-    index: string,
-    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
-    descending: boolean,
-  ): Source<Rid>;
-  /** Entries in the index's order; those under one whole key when it is given. */
-  indexEntries(index: string, descending: boolean, key?: readonly Value[]): Source<IndexEntry>;
+  indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;
+  /** As `indexRange`, with the values of the keys; without bounds all entries. */
+  indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): Source<IndexEntry>;
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */

@@ -143,7 +143,8 @@ export class Estimates {
     const slots = withSlot(outer, node.slot, {type, isId: false, chosenBy});
     const records = type === undefined ? recordsAssumed : this.recordCount(type);
     const {rows, keys} = indexRows(node, index, records, this.facts(slots));
-    return {rows, cost: keys * cost.seek + rows * (cost.entry + cost.fetch), slots};
+    const fetched = node.kind === 'index-range' && node.parts !== undefined ? 0 : cost.fetch;
+    return {rows, cost: keys * cost.seek + rows * (cost.entry + fetched), slots};
   }
 
   #above(node: PlanNode, outer: Slots): Estimate {

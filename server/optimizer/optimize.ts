@@ -17,6 +17,7 @@ import {Estimates} from './estimates.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {countEarly} from './rules/count-early.ts';
+import {covered} from './rules/covered.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
@@ -38,6 +39,7 @@ export const rules: readonly Rule[] = [
   countEarly,
   unreadEdge,
   inlineColumns,
+  covered,
 ];
 
 export interface OptimizeOptions {

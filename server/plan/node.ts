@@ -131,6 +131,8 @@ export type SourceNode =
       readonly to: IndexBound | undefined;
       readonly descending: boolean;
       readonly slot: Slot;
+      /** Slots that get the values of the key's parts, which then need no record. */
+      readonly parts?: readonly (Slot | undefined)[];
     }
   /** Entries of an index as rows {key, rid} (SQL `FROM index:`); `at`: those under one key. */
   | {

@@ -81,7 +81,11 @@ export function nodeText(node: PlanNode): string {
     }
     case 'index-range': {
       const range = `${bound(node.from, 'from')}${bound(node.to, 'to')}`;
-      return `index ${node.index}${range}${into(node)}`;
+      const read = node.parts?.flatMap((slot, at) =>
+        slot === undefined ? [] : `${at}: ${slotText(slot)}`,
+      );
+      const parts = read === undefined ? '' : ` with parts ${read.join(', ')}`;
+      return `index ${node.index}${range}${into(node)}${parts}`;
     }
     case 'index-entries':
       return (

@@ -336,6 +336,8 @@ function bindOwn(node: PlanNode, add: (...slots: readonly (Slot | undefined)[]) 
       return add(...node.bind.map(b => b.slot));
     case 'index-entries':
       return add(node.key, node.rid);
+    case 'index-range':
+      return add(node.slot, ...(node.parts ?? []));
     case 'follow':
       return add(node.to, node.edge);
     case 'connect':

@@ -92,6 +92,28 @@ test('PROFILE runs the statement and shows rows, time and memory of each node', 
   assert.ok((sort?.cost ?? 0) > 0 && (project?.totalCost ?? 0) >= (sort?.totalCost ?? 0));
 });
 
+test('values that come from the keys of an index are those of the records', async () => {
+  const statements = [
+    'CREATE DOCUMENT TYPE Big',
+    'CREATE PROPERTY Big.kind STRING',
+    'CREATE PROPERTY Big.size LONG',
+    'CREATE INDEX ON Big (kind, size) NOTUNIQUE',
+    "INSERT INTO Big (kind, size) VALUES ('a', 9007199254740993), ('a', -1), ('a', 0), ('b', 5)",
+    "INSERT INTO Big SET kind = 'a'",
+  ];
+  for (const statement of statements) await database.run(statement);
+  const text = "SELECT kind, size FROM Big WHERE kind >= 'a' AND kind < 'b'";
+  assert.match((await explained(`EXPLAIN ${text}`)).text, /with parts/);
+  const fromKeys = await database.run(text);
+  const fromRecords = await database.run(text.replace('size', 'size, @type AS type'));
+  const plain = fromRecords.map(({kind, size}) => JSON.stringify({kind, size: size ?? null}));
+  assert.deepEqual(
+    fromKeys.map(({kind, size}) => JSON.stringify({kind, size: size ?? null})).toSorted(),
+    plain.toSorted(),
+  );
+  assert.equal(fromKeys.length, 4);
+});
+
 test('EXPLAIN runs nothing', async () => {
   const {top} = await explained('EXPLAIN DELETE FROM Person');
   assert.deepEqual([top.cost, top.rows], [-1, undefined]);

@@ -28,6 +28,8 @@ const statements = [
   "SELECT FROM Secret WHERE pin = 'absent'",
   "SELECT FROM Secret WHERE pin > 'absent' AND pin < 'b'",
   'SELECT key FROM index:`Secret[pin]`',
+  // The values come from the keys.
+  "SELECT pin FROM Secret WHERE pin > '0'",
 ];
 
 for (const statement of statements) {

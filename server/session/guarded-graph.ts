@@ -15,6 +15,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import {readableEntries} from './readable-entries.ts';
 
 /** Asks for rights on types and remembers what is allowed. */
 export class TypeGuard {
@@ -96,9 +97,10 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       requireIndex(index);
       return graph.indexRange(index, range, descending);
     },
-    indexEntries(index, descending, key) {
+    indexEntries(index, which, descending) {
       requireIndex(index);
-      return graph.indexEntries(index, descending, key);
+      const source = graph.indexEntries(index, which, descending);
+      return readableEntries(source, rids => graph.records(rids).map(readable));
     },
     countType(type, polymorphic) {
       guard.require('readRecord', type);

@@ -16,6 +16,7 @@ import type {Graph, Hop, NewRecord, ScanOrder, WritableGraph} from '#server/exec
 import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {RecordImages, TriggerVerdict} from './javascript-programs.ts';
+import {readableEntries} from './readable-entries.ts';
 
 export type Fire = (trigger: TriggerDefinition, images: RecordImages) => TriggerVerdict;
 
@@ -46,9 +47,9 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
   };
   const readable = (record: RecordValue | undefined): RecordValue | undefined =>
     record !== undefined && reads(record) ? record : undefined;
-  const ordered = ({descending, test}: ScanOrder): ScanOrder => ({
-    descending,
-    test: record => reads(record) && (test === undefined || test(record)),
+  const ordered = (order: ScanOrder): ScanOrder => ({
+    ...order,
+    test: record => reads(record) && (order.test === undefined || order.test(record)),
   });
   return {
     scanType: (type, polymorphic, order) => graph.scanType(type, polymorphic, ordered(order)),
@@ -62,7 +63,10 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
     degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
     indexPoint: (index, key) => graph.indexPoint(index, key),
     indexRange: (index, range, descending) => graph.indexRange(index, range, descending),
-    indexEntries: (index, descending) => graph.indexEntries(index, descending),
+    indexEntries: (index, which, descending) =>
+      readableEntries(graph.indexEntries(index, which, descending), rids =>
+        graph.records(rids).map(readable),
+      ),
     countType: (type, polymorphic) => graph.countType(type, polymorphic),
     isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
     typeExists: type => graph.typeExists(type),

@@ -13,10 +13,12 @@ import type {
   HopEnds,
   IndexEntry,
   IndexLimit,
+  IndexSpan,
   NewRecord,
   ScanOrder,
   Source,
   WritableGraph,
+  WholeKey,
 } from '#server/execution/graph.ts';
 import {compareTotal, equalValues} from '#server/model/compare.ts';
 import {compareRids, ridsEqual} from '#server/model/rid.ts';
@@ -188,25 +190,29 @@ export class NaiveGraph implements Graph, WritableGraph {
     return entries.filter(entry => equalValues(entry.key, key)).map(entry => entry.rid);
   }
 
-  indexRange(
-    index: string,
-    range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
-    descending: boolean,
-  ): Source<Rid> {
+  indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid> {
+    const rids = this.#span(index, range).map(entry => entry.rid);
+    return this.#open(descending ? rids.reverse() : rids);
+  }
+
+  #span(index: string, range: IndexSpan): IndexEntry[] {
     const compare = (key: readonly Value[], limit: IndexLimit): number =>
       compareTotal(key.slice(0, limit.values.length), limit.values);
-    const found = this.#entries(index).entries.filter(({key}) => {
+    return this.#entries(index).entries.filter(({key}) => {
       const low = range.from === undefined ? 1 : compare(key, range.from);
       const high = range.to === undefined ? -1 : compare(key, range.to);
       if (low < 0 || (low === 0 && range.from?.inclusive === false)) return false;
       return high < 0 || (high === 0 && range.to?.inclusive === true);
     });
-    const rids = found.map(entry => entry.rid);
-    return this.#open(descending ? rids.reverse() : rids);
   }
 
-  indexEntries(index: string, descending: boolean): Source<IndexEntry> {
-    const {entries} = this.#entries(index);
+  indexEntries(
+    index: string,
+    which: IndexSpan | WholeKey,
+    descending: boolean,
+  ): Source<IndexEntry> {
+    const only = 'key' in which ? {values: which.key, inclusive: true} : undefined;
+    const entries = this.#span(index, 'key' in which ? {from: only, to: only} : which);
     return this.#open(descending ? entries.reverse() : entries);
   }
 

@@ -7,12 +7,13 @@
 import {Refusal} from '#server/base/errors.ts';
 import {isExactKey} from '#server/model/data-type.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {Slot} from '#server/plan/expression.ts';
 import type {IndexBound, PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems, itemsOf} from '../expressions/access.ts';
 import type {Closure, Frame} from '../closure.ts';
-import type {IndexLimit} from '../graph.ts';
+import type {IndexEntry, IndexLimit, Source} from '../graph.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';
 
@@ -97,6 +98,15 @@ export function prepareIndexRange(node: Range, preparation: Preparation): Operat
     const nullBound = [...(range.from?.values ?? []), ...(range.to?.values ?? [])].includes(null);
     // A comparison with null is true of nothing.
     if (nullBound) return;
+    if (node.parts !== undefined) {
+      yield* partRows(context.graph.indexEntries(node.index, range, node.descending), {
+        node,
+        parts: node.parts,
+        context,
+        argument,
+      });
+      return;
+    }
     const source = context.graph.indexRange(node.index, range, node.descending);
     try {
       // Small portions first: a LIMIT above may want only a few.
@@ -110,6 +120,44 @@ export function prepareIndexRange(node: Range, preparation: Preparation): Operat
     }
   };
 }
+
+/** Rows of ids and the values of key parts: no record is looked at. */
+function* partRows(
+  source: Source<IndexEntry>,
+  {
+    node,
+    parts,
+    context,
+    argument,
+  }: {
+    readonly node: Range;
+    readonly parts: readonly (Slot | undefined)[];
+    readonly context: ExecutionContext;
+    readonly argument: Batch;
+  },
+): Batches {
+  try {
+    for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {
+      const entries = source.next(Math.min(rows, context.batchRows));
+      if (entries === undefined) return;
+      const rids = entries.map(entry => entry.rid);
+      let batch = sourceBatch(argument, node.slot, rids);
+      for (const [part, slot] of parts.entries()) {
+        if (slot === undefined) continue;
+        batch = batch.with(
+          slot,
+          entries.map(entry => entry.key[part] ?? null),
+        );
+      }
+      if (batch.rowCount > 0) yield batch;
+      if (context.budget.spend(entries.length)) yield pause;
+    }
+  } finally {
+    source.close();
+  }
+}
+
+const everything = {from: undefined, to: undefined};
 
 function prepareBound(
   bound: IndexBound | undefined,
@@ -127,8 +175,8 @@ export function prepareIndexEntries(node: Entries, preparation: Preparation): Op
     const key = at?.(argumentFrame(context, argument));
     // Nothing is equal to null.
     if (key === null) return;
-    const parts = key === undefined ? undefined : keyParts(key, node.index, context);
-    const source = context.graph.indexEntries(node.index, node.descending, parts);
+    const which = key === undefined ? everything : {key: keyParts(key, node.index, context)};
+    const source = context.graph.indexEntries(node.index, which, node.descending);
     try {
       for (;;) {
         const entries = source.next(context.batchRows);

@@ -115,6 +115,12 @@ export class PlanQuestions {
     return this.#value(this.#random.pick(cities));
   }
 
+  #bound(name: string): string {
+    const sign = this.#random.pick(['<', '<=', '>', '>=']);
+    const other = this.#random.once(2) ? '' : ` AND id > ${this.#number('id')}`;
+    return `${name} ${sign} ${name === 'age' ? this.#number('age') : this.#text('name')}${other}`;
+  }
+
   /** A condition on a person; `of` is what stands before a property. */
   #condition(of: string, language: 'sql' | 'cypher', depth = 2): string {
     const random = this.#random;
@@ -171,7 +177,7 @@ export class PlanQuestions {
     const random = this.#random;
     const type = random.pick(['Person', 'Person', 'Worker']);
     const where = ` WHERE ${this.#condition('', 'sql')}`;
-    switch (random.below(7)) {
+    switch (random.below(8)) {
       case 0:
         return {text: `SELECT id, name FROM ${type}${where}`, ordered: false};
       case 1: {
@@ -183,6 +189,14 @@ export class PlanQuestions {
           text: `SELECT town, count(*) AS n, max(age) AS m FROM ${type}${where} GROUP BY town`,
           ordered: false,
         };
+      case 7: {
+        // What an index holds all of.
+        const key = random.pick(['age', 'name']);
+        const bound = this.#bound(key);
+        const columns = random.pick([`${key}, id`, `id, count(*) AS n`, `count(${key}) AS n`]);
+        const group = columns.startsWith('id') ? ' GROUP BY id' : '';
+        return {text: `SELECT ${columns} FROM ${type} WHERE ${bound}${group}`, ordered: false};
+      }
       case 3:
         return {text: `SELECT count(*) AS n FROM ${type}${where}`, ordered: false};
       case 4: {

@@ -3,12 +3,12 @@
  * in Cypher: all of them only count, so what is measured is how a pattern is matched.
  */
 
-export interface LsqbQuery {
+export interface PatternQuery {
   readonly name: string;
   readonly text: string;
 }
 
-export const lsqbQueries: readonly LsqbQuery[] = [
+export const patternQueries: readonly PatternQuery[] = [
   {
     name: 'q1 chain of nine',
     text: `MATCH (:Country)<-[:isPartOf]-(:City)<-[:isLocatedIn]-(:Person)<-[:hasMember]-(:Forum)

@@ -2,7 +2,7 @@
  * The answers of the nine patterns, counted from the files in plain TypeScript: no plan, no index,
  * one loop inside the other.
  */
-import {graphLines} from '../../examples/ldbc-snb/convert.ts';
+import {graphLines} from '../convert.ts';
 
 interface Vertex {
   readonly type: string;
@@ -67,8 +67,8 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** In the order of the queries. */
-export function lsqbCounts(folder: string): readonly number[] {
+/** In the order of the patterns. */
+export function patternCounts(folder: string): readonly number[] {
   const n = new Network(folder);
   return [
     chain(n),
