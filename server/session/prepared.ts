@@ -159,8 +159,18 @@ export function checkSyntax(
   text: string,
   limits: ParseLimits,
 ): void {
-  if (language === 'sql') parseStatement(text, limits);
-  else parseCypher(text, limits);
+  if (language === 'opencypher') {
+    parseCypher(text, limits);
+    return;
+  }
+  const [only, ...more] = parseScript(text, limits).statements;
+  if (more.length === 0 && (only === undefined || !isScriptStatement(only))) {
+    parseStatement(text, limits);
+    return;
+  }
+  throw new Refusal('not-available', 'a script is not available here yet: write one statement', {
+    detail: {name: 'a script as the code of a function or trigger'},
+  });
 }
 
 function unknownLanguage(language: string): Refusal {

@@ -94,6 +94,7 @@ const mistakes: readonly (readonly [string, RefusalCode, RegExp])[] = [
   ['DEFINE FUNCTION answer.f0 "SELECT 1"', 'schema.exists', /'answer.f0' already exists/],
   ['DEFINE FUNCTION text.indexOf "SELECT 1"', 'query.execution', /function of the server/],
   ['DEFINE FUNCTION a.b "SELEC 1"', 'sql.syntax', /'a.b'.*did you mean SELECT/],
+  ['DEFINE FUNCTION a.b "LET $x = 1; RETURN $x"', 'not-available', /'a.b': a script/],
   ['DEFINE FUNCTION a.b "RETRUN 1" LANGUAGE cypher', 'cypher.syntax', /did you mean RETURN/],
   ['DEFINE FUNCTION a.b "return (" LANGUAGE js', 'javascript.failed', /'a.b'.*SyntaxError/],
   ['DEFINE FUNCTION a.b "SELECT 1" LANGUAGE klingon', 'sql.syntax', /expected one of sql/],
