@@ -9,6 +9,7 @@ import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {starts} from './W20/starts.ts';
+import {labelledPatterns} from './LSQB/patterns.ts';
 import {networkPatterns} from './W5/patterns.ts';
 
 /** What every class is given. */
@@ -25,6 +26,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W2: durableInserts,
   W5: networkPatterns,
   W20: starts,
+  LSQB: labelledPatterns,
   store: storeClass,
   batch: batchClass,
 };

@@ -334,6 +334,11 @@ export const refusals = {
     exception: 'ReplicatedEntryTooLargeException',
     says: 'a commit does not fit into one entry of the log',
   },
+  'limit.index-key': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'a value is too large to be the key of an index',
+  },
   'limit.depth': {
     retry: 'never',
     exception: 'IllegalArgumentException',

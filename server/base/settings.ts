@@ -455,6 +455,15 @@ export const settingRows = {
     dynamic: true,
     description: 'Largest record as stored.',
   },
+  'svc.indexKeySizeMax': {
+    type: 'size',
+    default: 64 * KB,
+    min: KB,
+    max: MB,
+    scope: 'server',
+    dynamic: false,
+    description: 'Largest key of a record in an index; larger ones are refused.',
+  },
 
   // Queries.
   'svc.parser.depthMax': {

@@ -29,6 +29,8 @@ export class Catalog {
   private readonly indexesById = new Map<number, IndexDefinition>();
   private readonly indexesByName = new Map<string, IndexDefinition>();
   private readonly functionsByName: ReadonlyMap<string, FunctionDefinition>;
+  /** Indexes in force; one that is built to take the place of another has its name as well. */
+  readonly indexes: readonly IndexDefinition[];
 
   constructor(data: CatalogData = emptyCatalogData) {
     this.data = data;
@@ -44,9 +46,10 @@ export class Catalog {
     }
     for (const index of data.indexes) {
       this.indexesById.set(index.id, index);
-      this.indexesByName.set(index.name, index);
+      if (!this.indexesByName.has(index.name)) this.indexesByName.set(index.name, index);
     }
     this.functionsByName = new Map(data.functions.map(one => [one.name, one]));
+    this.indexes = [...this.indexesByName.values()];
   }
 
   get version(): number {
@@ -64,10 +67,6 @@ export class Catalog {
 
   get buckets(): readonly BucketDefinition[] {
     return this.data.buckets;
-  }
-
-  get indexes(): readonly IndexDefinition[] {
-    return this.data.indexes;
   }
 
   /** By name or alias; names are case-sensitive. */

@@ -8,7 +8,13 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from './catalog.ts';
 import type {CatalogType} from './catalog-type.ts';
 import {change, checkName, conflictRefusal, existsRefusal, type SchemaChange} from './change.ts';
-import type {IndexDefinition, IndexKind, IndexProperty, NullStrategy} from './definition.ts';
+import type {
+  CatalogData,
+  IndexDefinition,
+  IndexKind,
+  IndexProperty,
+  NullStrategy,
+} from './definition.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
 const propertiesMax = 16;
@@ -89,7 +95,7 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
   };
   return change(
     catalog,
-    {indexes: [...catalog.indexes, index], indexIdNext: id + 1},
+    {indexes: [...catalog.data.indexes, index], indexIdNext: id + 1},
     {indexesToBuild: [index]},
   );
 }
@@ -106,30 +112,65 @@ export function sameIndex(
     .find(index => automaticIndexName('', index.properties) === wanted);
 }
 
-/** The build is done: plans may read the index. */
+/** The build is done: plans may read the index. What it takes the place of goes. */
 export function markIndexReady(catalog: Catalog, indexId: number): SchemaChange {
-  const indexes = catalog.indexes.map(index =>
-    index.id === indexId ? {...index, state: 'ready' as const} : index,
-  );
-  return change(catalog, {indexes});
+  const built = catalog.indexById(indexId);
+  if (built === undefined) return change(catalog, {});
+  return put(catalog, {...built, state: 'ready'}, {});
 }
 
-/** Drops the keys and builds the index anew, under a new id. */
+/** The build failed: the index goes, and what it was to take the place of stays. */
+export function withdrawIndex(catalog: Catalog, indexId: number): SchemaChange {
+  const indexes = catalog.data.indexes.filter(index => index.id !== indexId);
+  return change(catalog, {indexes}, {indexIdsDropped: [indexId]});
+}
+
+/**
+ * Builds the index anew beside the one that is there, which serves until then: a second one of the
+ * name, behind it.
+ */
+export function replaceIndex(catalog: Catalog, name: string): SchemaChange {
+  const id = catalog.data.indexIdNext;
+  const next: IndexDefinition = {...catalog.requireIndex(name), id, state: 'building'};
+  return change(
+    catalog,
+    {indexes: [...catalog.data.indexes, next], indexIdNext: id + 1},
+    {indexesToBuild: [next]},
+  );
+}
+
+/** Drops the keys, which mean nothing any more, and builds the index anew under a new id. */
 export function rebuildIndex(catalog: Catalog, name: string): SchemaChange {
   const old = catalog.requireIndex(name);
   const id = catalog.data.indexIdNext;
   const rebuilt: IndexDefinition = {...old, id, state: 'rebuilding'};
-  const indexes = catalog.indexes.map(index => (index === old ? rebuilt : index));
-  return change(
-    catalog,
-    {indexes, indexIdNext: id + 1},
-    {indexIdsDropped: [old.id], indexesToBuild: [rebuilt]},
-  );
+  const changed = put(catalog, rebuilt, {indexIdNext: id + 1});
+  return {...changed, indexesToBuild: [rebuilt]};
+}
+
+/** Puts the index where the first one of its name is; all others of the name go. */
+function put(
+  catalog: Catalog,
+  index: IndexDefinition,
+  more: Partial<Pick<CatalogData, 'indexIdNext'>>,
+): SchemaChange {
+  const [first, ...others] = named(catalog, index.name);
+  const indexes = catalog.data.indexes
+    .filter(other => !others.includes(other))
+    .map(other => (other === first ? index : other));
+  const gone = named(catalog, index.name).filter(({id}) => id !== index.id);
+  return change(catalog, {...more, indexes}, {indexIdsDropped: gone.map(({id}) => id)});
+}
+
+/** The index, and the one that is to take its place. */
+function named(catalog: Catalog, name: string): readonly IndexDefinition[] {
+  return catalog.data.indexes.filter(index => index.name === name);
 }
 
 export function dropIndex(catalog: Catalog, name: string): SchemaChange {
   const old = catalog.requireIndex(name);
-  const indexes = catalog.indexes.filter(index => index !== old);
+  const dropped = named(catalog, name);
+  const indexes = catalog.data.indexes.filter(index => index.name !== name);
   const partitioned = catalog.typeById(old.typeId)?.definition.bucketSelection;
   if (old.unique && partitioned?.kind === 'partitioned') {
     const names = old.properties.map(property => property.name).join();
@@ -137,7 +178,7 @@ export function dropIndex(catalog: Catalog, name: string): SchemaChange {
       throw conflictRefusal(`index '${name}' decides the buckets of its type (partitioned)`);
     }
   }
-  return change(catalog, {indexes}, {indexIdsDropped: [old.id]});
+  return change(catalog, {indexes}, {indexIdsDropped: dropped.map(index => index.id)});
 }
 
 function checkIndexProperty(type: CatalogType, wish: IndexProperty): void {

@@ -155,7 +155,7 @@ export function dropProperty(
     catalog,
     {
       types: withType(catalog, type.id, {properties}),
-      indexes: catalog.indexes.filter(index => !dropped.has(index.id)),
+      indexes: catalog.data.indexes.filter(index => !dropped.has(index.id)),
     },
     {indexIdsDropped: [...dropped]},
   );
@@ -222,7 +222,7 @@ function withAttributes(
 }
 
 function indexesOn(catalog: Catalog, type: CatalogType, name: string) {
-  return catalog.indexes.filter(
+  return catalog.data.indexes.filter(
     index =>
       type.familyIds.has(index.typeId) && index.properties.some(property => property.name === name),
   );

@@ -22,6 +22,7 @@ import type {
   IndexDefinition,
   PropertyDefinition,
   TypeDefinition,
+  ViewDefinition,
 } from './definition.ts';
 
 const bucketsMax = 1_024;
@@ -38,6 +39,7 @@ export interface NewType {
   readonly unique?: boolean;
   readonly unidirectional?: boolean;
   readonly custom?: MapValue;
+  readonly view?: ViewDefinition;
 }
 
 export function createType(catalog: Catalog, wish: NewType): SchemaChange {
@@ -66,6 +68,7 @@ export function createType(catalog: Catalog, wish: NewType): SchemaChange {
       unidirectional: wish.unidirectional ?? false,
     },
     custom: wish.custom ?? new Map(),
+    ...(wish.view && {view: wish.view}),
   };
   checkSuperTypes(definition, superTypes);
   return change(catalog, {
@@ -236,7 +239,7 @@ export function withEntry(map: MapValue, key: string, value: Value): MapValue {
  * it is built again under a new id.
  */
 function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaChange {
-  const stale = next.catalog.indexes.filter(index => {
+  const stale = next.catalog.data.indexes.filter(index => {
     const old = before.typeById(index.typeId);
     const now = next.catalog.typeById(index.typeId);
     return old?.familyBucketIds.join() !== now?.familyBucketIds.join();
@@ -247,7 +250,7 @@ function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaCh
   for (const index of stale) {
     rebuilt.set(index.id, {...index, id: indexIdNext++, state: 'building'});
   }
-  const indexes = next.catalog.indexes.map(index => rebuilt.get(index.id) ?? index);
+  const indexes = next.catalog.data.indexes.map(index => rebuilt.get(index.id) ?? index);
   const changed = change(before, {...next.catalog.data, indexes, indexIdNext});
   return {
     catalog: changed.catalog,

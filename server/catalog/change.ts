@@ -66,10 +66,10 @@ export function checkName(
 
 /** `schema.exists` with the kind that clients of the documented protocols look for. */
 export function existsRefusal(
-  kind: 'TYPE' | 'PROPERTY' | 'INDEX' | 'BUCKET' | 'FUNCTION' | 'TRIGGER',
+  kind: 'TYPE' | 'PROPERTY' | 'INDEX' | 'BUCKET' | 'FUNCTION' | 'TRIGGER' | 'MATERIALIZED_VIEW',
   name: string,
 ): Refusal {
-  const word = kind.charAt(0) + kind.slice(1).toLowerCase();
+  const word = kind.charAt(0) + kind.slice(1).toLowerCase().replace('_', ' ');
   return new Refusal('schema.exists', `${word} '${name}' already exists`, {
     detail: {args: kind, name},
   });

@@ -42,6 +42,26 @@ export interface EdgeTraits {
   readonly unidirectional: boolean;
 }
 
+/** When a materialized view comes up to date by itself. */
+export type ViewRefresh =
+  | {readonly kind: 'manual'}
+  /** With every commit that concerns it. */
+  | {readonly kind: 'incremental'}
+  | {readonly kind: 'periodic'; readonly everyMs: number};
+
+/** What makes a type a materialized view: its records are the rows of a query. */
+export interface ViewDefinition {
+  /** SQL text. */
+  readonly query: string;
+  /** The types that it names. */
+  readonly sourceTypeIds: readonly number[];
+  /** Whether it reads records of types that it does not name: along edges, through links. */
+  readonly readsOthers: boolean;
+  /** Whether each of its rows comes from one record of one type. */
+  readonly isSimple: boolean;
+  readonly refresh: ViewRefresh;
+}
+
 export interface TypeDefinition {
   readonly id: number;
   readonly name: string;
@@ -54,6 +74,7 @@ export interface TypeDefinition {
   readonly bucketSelection: BucketSelection;
   readonly edge: EdgeTraits;
   readonly custom: MapValue;
+  readonly view?: ViewDefinition;
 }
 
 export interface BucketDefinition {

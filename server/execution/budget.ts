@@ -79,7 +79,6 @@ export class Budget {
 
   /** As `spend`, and reads the clock in any case. */
   look(): boolean {
-    this.#unitsLeft = unitsPerLook;
     if (this.#cancellation?.aborted === true) {
       throw new Refusal('query.terminated', 'the statement was terminated');
     }
@@ -89,7 +88,10 @@ export class Budget {
         detail: {timeoutMs: this.#timeoutMs},
       });
     }
-    return now >= this.#sliceEnd || now < this.#wakeAt;
+    const isOver = now >= this.#sliceEnd || now < this.#wakeAt;
+    // Until it pauses every report looks: a function may have been told, who can only go on.
+    this.#unitsLeft = isOver ? 0 : unitsPerLook;
+    return isOver;
   }
 
   /** Whether the next look would refuse. */

@@ -12,7 +12,7 @@ import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
 import type {WriteCounts} from './write-counts.ts';
-import type {ServerView, Sources} from './surroundings.ts';
+import type {ServerView, Sources, ViewFigures} from './surroundings.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {
@@ -30,6 +30,8 @@ export interface CallContext {
   readonly sources?: Sources;
   /** Undefined where no server is: in tests of expressions. */
   readonly server?: ServerView;
+  /** Of the materialized view that is the type; undefined where no session is. */
+  readonly viewFigures?: (typeId: number) => ViewFigures | undefined;
   /** How dates print; no pattern: the usual form. */
   readonly format: JsonFormat;
 }

@@ -98,7 +98,7 @@ export class GraphReader implements Graph {
     order: ScanOrder,
     typeIds: ReadonlySet<number> | undefined,
   ): Source<RecordValue> {
-    const {test, descending} = order;
+    const {test, isOver, descending} = order;
     const ranges = buckets.map(bucketRange);
     if (descending) ranges.reverse();
     const options = {
@@ -118,6 +118,7 @@ export class GraphReader implements Graph {
           if (typeIds !== undefined && !typeIds.has(recordTypeId(bytes, keyEnd))) continue;
           cursor.move(bytes, keyStart, keyEnd, end);
           if (test === undefined || test(cursor)) records.push(cursor.copy(arena));
+          if (isOver?.() === true) break;
         }
         return records;
       },
@@ -141,6 +142,7 @@ export class GraphReader implements Graph {
           const {edge: rid, edgeTypeId: typeId, vertex: from, other: to} = parts;
           const edge = new LightEdge({rid, typeId, from, to}, this.#schema);
           if (order.test?.(edge) ?? true) edges.push(edge);
+          if (order.isOver?.() === true) break;
         }
         return edges;
       },
@@ -205,8 +207,9 @@ export class GraphReader implements Graph {
     return {next: max => cursor.nextRids(max), close: () => cursor.close()};
   }
 
-  indexEntries(index: string, descending: boolean): Source<IndexEntry> {
-    const cursor = this.#search(index).all({descending});
+  indexEntries(index: string, descending: boolean, key?: readonly Value[]): Source<IndexEntry> {
+    const search = this.#search(index);
+    const cursor = key === undefined ? search.all({descending}) : search.under(key);
     return {next: max => cursor.nextEntries(max), close: () => cursor.close()};
   }
 

@@ -22,8 +22,8 @@ export class GraphWriter implements WritableGraph {
 
   create(record: NewRecord): RecordValue {
     const {kind} = this.#catalog.requireType(record.type);
-    const {properties, from, to} = record;
-    const wish = {typeName: record.type, bucketName: record.bucket, properties};
+    const {properties, from, to, rid} = record;
+    const wish = {typeName: record.type, bucketName: record.bucket, properties, rid};
     const what = record.what === 'any' ? kind : record.what;
     if (what === 'edge') {
       if (from === undefined || to === undefined) {

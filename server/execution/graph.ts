@@ -25,6 +25,8 @@ export interface ScanOrder {
   readonly descending: boolean;
   /** Only records that pass; undefined: all. */
   readonly test?: RecordTest | undefined;
+  /** Asked behind each test: whether the portion is to end here, so that the caller can pause. */
+  readonly isOver?: (() => boolean) | undefined;
 }
 
 /** Edge types resolved with their subtypes; undefined stands for every type. */
@@ -86,7 +88,8 @@ export interface Graph {
     range: {readonly from: IndexLimit | undefined; readonly to: IndexLimit | undefined},
     descending: boolean,
   ): Source<Rid>;
-  indexEntries(index: string, descending: boolean): Source<IndexEntry>;
+  /** Entries in the index's order; those under one whole key when it is given. */
+  indexEntries(index: string, descending: boolean, key?: readonly Value[]): Source<IndexEntry>;
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */
@@ -103,6 +106,8 @@ export interface NewRecord {
   readonly from?: Rid;
   readonly to?: Rid;
   readonly unidirectional?: boolean;
+  /** The id that it had before it was deleted. */
+  readonly rid?: Rid;
 }
 
 /** Writes into the transaction; what is written is visible to `Graph` at once. */

@@ -95,6 +95,45 @@ test('index rows: point, each of a list, range both ways, entries', () => {
   assert.deepEqual(world.run(entries, [0, 1])[3], [[41], 'cat']);
 });
 
+test('intersect: what all inputs find, in the order of the first, as ids or records', () => {
+  const world = new World();
+  const aged = (from: number, into: number): PlanNode => ({
+    kind: 'index-range',
+    index: 'Person[age]',
+    from: {values: [literal(from)], inclusive: true},
+    to: undefined,
+    descending: true,
+    slot: into,
+  });
+  const named: PlanNode = {
+    kind: 'index-range',
+    index: 'Thing[name]',
+    from: {values: [literal('b')], inclusive: true},
+    to: undefined,
+    descending: false,
+    slot: 2,
+  };
+  const both: PlanNode = {
+    kind: 'intersect',
+    inputs: [aged(25, 1), named],
+    ids: [1, 2],
+    slot: 0,
+  };
+  const found = world.run(
+    {kind: 'extend', input: both, bind: [{slot: 3, value: property(0, 'age')}]},
+    [0, 3],
+  );
+  assert.deepEqual(found.toSorted(), [
+    ['bob', 25],
+    ['cat', 41],
+    ['dan', 25],
+  ]);
+  assert.deepEqual(found[0], ['cat', 41]);
+  assert.deepEqual(world.run({...both, inputs: [aged(30, 1), named]}, [0]), [['cat']]);
+  const limits = {memoryBytesMax: 20};
+  assert.throws(() => world.run(both, [0], {limits}), {code: 'query.memory'});
+});
+
 test('follow: out, in, both, with edges; the order is edge type, then the other end', () => {
   const world = new World();
   const ann: PlanNode = {kind: 'records', ids: literal(world.rid('ann')), slot: 0, loose: false};

@@ -101,7 +101,7 @@ export class PlanPreparation implements Preparation {
       case 'index-range':
         return prepareIndexRange(node, this);
       case 'index-entries':
-        return prepareIndexEntries(node);
+        return prepareIndexEntries(node, this);
       case 'call':
         return prepareCall(node, this, this.functions);
       case 'filter':

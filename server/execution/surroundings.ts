@@ -25,6 +25,20 @@ export interface ServerView {
   transactions(): readonly TransactionView[];
 }
 
+/** How the refreshes of a materialized view went since its database was opened. */
+export interface ViewFigures {
+  readonly refreshCount: number;
+  readonly errorCount: number;
+  readonly totalMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+  readonly lastMs: number;
+  /** Wall clock of the last one that succeeded. */
+  readonly lastAt: number | undefined;
+  /** Whether the last one failed. */
+  readonly hasFailed: boolean;
+}
+
 export interface UserView {
   readonly name: string;
   readonly databases: readonly string[];

@@ -129,7 +129,10 @@ function nullRefusal(index: IndexDefinition): Refusal {
 
 /** `[a,b]` for people, cut when it is long. */
 export function keyText(values: readonly Value[]): string {
-  const texts = values.map(value => (typeof value === 'string' ? value : jsonText(value)));
+  // JSON has no word for NaN and the infinities.
+  const texts = values.map(value =>
+    typeof value === 'string' || typeof value === 'number' ? String(value) : jsonText(value),
+  );
   const text = `[${texts.join(',')}]`;
   return text.length > 200 ? `${text.slice(0, 200)}...` : text;
 }

@@ -95,6 +95,15 @@ export class IndexSearch {
     return new EntryCursor(walker, this);
   }
 
+  /** The entries under one whole key, in order of record ids; of every kind of index. */
+  under(key: readonly Value[]): EntryCursor {
+    assert(key.length === this.index.properties.length, 'a whole key names every part');
+    const prefix = this.prefix(key);
+    const options = {bufferBytes: pointBufferBytes};
+    const range = {start: prefix, end: keyAfterPrefix(prefix)};
+    return new EntryCursor(new RowWalker(this.reader, [range], options), this);
+  }
+
   /** Every entry, in order. */
   all(options: {readonly descending?: boolean} = {}): EntryCursor {
     return this.range({from: undefined, to: undefined}, options);

@@ -15,6 +15,7 @@ import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
+import {Balance} from './balance.ts';
 import type {Finding} from './finding.ts';
 
 export type Findings = Generator<Finding | Pause, void, undefined>;
@@ -31,32 +32,66 @@ export interface CheckScope {
 const rowUnits = 2;
 export const getUnits = 4;
 
+interface Suspects {
+  edges: boolean;
+  members: boolean;
+  readonly indexIds: Set<number>;
+}
+
 export class CheckView {
   readonly reader: Reader;
   readonly context: RecordContext;
   readonly scope: CheckScope;
   readonly budget: Budget;
-  /** Records by kind, light edges too, and records by the bucket that counts them. */
+  /** Records by kind, and by the bucket that counts them. */
   readonly records = {document: 0, vertex: 0, edge: 0};
   readonly recordsOfBucket = new Map<number, number>();
   /** The first position above all that were met, by bucket. */
   readonly positionOfBucket = new Map<number, number>();
   /** The dictionary; undefined where an entry says no name. */
   readonly names = new Map<number, string | undefined>();
-  /** Keys that were found as records demand them: edge keys, members' keys, entries by index. */
-  edgeKeysSound = 0;
-  memberKeysSound = 0;
-  readonly entriesSound = new Map<number, number>();
+  /** Light edges by bucket: they are counted with the keys of edges. */
+  readonly lightsOfBucket = new Map<number, number>();
+  /** What records demand beside them against what is there; only in whole checks. */
+  readonly starts = new Balance();
+  readonly ends = new Balance();
+  readonly members = new Balance();
+  readonly entries = new Map<number, Balance>();
+  /** What has to be looked at one by one. */
+  readonly suspects: Suspects = {edges: false, members: false, indexIds: new Set()};
+  /** Part of a database only: it has no totals, and nothing in it comes out even. */
+  readonly isNarrow: boolean;
   /** False when a part could not be read: then totals say nothing. */
-  isWhole: boolean;
+  isReadable = true;
   adjacencyRows = 0;
+  /** What is looked at now, and how many of its rows were. */
+  part = {name: '', rows: 0};
 
   constructor(reader: Reader, context: RecordContext, scope: CheckScope, budget: Budget) {
     this.reader = reader;
     this.context = context;
     this.scope = scope;
     this.budget = budget;
-    this.isWhole = scope.bucketIds === undefined && scope.rids === undefined;
+    this.isNarrow = scope.bucketIds !== undefined || scope.rids !== undefined;
+    for (const {id} of context.catalog.data.indexes) this.entries.set(id, new Balance());
+    if (this.isNarrow) this.#suspectAll();
+  }
+
+  get hasSuspects(): boolean {
+    const {edges, members, indexIds} = this.suspects;
+    return edges || members || indexIds.size > 0;
+  }
+
+  /** A part could not be read to its end. */
+  gaveUp(): void {
+    this.isReadable = false;
+    this.#suspectAll();
+  }
+
+  #suspectAll(): void {
+    this.suspects.edges = true;
+    this.suspects.members = true;
+    for (const id of this.entries.keys()) this.suspects.indexIds.add(id);
   }
 
   /** Steps through the rows of ranges, giving way in between. */
@@ -68,6 +103,7 @@ export class CheckView {
     const walker = new RowWalker(this.reader, ranges, {keysOnly});
     try {
       while (walker.next()) {
+        this.part.rows += 1;
         yield* look(walker);
         if (this.budget.spend(rowUnits)) yield pause;
       }
@@ -93,6 +129,10 @@ export class CheckView {
   /** Counts a record in its bucket. */
   count(bucketId: number): void {
     this.recordsOfBucket.set(bucketId, (this.recordsOfBucket.get(bucketId) ?? 0) + 1);
+  }
+
+  countLight(bucketId: number): void {
+    this.lightsOfBucket.set(bucketId, (this.lightsOfBucket.get(bucketId) ?? 0) + 1);
   }
 
   /** Notes that a position was handed out. */

@@ -7,6 +7,9 @@
  * have no record; their two keys must agree with each other. The dictionary and the schema come
  * first, since records are read by them, and the counters last, since the others count for them.
  *
+ * Of a whole database the two sides are weighed against each other first (balance.ts), which takes
+ * one walk over all rows and no look-up. What does not come out even is then looked at one by one.
+ *
  * Memory: what is counted by bucket and index, and the names; never the records. A finding is
  * handed on as it is met and kept by nobody here; one that can be mended brings its mend along,
  * which looks again under a transaction of its own (finding.ts).
@@ -15,11 +18,11 @@ import {Corruption} from '#server/base/errors.ts';
 import {StoreFailure} from '#server/storage/store.ts';
 import type {CheckView, Findings} from './check-view.ts';
 import {checkCounters} from './counters.ts';
-import {checkAdjacency} from './edge-keys.ts';
-import {checkIndexes} from './index-entries.ts';
-import {checkMembers} from './member-keys.ts';
+import {checkAdjacency, surveyAdjacency} from './edge-keys.ts';
+import {checkIndexes, surveyIndexes} from './index-entries.ts';
+import {checkMembers, surveyMembers} from './member-keys.ts';
 import {checkNames} from './names.ts';
-import {checkRecords} from './record-rows.ts';
+import {checkDependents, checkRecords} from './record-rows.ts';
 import {checkSchema} from './schema.ts';
 import {checkUnknownKeys} from './unknown-keys.ts';
 
@@ -30,25 +33,32 @@ import {checkUnknownKeys} from './unknown-keys.ts';
  */
 export function* checkDatabase(view: CheckView): Findings {
   yield* checkSchema(view);
-  yield* readable(view, 'the dictionary of names', checkNames);
-  yield* readable(view, 'records', checkRecords);
-  yield* readable(view, 'keys of edges', checkAdjacency);
-  yield* readable(view, 'indexes', checkIndexes);
-  yield* readable(view, "keys of members of types in others' buckets", checkMembers);
-  const {bucketIds, rids} = view.scope;
-  if (bucketIds === undefined && rids === undefined) {
-    yield* readable(view, 'keys without a meaning', checkUnknownKeys);
+  yield* part(view, 'names', checkNames);
+  yield* part(view, 'records', checkRecords);
+  if (!view.isNarrow) {
+    yield* part(view, 'keys of edges', surveyAdjacency);
+    yield* part(view, 'indexes', surveyIndexes);
+    yield* part(view, 'keys of members', surveyMembers);
+    yield* part(view, 'keys without a meaning', checkUnknownKeys);
+    if (view.hasSuspects) yield* part(view, 'records again', checkDependents);
   }
+  yield* part(view, 'edges one by one', checkAdjacency);
+  yield* part(view, 'entries one by one', checkIndexes);
+  yield* part(view, 'members one by one', checkMembers);
   yield* checkCounters(view);
 }
 
+/** Parts at most: the last ones have nothing to do where all comes out even. */
+export const checkPartCount = 10;
+
 /** Where the store cannot give its bytes a part ends, and the next one begins. */
-function* readable(view: CheckView, place: string, part: (view: CheckView) => Findings): Findings {
+function* part(view: CheckView, place: string, look: (view: CheckView) => Findings): Findings {
+  view.part = {name: place, rows: 0};
   try {
-    yield* part(view);
+    yield* look(view);
   } catch (error) {
     if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
-    view.isWhole = false;
+    view.gaveUp();
     yield {kind: 'store-unreadable', place, says: error.message};
   }
 }

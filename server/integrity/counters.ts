@@ -12,7 +12,7 @@ import type {CheckView} from './check-view.ts';
 import type {Finding, Mend} from './finding.ts';
 
 export function* checkCounters(view: CheckView): Generator<Finding> {
-  if (!view.isWhole) return;
+  if (view.isNarrow || !view.isReadable) return;
   for (const {id, name} of view.context.catalog.buckets) {
     yield* countFinding(view, id, name);
     yield* positionFinding(view, id, name);
@@ -20,7 +20,7 @@ export function* checkCounters(view: CheckView): Generator<Finding> {
 }
 
 function* countFinding(view: CheckView, id: number, place: string): Generator<Finding> {
-  const counted = view.recordsOfBucket.get(id) ?? 0;
+  const counted = (view.recordsOfBucket.get(id) ?? 0) + (view.lightsOfBucket.get(id) ?? 0);
   const key = counterKey('count', id);
   const stored = view.get(key);
   const fault = stored === undefined ? undefined : counterFault(stored);

@@ -14,24 +14,29 @@ import {
   directionOf,
   edgeFlags,
   edgeFlagsMax,
+  edgeOf,
   edgeTypeIdOf,
   incoming,
   isLightEdge,
   isOneWayEdge,
   otherEndOf,
+  otherRidAt,
   outgoing,
   readAdjacencyKey,
   vertexOf,
   vertexRange,
 } from '#server/layout/adjacency-key.ts';
+import {ridBytes} from '#server/layout/namespace.ts';
+import {headerBytes} from '#server/layout/record.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {LightEdge, type StoredRecord} from '#server/layout/stored-record.ts';
 import {compareBytes, copyBytes} from '#server/base/utf8.ts';
-import {ridText} from '#server/model/rid.ts';
+import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {Balance} from './balance.ts';
 import {type CheckView, type Findings, getUnits, soundRecord} from './check-view.ts';
 import type {Finding, Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
@@ -62,10 +67,7 @@ export function edgeFindings(
   }
   for (const {key, flags, isOut} of keys) {
     const stored = view.get(key);
-    if (stored?.length === 1 && stored[0] === flags) {
-      view.edgeKeysSound += 1;
-      continue;
-    }
+    if (stored?.length === 1 && stored[0] === flags) continue;
     const what = stored === undefined ? 'has no key' : 'has a key with unknown flags';
     findings.push({
       kind: isOut ? 'edge-key-missing-out' : 'edge-key-missing-in',
@@ -137,25 +139,95 @@ function isVertexIn(reader: Reader, context: RecordContext, rid: Rid): boolean {
   return record === 'damaged' || record?.kind === 'vertex';
 }
 
-/** Walks all keys; a second time for those of records when there are more than edges demand. */
+/** Notes that an edge's record demands a key at its start; that key tells of the other one. */
+export function demandEdge(view: CheckView, {bytes, offset, rid, typeId}: StoredRecord): void {
+  const from = offset + headerBytes;
+  view.starts
+    .begin()
+    .bytes(bytes, from, from + 2 * ridBytes)
+    .number(typeId)
+    .number(rid.bucket)
+    .number(rid.position % 0x1_0000_0000)
+    .number(Math.floor(rid.position / 0x1_0000_0000))
+    .due();
+}
+
+/** Walks all keys once: they must come out even with the records, and with each other. */
+export function* surveyAdjacency(view: CheckView): Findings {
+  const pairs = new UniquePairs(view);
+  let before: Rid | undefined;
+  yield* view.rows([allAdjacency], walker => {
+    view.adjacencyRows += 1;
+    const {bytes, keyStart, keyEnd} = walker;
+    const isKnown = shapeFinding(walker) === undefined && weigh(view, walker);
+    const vertex = isKnown ? vertexOf(bytes, keyStart) : undefined;
+    const isNext = vertex !== undefined && (before === undefined || !ridsEqual(before, vertex));
+    if (
+      vertex === undefined ||
+      (isNext && !isVertex(view, vertex)) ||
+      pairs.repeated(bytes.subarray(keyStart, keyEnd)) !== undefined
+    ) {
+      view.suspects.edges = true;
+    }
+    before = vertex;
+    return none;
+  });
+  if (!view.starts.isEven || !view.ends.isEven) view.suspects.edges = true;
+}
+
+/** Puts a key on the scales; false when it is none that can be read, or leads nowhere. */
+function weigh(view: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): boolean {
+  const flags = bytes[keyEnd] as number;
+  const typeId = edgeTypeIdOf(bytes, keyStart);
+  const type = view.context.catalog.typeById(typeId);
+  if (end - keyEnd !== 1 || flags > edgeFlagsMax || type?.kind !== 'edge') return false;
+  const isLight = isLightEdge(bytes, keyEnd);
+  const [vertex, other] = [keyStart + 1, keyStart + otherRidAt];
+  const edge = edgeOf(bytes, keyStart, isLight);
+  const isOut = directionOf(bytes, keyStart) === outgoing;
+  const [from, to] = isOut ? [vertex, other] : [other, vertex];
+  const put = (balance: Balance): Balance =>
+    balance
+      .begin()
+      .bytes(bytes, from, from + ridBytes)
+      .bytes(bytes, to, to + ridBytes)
+      .number(typeId)
+      .number(edge.bucket)
+      .number(edge.position % 0x1_0000_0000)
+      .number(Math.floor(edge.position / 0x1_0000_0000));
+  if (!isOut) {
+    put(view.ends).number(flags).found();
+    return true;
+  }
+  if (isLight) countLight(view, type, edge);
+  else put(view.starts).found();
+  if (isOneWayEdge(bytes, keyEnd)) return isVertex(view, otherEndOf(bytes, keyStart));
+  put(view.ends).number(flags).due();
+  return true;
+}
+
+function countLight(view: CheckView, type: CatalogType, edge: Rid): void {
+  view.countLight(edge.bucket);
+  // The one edge between two vertices takes no position.
+  if (!type.edge.unique) view.notePosition(edge.bucket, -1 - edge.position);
+}
+
+/** Walks the keys one by one, light edges first. */
 export function* checkAdjacency(view: CheckView): Findings {
+  if (!view.suspects.edges) return;
   const ranges = rangesOf(view);
   const pairs = new UniquePairs(view);
-  let recordKeys = 0;
+  view.lightsOfBucket.clear();
   yield* view.rows(ranges, walker => {
-    view.adjacencyRows += 1;
+    if (view.isNarrow) view.adjacencyRows += 1;
     const broken = shapeFinding(walker);
     if (broken !== undefined) return [broken];
     const key = keyAt(walker);
     const repeated = pairs.repeated(key);
-    if (isLightEdge(walker.bytes, walker.keyEnd)) {
-      const findings = lightFindings(view, key, walker.bytes[walker.keyEnd] as number);
-      return repeated === undefined ? findings : [...findings, repeated];
-    }
-    recordKeys += 1;
-    return repeated === undefined ? none : [repeated];
+    const findings = repeated === undefined ? none : [repeated];
+    if (!isLightEdge(walker.bytes, walker.keyEnd)) return findings;
+    return [...findings, ...lightFindings(view, key, walker.bytes[walker.keyEnd] as number)];
   });
-  if (view.isWhole && recordKeys === view.edgeKeysSound) return;
   yield* view.rows(ranges, walker => danglingFindings(view, walker));
 }
 
@@ -184,18 +256,19 @@ function keyAt({bytes, keyStart, keyEnd}: RowWalker): Uint8Array {
 /** Finds a second edge between two vertices where the type allows one. */
 class UniquePairs {
   readonly #view: CheckView;
-  #before: Uint8Array | undefined;
+  readonly #before = new Uint8Array(adjacencyKeyBytes);
 
   constructor(view: CheckView) {
     this.#view = view;
   }
 
   repeated(key: Uint8Array): Finding | undefined {
-    const before = this.#before;
-    this.#before = key;
-    if (before === undefined || directionOf(key, 0) !== outgoing) return undefined;
+    if (directionOf(key, 0) !== outgoing) return undefined;
     const type = this.#view.context.catalog.typeById(edgeTypeIdOf(key, 0));
-    if (type?.edge.unique !== true || !betweenSame(before, key)) return undefined;
+    if (type?.edge.unique !== true) return undefined;
+    const isSame = betweenSame(this.#before, key);
+    this.#before.set(key);
+    if (!isSame) return undefined;
     const vertex = ridText(vertexOf(key, 0));
     return {
       kind: 'edge-duplicate',
@@ -231,9 +304,7 @@ function lightFindings(view: CheckView, key: Uint8Array, flags: number): readonl
       : twin === undefined || !isLightEdge(twin, 0);
   // An edge is counted once: where it starts, or where alone it is.
   if (direction === incoming && !isHalf) return none;
-  view.records.edge += 1;
-  view.count(edge.bucket);
-  if (!type.edge.unique) view.notePosition(edge.bucket, -1 - edge.position);
+  countLight(view, type, edge);
   const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
   const name = `the light edge of type '${type.name}' from ${ridText(from)} to ${ridText(to)}`;
   const findings: Finding[] = [];

@@ -16,57 +16,69 @@ interface KindRow {
   readonly remedy: Remedy;
   /** Whether a database may come to it without any damage. */
   readonly warning?: true;
+  readonly says: string;
 }
 
 export const findingKinds = {
-  /** Types, buckets or indexes that contradict each other. */
-  'schema-broken': {remedy: 'restore'},
-  /** Part of the files does not give its bytes, or gives others than were written. */
-  'store-unreadable': {remedy: 'restore'},
-  /** An entry of the dictionary of names that no name can be read from, or one name twice. */
-  'name-damaged': {remedy: 'restore'},
-  /** A record or the schema uses a name that the dictionary does not have. */
-  'name-missing': {remedy: 'restore'},
-  /** As before, where the schema tells the name. */
-  'name-declared': {remedy: 'fix'},
-  'record-damaged': {remedy: 'restore'},
-  'record-type-unknown': {remedy: 'restore'},
-  /** A vertex of an edge type and the like. */
-  'record-kind-wrong': {remedy: 'restore'},
-  /** In a bucket that the schema does not know. */
-  'record-without-bucket': {remedy: 'orphan'},
-  /** A record that breaks a rule of its type. */
-  'rule-broken': {remedy: 'user', warning: true},
-  /** A property holds the id of a record that does not exist. */
-  'link-dangling': {remedy: 'user', warning: true},
-  'edge-end-missing': {remedy: 'orphan'},
-  /** A vertex knows nothing of the one-way edges that lead to it, and is deleted without them. */
-  'edge-end-deleted': {remedy: 'user', warning: true},
-  /** Two edges where the type allows one. */
-  'edge-duplicate': {remedy: 'user'},
-  'edge-key-missing-out': {remedy: 'fix'},
-  'edge-key-missing-in': {remedy: 'fix'},
-  /** The key of an edge that has no such record. */
-  'edge-key-dangling': {remedy: 'fix'},
-  /** A light edge of which one key of two is there. */
-  'light-edge-half': {remedy: 'fix'},
-  'light-edge-end-missing': {remedy: 'orphan'},
-  'index-entry-missing': {remedy: 'fix'},
-  /** An entry that says something else than its record. */
-  'index-entry-wrong': {remedy: 'fix'},
-  /** An entry without a record that has its key. */
-  'index-entry-stray': {remedy: 'fix'},
-  /** Entries of an index that the schema does not know. */
-  'index-unknown': {remedy: 'fix'},
-  /** Two records with one key of a unique index. */
-  'index-key-duplicate': {remedy: 'user'},
-  'member-key-missing': {remedy: 'fix'},
-  'member-key-stray': {remedy: 'fix'},
-  'count-wrong': {remedy: 'fix'},
-  /** New records of the bucket would get the ids of those that are there. */
-  'position-low': {remedy: 'fix'},
-  /** A key that nothing ever writes. */
-  'key-unknown': {remedy: 'orphan'},
+  'schema-broken': {
+    remedy: 'restore',
+    says: 'types, buckets or indexes of the schema contradict each other',
+  },
+  'store-unreadable': {
+    remedy: 'restore',
+    says: 'files of the store do not give their bytes, or give others than were written',
+  },
+  'name-damaged': {
+    remedy: 'restore',
+    says: 'an entry of the dictionary of names is no name, or is one that is there already',
+  },
+  'name-missing': {remedy: 'restore', says: 'a record has a property without a name'},
+  'name-declared': {remedy: 'fix', says: 'the dictionary lacks a name that the schema tells'},
+  'record-damaged': {remedy: 'restore', says: 'the bytes of a record are none'},
+  'record-type-unknown': {remedy: 'restore', says: 'a record is of a type that does not exist'},
+  'record-kind-wrong': {remedy: 'restore', says: 'a record is not of the kind of its type'},
+  'record-without-bucket': {
+    remedy: 'orphan',
+    says: 'a record lies in a bucket that the schema does not have',
+  },
+  'rule-broken': {
+    remedy: 'user',
+    warning: true,
+    says: 'a record breaks a rule that its type was given later',
+  },
+  'link-dangling': {
+    remedy: 'user',
+    warning: true,
+    says: 'a property holds the id of a record that does not exist',
+  },
+  'edge-end-missing': {remedy: 'orphan', says: 'an edge ends at no vertex'},
+  'edge-end-deleted': {
+    remedy: 'user',
+    warning: true,
+    says: 'a one-way edge leads to a vertex that was deleted, which knew nothing of it',
+  },
+  'edge-duplicate': {remedy: 'user', says: 'there are two edges where the type allows one'},
+  'edge-key-missing-out': {remedy: 'fix', says: 'an edge is not known at its start'},
+  'edge-key-missing-in': {remedy: 'fix', says: 'an edge is not known at its end'},
+  'edge-key-dangling': {remedy: 'fix', says: 'a vertex knows an edge that does not exist'},
+  'light-edge-half': {remedy: 'fix', says: 'a light edge is known at one of its ends only'},
+  'light-edge-end-missing': {remedy: 'orphan', says: 'a light edge ends at no vertex'},
+  'index-entry-missing': {remedy: 'fix', says: 'an index lacks an entry of a record'},
+  'index-entry-wrong': {remedy: 'fix', says: 'an entry says something else than its record'},
+  'index-entry-stray': {remedy: 'fix', says: 'an index has an entry that no record has'},
+  'index-unknown': {remedy: 'fix', says: 'there are entries of an index that does not exist'},
+  'index-key-duplicate': {remedy: 'user', says: 'two records have one key of a unique index'},
+  'member-key-missing': {
+    remedy: 'fix',
+    says: 'a record in the bucket of another type is not known to its own',
+  },
+  'member-key-stray': {remedy: 'fix', says: 'a type knows a record that is not its own'},
+  'count-wrong': {remedy: 'fix', says: 'a bucket counts other records than it has'},
+  'position-low': {
+    remedy: 'fix',
+    says: 'new records of a bucket would get the ids of those that are there',
+  },
+  'key-unknown': {remedy: 'orphan', says: 'a key of the store that nothing ever writes'},
 } as const satisfies Record<string, KindRow>;
 
 export type FindingKind = keyof typeof findingKinds;

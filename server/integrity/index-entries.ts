@@ -2,8 +2,8 @@
  * Entries of indexes, seen from both sides: each record has the entries that follow from it, and
  * each entry its record.
  *
- * An entry is its key and its value, so when as many entries lie in an index as records demand and
- * have, none is too much, and the entries need no second look.
+ * First all that records demand is weighed against all that is there (balance.ts), one walk over
+ * each. Only an index that does not come out even is looked at entry by entry.
  */
 import {compareBytes, copyBytes} from '#server/base/utf8.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -25,15 +25,14 @@ import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
-import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type CheckView, type Findings, getUnits, keyName, soundRecord} from './check-view.ts';
 import type {Finding, Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
 const none: readonly Finding[] = [];
 
-/** The entries of a record, in every index of its type. */
-export function entryFindings(
+/** Notes the entries that a record demands, in every index of its type. */
+export function demandEntries(
   view: CheckView,
   type: CatalogType,
   record: StoredRecord,
@@ -45,12 +44,32 @@ export function entryFindings(
       findings.push({kind: 'rule-broken', place: ridText(record.rid), says: keys.message});
       continue;
     }
+    for (const {key, value} of keys) {
+      const balance = view.entries.get(index.id);
+      balance
+        ?.begin()
+        .number(key.length)
+        .bytes(key, 0, key.length)
+        .bytes(value, 0, value.length)
+        .due();
+    }
+  }
+}
+
+/** Looks for the entries that a record demands in the indexes that are to be looked at. */
+export function entryFindings(
+  view: CheckView,
+  type: CatalogType,
+  record: StoredRecord,
+  findings: Finding[],
+): void {
+  for (const index of type.indexes) {
+    if (!view.suspects.indexIds.has(index.id)) continue;
+    const keys = keysUnder(view.context, index, record);
+    if (keys instanceof Refusal) continue;
     for (const key of keys) {
       const stored = view.get(key.key);
-      if (stored !== undefined && compareBytes(stored, key.value) === 0) {
-        view.entriesSound.set(index.id, (view.entriesSound.get(index.id) ?? 0) + 1);
-        continue;
-      }
+      if (stored !== undefined && compareBytes(stored, key.value) === 0) continue;
       const found = entryFinding(view, index, key, {rid: record.rid, stored});
       if (found !== undefined) findings.push(found);
     }
@@ -112,8 +131,8 @@ function holderOf(
   index: IndexDefinition,
   {key, value}: StoredEntry,
 ): Rid | undefined {
-  if ((index.unique ? value.length : key.length - indexPrefixBytes) < ridBytes) return undefined;
-  const rid = index.unique ? ridOfEntry(true, value, 0) : ridOfEntry(false, key, key.length);
+  const rid = ridOf(index, {key, value});
+  if (rid === undefined) return undefined;
   const record = soundRecord(reader, context, rid);
   if (record === undefined) return undefined;
   if (record === 'damaged') return rid;
@@ -147,26 +166,34 @@ function mendEntries(rid: Rid, indexId: number): Mend {
   };
 }
 
-/** Walks the indexes; entry by entry those that hold more than records demand. */
-export function* checkIndexes(view: CheckView): Findings {
-  const {scope, context} = view;
-  if (scope.rids !== undefined) return;
-  for (const index of context.catalog.indexes) {
-    const type = context.catalog.typeById(index.typeId);
-    if (!(type?.familyBucketIds.some(id => view.inScope(id)) ?? false)) continue;
-    const range = indexRange(index.id);
-    let entries = 0;
-    if (view.isWhole) {
-      const count = (): readonly Finding[] => {
-        entries += 1;
-        return none;
-      };
-      yield* view.rows([range], count, true);
-      if (entries === (view.entriesSound.get(index.id) ?? 0)) continue;
-    }
-    yield* view.rows([range], walker => strayFindings(view, index, walker));
+/** Walks all indexes once: what is in each must come out even with the records. */
+export function* surveyIndexes(view: CheckView): Findings {
+  for (const [id, balance] of view.entries) {
+    yield* view.rows([indexRange(id)], ({bytes, keyStart, keyEnd, end}) => {
+      balance
+        .begin()
+        .number(keyEnd - keyStart)
+        .bytes(bytes, keyStart, end)
+        .found();
+      return none;
+    });
+    if (!balance.isEven) view.suspects.indexIds.add(id);
   }
-  if (scope.bucketIds === undefined) yield* checkUnknownIndexes(view);
+  yield* checkUnknownIndexes(view);
+}
+
+/** Walks entry by entry the indexes that are to be looked at. */
+export function* checkIndexes(view: CheckView): Findings {
+  const {scope, context, suspects} = view;
+  if (scope.rids !== undefined) return;
+  for (const id of suspects.indexIds) {
+    const index = context.catalog.indexById(id);
+    const type = index === undefined ? undefined : context.catalog.typeById(index.typeId);
+    if (index === undefined || type?.familyBucketIds.some(each => view.inScope(each)) !== true) {
+      continue;
+    }
+    yield* view.rows([indexRange(id)], walker => strayFindings(view, index, walker));
+  }
 }
 
 function strayFindings(
@@ -175,6 +202,8 @@ function strayFindings(
   {bytes, keyStart, keyEnd, end}: RowWalker,
 ): readonly Finding[] {
   const entry = {key: copyBytes(bytes, keyStart, keyEnd), value: copyBytes(bytes, keyEnd, end)};
+  const rid = ridOf(index, entry);
+  if (rid !== undefined && !view.inScope(rid.bucket)) return none;
   view.budget.spend(getUnits);
   if (holderOf(view.reader, view.context, index, entry) !== undefined) return none;
   return [
@@ -194,26 +223,24 @@ function dropEntry(indexId: number, key: Uint8Array): Mend {
     const value = transaction.get(key);
     if (index === undefined || value === undefined) return;
     if (holderOf(transaction, context, index, {key, value}) !== undefined) return;
-    pinHolder(transaction, index, {key, value});
+    // The record must not come to have the key meanwhile.
+    const rid = ridOf(index, {key, value});
+    if (rid !== undefined) transaction.require({kind: 'unchanged', key: recordKey(rid)});
     transaction.require({kind: 'unchanged', key});
     transaction.delete(key);
   };
 }
 
-/** The record that the entry names must not come to have its key meanwhile. */
-function pinHolder(
-  transaction: Transaction,
-  {unique}: IndexDefinition,
-  {key, value}: StoredEntry,
-): void {
-  if ((unique ? value.length : key.length - indexPrefixBytes) < ridBytes) return;
-  const rid = unique ? ridOfEntry(true, value, 0) : ridOfEntry(false, key, key.length);
-  transaction.require({kind: 'unchanged', key: recordKey(rid)});
+/** The record that an entry names; undefined when it has no room for one. */
+function ridOf({unique}: IndexDefinition, {key, value}: StoredEntry): Rid | undefined {
+  if (unique) return value.length < ridBytes ? undefined : ridOfEntry(true, value, 0);
+  if (key.length - indexPrefixBytes < ridBytes) return undefined;
+  return ridOfEntry(false, key, key.length);
 }
 
 /** Steps from one unknown index to the next, however many entries each has. */
 function* checkUnknownIndexes(view: CheckView): Findings {
-  const known = view.context.catalog.indexes.map(index => index.id).sort((a, b) => a - b);
+  const known = view.context.catalog.data.indexes.map(index => index.id).sort((a, b) => a - b);
   let {start} = allIndexes;
   for (const id of [...known, undefined]) {
     const end = id === undefined ? allIndexes.end : indexRange(id).start;

@@ -16,9 +16,18 @@ import {type CheckView, type Findings, soundRecord} from './check-view.ts';
 import type {Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
+/** Weighs the keys against the records that demand them. */
+export function* surveyMembers(view: CheckView): Findings {
+  yield* view.rows([foreignMembers], ({bytes, keyStart, keyEnd}) => {
+    view.members.begin().bytes(bytes, keyStart, keyEnd).found();
+    return [];
+  });
+  if (!view.members.isEven) view.suspects.members = true;
+}
+
 /** They are few: each was made by a statement that changed the labels of one vertex. */
 export function* checkMembers(view: CheckView): Findings {
-  if (view.scope.rids !== undefined) return;
+  if (view.scope.rids !== undefined || !view.suspects.members) return;
   yield* view.rows([foreignMembers], ({bytes, keyStart, keyEnd}) => {
     const key = copyBytes(bytes, keyStart, keyEnd);
     if (key.length !== foreignMemberKeyBytes) {

@@ -24,9 +24,9 @@ import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {countedBucket} from '#server/transactions/records-members.ts';
 import {checkComplete, checkRules} from '#server/transactions/records-rules.ts';
 import {type CheckView, type Findings, soundRecord, typeOfRecord} from './check-view.ts';
-import {edgeFindings} from './edge-keys.ts';
+import {demandEdge, edgeFindings} from './edge-keys.ts';
 import type {Finding, Mend} from './finding.ts';
-import {entryFindings} from './index-entries.ts';
+import {demandEntries, entryFindings} from './index-entries.ts';
 import {unknownKey} from './unknown-keys.ts';
 
 /** Kinds of values that links can stand in; the others are passed over undecoded. */
@@ -122,12 +122,58 @@ function damagedRecord(
 
 function findingsOf(view: CheckView, type: CatalogType, record: StoredRecord): readonly Finding[] {
   const findings: Finding[] = [];
-  memberFindings(view, type, record, findings);
   nameAndLinkFindings(view, record, findings);
   if (type.ruledProperties.length > 0) ruleFindings(type, record, findings);
-  if (record.kind === 'edge') edgeFindings(view, type, record, findings);
-  if (type.indexes.length > 0) entryFindings(view, type, record, findings);
+  if (!view.isNarrow) demand(view, type, record, findings);
+  else dependentFindings(view, type, record, findings);
   return findings.length === 0 ? none : findings;
+}
+
+/** Notes what must be there because of the record. */
+function demand(
+  view: CheckView,
+  type: CatalogType,
+  record: StoredRecord,
+  findings: Finding[],
+): void {
+  const {rid, kind} = record;
+  if (!type.bucketIds.includes(rid.bucket)) {
+    const key = foreignMemberKey(type.id, rid);
+    view.members.begin().bytes(key, 0, key.length).due();
+  }
+  if (kind === 'edge') demandEdge(view, record);
+  if (type.indexes.length > 0) demandEntries(view, type, record, findings);
+}
+
+/** Walks the records again for what did not come out even. */
+export function* checkDependents(view: CheckView): Findings {
+  yield* view.rows([allRecords], walker => {
+    const {bytes, keyStart, keyEnd, end} = walker;
+    if (keyEnd - keyStart !== recordKeyBytes) return none;
+    if (recordFault(bytes, keyEnd, end - keyEnd) !== undefined) return none;
+    const place = {offset: keyEnd, length: end - keyEnd};
+    const rid = ridOfRecordKey(bytes, keyStart);
+    const record = new StoredRecord(rid, bytes, view.context.schema, place);
+    const type = typeOfRecord(view.context, record);
+    const isKnown = view.context.catalog.bucketById(rid.bucket) !== undefined;
+    if (type === undefined || !isKnown) return none;
+    const findings: Finding[] = [];
+    dependentFindings(view, type, record, findings);
+    return findings;
+  });
+}
+
+/** What must be there because of the record, looked for one by one. */
+function dependentFindings(
+  view: CheckView,
+  type: CatalogType,
+  record: StoredRecord,
+  findings: Finding[],
+): void {
+  const {edges, members, indexIds} = view.suspects;
+  if (members) memberFindings(view, type, record, findings);
+  if (edges && record.kind === 'edge') edgeFindings(view, type, record, findings);
+  if (indexIds.size > 0 && type.indexes.length > 0) entryFindings(view, type, record, findings);
 }
 
 function memberFindings(
@@ -137,10 +183,7 @@ function memberFindings(
   findings: Finding[],
 ): void {
   if (type.bucketIds.includes(rid.bucket)) return;
-  if (view.get(foreignMemberKey(type.id, rid)) !== undefined) {
-    view.memberKeysSound += 1;
-    return;
-  }
+  if (view.get(foreignMemberKey(type.id, rid)) !== undefined) return;
   findings.push({
     kind: 'member-key-missing',
     place: ridText(rid),

@@ -60,7 +60,8 @@ export class CheckReport {
 
   /** The one row that is answered. */
   row(view: CheckView): MapValue {
-    const {document, vertex, edge} = view.records;
+    const {document, vertex} = view.records;
+    const edge = [...view.lightsOfBucket.values()].reduce(add, view.records.edge);
     const undecodable = this.#places('record-damaged');
     const corrupted = this.#places('record-damaged', 'record-type-unknown', 'record-kind-wrong');
     const orphans = [
@@ -141,6 +142,10 @@ export class CheckReport {
     const texts = kinds.flatMap(kind => [...(this.#tallies.get(kind)?.places ?? [])]);
     return texts.slice(0, listedMax).map(text => ridOfText(text) ?? text);
   }
+}
+
+function add(left: number, right: number): number {
+  return left + right;
 }
 
 /** What can be done about a finding that this check left as it is. */

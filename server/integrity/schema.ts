@@ -21,7 +21,7 @@ export function* checkSchema({context: {catalog}}: CheckView): Generator<Finding
       }
     }
   }
-  for (const index of catalog.indexes) {
+  for (const index of data.indexes) {
     const type = catalog.typeById(index.typeId);
     if (type === undefined) {
       yield broken(index.name, `there is no type with number ${index.typeId} for the index`);

@@ -47,8 +47,9 @@ export function isOneWayEdge(bytes: Uint8Array, valueAt: number): boolean {
 
 const directionAt = 1 + ridBytes;
 const typeAt = directionAt + 1;
-const otherAt = typeAt + 4;
-const edgeAt = otherAt + ridBytes;
+/** Where the other end lies in a key. */
+export const otherRidAt = typeAt + 4;
+const edgeAt = otherRidAt + ridBytes;
 export const adjacencyKeyBytes = edgeAt + ridBytes;
 
 export interface AdjacencyParts {
@@ -71,7 +72,7 @@ export function putAdjacencyKey(bytes: Uint8Array, offset: number, parts: Adjace
   putRid(bytes, offset + 1, parts.vertex);
   bytes[offset + directionAt] = parts.direction;
   putUint32(bytes, offset + typeAt, parts.edgeTypeId);
-  putRid(bytes, offset + otherAt, parts.other);
+  putRid(bytes, offset + otherRidAt, parts.other);
   putRid(bytes, offset + edgeAt, parts.edge);
 }
 
@@ -109,7 +110,7 @@ export function edgeTypeIdOf(bytes: Uint8Array, offset: number): number {
 }
 
 export function otherEndOf(bytes: Uint8Array, offset: number): Rid {
-  return ridAt(bytes, offset + otherAt);
+  return ridAt(bytes, offset + otherRidAt);
 }
 
 export function edgeOf(bytes: Uint8Array, offset: number, light: boolean): Rid {
@@ -158,7 +159,7 @@ export function directionRange(vertex: Rid, direction: DirectionByte): Range {
 
 /** The edges of one type of a vertex in one direction. */
 export function edgeTypeRange(vertex: Rid, direction: DirectionByte, edgeTypeId: number): Range {
-  const start = new Uint8Array(otherAt);
+  const start = new Uint8Array(otherRidAt);
   fillEnds(start, vertex, direction);
   putUint32(start, typeAt, edgeTypeId);
   return {start, end: keyAfterPrefix(start)};
@@ -169,7 +170,7 @@ export function betweenRange(parts: Omit<AdjacencyParts, 'edge'>): Range {
   const start = new Uint8Array(edgeAt);
   fillEnds(start, parts.vertex, parts.direction);
   putUint32(start, typeAt, parts.edgeTypeId);
-  putRid(start, otherAt, parts.other);
+  putRid(start, otherRidAt, parts.other);
   return {start, end: keyAfterPrefix(start)};
 }
 

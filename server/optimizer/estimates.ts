@@ -82,8 +82,9 @@ export class Estimates {
         return vertex && this.#degrees.typeShare(vertex, type);
       },
       recordCount: slot => {
-        const type = typeOf(slot);
-        return type === undefined ? undefined : this.recordCount(type);
+        const {type, shares} = slots.get(slot) ?? {};
+        if (type !== undefined) return this.recordCount(type);
+        return shares && sum([...shares.keys()], name => this.recordCount(name));
       },
     };
   }
@@ -346,13 +347,16 @@ function groupCount(node: Node<'aggregate'>, rows: number, facts: RowFacts): num
   if (node.keys.length === 0) return 1;
   let groups = 1;
   for (const {value} of node.keys) {
-    const known =
-      value.kind === 'property' && value.of.kind === 'slot'
-        ? facts.property(value.of.slot, value.name)
-        : undefined;
-    groups *= Math.max(1, known?.distinct ?? Math.sqrt(rows));
+    if (value.kind === 'slot') {
+      const records = facts.recordCount(value.slot);
+      if (records === undefined) return rows;
+      groups *= records;
+    } else if (value.kind === 'property' && value.of.kind === 'slot') {
+      groups *= facts.property(value.of.slot, value.name)?.distinct ?? Math.sqrt(rows);
+    } else groups *= Math.sqrt(rows);
   }
-  return Math.min(rows, groups);
+  // So many are met when each row is of any group alike.
+  return groups <= 1 ? Math.min(rows, 1) : groups * (1 - Math.exp(-rows / groups));
 }
 
 /** A number of rows that is written out. */

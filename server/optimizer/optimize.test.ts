@@ -6,11 +6,15 @@ import {createIndex, markIndexReady} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import type {IndexProperty} from '#server/catalog/definition.ts';
+import {bindCypher} from '#server/languages/cypher/bind.ts';
+import {parseCypher} from '#server/languages/cypher/parser.ts';
 import {bindSql} from '#server/languages/sql/bind-statement.ts';
 import type {DataType} from '#server/model/data-type.ts';
+import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {planText} from '#server/plan/printer.ts';
+import type {PropertyStatistics, Statistics} from '#server/plan/statistics.ts';
 import {call, literal, slot} from '#server/testing/hand-built-plan.ts';
 import {testScript} from '#server/testing/script.ts';
 import {optimize, rules} from './optimize.ts';
@@ -40,11 +44,14 @@ const catalog = [
   (c: Catalog) => createType(c, {name: 'Worker', kind: 'vertex', superTypes: ['Person']}).catalog,
   (c: Catalog) => createType(c, {name: 'Item', kind: 'document'}).catalog,
   (c: Catalog) => createType(c, {name: 'Knows', kind: 'edge'}).catalog,
+  (c: Catalog) => createType(c, {name: 'Likes', kind: 'edge'}).catalog,
   property('Item', 'kind', 'STRING'),
   property('Item', 'size', 'INTEGER'),
   property('Item', 'label', 'STRING'),
+  property('Person', 'size', 'INTEGER'),
   index('Person', [part('name')], true),
   index('Person', [part('age')], false),
+  index('Person', [part('size')], false),
   index('Item', [part('kind'), part('size')], false),
   index('Item', [part('label', true)], false),
 ].reduce((before, step) => step(before), new Catalog());
@@ -57,6 +64,63 @@ testScript(new URL('./testdata/rules.txt', import.meta.url), ({input}) => {
   const statement = bindSql(input, catalog);
   assert.ok(statement.kind === 'query');
   return planText(optimize(statement.plan, {catalog}));
+});
+
+const numbers = (from: number, to: number): readonly number[] =>
+  Array.from({length: 33}, (_bound, at) => from + ((to - from) * at) / 32);
+const even = (distinct: number, quantiles: readonly Value[]): PropertyStatistics => {
+  return {present: 1, distinct, frequent: [], quantiles};
+};
+
+const properties: ReadonlyMap<string, PropertyStatistics> = new Map([
+  ['Person.name', even(100_000, [])],
+  ['Person.age', even(80, numbers(10, 90))],
+  ['Person.size', even(20, numbers(0, 20))],
+  ['Worker.size', even(20, numbers(0, 20))],
+  ['Item.size', even(1_000, numbers(0, 1_000))],
+  [
+    'Item.kind',
+    {
+      present: 1,
+      distinct: 500,
+      frequent: [{value: 'usual', share: 0.6}],
+      quantiles: ['a', 'usual', 'z'],
+    },
+  ],
+]);
+const counts = new Map([
+  ['Person', 100_000],
+  ['Worker', 500],
+  ['Item', 50_000],
+  ['Knows', 1_000_000],
+]);
+
+/** A hundred thousand persons, a few of them workers, who know ten others each; and items. */
+const counted: Statistics = {
+  recordCount: type => counts.get(type),
+  property: (type, name) => properties.get(`${type}.${name}`),
+  edges: type => {
+    const ends = new Map([
+      ['Person', 0.995],
+      ['Worker', 0.005],
+    ]);
+    return type === 'Knows' || type === 'Likes'
+      ? {count: 1_000_000, from: ends, to: ends}
+      : undefined;
+  },
+};
+
+testScript(new URL('./testdata/statistics.txt', import.meta.url), ({command, input}) => {
+  const statement =
+    command === 'sql'
+      ? bindSql(input, catalog)
+      : bindCypher(input, parseCypher(input), {
+          catalog,
+          procedures: new Map(),
+          databaseName: 'db',
+        }).statement;
+  assert.ok(statement.kind === 'query');
+  return planText(optimize(statement.plan, {catalog, statistics: counted}));
 });
 
 test('an index that is being built is not read', () => {

@@ -16,6 +16,7 @@ import {mapInputs, mapParts} from '#server/plan/tree.ts';
 import {Estimates} from './estimates.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
+import {countEarly} from './rules/count-early.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
@@ -34,6 +35,7 @@ export const rules: readonly Rule[] = [
   top,
   sortByIndex,
   chooseIndex,
+  countEarly,
   unreadEdge,
   inlineColumns,
 ];

@@ -13,7 +13,6 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'intersect':
     case 'otherwise':
     case 'barrier':
-    case 'index-entries':
     case 'connect':
     case 'chain':
     case 'apply':
@@ -28,6 +27,8 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       return node.where ? {...node, where: map(node.where)} : node;
     case 'records':
       return {...node, ids: map(node.ids)};
+    case 'index-entries':
+      return node.at ? {...node, at: map(node.at)} : node;
     case 'index-point':
       return {...node, keys: node.keys.map(map)};
     case 'index-range':
@@ -82,6 +83,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
         ...node,
         from: node.from && map(node.from),
         to: node.to && map(node.to),
+        ...(node.rid && {rid: map(node.rid)}),
         assignments: mapAssignments(node.assignments, map),
       };
     case 'change':

@@ -132,10 +132,11 @@ export type SourceNode =
       readonly descending: boolean;
       readonly slot: Slot;
     }
-  /** Entries of an index as rows {key, rid} (SQL `FROM index:`). */
+  /** Entries of an index as rows {key, rid} (SQL `FROM index:`); `at`: those under one key. */
   | {
       readonly kind: 'index-entries';
       readonly index: string;
+      readonly at?: Expression;
       readonly key: Slot;
       readonly rid: Slot;
       readonly descending: boolean;
@@ -281,8 +282,8 @@ export type MultiNode =
   /** The rows of `input`; when there is none, those of `fallback`. Both bind the same slots. */
   | {readonly kind: 'otherwise'; readonly input: PlanNode; readonly fallback: PlanNode}
   /**
-   * The records whose ids all inputs give, in the first one's order. Each input binds its ids to the
-   * slot at its place in `ids`, and gives none twice.
+   * The records whose ids all inputs give, in the first one's order. Each input binds its ids to
+   * the slot at its place in `ids`, and gives none twice.
    */
   | {
       readonly kind: 'intersect';
@@ -403,6 +404,8 @@ export type WriteNode =
       readonly ifNotExists: boolean;
       readonly unidirectional: boolean;
       readonly assignments: readonly Assignment[];
+      /** The id that it had before it was deleted; absent: a new one. */
+      readonly rid?: Expression;
       readonly slot: Slot;
       readonly place?: Place;
     }

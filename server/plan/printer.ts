@@ -84,7 +84,10 @@ export function nodeText(node: PlanNode): string {
       return `index ${node.index}${range}${into(node)}`;
     }
     case 'index-entries':
-      return `index entries ${node.index}${reversed(node)} as ${slots([node.key, node.rid])}`;
+      return (
+        `index entries ${node.index}${node.at ? ` = ${expressionText(node.at)}` : ''}` +
+        `${reversed(node)} as ${slots([node.key, node.rid])}`
+      );
     case 'call': {
       const args = node.args.map(expressionText).join(', ');
       const outputs = node.outputs.map(o => `${o.name} as ${slotText(o.slot)}`).join(', ');
@@ -220,9 +223,11 @@ function writeText(node: WriteNode): string {
       const from = node.from === undefined ? '' : ` from ${expressionText(node.from)}`;
       const to = node.to === undefined ? '' : ` to ${expressionText(node.to)}`;
       const unless = node.ifNotExists ? ' unless there' : '';
+      const at = node.rid === undefined ? '' : ` at ${expressionText(node.rid)}`;
       const what = node.what === 'any' ? 'record' : node.what;
       const sets = assignmentsText(node.assignments);
-      return `create ${what} ${node.type}${from}${to}${unless} as ${slotText(node.slot)}${sets}`;
+      const ends = `${at}${from}${to}`;
+      return `create ${what} ${node.type}${ends}${unless} as ${slotText(node.slot)}${sets}`;
     }
     case 'change': {
       const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;

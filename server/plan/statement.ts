@@ -6,7 +6,9 @@
  */
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
 import type {FunctionDefinition} from '#server/catalog/definition.ts';
+import type {NewView} from '#server/catalog/change-view.ts';
 import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
+import type {ViewRefresh} from '#server/catalog/definition.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {Expression, Place} from './expression.ts';
@@ -237,6 +239,14 @@ export type SchemaCommand =
       readonly ifNotExists: boolean;
     }
   | {readonly kind: 'drop-trigger'; readonly name: string; readonly ifExists: boolean}
+  | {
+      readonly kind: 'create-view';
+      readonly ifNotExists: boolean;
+      readonly view: NewView;
+    }
+  | {readonly kind: 'alter-view'; readonly name: string; readonly refresh: ViewRefresh}
+  | {readonly kind: 'refresh-view'; readonly name: string}
+  | {readonly kind: 'drop-view'; readonly name: string; readonly ifExists: boolean}
   | CheckCommand;
 
 /** Looks whether a database agrees with itself; what is named narrows it. */

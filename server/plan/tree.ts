@@ -201,8 +201,9 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'intersect':
     case 'otherwise':
     case 'barrier':
-    case 'index-entries':
       return [];
+    case 'index-entries':
+      return node.at ? [node.at] : [];
     case 'values':
       return node.rows.flat();
     case 'scan-type':
@@ -258,7 +259,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return [node.count];
     case 'create':
       return [
-        ...[node.from, node.to].filter(isPresent),
+        ...[node.from, node.to, node.rid].filter(isPresent),
         ...assignmentExpressions(node.assignments),
       ];
     case 'change':

@@ -17,6 +17,7 @@ import {RecordValue, type Value} from '#server/model/value.ts';
 import type {Retry} from '#server/plan/statement.ts';
 import type {PreparedBatched} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
+import {backOff, isConflict} from './transact.ts';
 import {type ReadData, type RunData, type RunOptions, StatementRun} from './statement-run.ts';
 
 /** What the runner of statements does for this one. */
@@ -135,7 +136,8 @@ export class BatchedRun {
         if (error instanceof TypesNeeded) await this.#host.makeTypes(this.#parts, error.types);
         else if (error instanceof SourceNeeded) await this.#parts.sources.fetch(error.address);
         else if (isConflict(error) && clock.monotonic() < until) {
-          await this.#host.backOff(attempt, this.#parts.signal, undefined);
+          const {signal} = this.#parts;
+          await backOff(this.#host.environment, {attempt, signal, waitMs: undefined});
         } else throw error;
       }
     }
@@ -180,10 +182,6 @@ export class BatchedRun {
 
 /** Whatever the statement says of errors: nothing more may be done after these. */
 const endsAll = new Set(['query.terminated', 'query.timeout', 'query.memory', 'commit.unknown']);
-
-function isConflict(error: unknown): boolean {
-  return error instanceof Refusal && error.code === 'commit.conflict';
-}
 
 function statusOf(started: boolean, committed: boolean, error: Refusal | undefined): Value {
   return new Map<string, Value>([

@@ -130,12 +130,14 @@ export class BulkLoad {
     this.#lines.end();
     await this.#guarded(() => this.#readLines());
     await this.#flush();
+    await this.#options.session.views.followAll();
     if (this.phase === 'vertices') this.#options.onVerticesEnd();
   }
 
   /** The body broke off: commits what complete lines said. @throws {Refusal} */
-  abandon(): Promise<void> {
-    return this.#flush();
+  async abandon(): Promise<void> {
+    await this.#flush();
+    await this.#options.session.views.followAll();
   }
 
   /** A refused line leaves those before it stored. */

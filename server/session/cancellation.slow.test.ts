@@ -13,6 +13,9 @@ const turnMsMax = 50;
 /** Turns after which a statement is stopped, unless it has ended. */
 const turnsMax = 30;
 
+/** Some hundred microseconds a row. */
+const digest = "util.sha512(text.lpad(t, 50000, 'ab')).length()";
+
 const statements: readonly (readonly [language: string, text: string])[] = [
   ['sql', "SELECT sum(n) FROM D WHERE t LIKE '%9%'"],
   ['sql', 'SELECT FROM D ORDER BY t DESC, n'],
@@ -23,6 +26,11 @@ const statements: readonly (readonly [language: string, text: string])[] = [
   ['sql', 'SELECT n, (SELECT sum(n) FROM D WHERE n < $parent.$current.n) AS s FROM V'],
   ['sql', 'SELECT FROM V WHERE n IN (SELECT n FROM D WHERE n > $parent.$current.n)'],
   ['sql', 'SELECT FROM V ORDER BY (SELECT count(*) FROM D WHERE n > $parent.$current.n)'],
+  // Each row takes long.
+  ['sql', `SELECT count(*) FROM D WHERE ${digest} > 3`],
+  ['sql', `SELECT ${digest} AS s FROM D`],
+  ['sql', `SELECT sum(${digest}) FROM D`],
+  ['sql', `SELECT FROM D ORDER BY ${digest}`],
   ['sql', 'TRAVERSE both() FROM V'],
   ['sql', 'MATCH {type: V, as: a}-E-{as: b, while: (true), maxDepth: 9} RETURN count(*)'],
   ['sql', 'MATCH {type: V, as: a}, {type: V, as: b}, {type: V, as: c} RETURN count(*)'],

@@ -9,7 +9,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {Budget, type Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
-import {checkDatabase} from '#server/integrity/check.ts';
+import {checkDatabase, checkPartCount} from '#server/integrity/check.ts';
 import {type CheckScope, CheckView} from '#server/integrity/check-view.ts';
 import type {Finding} from '#server/integrity/finding.ts';
 import {CheckReport} from '#server/integrity/report.ts';
@@ -23,6 +23,7 @@ import {RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Work, WorkBoard} from './work-progress.ts';
 
 /** Mends that wait for a transaction. */
 const mendsMax = 1_000;
@@ -33,6 +34,7 @@ export interface DatabaseWorkOptions {
   readonly schema: DatabaseSchema;
   readonly timers: Timers;
   readonly clock: Clock;
+  readonly work: WorkBoard;
 }
 
 type InChunks = (work: ChunkedWork, signal: Cancellation | undefined) => Promise<void>;
@@ -48,8 +50,9 @@ export class DatabaseCheck {
 
   /** The row of the answer. With `fix`, no change of the schema may come in between. */
   async run(command: CheckCommand, signal: Cancellation | undefined): Promise<MapValue> {
-    const {schema, clock, timers} = this.#options;
+    const {schema, clock, timers, work: board} = this.#options;
     const reader = await this.#reader();
+    const work = board.begin('check database', checkPartCount);
     try {
       const {context} = schema;
       const budget = new Budget(clock, {}, signal);
@@ -58,6 +61,7 @@ export class DatabaseCheck {
       const mends: Finding[] = [];
       for (const step of checkDatabase(view)) {
         if (step === pause) {
+          follow(work, view);
           await timers.yield();
           budget.resume();
           continue;
@@ -68,6 +72,7 @@ export class DatabaseCheck {
       if (mends.length > 0) await this.#mend(context, mends, signal);
       return report.row(view);
     } finally {
+      board.end(work);
       reader.close();
     }
   }
@@ -90,6 +95,13 @@ export class DatabaseCheck {
       await timers.yield();
     }
   }
+}
+
+/** Says when another part of the check has begun. */
+function follow(work: Work, view: CheckView): void {
+  const {part} = view;
+  if (part.name === work.stepName) return;
+  work.next({name: part.name, total: undefined, done: () => part.rows});
 }
 
 function scopeOf(catalog: Catalog, {types, buckets, records}: CheckCommand): CheckScope {

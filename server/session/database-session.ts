@@ -14,15 +14,16 @@ import {
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
-import type {AnswerForm} from '#server/plan/statement.ts';
+import type {MapValue} from '#server/model/value.ts';
+import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
 import {noStatistics} from '#server/plan/statistics.ts';
-import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import {DatabaseStatistics} from './database-statistics.ts';
 import {checkJavaScript} from './javascript-programs.ts';
 import {KeptVariables} from './kept-variables.ts';
+import {MaterializedViews} from './materialized-views.ts';
 import {
   bindText,
   checkSyntax,
@@ -33,20 +34,32 @@ import {
 } from './prepared.ts';
 import {Routines} from './routines.ts';
 import {type NewRoutine, SchemaExecutor} from './schema-executor.ts';
+import type {RunEnvironment, RunOptions} from './statement-run.ts';
 import {StatementCache} from './statement-cache.ts';
+import {WorkBoard} from './work-progress.ts';
 
 const statementsMax = 1_000;
 const statementLengthMax = 16 << 10;
+
+/** Commands after which types have other records, or views follow what they did not follow. */
+const touchesRecords: ReadonlySet<SchemaCommand['kind']> = new Set([
+  'alter-type',
+  'alter-view',
+  'drop-bucket',
+  'drop-type',
+  'truncate-bucket',
+  'truncate-type',
+]);
 
 export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
   readonly procedures: Procedures;
   readonly javascript: JavaScriptEngine;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly settings: () => Settings;
+  readonly environment: RunEnvironment;
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
+  readonly indexKeyBytesMax: number;
   readonly staleReadCheck: boolean;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
@@ -56,8 +69,10 @@ export class DatabaseSession {
   readonly database: Database;
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
+  readonly views: MaterializedViews;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
+  readonly work: WorkBoard;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -72,13 +87,25 @@ export class DatabaseSession {
   constructor(database: Database, options: DatabaseSessionOptions) {
     this.database = database;
     this.#options = options;
-    const {recordBytesMax, staleReadCheck, defaultsOf, clock, timers, settings} = options;
-    this.schema = new DatabaseSchema(database, {recordBytesMax, staleReadCheck, defaultsOf});
-    const {schema} = this;
+    const {environment, settings} = options;
+    const {clock, timers} = environment;
+    this.schema = new DatabaseSchema(database, options);
+    this.work = new WorkBoard(clock);
+    const {schema, work} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);
     const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);
-    this.executor = new SchemaExecutor({database, schema, clock, timers, settings, checkCode});
+    this.executor = new SchemaExecutor({
+      database,
+      schema,
+      clock,
+      timers,
+      settings,
+      work,
+      checkCode,
+    });
     void this.executor.resume();
+    this.views = new MaterializedViews(this, environment);
+    this.views.open();
   }
 
   get procedures(): Procedures {
@@ -91,6 +118,30 @@ export class DatabaseSession {
 
   get functions(): FunctionRegistry {
     return this.#options.functions;
+  }
+
+  /**
+   * Carries out a command of the schema in somebody's name, and what follows from it for
+   * materialized views: a new one that cannot be filled is taken back.
+   */
+  async change(command: SchemaCommand, options: RunOptions): Promise<MapValue> {
+    const row = await this.executor.run(command, options.signal);
+    if (command.kind === 'refresh-view') await this.views.refresh(command.name, options);
+    if (command.kind === 'create-view' && row.get('created') === true) {
+      await this.#fill(command.view.name, options);
+    }
+    this.views.schedule();
+    if (touchesRecords.has(command.kind)) await this.views.followAll();
+    return row;
+  }
+
+  async #fill(view: string, options: RunOptions): Promise<void> {
+    try {
+      await this.views.refresh(view, options);
+    } catch (error) {
+      await this.executor.run({kind: 'drop-view', name: view, ifExists: true}, undefined);
+      throw error;
+    }
   }
 
   /**

@@ -96,9 +96,9 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       requireIndex(index);
       return graph.indexRange(index, range, descending);
     },
-    indexEntries(index, descending) {
+    indexEntries(index, descending, key) {
       requireIndex(index);
-      return graph.indexEntries(index, descending);
+      return graph.indexEntries(index, descending, key);
     },
     countType(type, polymorphic) {
       guard.require('readRecord', type);

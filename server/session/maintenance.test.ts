@@ -78,3 +78,61 @@ for (const [statement, code, message] of refused) {
     });
   });
 }
+
+const graph = [
+  'CREATE VERTEX TYPE Person',
+  'CREATE PROPERTY Person.name STRING',
+  'CREATE INDEX ON Person (name) UNIQUE',
+  'CREATE EDGE TYPE Knows',
+  'CREATE EDGE TYPE Light LIGHTWEIGHT',
+  "INSERT INTO Person (name) VALUES ('ann'), ('bob')",
+  'CREATE EDGE Knows FROM #1:0 TO #1:1 SET since = 1',
+];
+
+test('RESTORE gives a record its former id back, and what points at it finds it', async () => {
+  const database = await world.database(graph);
+  await database.run("DELETE VERTEX FROM Person WHERE name = 'bob'");
+  const [vertex] = await database.run("RESTORE VERTEX Person RID #1:1 SET name = 'Bob'");
+  assert.equal(vertex?.['operation'], 'restore vertex');
+  assert.equal(vertex?.['record'], '#1:1');
+  assert.deepEqual(await database.run("SELECT @rid FROM Person WHERE name = 'Bob'"), [
+    {'@rid': '#1:1'},
+  ]);
+  const restore = 'RESTORE EDGE Knows RID #2:0 FROM #1:0 TO #1:1 CONTENT {"since": 2}';
+  assert.deepEqual(await database.run(restore), [
+    {operation: 'restore edge', record: '#2:0', out: '#1:0', in: '#1:1'},
+  ]);
+  assert.deepEqual(
+    await database.run("SELECT out('Knows').name AS names FROM Person WHERE name = 'ann'"),
+    [{names: ['Bob']}],
+  );
+  const [fresh] = await database.run("INSERT INTO Person SET name = 'cid'");
+  assert.notEqual(fresh?.['@rid'], '#1:1');
+});
+
+test('of two that restore one id at once, one does', async () => {
+  const database = await world.database(graph);
+  await database.run('DELETE FROM #2:0');
+  const restore = 'RESTORE EDGE Knows RID #2:0 FROM #1:0 TO #1:1';
+  const both = await Promise.allSettled([database.run(restore), database.run(restore)]);
+  assert.equal(both.filter(one => one.status === 'fulfilled').length, 1);
+  assert.equal((await database.run('SELECT FROM Knows')).length, 1);
+});
+
+const unrestored = [
+  // statement                                      message
+  ["RESTORE VERTEX Person RID #1:0 SET name = 'x'", /#1:0 is the id of a record that is there/],
+  ["RESTORE VERTEX Person RID #1:50 SET name = 'x'", /no record has had the id #1:50 yet/],
+  ["RESTORE VERTEX Person RID #2:0 SET name = 'x'", /lies in no bucket of type 'Person'/],
+  ["RESTORE DOCUMENT Person RID #1:0 SET name = 'x'", /no document type/],
+  ['RESTORE EDGE Knows RID #2:0', /FROM and TO/],
+  ['RESTORE EDGE Light RID #3:0 FROM #1:0 TO #1:1', /light edge type/],
+  ["RESTORE VERTEX Person RID 'x'", /a record id, not the text x/],
+] as const;
+
+for (const [statement, message] of unrestored) {
+  test(`${statement} is refused`, async () => {
+    const database = await world.database(graph);
+    await assert.rejects(database.run(statement), message);
+  });
+}

@@ -35,12 +35,11 @@ export interface ScriptParts extends RunParts {
 export interface StatementHost {
   readonly environment: RunEnvironment;
   beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
-  committed(transaction: Transaction): void;
+  /** What follows from the commit of a script's or client's transaction. */
+  committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
   /** @throws {Refusal} `security.denied`. */
   requireSchemaRight(parts: RunParts, command: SchemaCommand): void;
   wishOf(request: RunRequest): ResultWish;
-  /** Waits before another attempt. @throws {Refusal} `query.terminated`. */
-  backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void>;
 }
 
 export function runOptions(parts: RunParts): RunOptions {

@@ -15,7 +15,14 @@ import {
   renameBucket,
   setBucketCustom,
 } from '#server/catalog/change-bucket.ts';
-import {createIndex, dropIndex, rebuildIndex, sameIndex} from '#server/catalog/change-index.ts';
+import {
+  automaticIndexName,
+  createIndex,
+  dropIndex,
+  rebuildIndex,
+  replaceIndex,
+  sameIndex,
+} from '#server/catalog/change-index.ts';
 import {
   createFunction,
   createTrigger,
@@ -44,6 +51,7 @@ import {
   setBucketSelection,
   setTypeCustom,
 } from '#server/catalog/change-type.ts';
+import {requireNoView} from '#server/catalog/change-view.ts';
 import {
   type IndexDefinition,
   type IndexProperty,
@@ -59,6 +67,8 @@ import type {
   SchemaCommand,
   TypeChange,
 } from '#server/plan/statement.ts';
+import {nothing, one, type PlannedChange, row} from './planned-change.ts';
+import {planAlterView, planCreateView, planDropView, planRefreshView} from './view-command.ts';
 
 /** What a command looks at beside the catalog. */
 export interface SchemaFacts {
@@ -67,15 +77,6 @@ export interface SchemaFacts {
   readonly settings: Settings;
   /** Records in a bucket. */
   recordCount(bucketId: number): number;
-}
-
-export interface PlannedChange {
-  /** The steps in order; none when there is nothing to do (IF [NOT] EXISTS). */
-  readonly changes: readonly SchemaChange[];
-  /** The row to answer. */
-  readonly row: MapValue;
-  /** Buckets whose records go while the bucket stays (TRUNCATE). */
-  readonly bucketIdsEmptied: readonly number[];
 }
 
 /** A command that changes the catalog. */
@@ -128,25 +129,17 @@ export function planSchemaCommand(
     case 'create-trigger':
     case 'drop-trigger':
       return planRoutineCommand(catalog, command);
+    case 'create-view':
+      return planCreateView(catalog, command);
+    case 'alter-view':
+      return planAlterView(catalog, command);
+    case 'refresh-view':
+      return planRefreshView(catalog, command);
+    case 'drop-view':
+      return planDropView(catalog, command);
     default:
       return unreachable(command);
   }
-}
-
-function row(fields: Readonly<Record<string, Value | undefined>>): MapValue {
-  const map = new Map<string, Value>();
-  for (const [name, value] of Object.entries(fields)) {
-    if (value !== undefined) map.set(name, value);
-  }
-  return map;
-}
-
-function one(change: SchemaChange, answer: MapValue): PlannedChange {
-  return {changes: [change], row: answer, bucketIdsEmptied: []};
-}
-
-function nothing(answer: MapValue): PlannedChange {
-  return {changes: [], row: answer, bucketIdsEmptied: []};
 }
 
 function planCreateType(catalog: Catalog, command: Command<'create-type'>): PlannedChange {
@@ -194,6 +187,7 @@ function planAlterType(catalog: Catalog, command: Command<'alter-type'>): Planne
 function alterType(catalog: Catalog, name: string, wish: TypeChange): SchemaChange {
   switch (wish.kind) {
     case 'name':
+      requireNoView(catalog, name, 'renamed');
       return renameType(catalog, name, wish.name);
     case 'add-supertype':
       return addSuperType(catalog, name, wish.name);
@@ -258,6 +252,7 @@ function planDropType(
     row({operation: 'drop type', typeName: command.name, dropped});
   if (command.ifExists && catalog.type(command.name) === undefined) return nothing(answer(false));
   const type = catalog.requireType(command.name);
+  requireNoView(catalog, command.name, 'dropped');
   const hasRecords = type.bucketIds.some(id => facts.recordCount(id) > 0);
   if (hasRecords && type.kind !== 'document' && !command.unsafe) {
     throw new Refusal(
@@ -317,7 +312,8 @@ function emptied(
   answer: MapValue,
 ): PlannedChange {
   const names = new Set(types.flatMap(type => type.indexes.map(index => index.name)));
-  return {changes: rebuilt(catalog, names), row: answer, bucketIdsEmptied: bucketIds};
+  const changes = rebuilt(catalog, names, rebuildIndex);
+  return {changes, row: answer, bucketIdsEmptied: bucketIds};
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
@@ -480,7 +476,10 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   if (command.ifNotExists) {
     const named = command.name === undefined ? undefined : catalog.index(command.name);
     const twin = named ?? sameIndex(catalog, type, {properties});
-    if (twin !== undefined) return nothing(createdIndexRow(twin, false));
+    if (twin !== undefined) {
+      requireAtLeast(twin, command, {typeId: type.id, properties});
+      return nothing(createdIndexRow(twin, false));
+    }
   }
   const change = createIndex(catalog, {
     name: command.name,
@@ -492,6 +491,34 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   });
   const [made] = change.indexesToBuild;
   return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
+}
+
+/**
+ * IF NOT EXISTS asks for an index that keeps a promise. One that promises more is as good: a unique
+ * one where any is asked for, an ordered one for a hash index.
+ */
+function requireAtLeast(
+  {name, typeId, properties, unique, kind, nullStrategy}: IndexDefinition,
+  wish: Command<'create-index'>,
+  on: Pick<IndexDefinition, 'typeId' | 'properties'>,
+): void {
+  const isOnSame =
+    typeId === on.typeId &&
+    automaticIndexName('', properties) === automaticIndexName('', on.properties) &&
+    properties.every(({ignoreCase}, at) => ignoreCase === on.properties[at]?.ignoreCase);
+  const lack = !isOnSame
+    ? 'indexes other properties, or these in another way'
+    : wish.unique && !unique
+      ? 'is not unique'
+      : wish.indexKind === 'ordered' && kind === 'hash'
+        ? 'is a hash index'
+        : wish.nullStrategy !== 'SKIP' && nullStrategy !== wish.nullStrategy
+          ? `has NULL_STRATEGY ${nullStrategy}`
+          : undefined;
+  if (lack === undefined) return;
+  throw new Refusal('argument', `index '${name}' exists and ${lack}: drop it first`, {
+    detail: {index: name},
+  });
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
@@ -563,9 +590,13 @@ function planRebuildType(
 }
 
 /** Indexes to be built anew, one change after another. */
-function rebuilt(catalog: Catalog, names: Iterable<string>): readonly SchemaChange[] {
+function rebuilt(
+  catalog: Catalog,
+  names: Iterable<string>,
+  rebuild: (catalog: Catalog, name: string) => SchemaChange = replaceIndex,
+): readonly SchemaChange[] {
   const changes: SchemaChange[] = [];
-  for (const name of names) changes.push(rebuildIndex(changes.at(-1)?.catalog ?? catalog, name));
+  for (const name of names) changes.push(rebuild(changes.at(-1)?.catalog ?? catalog, name));
   return changes;
 }
 

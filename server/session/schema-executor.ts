@@ -5,16 +5,19 @@
  * that were bound against the old catalog are refused at their commit and run again. An index is
  * built in three steps: the entry that creates it (`building`: from there on every write keeps
  * its keys), the keys of older records in bounded transactions, the entry that makes it `ready`.
- * A build cut off by a stop is found at the next open and done again from the start; a new index
- * whose build fails or is terminated is taken back, one that takes the place of another is built
- * on when its statement is terminated. Records of
- * dropped edge types are deleted before the drop, also in bounded transactions: a drop cut off
- * there leaves a type with fewer edges, never an edge without its record.
+ * A build cut off by a stop is found at the next open and done again from the start; an index
+ * whose build fails or is terminated is taken back. REBUILD INDEX builds beside the old index,
+ * which is read and guards its keys until the new one is ready. Only where the old keys mean
+ * nothing any more (`rebuilding`: a truncated bucket, another data type) there is none meanwhile,
+ * and the build goes on when its statement is terminated. Records of dropped edge types are
+ * deleted before the drop, also in bounded transactions: a drop cut off there leaves a type with
+ * fewer edges, never an edge without its record.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {markIndexReady} from '#server/catalog/change-index.ts';
+import type {SchemaChange} from '#server/catalog/change.ts';
+import {markIndexReady, withdrawIndex} from '#server/catalog/change-index.ts';
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
 import type {FunctionDefinition, IndexDefinition} from '#server/catalog/definition.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
@@ -45,7 +48,9 @@ import {
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from './database-check.ts';
-import {type PlannedChange, planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
+import type {PlannedChange} from './planned-change.ts';
+import {planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
+import type {WorkBoard} from './work-progress.ts';
 
 const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;
@@ -68,6 +73,7 @@ export class SchemaExecutor {
   readonly #checkCode: (routine: NewRoutine) => void;
   readonly #check: DatabaseCheck;
   readonly #settings: () => Settings;
+  readonly #work: WorkBoard;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -76,6 +82,7 @@ export class SchemaExecutor {
     this.#schema = options.schema;
     this.#timers = options.timers;
     this.#checkCode = options.checkCode;
+    this.#work = options.work;
     this.#check = new DatabaseCheck(options, (work, signal) => this.#inChunks(work, signal));
     this.#settings = options.settings;
   }
@@ -104,7 +111,7 @@ export class SchemaExecutor {
   }
 
   #building(): readonly IndexDefinition[] {
-    return this.#schema.catalog.indexes.filter(index => index.state !== 'ready');
+    return this.#schema.catalog.data.indexes.filter(index => index.state !== 'ready');
   }
 
   async #execute(
@@ -256,28 +263,44 @@ export class SchemaExecutor {
     signal: Cancellation | undefined,
     isTakenBack = false,
   ): Promise<number> {
+    const work = this.#work.begin('build index', indexes.length);
     let indexed = 0;
-    for (const index of indexes) {
-      if (!isUnfinished(this.#schema.catalog.indexById(index.id))) continue;
-      try {
-        indexed += await this.#buildOne(index, signal);
-        await this.#changeCatalog(catalog => markIndexReady(catalog, index.id).catalog);
-      } catch (error) {
-        if (isTakenBack) throw error;
-        // Who terminates a rebuild or a truncation does not ask for the end of the index.
-        const goesOn = index.state === 'rebuilding' && isTermination(error);
-        if (!goesOn) await this.#withdraw(index);
-        void this.resume();
-        throw error;
+    try {
+      for (const index of indexes) {
+        if (!isUnfinished(this.#schema.catalog.indexById(index.id))) continue;
+        const build = new IndexBuild(this.#schema.context, index);
+        const total = this.#recordsUnder(index);
+        work.next({name: index.name, total, done: () => build.recordsDone});
+        indexed += await this.#buildOne(index, build, {signal, isTakenBack});
       }
+    } finally {
+      this.#work.end(work);
     }
     return indexed;
   }
 
-  async #buildOne(index: IndexDefinition, signal: Cancellation | undefined): Promise<number> {
-    const build = new IndexBuild(this.#schema.context, index);
-    await this.#inChunks(build, signal);
-    return build.recordsDone;
+  async #buildOne(
+    index: IndexDefinition,
+    build: IndexBuild,
+    {signal, isTakenBack}: {signal: Cancellation | undefined; isTakenBack: boolean},
+  ): Promise<number> {
+    try {
+      await this.#inChunks(build, signal);
+      await this.#changeCatalog(catalog => markIndexReady(catalog, index.id));
+      return build.recordsDone;
+    } catch (error) {
+      if (isTakenBack) throw error;
+      // Who terminates a truncation does not ask for the end of the index.
+      const goesOn = index.state === 'rebuilding' && isTermination(error);
+      if (!goesOn) await this.#withdraw(index);
+      void this.resume();
+      throw error;
+    }
+  }
+
+  #recordsUnder({typeId}: IndexDefinition): number {
+    const buckets = this.#schema.catalog.typeById(typeId)?.familyBucketIds ?? [];
+    return buckets.reduce((sum, id) => sum + this.#database.recordCount(id), 0);
   }
 
   /** Does the work in bounded transactions, again where another commit was faster. */
@@ -304,13 +327,15 @@ export class SchemaExecutor {
   /** Takes back an index whose build failed: what it holds so far is not an index. */
   async #withdraw(index: IndexDefinition): Promise<void> {
     if (!isUnfinished(this.#schema.catalog.indexById(index.id))) return;
-    await this.#execute({kind: 'drop-index', name: index.name, ifExists: true}, undefined);
+    await this.#changeCatalog(catalog => withdrawIndex(catalog, index.id));
   }
 
-  async #changeCatalog(change: (catalog: Catalog) => Catalog): Promise<void> {
+  async #changeCatalog(make: (catalog: Catalog) => SchemaChange): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const transaction = this.#database.begin('READ_COMMITTED');
-      writeCatalog(transaction, change(this.#schema.catalog), this.#schema.names);
+      const change = make(this.#schema.catalog);
+      writeDrops(transaction, change);
+      writeCatalog(transaction, change.catalog, this.#schema.names);
       const outcome = await transaction.commit();
       if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
       committed(outcome);

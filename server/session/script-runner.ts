@@ -34,7 +34,8 @@ import {
 } from './prepared.ts';
 import type {ScriptParts, StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
-import {limitsOf, serverTimeoutMs, StatementRun} from './statement-run.ts';
+import {limitsOf, type RunOptions, serverTimeoutMs, StatementRun} from './statement-run.ts';
+import {backOff} from './transact.ts';
 
 const rowsMax = 1_000_000;
 const stepsMax = 10_000_000;
@@ -135,7 +136,9 @@ class ScriptRun {
         const retries = await this.#number(statement.retry, 0);
         attempts += 1;
         if (attempts <= retries) {
-          await this.#waiting(this.#runner.backOff(attempts, this.#parts.signal, undefined));
+          const {signal} = this.#parts;
+          const wait = {attempt: attempts, signal, waitMs: undefined};
+          await this.#waiting(backOff(this.#runner.environment, wait));
           this.#variables = new Map(variables);
           at = beginAt - 1;
           continue;
@@ -307,7 +310,8 @@ class ScriptRun {
       this.#refuseInside('a schema change');
       await this.#commit();
       this.#runner.requireSchemaRight(this.#parts, prepared.command);
-      return [await this.#waiting(session.executor.run(prepared.command, this.#parts.signal))];
+      const changing = session.change(prepared.command, this.#options(new Map()));
+      return [await this.#waiting(changing)];
     }
     if (prepared.kind === 'batched') {
       throw new Refusal(
@@ -341,11 +345,9 @@ class ScriptRun {
   }
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
-    const {session, request, signal, sources, server, guard} = this.#parts;
+    const {session, request} = this.#parts;
     const data = this.#runner.beginStatement(session, this.#current());
-    const given = new Map([...request.parameters, ...this.#variables]);
-    const parameters = session.globals.under(given);
-    const options = {session, parameters, signal, sources, server, guard};
+    const options = this.#options(new Map([...request.parameters, ...this.#variables]));
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
       const rows = await run.values(rowsMax);
@@ -354,6 +356,11 @@ class ScriptRun {
     } finally {
       run.close();
     }
+  }
+
+  #options(given: ReadonlyMap<string, Value>): RunOptions {
+    const {session, signal, sources, server, guard} = this.#parts;
+    return {session, parameters: session.globals.under(given), signal, sources, server, guard};
   }
 
   #current(): Transaction {
@@ -371,7 +378,7 @@ class ScriptRun {
     if (refusal !== undefined) throw refusal;
     if (outcome.kind === 'committed' && outcome.repeated) throw repeated(outcome.index);
     this.#commits += 1;
-    this.#runner.committed(transaction);
+    await this.#runner.committed(this.#parts.session, transaction);
   }
 
   #refuseInside(what: string): void {

@@ -363,6 +363,19 @@ test('a duration of SQL is a number of seconds, unless months have no such numbe
   );
 });
 
+test('ORDER BY takes its direction from a parameter', async () => {
+  const database = await world.database([...people, 'INSERT INTO Person SET age = 20']);
+  const sorted = async (direction: string): Promise<unknown[]> => {
+    const parameters = new Map([['d', direction]]);
+    const rows = await database.run('SELECT name, age FROM Person ORDER BY name :d, age', {
+      parameters,
+    });
+    return rows.map(row => row['name']);
+  };
+  assert.deepEqual(await sorted('DESC'), ['bob', 'ann', null]);
+  assert.deepEqual(await sorted('asc'), [null, 'ann', 'bob']);
+});
+
 test('what a record was is a row of its id, type and properties', async () => {
   const database = await world.database(people);
   const [row] = await database.run("UPDATE Person SET age = 1 RETURN BEFORE WHERE name = 'ann'");

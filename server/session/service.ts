@@ -48,6 +48,7 @@ import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
 import {StatementRunner} from './statement-runner.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
+import type {WorkProgress} from './work-progress.ts';
 
 export interface ServiceOptions {
   readonly engine: Engine;
@@ -214,7 +215,7 @@ export class SessionService implements Service {
     requestId: string | undefined,
   ): Promise<void> {
     this.#access(principal, database);
-    this.#open(database);
+    const session = this.#open(database);
     // A commit whose answer was lost is asked for again; it happened once.
     if (this.#sessions.wasCommitted(principal.name, transactionId)) return;
     const held = await this.#sessions.hold(principal.name, database, transactionId);
@@ -230,8 +231,8 @@ export class SessionService implements Service {
     }
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
-    this.#runner.committed(transaction);
     this.#sessions.committed(principal.name, transactionId);
+    await this.#runner.committed(session, transaction);
   }
 
   async #commit(
@@ -304,6 +305,11 @@ export class SessionService implements Service {
     await executor.run({kind: 'alter-database', setting, value}, undefined);
   }
 
+  progress(principal: Principal, name: string): readonly WorkProgress[] {
+    this.#access(principal, name);
+    return this.#open(name).work.list();
+  }
+
   queries(principal: Principal): RunningQuery[] {
     return this.#queries.list().filter(query => principal.root || query.user === principal.name);
   }
@@ -374,20 +380,20 @@ export class SessionService implements Service {
   #session(database: Database): DatabaseSession {
     const known = this.#databases.get(database);
     if (known !== undefined) return known;
-    const {clock, timers, settings} = this.#options;
+    const {settings} = this.#options;
     const functions = this.#functions;
     const session: DatabaseSession = new DatabaseSession(database, {
       functions,
       procedures: this.#procedures,
       javascript: this.#options.javascript,
-      clock,
-      timers,
       settings,
+      environment: this.#runner.environment,
       limits: {
         depthMax: settings().get('svc.parser.depthMax'),
         textLengthMax: settings().get('svc.parser.statementSizeMax'),
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
+      indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
       patterns: {
         date: settings().get('svc.dateFormat'),

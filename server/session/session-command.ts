@@ -83,7 +83,7 @@ async function commit(host: StatementHost, parts: RunParts, held: HeldSession): 
     transaction.rollback();
     throw error;
   }
-  host.committed(transaction);
+  await host.committed(parts.session, transaction);
 }
 
 function requireOpen({transaction}: HeldSession, what: string): NonNullable<typeof transaction> {

@@ -6,6 +6,7 @@
  * already in the format asked for, because plans may run on another thread.
  */
 import type {Value} from '#server/model/value.ts';
+import type {WorkProgress} from './work-progress.ts';
 
 /** Who asks. Made by `Security` only. */
 export interface Principal {
@@ -136,6 +137,8 @@ export interface Service {
   openDatabase(principal: Principal, name: string): Promise<void>;
   closeDatabase(principal: Principal, name: string): Promise<void>;
 
+  /** Work on the database that takes long. @throws {Refusal} `database.not-found`. */
+  progress(principal: Principal, database: string): readonly WorkProgress[];
   queries(principal: Principal): RunningQuery[];
   /** True when a running query of that id (visible to the principal) was told to stop. */
   terminateQuery(principal: Principal, id: string): boolean;

@@ -72,8 +72,10 @@ export interface RunOptions {
   readonly session: DatabaseSession;
   readonly parameters: Parameters;
   readonly signal: Cancellation;
-  readonly sources: Sources;
-  readonly server: ServerView;
+  /** Undefined: nothing from outside is read. */
+  readonly sources: Sources | undefined;
+  /** Undefined: the server itself asks. */
+  readonly server: ServerView | undefined;
   /** Undefined: everything is allowed. */
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
 }
@@ -283,8 +285,9 @@ function contextOf(
     random,
     budget,
     startedAt: clock.now(),
-    sources: options.sources,
-    server: options.server,
+    ...(options.sources && {sources: options.sources}),
+    ...(options.server && {server: options.server}),
+    viewFigures: typeId => options.session.views.figures(typeId),
     inner: programs,
     format: options.session.jsonOf(data.context, query.form).format,
     batchRows: batchRowsDefault,

@@ -19,13 +19,12 @@ import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/need
 import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {Retry, SchemaCommand, UserCommand} from '#server/plan/statement.ts';
-import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {RecordWriter} from '#server/transactions/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {Explanation} from './explain.ts';
-import {refusalOf, repeated} from './outcome.ts';
 import {BatchedRun} from './batched-run.ts';
 import {
   explained,
@@ -52,6 +51,7 @@ import {
 } from './statement-run.ts';
 import {runSessionCommand} from './session-command.ts';
 import {StreamCursor} from './stream-cursor.ts';
+import {transact} from './transact.ts';
 import type {HeldSession} from './transaction-sessions.ts';
 
 export interface StatementRunnerOptions {
@@ -175,9 +175,11 @@ export class StatementRunner implements StatementHost {
     }
   }
 
-  /** The commit of a client's transaction succeeded. */
-  committed(transaction: Transaction): void {
-    this.#writing.get(transaction)?.writer.committed();
+  /** The commit of a client's transaction succeeded; what follows from it is done in the end. */
+  async committed(session: DatabaseSession, transaction: Transaction): Promise<void> {
+    const writer = this.#writing.get(transaction)?.writer;
+    writer?.committed();
+    if (writer !== undefined) await session.views.follow(writer.changedTypes);
   }
 
   /**
@@ -228,37 +230,27 @@ export class StatementRunner implements StatementHost {
    *
    * @throws {Refusal} what `work` throws, and what the last commit was refused for.
    */
-  async inTransaction<T>(
+  inTransaction<T>(
     parts: RunParts,
     retry: Retry | undefined,
     work: (data: RunData) => T | Promise<T>,
   ): Promise<T> {
-    const {session, request} = parts;
+    const {session, request, signal} = parts;
+    const {environment} = this;
     const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
-    for (let attempt = 0; ; attempt += 1) {
-      const transaction = session.database.begin('REPEATABLE_READ');
-      const data = writeData(transaction, session.schema.context);
-      try {
-        const working = work(data);
-        const result = working instanceof Promise ? await working : working;
-        const outcome = await transaction.commit(request.requestId);
-        if (outcome.kind === 'committed') {
-          if (outcome.repeated) throw repeated(outcome.index);
-          data.writer.committed();
-          return result;
-        }
-        if (outcome.kind === 'conflict' && attempt < retries) {
-          await this.backOff(attempt, parts.signal, retry?.waitMs);
-          continue;
-        }
-        throw refusalFor(outcome);
-      } catch (error) {
-        transaction.rollback();
-        const conflict = error instanceof Refusal && error.code === 'commit.conflict';
-        if (!conflict || attempt >= retries) throw error;
-        await this.backOff(attempt, parts.signal, retry?.waitMs);
-      }
-    }
+    const {requestId} = request;
+    const committed = (writer: RecordWriter): Promise<void> | undefined =>
+      session.views.follow(writer.changedTypes);
+    const how = {
+      session,
+      environment,
+      signal,
+      retries,
+      waitMs: retry?.waitMs,
+      requestId,
+      committed,
+    };
+    return transact(how, work);
   }
 
   /** @throws {Refusal} `security.denied`. */
@@ -292,7 +284,7 @@ export class StatementRunner implements StatementHost {
   ): Promise<ResultCursor> {
     for (const one of [...first, command]) this.requireSchemaRight(parts, one);
     for (const one of first) await parts.session.executor.run(one, parts.signal);
-    const row = await parts.session.executor.run(command, parts.signal);
+    const row = await parts.session.change(command, runOptions(parts));
     parts.end();
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
     summary.wrote = true;
@@ -613,14 +605,6 @@ export class StatementRunner implements StatementHost {
       ? {query, tell: () => {}}
       : this.#watched(parts, query);
   }
-
-  /** Full jitter unless the pause is given: those who collided do not collide again in step. */
-  async backOff(attempt: number, signal: Cancellation, waitMs: number | undefined): Promise<void> {
-    if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
-    const {random, timers} = this.environment;
-    const delayMs = waitMs ?? (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
-    await new Promise<void>(resolve => timers.after(delayMs, resolve));
-  }
 }
 
 /** Takes all pieces; answers a promise only when the plan pauses. */
@@ -744,12 +728,6 @@ function notIdempotent(): Refusal {
     'query.not-idempotent',
     'the statement changes data or cannot be proven to only read: send it to /command',
   );
-}
-
-function refusalFor(outcome: CommitOutcome): Refusal {
-  const refusal = refusalOf(outcome);
-  assert(refusal !== undefined, 'a commit that succeeded is no refusal');
-  return refusal;
 }
 
 function optionsOf({session}: RunParts): PrepareOptions {

@@ -218,6 +218,8 @@ test('every function does what its example says', async t => {
 const notYet: readonly (readonly [string, string, string?])[] = [
   ['`ALTER DATABASE`', 'ALTER DATABASE `svc.command.timeout` 60000'],
   ['`CHECK DATABASE`', 'CHECK DATABASE'],
+  ['`CHECK DATABASE COMPRESS`', 'CHECK DATABASE COMPRESS'],
+  ['`CHECK DATABASE RECLAIM UNREFERENCED FILES`', 'CHECK DATABASE FIX RECLAIM UNREFERENCED FILES'],
   ['`ALIGN DATABASE`', 'ALIGN DATABASE'],
   ['`IMPORT DATABASE`', 'IMPORT DATABASE file://x'],
   ['`EXPORT DATABASE`', 'EXPORT DATABASE'],

@@ -24,6 +24,7 @@ import type {
   RunRequest,
   Service,
 } from '#server/session/session.ts';
+import type {WorkProgress} from '#server/session/work-progress.ts';
 
 const rowsPerPiece = 1_000;
 
@@ -174,6 +175,15 @@ export class WordService implements Service {
 
   async closeDatabase(who: Principal, name: string): Promise<void> {
     await this.openDatabase(who, name);
+  }
+
+  progress(_principal: Principal, database: string): readonly WorkProgress[] {
+    if (database !== 'db') return [];
+    const step = {stepName: 'V[n]', stepIndex: 0, totalSteps: 2};
+    return [
+      {id: 1, operation: 'build index', ...step, done: 1, total: 3, startedAt: 5, elapsedMs: 7},
+      {id: 2, operation: 'check', ...step, done: 1, total: undefined, startedAt: 5, elapsedMs: 7},
+    ];
   }
 
   queries(): RunningQuery[] {

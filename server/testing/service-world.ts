@@ -5,6 +5,7 @@
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Value} from '#server/model/value.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
@@ -18,6 +19,11 @@ import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './i
 
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
 
+export interface WorldOptions extends InlineEngineOptions {
+  readonly procedures?: readonly BroughtProcedure[];
+  readonly timers?: Timers;
+}
+
 export class ServiceWorld {
   readonly service: SessionService;
   readonly security: Security;
@@ -27,7 +33,7 @@ export class ServiceWorld {
   private constructor(
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
-    procedures: readonly BroughtProcedure[],
+    {procedures = [], timers = createTimers()}: WorldOptions,
     javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
@@ -53,7 +59,7 @@ export class ServiceWorld {
       security: this.security,
       clock,
       random,
-      timers: createTimers(),
+      timers,
       logger: {log: () => {}},
       sourceReader: createSourceReader(),
       machine: createMachine(),
@@ -65,11 +71,10 @@ export class ServiceWorld {
 
   static async open(
     settings: Readonly<Record<string, string>> = {},
-    options: InlineEngineOptions & {readonly procedures?: readonly BroughtProcedure[]} = {},
+    options: WorldOptions = {},
   ): Promise<ServiceWorld> {
     const inline = await openInlineEngine(options);
-    const javascript = await loadJavaScript();
-    return new ServiceWorld(inline, settings, options.procedures ?? [], javascript);
+    return new ServiceWorld(inline, settings, options, await loadJavaScript());
   }
 
   /** A new database with the statements run in it. */

@@ -53,7 +53,8 @@ export class BulkKeys {
   /**
    * Puts the keys of the drafted record into the entry.
    *
-   * @throws {Refusal} `commit.duplicate-key` when the entry has one already; nothing is put then.
+   * @throws {Refusal} `commit.duplicate-key` when the entry has one already, `limit.index-key`;
+   * nothing is put then.
    */
   add(
     entry: BulkEntry,
@@ -65,7 +66,9 @@ export class BulkKeys {
     this.#places = [];
     for (const index of indexes) this.#make(this.#planOf(index), record);
     const unique: UniqueKey[] = [];
+    const {workspace} = this.#draft.context;
     for (const {plan, isUnique, keyStart, keyEnd} of this.#places) {
+      workspace.indexes.requireFit(plan.index, keyEnd - keyStart);
       if (!isUnique) continue;
       const text = this.#text(keyStart, keyEnd);
       const {index, declared} = plan;

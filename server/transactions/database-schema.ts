@@ -25,6 +25,8 @@ const pageBytes = 64 << 10;
 export interface DatabaseSchemaOptions {
   /** `svc.recordSizeMax`. */
   readonly recordBytesMax: number;
+  /** `svc.indexKeySizeMax`. */
+  readonly indexKeyBytesMax: number;
   /** `svc.txStaleReadCheck`. */
   readonly staleReadCheck: boolean;
   /** Evaluates texts of defaults under one catalog. */
@@ -66,7 +68,7 @@ export class DatabaseSchema {
       staleReadCheck:
         databaseSetting(catalog, 'svc.txStaleReadCheck') ?? this.#options.staleReadCheck,
       bucketTurns: this.#bucketTurns,
-      workspace: new RecordWorkspace(catalog),
+      workspace: new RecordWorkspace(catalog, this.#options.indexKeyBytesMax),
     };
   }
 

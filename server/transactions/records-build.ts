@@ -12,7 +12,7 @@ import {bucketRange, recordKey, recordKeyBytes, ridOfRecordKey} from '#server/la
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {copyBytes} from '#server/base/utf8.ts';
 import type {RecordContext} from './records-context.ts';
-import {IndexMaintenance, putKey} from './records-indexes.ts';
+import type {IndexMaintenance} from './records-indexes.ts';
 import {ForeignMembers} from './records-members.ts';
 import {loadMany} from './records-read.ts';
 import type {Transaction} from './transaction-contract.ts';
@@ -46,7 +46,7 @@ export class IndexBuild implements ChunkedWork {
   constructor(context: RecordContext, index: IndexDefinition) {
     this.context = context;
     this.index = index;
-    this.indexes = new IndexMaintenance(context.catalog);
+    this.indexes = context.workspace.indexes;
     const type = context.catalog.typeById(index.typeId);
     this.buckets = type?.familyBucketIds ?? [];
     this.typeIds = type?.familyIds ?? new Set();
@@ -121,7 +121,7 @@ export class IndexBuild implements ChunkedWork {
     const keys = this.indexes.keysOf(this.index, rid, record);
     if (keys.length === 0) return;
     transaction.require({kind: 'unchanged', key: recordKey(rid)});
-    for (const key of keys) putKey(transaction, this.index, key, rid);
+    for (const key of keys) this.indexes.put(transaction, this.index, key, rid);
   }
 }
 

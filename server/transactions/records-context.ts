@@ -34,8 +34,8 @@ export class RecordWorkspace {
   readonly indexes: IndexMaintenance;
   #scratch = new ByteWriter(scratchBytes);
 
-  constructor(catalog: Catalog) {
-    this.indexes = new IndexMaintenance(catalog);
+  constructor(catalog: Catalog, indexKeyBytesMax?: number) {
+    this.indexes = new IndexMaintenance(catalog, indexKeyBytesMax);
   }
 
   /** Empty, to build a record in. */

@@ -26,12 +26,17 @@ import type {UniqueKeyName} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Transaction} from './transaction-contract.ts';
 
+/** `svc.indexKeySizeMax` by default. */
+export const indexKeyBytesMaxDefault = 64 << 10;
+
 export class IndexMaintenance {
   private readonly catalog: Catalog;
+  private readonly keyBytesMax: number;
   private readonly declared = new Map<number, readonly (DataType | undefined)[]>();
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, keyBytesMax = indexKeyBytesMaxDefault) {
     this.catalog = catalog;
+    this.keyBytesMax = keyBytesMax;
   }
 
   /** The entries of a record under one index. */
@@ -42,7 +47,7 @@ export class IndexMaintenance {
   /** Adds the entries of a new record. */
   insert(transaction: Transaction, type: CatalogType, rid: Rid, record: IndexedRecord): void {
     for (const index of type.indexes) {
-      for (const key of this.keysOf(index, rid, record)) addKey(transaction, index, key, rid);
+      for (const key of this.keysOf(index, rid, record)) this.add(transaction, index, key, rid);
     }
   }
 
@@ -69,7 +74,7 @@ export class IndexMaintenance {
         }
       }
       for (const key of old.values()) removeKey(transaction, index, key, rid);
-      for (const key of added) addKey(transaction, index, key, rid);
+      for (const key of added) this.add(transaction, index, key, rid);
     }
   }
 
@@ -78,6 +83,34 @@ export class IndexMaintenance {
     for (const index of type.indexes) {
       for (const key of this.keysOf(index, rid, record)) removeKey(transaction, index, key, rid);
     }
+  }
+
+  /** @throws {Refusal} `limit.index-key` for a key of so many bytes. */
+  requireFit({name}: IndexDefinition, keyBytes: number): void {
+    const bytesMax = this.keyBytesMax;
+    if (keyBytes <= bytesMax) return;
+    throw new Refusal(
+      'limit.index-key',
+      `a key of index '${name}' takes ${keyBytes} bytes, more than ${bytesMax} ` +
+        '(svc.indexKeySizeMax)',
+      {detail: {index: name, keyBytes, bytesMax}},
+    );
+  }
+
+  /**
+   * Puts the entry of a record.
+   *
+   * @throws {Refusal} `limit.index-key`, and what `putKey` refuses.
+   */
+  put(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
+    this.requireFit(index, key.key.length);
+    putKey(transaction, index, key, rid);
+  }
+
+  /** Puts the entry of a record that is being written. */
+  private add(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
+    if (key.unique) requireNotRebuilding(index);
+    this.put(transaction, index, key, rid);
   }
 
   private declaredOf(index: IndexDefinition): readonly (DataType | undefined)[] {
@@ -111,12 +144,7 @@ class KeyName implements UniqueKeyName {
  *
  * @throws {Refusal} `commit.duplicate-key` with the index, the key and the other record.
  */
-export function putKey(
-  transaction: Transaction,
-  index: IndexDefinition,
-  key: IndexKey,
-  rid: Rid,
-): void {
+function putKey(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
   if (key.unique) {
     const holder = transaction.get(key.key);
     if (holder !== undefined) {
@@ -126,12 +154,6 @@ export function putKey(
     transaction.require({kind: 'unchanged', key: key.key, unique: new KeyName(index, key)});
   }
   transaction.put(key.key, key.value);
-}
-
-/** Puts the entry of a record that is being written. */
-function addKey(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
-  if (key.unique) requireNotRebuilding(index);
-  putKey(transaction, index, key, rid);
 }
 
 /**

@@ -39,6 +39,8 @@ export interface NewRecordWish {
   /** Default: chosen by the type's bucket selection. */
   readonly bucketName?: string | undefined;
   readonly properties: MapValue;
+  /** The id that it had before it was deleted; default: a new one. */
+  readonly rid?: Rid | undefined;
 }
 
 export interface NewEdgeWish extends NewRecordWish {
@@ -74,6 +76,8 @@ export class RecordWriter {
   private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
   readonly tally: RecordTally;
+  /** Ids of the types whose records were made, changed or deleted. */
+  readonly changedTypes: Set<number>;
   /** Names that travel in this transaction because no commit has stored them yet. */
   private readonly newNames: Map<number, string>;
 
@@ -83,6 +87,7 @@ export class RecordWriter {
     this.incomplete = earlier?.incomplete ?? new Map();
     this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
     this.newNames = earlier?.newNames ?? new Map();
+    this.changedTypes = earlier?.changedTypes ?? new Set();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
@@ -99,7 +104,7 @@ export class RecordWriter {
       );
     }
     const properties = this.prepare(type, wish.properties);
-    const rid = this.newRid(type, wish.bucketName, properties);
+    const rid = this.ridFor(type, wish, properties);
     return this.insert(type, rid, properties, {kind: type.kind});
   }
 
@@ -120,7 +125,7 @@ export class RecordWriter {
     this.requireVertex(wish.to);
     if (type.edge.lightweight) return this.createLightEdge(type, wish);
     const properties = this.prepare(type, wish.properties);
-    const rid = this.newRid(type, wish.bucketName, properties);
+    const rid = this.ridFor(type, wish, properties);
     const {from, to} = wish;
     this.edges.checkUnique(type, from, to);
     this.edges.pinEnds(from, to);
@@ -155,6 +160,7 @@ export class RecordWriter {
     const before = old.properties();
     checkRules(type, next, before);
     this.requireFresh(type, rid);
+    this.changedTypes.add(type.id);
     const {kind, from, to} = old;
     const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
     this.noteMissing(type, rid, next);
@@ -179,6 +185,7 @@ export class RecordWriter {
     const properties = convertProperties(this.context.catalog, type, old.properties());
     checkRules(type, properties, old.properties());
     this.requireUnchanged(rid);
+    this.changedTypes.add(before.id).add(type.id);
     const record = this.store(type, rid, properties, {kind: 'vertex'}, old.version + 1);
     this.noteMissing(type, rid, properties);
     removeMember(this.transaction, before, rid);
@@ -219,7 +226,7 @@ export class RecordWriter {
   deleteEdge(edge: StoredRecord | LightEdge): boolean {
     if (!(edge instanceof LightEdge)) return this.delete(edge.rid);
     const removed = this.edges.removeLight(edge);
-    if (removed) this.countLightEdgeGone(edge.rid);
+    if (removed) this.countLightEdgeGone(edge);
     return removed;
   }
 
@@ -262,6 +269,7 @@ export class RecordWriter {
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
     this.tally.made.edge += 1;
+    this.changedTypes.add(type.id);
     return new LightEdge({rid, typeId: type.id, from, to}, this.context.schema);
   }
 
@@ -279,9 +287,34 @@ export class RecordWriter {
     this.incomplete.set(ridText(rid), rid);
   }
 
-  private newRid(type: CatalogType, bucketName: string | undefined, properties: MapValue): Rid {
-    const bucket = selectBucket(this.context, type, bucketName, properties);
-    return this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
+  private ridFor(type: CatalogType, wish: NewRecordWish, properties: MapValue): Rid {
+    if (wish.rid !== undefined) return this.formerRid(type, wish.rid);
+    const bucket = selectBucket(this.context, type, wish.bucketName, properties);
+    const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
+    this.created.add(ridText(rid));
+    return rid;
+  }
+
+  /**
+   * An id of the type's that was given before and has no record now. Nobody else may take it until
+   * the commit. A position of the bucket is used up, which tells those given from those to come.
+   */
+  private formerRid(type: CatalogType, rid: Rid): Rid {
+    const text = ridText(rid);
+    if (!type.bucketIds.includes(rid.bucket)) {
+      throw new Refusal(
+        'query.execution',
+        `${text} lies in no bucket of type '${type.name}', so it was none of its records`,
+      );
+    }
+    const isGiven = rid.position >= 0 && rid.position < this.transaction.nextPosition(rid.bucket);
+    if (!isGiven) throw new Refusal('query.execution', `no record has had the id ${text} yet`);
+    const key = recordKey(rid);
+    if (loadRecord(this.transaction, this.context.schema, rid) !== undefined) {
+      throw new Refusal('database.operation', `${text} is the id of a record that is there`);
+    }
+    this.transaction.require({kind: 'unchanged', key});
+    return rid;
   }
 
   private insert(
@@ -292,8 +325,8 @@ export class RecordWriter {
   ): StoredRecord {
     const record = this.store(type, rid, properties, header, 1);
     this.noteMissing(type, rid, properties);
-    this.created.add(ridText(rid));
     this.tally.made[header.kind] += 1;
+    this.changedTypes.add(type.id);
     addMember(this.transaction, type, rid);
     const {from, to} = header;
     this.indexes.insert(this.transaction, type, rid, {from, to, get: name => properties.get(name)});
@@ -344,6 +377,7 @@ export class RecordWriter {
     this.requireUnchanged(rid);
     this.transaction.delete(recordKey(rid));
     this.tally.deleted[record.kind] += 1;
+    this.changedTypes.add(record.typeId);
     if (type === undefined) {
       this.transaction.count(rid.bucket, -1);
       return;
@@ -352,9 +386,10 @@ export class RecordWriter {
     this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
   }
 
-  private countLightEdgeGone(edge: Rid): void {
-    this.transaction.count(edge.bucket, -1);
+  private countLightEdgeGone({rid, typeId}: Pick<LightEdge, 'rid' | 'typeId'>): void {
+    this.transaction.count(rid.bucket, -1);
     this.tally.deleted.edge += 1;
+    this.changedTypes.add(typeId);
   }
 
   private deleteEdgesOf(vertex: Rid): void {
@@ -366,7 +401,8 @@ export class RecordWriter {
         const [from, to] = row.outgoing ? [vertex, row.other] : [row.other, vertex];
         const edge = {rid: row.edge, typeId: row.typeId, from, to};
         // A loop is met twice; the second time it is gone.
-        if (this.edges.removeLight(edge)) this.countLightEdgeGone(row.edge);
+        if (this.edges.removeLight(edge))
+          this.countLightEdgeGone({rid: row.edge, typeId: row.typeId});
         continue;
       }
       this.delete(row.edge);

@@ -132,6 +132,9 @@ function membershipClosure(
   };
 }
 
+/** Of a text that a function looks at. */
+const charactersPerUnit = 256;
+
 function callClosure(
   args: readonly Closure[],
   implementation: ScalarFunction,
@@ -139,12 +142,14 @@ function callClosure(
 ): Closure {
   return frame => {
     const values: Value[] = [];
+    let units = 1;
     for (const arg of args) {
       const value = arg(frame);
       if (value === null && propagatesNull) return null;
+      if (typeof value === 'string') units += value.length / charactersPerUnit;
       values.push(value);
     }
-    frame.context.budget.spend(1);
+    frame.context.budget.spend(units);
     return bounded(implementation(values, frame.context), frame.context.budget);
   };
 }

@@ -7,6 +7,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {settingRows} from '#server/base/settings.ts';
+import {refreshModes} from '#server/catalog/change-view.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {
   type BucketDefinition,
@@ -194,6 +195,35 @@ function functionRow({name, language, parameters, code}: FunctionDefinition): Ma
   return mapOf({name, language, parameters: [...parameters], code});
 }
 
+/** One row for a type that is a view. */
+function viewRows(type: CatalogType, call: CallContext): readonly MapValue[] {
+  const {view} = type.definition;
+  if (view === undefined) return [];
+  const {refresh, sourceTypeIds} = view;
+  const figures = call.viewFigures?.(type.id);
+  const count = figures?.refreshCount ?? 0;
+  const totalMs = figures?.totalMs ?? 0;
+  const row = mapOf({
+    name: type.name,
+    query: view.query,
+    backingType: type.name,
+    refreshMode: refreshModes[refresh.kind],
+    simpleQuery: view.isSimple,
+    lastRefreshTime: figures?.lastAt,
+    status: figures?.hasFailed === true ? 'ERROR' : 'VALID',
+    sourceTypes: sourceTypeIds.map(id => call.catalog.typeById(id)?.name ?? null),
+    refreshInterval: refresh.kind === 'periodic' ? refresh.everyMs : 0,
+    refreshCount: count,
+    refreshTotalTimeMs: totalMs,
+    refreshMinTimeMs: figures?.minMs ?? 0,
+    refreshMaxTimeMs: figures?.maxMs ?? 0,
+    refreshAvgTimeMs: count === 0 ? 0 : Math.round(totalMs / count),
+    errorCount: figures?.errorCount ?? 0,
+    lastRefreshDurationMs: figures?.lastMs ?? 0,
+  });
+  return [row];
+}
+
 const empty = table(() => []);
 
 export const schemaTableFunctions: FunctionFamily = {
@@ -210,7 +240,9 @@ export const schemaTableFunctions: FunctionFamily = {
     'schema:database': table(call => [databaseRow(call)]),
     'schema:dictionary': table(call => [dictionaryRow(call)]),
     'schema:stats': table(call => [statsRow(call)]),
-    'schema:materializedViews': empty,
+    'schema:materializedViews': table(call =>
+      byName(call.catalog.types).flatMap(type => viewRows(type, call)),
+    ),
     'schema:continuousAggregates': empty,
     'schema:graphAnalyticalViews': empty,
     'schema:triggers': table(call => call.catalog.triggers.map(one => triggerRow(one, call))),

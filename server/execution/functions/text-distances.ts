@@ -8,6 +8,7 @@ import type {CallContext} from '../context.ts';
 import {refuse} from './arguments.ts';
 
 const lengthMax = 20_000;
+const pairsMax = 10_000_000;
 
 function requireShort(left: string, right: string): void {
   if (Math.max(left.length, right.length) > lengthMax) {
@@ -15,18 +16,28 @@ function requireShort(left: string, right: string): void {
   }
 }
 
+/** Each character of one with each of the other: some tens of milliseconds at most. */
+function requireFew(left: string, right: string): void {
+  requireShort(left, right);
+  if (left.length * right.length > pairsMax) {
+    refuse(`texts whose lengths multiply to more than ${pairsMax} cannot be compared`);
+  }
+}
+
 /** Least number of characters inserted, taken out or replaced. */
 export function levenshteinDistance(left: string, right: string, call: CallContext): number {
-  requireShort(left, right);
-  let above = Array.from({length: right.length + 1}, (_, at) => at);
+  requireFew(left, right);
+  let above = Uint32Array.from({length: right.length + 1}, (_, at) => at);
+  let current = new Uint32Array(right.length + 1);
   for (let row = 1; row <= left.length; row++) {
-    const current = [row];
+    const code = left.charCodeAt(row - 1);
+    current[0] = row;
     for (let at = 1; at <= right.length; at++) {
-      const same = left.charCodeAt(row - 1) === right.charCodeAt(at - 1);
-      const replaced = (above[at - 1] ?? 0) + (same ? 0 : 1);
-      current.push(Math.min(replaced, (above[at] ?? 0) + 1, (current[at - 1] ?? 0) + 1));
+      const replaced = (above[at - 1] ?? 0) + (code === right.charCodeAt(at - 1) ? 0 : 1);
+      const shorter = Math.min(above[at] ?? 0, current[at - 1] ?? 0) + 1;
+      current[at] = Math.min(replaced, shorter);
     }
-    above = current;
+    [above, current] = [current, above];
     call.budget.spend(1 + right.length / 200);
   }
   return above[right.length] ?? 0;
@@ -77,7 +88,7 @@ function sizeOf(pairs: ReadonlyMap<string, number>): number {
 
 /** 1 for the same text, 0 for nothing in common; a common beginning counts more. */
 export function jaroWinkler(left: string, right: string, call: CallContext): Value {
-  requireShort(left, right);
+  requireFew(left, right);
   const likeness = jaro(left, right, call);
   let prefix = 0;
   while (prefix < 4 && prefix < left.length && left[prefix] === right[prefix]) prefix++;

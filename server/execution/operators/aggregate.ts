@@ -12,7 +12,7 @@ import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Closure, Frame} from '../closure.ts';
 import type {AggregateFunction, FunctionRegistry} from '../function-registry.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
+import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {estimateValue} from '../expressions/value-size.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
@@ -57,7 +57,7 @@ export function prepareAggregate(
       for (const batch of input(context, argument)) {
         if (batch === pause) yield pause;
         else {
-          groups.add(batch);
+          yield* groups.add(batch);
           if (context.budget.look()) yield pause;
         }
       }
@@ -117,14 +117,14 @@ class Groups {
     this.#aggregates = aggregates;
   }
 
-  add(batch: Batch): void {
+  *add(batch: Batch): Generator<Pause, void, undefined> {
     const frame = new Frame(this.#context, batch);
     const whole = this.#keys.length === 0 ? this.#group([]) : undefined;
     for (let row = 0; row < batch.rowCount; row++) {
       frame.row = row;
       const group = whole ?? this.#group(this.#keys.map(key => key(frame)));
       this.#aggregates.forEach((aggregate, at) => this.#step(group, aggregate, at, frame));
-      this.#context.budget.spend(1);
+      if (this.#context.budget.spend(1)) yield pause;
     }
   }
 

@@ -31,6 +31,7 @@ interface Ends {
 export function prepareCreate(node: Node, preparation: Preparation): Operator {
   const input = prepareWriteInput(node.input, preparation);
   const assign = prepareAssignments(node.assignments, preparation);
+  const rid = node.rid && preparation.expression(node.rid);
   const ends: Ends | undefined = node.from &&
     node.to && {
       from: preparation.expression(node.from),
@@ -47,9 +48,10 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
       for (let row = 0; row < batch.rowCount; row++) {
         frame.enter(batch);
         frame.row = row;
-        if (ends === undefined) add(builder, {node, batch, row}, createOne(node, assign, frame));
+        const at = {node, assign, frame, rid: rid && formerId(rid(frame), node)};
+        if (ends === undefined) add(builder, {node, batch, row}, createOne(at));
         else {
-          for (const edge of createEdges({node, assign, frame, ends, context})) {
+          for (const edge of createEdges(at, ends)) {
             add(builder, {node, batch, row}, edge);
             if (builder.rowCount >= context.batchRows) yield builder.take();
             if (context.budget.spend(8)) yield pause;
@@ -73,16 +75,22 @@ function add(
   builder.set(at.node.slot, record);
 }
 
+/** What a record is made of, but for its ends. */
+interface Making {
+  readonly node: Node;
+  readonly assign: Assign;
+  readonly frame: Frame;
+  readonly rid: Rid | undefined;
+}
+
 function createOne(
-  node: Node,
-  assign: Assign,
-  frame: Frame,
+  {node, assign, frame, rid}: Making,
   ends?: {readonly from: Rid; readonly to: Rid},
 ): RecordValue | undefined {
   const properties = new Map<string, Value>();
   assign(properties, frame);
   const {what, type, bucket, unidirectional} = node;
-  const wish = {what, type, bucket, unidirectional, properties, ...ends};
+  const wish = {what, type, bucket, unidirectional, properties, ...ends, ...(rid && {rid})};
   const {counts} = frame.context;
   const record = writesOf(frame.context).create(wish);
   if (record === undefined) return undefined;
@@ -91,20 +99,23 @@ function createOne(
   return record;
 }
 
-function* createEdges(parts: {
-  readonly node: Node;
-  readonly assign: Assign;
-  readonly frame: Frame;
-  readonly ends: Ends;
-  readonly context: ExecutionContext;
-}): Generator<RecordValue | undefined> {
-  const {node, assign, frame, ends, context} = parts;
+function formerId(value: Value, node: Node): Rid {
+  const rid = typeof value === 'string' ? ridOfText(value) : ridOf(value);
+  if (rid !== undefined) return rid;
+  throw new Refusal('query.execution', `RID needs a record id, not ${describe(value)}`, {
+    place: node.place,
+  });
+}
+
+function* createEdges(making: Making, ends: Ends): Generator<RecordValue | undefined> {
+  const {node, frame} = making;
+  const {context} = frame;
   const from = vertices(ends.from(frame), 'FROM', node);
   const to = vertices(ends.to(frame), 'TO', node);
   for (const start of from) {
     for (const end of to) {
       const known = node.ifNotExists ? existing(start, end, node, context) : undefined;
-      yield known ?? createOne(node, assign, frame, {from: start, to: end});
+      yield known ?? createOne(making, {from: start, to: end});
     }
   }
 }

@@ -31,6 +31,7 @@ export function prepareDistinct(node: Node, preparation: Preparation): Operator 
         const rows: number[] = [];
         for (let row = 0; row < batch.rowCount; row++) {
           frame.row = row;
+          if (context.budget.spend(1)) yield pause;
           const key = keyOf(frame);
           if (seen.has(key)) continue;
           seen.add(key);
@@ -41,7 +42,6 @@ export function prepareDistinct(node: Node, preparation: Preparation): Operator 
         }
         if (rows.length === batch.rowCount) yield batch;
         else if (rows.length > 0) yield batch.gather(rows);
-        if (context.budget.spend(batch.rowCount)) yield pause;
       }
     } finally {
       context.budget.release(kept);

@@ -8,7 +8,6 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {runsPlan} from '#server/plan/tree.ts';
 import {type Batch, unitBatch} from '../batch.ts';
 import {type Closure, Frame} from '../closure.ts';
-import type {ExecutionContext} from '../context.ts';
 import {KeptValues} from '../expressions/value-size.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {Interruption, Resumption} from '../expressions/resumption.ts';
@@ -32,11 +31,7 @@ export function prepareExtend(node: Node, preparation: Preparation): Operator {
       try {
         for (const {slot, closure} of bind) {
           frame.enter(extended);
-          const column =
-            resumption === undefined
-              ? columnOf(closure, frame, batch, kept)
-              : yield* pausingColumnOf(closure, frame, {batch, kept, resumption});
-          extended = extended.with(slot, column);
+          extended = extended.with(slot, yield* columnOf(closure, frame, batch, kept));
         }
         yield extended;
       } finally {
@@ -48,43 +43,36 @@ export function prepareExtend(node: Node, preparation: Preparation): Operator {
   };
 }
 
-/** The values of an expression for all rows of a batch. */
-function columnOf(closure: Closure, frame: Frame, batch: Batch, kept: KeptValues): Value[] {
-  const {budget}: ExecutionContext = frame.context;
+/** The values of an expression for all rows of a batch; it may be interrupted. */
+function* columnOf(
+  closure: Closure,
+  frame: Frame,
+  batch: Batch,
+  kept: KeptValues,
+): Generator<Pause, Value[], undefined> {
+  const {resumption} = frame;
   const column: Value[] = [];
   for (let row = 0; row < batch.rowCount; row++) {
     frame.row = row;
-    const value = closure(frame);
+    const value = resumption === undefined ? closure(frame) : yield* resumed(closure, frame);
     kept.add(value);
     column.push(value);
-    budget.spend(1);
+    if (frame.context.budget.spend(1)) yield pause;
   }
   return column;
 }
 
-/** As `columnOf`, for an expression that may be interrupted. */
-function* pausingColumnOf(
-  closure: Closure,
-  frame: Frame,
-  state: {readonly batch: Batch; readonly kept: KeptValues; readonly resumption: Resumption},
-): Generator<Pause, Value[], undefined> {
-  const {batch, kept, resumption} = state;
-  const column: Value[] = [];
-  for (let row = 0; row < batch.rowCount; row++) {
-    frame.row = row;
-    while (column.length === row) {
-      resumption.rewind();
-      try {
-        const value = closure(frame);
-        kept.add(value);
-        column.push(value);
-      } catch (error) {
-        if (!(error instanceof Interruption)) throw error;
-        yield pause;
-      }
+/** The value for the frame's row, evaluated anew behind each pause. */
+function* resumed(closure: Closure, frame: Frame): Generator<Pause, Value, undefined> {
+  for (;;) {
+    frame.resumption?.rewind();
+    try {
+      const value = closure(frame);
+      frame.resumption?.clear();
+      return value;
+    } catch (error) {
+      if (!(error instanceof Interruption)) throw error;
+      yield pause;
     }
-    resumption.clear();
-    if (frame.context.budget.spend(2)) yield pause;
   }
-  return column;
 }

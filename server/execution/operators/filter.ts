@@ -21,10 +21,10 @@ export function prepareFilter(node: Node, preparation: Preparation): Operator {
       for (let row = 0; row < batch.rowCount; row++) {
         frame.row = row;
         if (test(frame)) survivors.push(row);
+        if (context.budget.spend(1)) yield pause;
       }
       if (survivors.length === batch.rowCount) yield batch;
       else if (survivors.length > 0) yield batch.gather(survivors);
-      if (context.budget.spend(batch.rowCount)) yield pause;
     }
   };
 }

@@ -45,10 +45,10 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'join':
       return true;
     case 'aggregate':
-      // A group's key is handed on; what is counted is not.
+      // A group's key is handed on, unless as the slot that it is; what is counted is not.
       return (
-        node.aggregates.every(aggregate => aggregate.name.toLowerCase() === 'count') &&
-        !node.keys.some(key => key.value === expression)
+        node.aggregates.every(({name}) => /^(?:count|sum)$/i.test(name)) &&
+        !node.keys.some(key => key.value === expression && key.slot !== expression.slot)
       );
     case 'change':
     case 'delete':

@@ -121,9 +121,14 @@ function prepareBound(
   return frame => ({values: values.map(value => value(frame)), inclusive});
 }
 
-export function prepareIndexEntries(node: Entries): Operator {
+export function prepareIndexEntries(node: Entries, preparation: Preparation): Operator {
+  const at = node.at && preparation.expression(node.at);
   return function* indexEntries(context, argument) {
-    const source = context.graph.indexEntries(node.index, node.descending);
+    const key = at?.(argumentFrame(context, argument));
+    // Nothing is equal to null.
+    if (key === null) return;
+    const parts = key === undefined ? undefined : keyParts(key, node.index, context);
+    const source = context.graph.indexEntries(node.index, node.descending, parts);
     try {
       for (;;) {
         const entries = source.next(context.batchRows);

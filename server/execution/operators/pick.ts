@@ -36,8 +36,8 @@ export function preparePick(node: Node, preparation: Preparation): Operator {
           const group = groups.get(key) ?? new Group(node, memory);
           groups.set(key, group);
           group.offer(Number(measure(frame)), batch, row);
+          if (context.budget.spend(1)) yield pause;
         }
-        if (context.budget.spend(batch.rowCount)) yield pause;
       }
       const builder = new BatchBuilder();
       for (const group of groups.values()) {

@@ -60,7 +60,8 @@ function open(
   context: ExecutionContext,
   test: RecordTest | undefined,
 ): Source<RecordValue> {
-  const order = {descending: node.descending, test};
+  const isOver = test && (() => context.budget.spend(1));
+  const order = {descending: node.descending, test, isOver};
   switch (node.kind) {
     case 'scan-type':
       return context.graph.scanType(node.type, node.polymorphic, order);
@@ -98,7 +99,6 @@ function recordTest(
   const tests = terms.map(({test, packed}) => ({test, packed: packed?.(context)}));
   return record => {
     cell[0] = record;
-    context.budget.spend(1);
     const scanned = record instanceof ScannedRecord ? record : undefined;
     for (const {test, packed} of tests) {
       const known = scanned === undefined ? undefined : packed?.(scanned);

@@ -9,6 +9,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Closure, Frame} from '../closure.ts';
+import {KeptValues} from '../expressions/value-size.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 import {tupleOrder, type TupleOrder} from './row-order.ts';
@@ -23,16 +24,18 @@ export function prepareSort(node: Node, preparation: Preparation): Operator {
   const order = tupleOrder(node.keys);
   return function* sort(context, argument) {
     const kept = new KeptRows(context);
+    const made = new KeptValues(context.budget);
     try {
       yield* kept.drain(input(context, argument));
       const rows = yield* kept.merged();
-      const sorted = yield* sortRows(yield* keysOf(rows, keys, context), order, context);
+      const sorted = yield* sortRows(yield* keysOf(rows, keys, context, made), order, context);
       for (let start = 0; start < sorted.length; start += context.batchRows) {
         yield rows.gather(sorted.slice(start, start + context.batchRows));
         if (context.budget.look()) yield pause;
       }
     } finally {
       kept.release();
+      made.release();
     }
   };
 }
@@ -42,12 +45,15 @@ function* keysOf(
   rows: Batch,
   keys: readonly Closure[],
   context: ExecutionContext,
+  made: KeptValues,
 ): Generator<Pause, readonly (readonly Value[])[], undefined> {
   const frame = new Frame(context, rows);
   const tuples: (readonly Value[])[] = [];
   for (let row = 0; row < rows.rowCount; row++) {
     frame.row = row;
-    tuples.push(keys.map(key => key(frame)));
+    const tuple = keys.map(key => key(frame));
+    for (const value of tuple) made.add(value);
+    tuples.push(tuple);
     if (context.budget.spend(1)) yield pause;
   }
   return tuples;

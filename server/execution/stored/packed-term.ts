@@ -83,7 +83,9 @@ function numberTest(
     const slot = findProperty(bytes, start, id(record));
     if (slot < 0) return false;
     const value = readSlot(bytes, start, end - start, slot);
-    return typeof value === 'number' ? test(value, constant) : undefined;
+    // The signs of the language know no order of NaN, but the order of numbers has one.
+    if (typeof value !== 'number' || Number.isNaN(value)) return undefined;
+    return test(value, constant);
   };
 }
 

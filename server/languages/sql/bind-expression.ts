@@ -275,7 +275,7 @@ function bindCollate(context: BindContext, scope: Scope, ast: Ast.Collate): Expr
   return lowerCase(bindExpression(context, scope, ast.operand));
 }
 
-function lowerCase(value: Expression): Expression {
+export function lowerCase(value: Expression): Expression {
   return {kind: 'call', name: '.toLowerCase', args: [value]};
 }
 

@@ -219,19 +219,30 @@ function nestedMap(
   record: Expression,
   items: readonly Ast.ProjectionItem[],
 ): Expression {
-  const except = items.flatMap(item => (item.kind === 'exclude' ? [item.name] : []));
+  const excluded = items.filter(item => item.kind === 'exclude');
+  const except = excluded.flatMap(({name, prefix}) => (prefix ? [] : [name]));
+  const exceptBegun = excluded.flatMap(({name, prefix}) => (prefix ? [name] : []));
   const entries: MapEntry[] = [];
   const spreads = items.some(item => item.kind === 'all') || !items.some(isKept);
-  if (spreads) entries.push({spread: record, ...(except.length > 0 && {except})});
+  const whole = exceptBegun.length === 0 ? record : begunBy('.exclude', record, exceptBegun);
+  if (spreads) entries.push({spread: whole, ...(except.length > 0 && {except})});
   for (const item of items) {
-    if (item.kind === 'prefix' || (item.kind === 'exclude' && item.prefix)) {
-      return context.notAvailable(item.at, "A prefix such as 'd*' in a nested projection");
-    }
+    if (item.kind === 'prefix') entries.push({spread: begunBy('.include', record, [item.name])});
     if (item.kind !== 'item') continue;
     const key = item.alias?.text ?? nestedLabel(item.expression);
     entries.push({key, value: bindExpression(context, scope, item.expression)});
   }
   return {kind: 'map', entries};
+}
+
+/** The record with, or without, the properties whose names begin so. */
+function begunBy(
+  method: '.include' | '.exclude',
+  record: Expression,
+  beginnings: readonly string[],
+): Expression {
+  const names = beginnings.map(beginning => literal(`${beginning}*`));
+  return {kind: 'call', name: method, args: [record, ...names]};
 }
 
 function isKept(item: Ast.ProjectionItem): boolean {

@@ -10,8 +10,8 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {OutputColumn, PlanNode, SortKey} from '#server/plan/node.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
-import {literal, makeScope, slotOf, withNames} from './bind-context.ts';
-import {bindExpression} from './bind-expression.ts';
+import {literal, makeScope, operator, slotOf, withNames} from './bind-context.ts';
+import {bindExpression, lowerCase} from './bind-expression.ts';
 import {Grouping, hasAggregate} from './bind-group.ts';
 import {labelOf} from './bind-path.ts';
 import type {Source} from './bind-target.ts';
@@ -181,7 +181,7 @@ function bindTail(context: BindContext, rows: Rows, ast: Projected): BoundQuery 
   }
   if (ast.orderBy.length > 0) {
     const scope = aliasScope(rows.scope, shape, ast.items);
-    const keys = ast.orderBy.map(item => bindOrder(context, scope, item));
+    const keys = ast.orderBy.flatMap(item => bindOrder(context, scope, item));
     steps.push(input => ({kind: 'sort', input, keys}));
   }
   steps.push(...bindBounds(context, rows.scope.parent, ast));
@@ -211,14 +211,28 @@ function distinctBy(shape: Shape): readonly Expression[] {
   return shape.columns.map(column => ('value' in column ? column.value : column.spread));
 }
 
-/** SQL puts null first when ascending and last when descending. */
-function bindOrder(context: BindContext, scope: Scope, item: Ast.OrderItem): SortKey {
-  if (typeof item.direction !== 'string') {
-    return context.notAvailable(item.at, 'A direction of ORDER BY given by a parameter');
-  }
-  const descending = item.direction === 'desc';
+/**
+ * SQL puts null first when ascending and last when descending. A direction that only a parameter
+ * tells is two keys of which one is null in every row.
+ */
+function bindOrder(context: BindContext, scope: Scope, item: Ast.OrderItem): readonly SortKey[] {
+  const {direction} = item;
   const by = bindExpression(context, scope, item.expression);
-  return {by, descending, nulls: descending ? 'last' : 'first'};
+  const rising: SortKey = {by, descending: false, nulls: 'first'};
+  const falling: SortKey = {by, descending: true, nulls: 'last'};
+  if (typeof direction === 'string') return [direction === 'desc' ? falling : rising];
+  const word = lowerCase(bindExpression(context, scope, direction));
+  const falls = operator('equal', word, literal('desc'));
+  const [none, value] = [literal(null), by];
+  const chosen = (then: Expression, otherwise: Expression): Expression => ({
+    kind: 'case',
+    branches: [{when: falls, then}],
+    otherwise,
+  });
+  return [
+    {...falling, by: chosen(value, none)},
+    {...rising, by: chosen(none, value)},
+  ];
 }
 
 interface Unwound {

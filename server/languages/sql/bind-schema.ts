@@ -20,6 +20,7 @@ import type * as Ast from './ast.ts';
 import type * as Sql from './ast-statement.ts';
 import type {BindContext} from './bind-context.ts';
 import {bindCreateTrigger, bindDefineFunction, functionName} from './bind-routine.ts';
+import {bindCreateView, bindRefresh} from './bind-view.ts';
 import {printExpression} from './printer-statement.ts';
 
 const schemaKinds: ReadonlySet<string> = new Set<Sql.SchemaStatement['kind']>([
@@ -73,14 +74,25 @@ export function bindSchema(context: BindContext, ast: Sql.SchemaStatement): Sche
     case 'create-trigger':
       return bindCreateTrigger(context, ast);
     case 'create-view':
+      if (ast.what === 'materialized-view') return bindCreateView(context, ast);
       return context.notAvailable(ast.at, `CREATE ${words(ast.what)}`);
     case 'create-timeseries':
     case 'alter-timeseries':
       return context.notAvailable(ast.at, 'TIMESERIES TYPE');
     case 'create-graph-view':
+      return context.notAvailable(ast.at, 'CREATE GRAPH ANALYTICAL VIEW');
     case 'alter-view':
+      if (ast.what !== 'materialized-view') {
+        return context.notAvailable(ast.at, `ALTER ${words(ast.what)}`);
+      }
+      return {
+        kind: 'alter-view',
+        name: ast.name.text,
+        refresh: bindRefresh(context, ast.refresh),
+      };
     case 'refresh-view':
-      return context.notAvailable(ast.at, 'A view');
+      if (ast.what === 'materialized-view') return {kind: 'refresh-view', name: ast.name.text};
+      return context.notAvailable(ast.at, `REFRESH ${words(ast.what)}`);
     case 'define-function':
       return bindDefineFunction(context, ast);
     case 'drop-function':
@@ -395,6 +407,8 @@ function bindDrop(context: BindContext, ast: Sql.Drop): SchemaCommand {
     case 'trigger':
       return {kind: 'drop-trigger', name, ifExists};
     case 'materialized-view':
+      return {kind: 'drop-view', name, ifExists};
+    case 'trigger':
     case 'continuous-aggregate':
     case 'graph-analytical-view':
     case 'timeseries-type':

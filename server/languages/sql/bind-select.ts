@@ -52,7 +52,10 @@ export function bindFiltered(
       {...conditions, variables: scope.variables},
       ast.where,
     );
-    plan = {kind: 'filter', input: plan, condition};
+    plan =
+      source.where !== undefined && plan === source.plan
+        ? source.where(condition)
+        : {kind: 'filter', input: plan, condition};
   }
   return {...source, plan, scope};
 }

@@ -22,6 +22,7 @@ import {bindMatch} from './bind-match.ts';
 import {bindConstant} from './bind-projection.ts';
 import {bindCheck} from './bind-check.ts';
 import {bindFindReferences} from './bind-references.ts';
+import {bindRestore} from './bind-restore.ts';
 import {bindSchema, constantOf, isSchemaStatement} from './bind-schema.ts';
 import {bindSelect, bindTraverse} from './bind-select.ts';
 import {bindWrite, retryOf} from './bind-write.ts';
@@ -99,6 +100,8 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       return {kind: 'schema', command: bindCheck(context, ast)};
     case 'lock':
       return queryOf(context, bindLock(context, ast), noLimits);
+    case 'restore-record':
+      return queryOf(context, bindRestore(context, ast), noLimits);
     case 'transfer-database':
       return context.notAvailable(ast.at, `The statement ${ast.what.toUpperCase()} DATABASE`);
     default:

@@ -7,6 +7,7 @@ import {nearestNameHint} from '#server/catalog/nearest-name.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import {slotsOf} from '#server/plan/tree.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
 import {isCheap, literal, makeScope, operator, slotOf, withNames} from './bind-context.ts';
@@ -19,6 +20,8 @@ export interface Source {
   readonly shape: Shape;
   /** What names mean in WHERE, where that differs. */
   readonly conditions?: Scope;
+  /** The plan for rows that a condition holds for, where that is another one. */
+  readonly where?: (condition: Expression) => PlanNode;
 }
 
 /** @param parent - Scope of the statement around; undefined for the outermost. */
@@ -116,15 +119,44 @@ function bindIndex(
   }
   const key = context.newSlot();
   const rid = context.newSlot();
-  const plan: PlanNode = {kind: 'index-entries', index: name, key, rid, descending};
+  const plan = {kind: 'index-entries', index: name, key, rid, descending} as const;
   const source = ofColumns(plan, parent, [
     {name: 'key', value: slotOf(key)},
     {name: 'rid', value: slotOf(rid)},
   ]);
-  if (properties.length > 1) return source;
   // The key of one property is a list of one value; a condition means that value.
-  const only = operator('item', slotOf(key), literal(0));
-  return {...source, conditions: withNames(source.scope, [['key', only]])};
+  const isOne = properties.length === 1;
+  const compared = isOne ? operator('item', slotOf(key), literal(0)) : slotOf(key);
+  // What a key is equal to is said by the index: folded, and converted to the property's type.
+  const where = (condition: Expression): PlanNode => {
+    const terms = condition.kind === 'and' ? condition.terms : [condition];
+    const term = terms.find(each => equalTo(each, compared) !== undefined);
+    const value = term && equalTo(term, compared);
+    if (value === undefined) return {kind: 'filter', input: plan, condition};
+    const found: PlanNode = {...plan, at: value};
+    const [first, ...more] = terms.filter(each => each !== term);
+    if (first === undefined) return found;
+    const left: Expression = more.length === 0 ? first : {kind: 'and', terms: [first, ...more]};
+    return {kind: 'filter', input: found, condition: left};
+  };
+  const conditions = isOne ? {conditions: withNames(source.scope, [['key', compared]])} : {};
+  return {...source, ...conditions, where};
+}
+
+/** What a term says the key is equal to: something that is the same for every entry. */
+function equalTo(term: Expression, compared: Expression): Expression | undefined {
+  if (term.kind !== 'call' || term.name !== 'op:equal') return undefined;
+  const [left, right] = term.args;
+  if (left === undefined || right === undefined || slotsOf(right).size > 0) return undefined;
+  return isSame(left, compared) ? right : undefined;
+}
+
+/** Whether an expression is the key as `compared` says it. */
+function isSame(expression: Expression, compared: Expression): boolean {
+  if (expression === compared) return true;
+  return (
+    expression.kind === 'slot' && compared.kind === 'slot' && expression.slot === compared.slot
+  );
 }
 
 function ofColumns(

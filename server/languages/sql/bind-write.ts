@@ -186,12 +186,16 @@ function bindCreation(
   return {plan, slot, parent};
 }
 
-interface BoundBody {
+export interface BoundBody {
   readonly plan: PlanNode;
   readonly assignments: readonly Assignment[];
 }
 
-function bindBody(context: BindContext, body: Sql.Body, parent: Scope | undefined): BoundBody {
+export function bindBody(
+  context: BindContext,
+  body: Sql.Body,
+  parent: Scope | undefined,
+): BoundBody {
   const start: PlanNode = parent === undefined ? {kind: 'unit'} : {kind: 'argument'};
   const scope = makeScope(undefined, parent);
   switch (body.kind) {

@@ -290,6 +290,7 @@ export function parseDrop(c: Cursor): Drop {
   const at = c.at;
   c.expect('DROP');
   const what = parseDropped(c);
+  // Views and triggers are asked for before their names, everything else behind.
   const early = c.acceptPair('IF', 'EXISTS');
   let name: Name | undefined;
   let property: Name | undefined;
@@ -302,9 +303,9 @@ export function parseDrop(c: Cursor): Drop {
   } else {
     name = c.name('a name');
   }
-  const ifExists = c.acceptPair('IF', 'EXISTS') || early;
-  const unsafe = c.accept('UNSAFE');
-  const force = c.accept('FORCE');
+  const ifExists = early || c.acceptPair('IF', 'EXISTS');
+  const unsafe = what === 'type' && c.accept('UNSAFE');
+  const force = what === 'property' && c.accept('FORCE');
   return {kind: 'drop', at, what, name, property, ifExists, unsafe, force};
 }
 

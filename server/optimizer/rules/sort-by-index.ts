@@ -15,6 +15,7 @@ import type {PlanNode, SortKey} from '#server/plan/node.ts';
 import {cost} from '../cost.ts';
 import {countOf} from '../estimates.ts';
 import type {Rule, RuleContext} from '../rule.ts';
+import {spineInput, withOnSpine} from '../spine.ts';
 import type {Scan} from './access.ts';
 import {cheapestAccess} from './choose-index.ts';
 import {accessBy} from './single-access.ts';
@@ -43,7 +44,7 @@ function unsorted(node: Sorted, context: RuleContext): PlanNode | undefined {
     .requireType(source.type)
     .indexes.flatMap(index => orderedAccess(source, index, order, context) ?? []);
   let best: PlanNode | undefined;
-  const plain = withSource(node, source, cheapestAccess(source, context));
+  const plain = withOnSpine(node, source, cheapestAccess(source, context));
   let least = estimates.of(plain).cost;
   for (const access of found) {
     const plan = withoutSort(node, source, access);
@@ -91,37 +92,14 @@ function valueOf(expression: Expression, input: PlanNode): Expression {
 
 /** The source of the slot's records, below nodes that keep the order of their input. */
 function sourceOf(node: PlanNode, slot: Slot): PlanNode | undefined {
-  const input = inputInOrder(node);
+  const input = spineInput(node);
   if (input !== undefined) return sourceOf(input, slot);
   const isSource = node.kind === 'scan-type' || node.kind === 'index-range';
   return isSource && node.slot === slot ? node : undefined;
 }
 
-function inputInOrder(node: PlanNode): PlanNode | undefined {
-  switch (node.kind) {
-    case 'filter':
-    case 'extend':
-    case 'follow':
-    case 'connect':
-    case 'unnest':
-      return node.input;
-    case 'apply':
-      return node.mode === 'for-each' ? undefined : node.input;
-    case 'join':
-      return node.left;
-    default:
-      return undefined;
-  }
-}
-
-function withSource<N extends PlanNode>(node: N, source: PlanNode, other: PlanNode): PlanNode {
-  if (node === source) return other;
-  if (node.kind === 'join') return {...node, left: withSource(node.left, source, other)};
-  return 'input' in node ? {...node, input: withSource(node.input, source, other)} : node;
-}
-
 function withoutSort(node: Sorted, source: PlanNode, other: PlanNode): PlanNode {
-  const input = withSource(node.input, source, other);
+  const input = withOnSpine(node.input, source, other);
   if (node.kind === 'sort') return input;
   const {count, skip} = node;
   const rest: PlanNode = skip === undefined ? input : {kind: 'skip', input, count: skip};
@@ -153,7 +131,7 @@ function orderedAccess(
   if (index.state !== 'ready' || index.kind === 'hash') return undefined;
   const {node, plan} = accessBy(scan, index, context);
   if (node.kind !== 'index-range' || !gives(node, index, order, context)) return undefined;
-  return withSource(plan, node, {...node, descending: order.descending});
+  return withOnSpine(plan, node, {...node, descending: order.descending});
 }
 
 /** Whether the access has every record that it should, in the order that is asked. */

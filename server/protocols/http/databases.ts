@@ -42,7 +42,15 @@ function databaseExists(exchange: Exchange, principal: Principal): void {
   exchange.answerJson(200, {result});
 }
 
-/** Long work shows here once the server has any. */
-function listProgress(exchange: Exchange): void {
-  exchange.answerJson(200, {result: []});
+/** Builds of indexes and checks that run now; -1 for what is not known. */
+function listProgress(exchange: Exchange, principal: Principal): void {
+  const [, database = ''] = exchange.segments;
+  const result = exchange.context.service.progress(principal, database).map(work => {
+    const {id, operation, stepName, stepIndex, totalSteps, done, total = -1} = work;
+    const percentage = total > 0 ? Math.min(100, Math.floor((done * 100) / total)) : -1;
+    const steps = {stepName, stepIndex, totalSteps, done, total, percentage};
+    const {startedAt: startedOn, elapsedMs} = work;
+    return {id, database, operation, ...steps, startedOn, elapsedMs};
+  });
+  exchange.answerJson(200, {result});
 }

@@ -46,6 +46,15 @@ const invalid = (detail: string) => ({
 });
 const ok = {user: 'root', result: [{n: 0}], limit: 20_000, returned: 1, truncated: false};
 
+const work = {
+  database: 'db',
+  stepName: 'V[n]',
+  stepIndex: 0,
+  totalSteps: 2,
+  done: 1,
+  startedOn: 5,
+  elapsedMs: 7,
+};
 const cases: readonly (readonly [string, Call, number, unknown])[] = [
   // path, what is sent, status, body
   ['/health', {as: 'none'}, 204, ''],
@@ -99,7 +108,18 @@ const cases: readonly (readonly [string, Call, number, unknown])[] = [
   ['/exists/db', {}, 200, {result: true}],
   ['/exists/nope', {}, 200, {result: false}],
   ['/exists/', {}, 200, {result: false}],
-  ['/progress/db', {}, 200, {result: []}],
+  ['/progress/nope', {}, 200, {result: []}],
+  [
+    '/progress/db',
+    {},
+    200,
+    {
+      result: [
+        {...work, id: 1, operation: 'build index', total: 3, percentage: 33},
+        {...work, id: 2, operation: 'check', total: -1, percentage: -1},
+      ],
+    },
+  ],
   [
     '/sessions',
     {as: 'anna:anna-pass'},

@@ -139,7 +139,7 @@ const rows: readonly Row[] = [
     tag: 'Databases',
     summary: 'List long work',
     description: 'Work on the database that takes long, with how far it is.',
-    answers: [200, 401],
+    answers: [200, 401, 403, 404],
   },
   {
     at: 'get /query/{database}/{language}/{command}',

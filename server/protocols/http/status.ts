@@ -85,6 +85,7 @@ export const statusOf = {
   'admission.full': {status: 503, error: command},
   'limit.body': {status: 413, error: 'Request body too large'},
   'limit.record': {status: 400, error: command},
+  'limit.index-key': {status: 400, error: command},
   'limit.entry': {status: 413, error: command},
   'limit.depth': {status: 400, error: command},
   'json.invalid': {status: 400, error: payload},
@@ -107,6 +108,7 @@ const existsLabels: ReadonlyMap<unknown, string> = new Map([
   ['BUCKET', 'Bucket already exists'],
   ['FUNCTION', 'Function already exists'],
   ['TRIGGER', 'Trigger already exists'],
+  ['MATERIALIZED_VIEW', 'Materialized view already exists'],
 ]);
 
 /** Status and label of one refusal. */

@@ -1,5 +1,6 @@
 /**
- * The pages of the manual that are made from tables of the code: settings, errors, functions.
+ * The pages of the manual that are made from tables of the code: settings, errors, functions,
+ * what a check finds.
  *
  * Pure: tables in, Markdown out. `make docs` writes the pages, documents.test.ts compares them with
  * what stands in docs/, so that a page cannot fall behind its table.
@@ -7,6 +8,7 @@
 import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
 import {type SettingRow, settingRows} from '#server/base/settings.ts';
+import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
@@ -18,6 +20,7 @@ export function manualPages(code: string): ReadonlyMap<string, string> {
     ['docs/settings.md', settingsPage(code)],
     ['docs/errors.md', errorsPage()],
     ['docs/functions.md', functionsPage()],
+    ['docs/check.md', checkPage()],
   ]);
 }
 
@@ -98,6 +101,51 @@ function errorsPage(): string {
     table(['code', 'HTTP status', 'exception', 'again', 'when'], rows),
     'What is in no row is a defect of the server: it answers 500 with `InternalException` and is ' +
       'logged. Damaged stored bytes answer 503 with `DatabaseNotAvailableException`.',
+  ]);
+}
+
+const remedies: Readonly<Record<ReturnType<typeof remedyOf>, string>> = {
+  fix: '`FIX`',
+  orphan: '`FIX DELETE ORPHANS`',
+  restore: 'a restore',
+  user: 'you',
+};
+
+function checkPage(): string {
+  const rows = Object.entries(findingKinds).map(([name, {says}]) => {
+    const kind = name as FindingKind;
+    return [`\`${kind}\``, isWarning(kind) ? 'warning' : 'error', says, remedies[remedyOf(kind)]];
+  });
+  return page('Checking a database', [
+    '`CHECK DATABASE`, or `svc database check NAME`, looks whether everything in a ' +
+      'database agrees with everything else: every record can be read, is of a type of the ' +
+      'schema and lies in a bucket of it; both ends of every edge know it; every entry of ' +
+      'every index has its record and every record its entries; counters count what is ' +
+      'there; links lead somewhere; and nothing lies in the store that has no meaning. It ' +
+      'sees one committed state, gives way to other statements while it runs, can be ' +
+      'terminated, and changes nothing. `GET /api/v1/progress/NAME` tells how far it is.',
+    '```text\nCHECK DATABASE [TYPE name, ..] [BUCKET name, ..] [RECORD #b:p, ..] [FIX] ' +
+      '[DELETE ORPHANS] [DEEP]\n```',
+    'With `TYPE` or `BUCKET` it looks at the records of those buckets and what belongs to' +
+      ' them, with `RECORD` at single records; counters are held against the whole only. ' +
+      '`DEEP` asks for what every check does.',
+    'The answer is one row in the words of the reference system: `totalErrors`, ' +
+      '`totalWarnings`, `autoFix` (how many were mended), lists such as `corruptedRecords` ' +
+      'and `corruptedIndexes`, and `findings`: for each finding its kind, its place, a ' +
+      'sentence, and under `repair` what was done (`done`) or can be done. Lists show the ' +
+      "first 1,000. Members of the reference's row that count pages, chunks and the like " +
+      'are left out: there are none here.',
+    '`FIX` writes what follows from other bytes, in ordinary transactions that look again' +
+      ' before they write, while others go on reading and writing; changes of the schema ' +
+      'wait. `FIX DELETE ORPHANS` also removes what nothing refers to. Nothing is ever made' +
+      ' up: what only a restore can bring back stays as it is and is found again.',
+    table(['kind', '', 'what it is', 'who puts it right'], rows),
+    '`svc database check NAME` prints the findings and ends with 1 while an error is ' +
+      'left; `--fix` and `--delete-orphans` stand for the words above, `--json` prints the ' +
+      'row. To check a copy, copy the root directory of a server that is stopped, and start' +
+      ' one on the copy: `svc start --set svc.server.rootPath=COPY --set ' +
+      'svc.server.httpIncomingPort=2490`, then `svc database check NAME --url ' +
+      'http://127.0.0.1:2490 --fix`.',
   ]);
 }
 

@@ -183,13 +183,13 @@ export class StoredImage {
       const bytes = Buffer.from(key, 'hex');
       if (bytes[0] !== namespace.records) continue;
       const record = new StoredRecord(ridOfRecordKey(bytes, 0), value, schema);
-      const name = String(record.get('name') ?? '');
+      const name = textOf(record.get('name'));
       const number = Number(
         record.get('group') ??
           /\d+/.exec(record.typeName.startsWith('Bare') ? record.typeName : name),
       );
       const group = (found[number] ??= {});
-      const role = /^p.*a$/.test(name) ? 'a' : /^p/.test(name) ? 'b' : 'moved';
+      const role = /^p.*a$/.test(name) ? 'a' : name.startsWith('p') ? 'b' : 'moved';
       const others = {Knows: 'knows', Once: 'once', Doc: 'doc'} as const;
       const {typeName} = record;
       if (typeName === 'Person') group[role] = record;
@@ -211,6 +211,10 @@ export function dump(store: Store): Map<string, Buffer> {
   } while (!packed.done);
   scanner.close();
   return rows;
+}
+
+function textOf(value: Value | undefined): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function hex(bytes: Uint8Array): string {
@@ -418,7 +422,7 @@ export const lossy: Readonly<Record<string, Damage>> = {
     return at('edge-duplicate', a);
   },
   'two records have one unique key': (image, {a, b}) => {
-    const bytes = changed(b.bytes, image.bodyAt(b, 'name'), ...Buffer.from(String(a.get('name'))));
+    const bytes = changed(b.bytes, image.bodyAt(b, 'name'), ...Buffer.from(textOf(a.get('name'))));
     return rewritten(image, b, bytes, 'index-key-duplicate');
   },
   'a name is no text': (image, {number}) => {

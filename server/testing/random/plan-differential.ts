@@ -72,6 +72,7 @@ export class PlanDifferential {
     this.#database = database;
     this.#schema = new DatabaseSchema(database, {
       recordBytesMax: 1 << 20,
+      indexKeyBytesMax: 1 << 16,
       staleReadCheck: false,
       defaultsOf: () => () => null,
     });
@@ -274,7 +275,8 @@ export async function planFuzzer(seed: number): Promise<Fuzzer> {
   return {
     step: () => differential.ask(next++),
     summary: () =>
-      `${differential.asked} questions, ${differential.rows} rows, ${differential.refused} refused; ` +
+      `${differential.asked} questions, ${differential.rows} rows, ` +
+      `${differential.refused} refused; ` +
       'one answer by every plan',
     close: () => differential.close(),
   };

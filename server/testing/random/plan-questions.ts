@@ -37,6 +37,8 @@ export const planWorld: readonly {readonly language: 'sql' | 'cypher'; readonly 
     'CREATE INDEX ON Person (age) NOTUNIQUE',
     'CREATE INDEX ON Person (name) NOTUNIQUE NULL_STRATEGY INDEX',
     'CREATE INDEX ON Person (town, age) NOTUNIQUE',
+    'CREATE INDEX ON Person (age, id) NOTUNIQUE',
+    'CREATE INDEX ON Person (name, id) NOTUNIQUE NULL_STRATEGY INDEX',
     'CREATE INDEX ON Person (tags BY ITEM) NOTUNIQUE',
     'CREATE INDEX ON Worker (town) NOTUNIQUE',
     'CREATE INDEX ON City (name) UNIQUE_HASH',
@@ -49,11 +51,13 @@ export const planWorld: readonly {readonly language: 'sql' | 'cypher'; readonly 
     `MATCH (p:Person) SET p.name = 'n' + toString(p.id % 7), p.score = p.id * 13 % 11
      FOREACH (_ IN CASE WHEN p.id % 5 = 0 THEN [] ELSE [1] END | SET p.age = 20 + p.id * 3 % 17)
      FOREACH (_ IN CASE WHEN p.id % 4 = 0 THEN [] ELSE [1] END |
-       SET p.town = ${JSON.stringify(cities)}[p.id % 3], p.tags = ${JSON.stringify(tags)}[..p.id % 4])`,
+       SET p.town = ${JSON.stringify(cities)}[p.id % 3],
+         p.tags = ${JSON.stringify(tags)}[..p.id % 4])`,
     `MATCH (a:Person) UNWIND [1, 4, a.id % 6, 9] AS step
      MATCH (b:Person {id: (a.id + step - 1) % ${people} + 1}) WHERE (a.id + step) % 3 > 0
      CREATE (a)-[:Knows {since: 2000 + a.id * step % 9}]->(b)`,
-    `MATCH (a:Person), (b:Person {id: 1}) WHERE a.id % 4 = 1 CREATE (a)-[:Knows {since: 1999}]->(b)`,
+    `MATCH (a:Person), (b:Person {id: 1}) WHERE a.id % 4 = 1
+     CREATE (a)-[:Knows {since: 1999}]->(b)`,
     `MATCH (p:Person), (c:City) WHERE p.id % 5 = c.size % 5 OR p.town = c.name
      CREATE (p)-[:Lives]->(c)`,
     `MATCH (p:Person)-[:Knows]->()-[:Lives]->(c) WHERE p.id % 4 = 0 CREATE (p)-[:Likes]->(c)`,
@@ -145,20 +149,22 @@ export class PlanQuestions {
       }
       case 7:
         return `${of}${text} ${random.pick(['<', '>=', '<>'])} ${this.#text(text)}`;
-      default:
-        return `${of}${number} ${random.pick(['<', '<=', '>', '>=', '<>'])} ${this.#number(number)}`;
+      default: {
+        const sign = random.pick(['<', '<=', '>', '>=', '<>']);
+        return `${of}${number} ${sign} ${this.#number(number)}`;
+      }
     }
   }
 
   /** An order in which no two rows are alike, and how much of it is wanted. */
-  #cut(of: string, language: 'sql' | 'cypher'): string {
+  #cut(of: string): string {
     const random = this.#random;
     const turn = random.pick(['', ' DESC']);
     const keys = random.pick([[], ['age'], ['name'], ['town', 'age'], ['score']]);
     const order = [...keys, 'id'].map(key => `${of}${key}${turn}`).join(', ');
     const skip = random.once(3) ? ` SKIP ${random.below(4)}` : '';
     const limit = random.once(3) ? '' : `${skip} LIMIT ${random.below(12)}`;
-    return ` ORDER BY ${order}${language === 'sql' ? limit : limit}`;
+    return ` ORDER BY ${order}${limit}`;
   }
 
   #sql(): {readonly text: string; readonly ordered: boolean} {
@@ -170,7 +176,7 @@ export class PlanQuestions {
         return {text: `SELECT id, name FROM ${type}${where}`, ordered: false};
       case 1: {
         const text = `SELECT id, age FROM ${type}${random.once(4) ? '' : where}`;
-        return {text: text + this.#cut('', 'sql'), ordered: true};
+        return {text: text + this.#cut(''), ordered: true};
       }
       case 2:
         return {
@@ -188,7 +194,7 @@ export class PlanQuestions {
     }
   }
 
-  /** A MATCH of SQL: a path, often a second one that begins in it, sometimes one that must not be. */
+  /** A MATCH of SQL: a path, often a second one from its start, sometimes one that must not be. */
   #match(): string {
     const random = this.#random;
     const node = (name: string): string => {
@@ -200,7 +206,8 @@ export class PlanQuestions {
       const way = random.pick(['out', 'in', 'both']);
       return `.${way}('${random.pick(['Knows', 'Knows', 'Likes'])}')`;
     };
-    const first = `{type: Person, as: a${random.once(2) ? '' : `, where: (${this.#condition('', 'sql', 1)})`}}`;
+    const asked = random.once(2) ? '' : `, where: (${this.#condition('', 'sql', 1)})`;
+    const first = `{type: Person, as: a${asked}}`;
     const names = ['a', 'b'];
     let text = `MATCH ${first}${step()}${node('b')}`;
     if (random.once(2)) {
@@ -223,7 +230,7 @@ export class PlanQuestions {
       case 0: {
         const where = random.once(5) ? '' : ` WHERE ${this.#condition('a.', 'cypher')}`;
         const text = `MATCH (a:Person)${where} RETURN a.id AS id, a.town AS town`;
-        return {text: text + this.#cut('a.', 'cypher'), ordered: true};
+        return {text: text + this.#cut('a.'), ordered: true};
       }
       case 1: {
         const join = random.pick([

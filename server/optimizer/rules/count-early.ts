@@ -1,0 +1,119 @@
+/**
+ * Counts rows before they are multiplied: where only their number is asked, rows that are alike in
+ * all that is still read above become one row with a weight.
+ *
+ * A pattern that is only counted walks the same edges again for every way that leads to them. With
+ * a count by the slots that are still read below a hop, each vertex is followed once, and the
+ * counts above add up the weights. Groups come as their first rows came, so the order of groups
+ * above stays. Whether it pays is a matter of cost: how many different rows there may be.
+ */
+import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {Aggregate, PlanNode} from '#server/plan/node.ts';
+import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
+import {boundSlots, expressionsOf, inputsOf, slotsOf, visitPlan} from '#server/plan/tree.ts';
+import type {Rule, RuleContext} from '../rule.ts';
+import {spineInput, withOnSpine} from '../spine.ts';
+
+type Node = PlanNode & {readonly kind: 'aggregate'};
+
+/** How much cheaper it must be: an estimate of different rows is a guess. */
+const worthwhile = 0.7;
+
+export const countEarly: Rule = {
+  name: 'count-early',
+  apply: (node, context) => {
+    if (node.kind !== 'aggregate' || !isCount(node)) return node;
+    if (!isReadOnly(node.input) || !isDeterministic(node.input)) return node;
+    return counted(node, context);
+  },
+};
+
+function isCount({aggregates}: Node): boolean {
+  return (
+    aggregates.length > 0 &&
+    aggregates.every(({name, args}) => name.toLowerCase() === 'count' && args.length === 0)
+  );
+}
+
+function counted(node: Node, context: RuleContext): PlanNode {
+  const {estimates} = context;
+  let best: {readonly plan: PlanNode; readonly weighed: Node} | undefined;
+  let least = estimates.of(node).cost * worthwhile;
+  const live = readBy(node);
+  for (let above: PlanNode | undefined = node.input; above !== undefined; ) {
+    const below = spineInput(above);
+    for (const slot of readBy(above)) live.add(slot);
+    if (below !== undefined && multiplies(below)) {
+      const weighed = weighedRows(below, live, context.newSlot());
+      const plan = weighed && added(node, withOnSpine(node.input, below, weighed), weighed);
+      if (weighed !== undefined && plan !== undefined && estimates.of(plan).cost < least) {
+        best = {plan, weighed};
+        least = estimates.of(plan).cost;
+      }
+    }
+    above = below;
+  }
+  if (best === undefined) return withoutNull(node, node);
+  const inner = counted(best.weighed, context);
+  const input = withOnSpine(best.plan, best.weighed, inner);
+  return withoutNull(node, input);
+}
+
+/** One row for all that are alike in what is read above, with their number. */
+function weighedRows(input: PlanNode, live: ReadonlySet<Slot>, weight: Slot): Node | undefined {
+  const keys = [...boundSlots(input)].filter(slot => live.has(slot));
+  if (keys.length === 0) return undefined;
+  return {
+    kind: 'aggregate',
+    input,
+    keys: keys.map(slot => ({slot, value: {kind: 'slot', slot}})),
+    aggregates: [{slot: weight, name: 'count', args: [], distinct: false}],
+  };
+}
+
+/** Whether a record may be met more than once: a source gives each once. */
+function multiplies(node: PlanNode): boolean {
+  const below = spineInput(node);
+  if (below === undefined) return false;
+  return (node.kind !== 'filter' && node.kind !== 'extend') || multiplies(below);
+}
+
+/** The counts of `node` as sums of the weights. */
+function added(node: Node, input: PlanNode, {aggregates: [weight]}: Node): Node | undefined {
+  if (weight === undefined) return undefined;
+  const value: Expression = {kind: 'slot', slot: weight.slot};
+  const aggregates = node.aggregates.map(
+    (aggregate): Aggregate => ({...aggregate, name: 'sum', args: [value]}),
+  );
+  return {...node, input, aggregates};
+}
+
+/** A sum over no row is null, a count 0; with keys there is no group without a row. */
+function withoutNull(node: Node, plan: PlanNode): PlanNode {
+  if (plan === node || node.keys.length > 0) return plan;
+  const bind = node.aggregates.map(({slot}) => ({
+    slot,
+    value: {
+      kind: 'call' as const,
+      name: 'op:coalesce',
+      args: [
+        {kind: 'slot', slot},
+        {kind: 'literal', value: 0},
+      ] as const,
+    },
+  }));
+  return {kind: 'extend', input: plan, bind};
+}
+
+/** Slots that a node reads, with all that stands beside its spine. */
+function readBy(node: PlanNode): Set<Slot> {
+  const read = new Set<Slot>();
+  for (const expression of expressionsOf(node)) slotsOf(expression, read);
+  for (const beside of inputsOf(node)) {
+    if (beside === spineInput(node) || node.kind === 'aggregate') continue;
+    visitPlan(beside, part => {
+      for (const expression of expressionsOf(part)) slotsOf(expression, read);
+    });
+  }
+  return read;
+}

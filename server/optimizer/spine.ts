@@ -1,0 +1,32 @@
+/**
+ * The way down a plan along the input whose rows a node passes on one by one, in their order.
+ *
+ * What such a node gives for a row follows from that row alone (and from what stands still beside
+ * it), so equal rows give equal rows.
+ */
+import type {PlanNode} from '#server/plan/node.ts';
+
+/** The next node down; undefined where the rows of the inputs are gathered, cut or made. */
+export function spineInput(node: PlanNode): PlanNode | undefined {
+  switch (node.kind) {
+    case 'filter':
+    case 'extend':
+    case 'follow':
+    case 'connect':
+    case 'unnest':
+      return node.input;
+    case 'apply':
+      return node.mode === 'for-each' ? undefined : node.input;
+    case 'join':
+      return node.left;
+    default:
+      return undefined;
+  }
+}
+
+/** The plan with `other` in the place of a node on its spine. */
+export function withOnSpine(node: PlanNode, place: PlanNode, other: PlanNode): PlanNode {
+  if (node === place) return other;
+  if (node.kind === 'join') return {...node, left: withOnSpine(node.left, place, other)};
+  return 'input' in node ? {...node, input: withOnSpine(node.input, place, other)} : node;
+}
