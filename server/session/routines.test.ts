@@ -83,6 +83,15 @@ test('a function that writes makes its caller a write, through any number of cal
   await sql('DELETE FROM Empty');
 });
 
+test('a view may call functions that read, and no others', async () => {
+  await sql('DEFINE FUNCTION view.next "SELECT :n + 1" PARAMETERS [n]');
+  await sql('CREATE MATERIALIZED VIEW Later AS SELECT view.next(n) AS n FROM Note');
+  assert.deepEqual(await sql('SELECT n FROM Later ORDER BY n'), [{n: 2}, {n: 3}, {n: 4}]);
+  const text = 'CREATE MATERIALIZED VIEW Bad AS SELECT log.add(n) AS n FROM Note';
+  await refused(sql(text), 'query.not-idempotent', /functions that write/);
+  await refused(sql('SELECT FROM Bad'), 'schema.unknown-type', /Bad/);
+});
+
 test('what it writes goes with the transaction around it', async () => {
   const script = 'BEGIN; SELECT log.add(9); ROLLBACK; SELECT count(*) AS c FROM Empty;';
   assert.deepEqual(await database.run(script, {language: 'sqlscript'}), [{c: 0}]);
