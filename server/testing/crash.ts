@@ -144,7 +144,7 @@ async function audit(server: ServerProcess, ledger: Ledger): Promise<Finding[]> 
       const says = `${rows} records are stored, ${ledger.liveKeys} are in the books`;
       findings.push({kind: 'lost', key: 'count', says});
     }
-    findings.push(...(await auditIndex(client, stored)));
+    findings.push(...(await auditIndex(client, stored)), ...(await auditIntegrity(client)));
     return findings;
   } finally {
     client.close();
@@ -169,6 +169,17 @@ async function auditIndex(
     findings.push({kind: 'lost', key, says});
   }
   return findings;
+}
+
+/** What a crash left behind that does not agree with the rest: CHECK DATABASE looks at all. */
+async function auditIntegrity(client: Client): Promise<Finding[]> {
+  const {result} = await client.command(database, 'CHECK DATABASE');
+  const found = result.flatMap(row => (row['findings'] ?? []) as Record<string, unknown>[]);
+  return found.map(({kind, place, says}) => ({
+    kind: 'torn',
+    key: String(place),
+    says: `${String(kind)}: ${String(says)}`,
+  }));
 }
 
 type Sending = {readonly writes: readonly Write[]; readonly send: () => Promise<unknown>};
