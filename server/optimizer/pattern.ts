@@ -156,6 +156,7 @@ function isFree(term: Expression): boolean {
     if (part.kind === 'subplan' && !(isDeterministic(part.plan) && isReadOnly(part.plan))) {
       free = false;
     }
+    if (part.kind === 'routine') free = false;
     if (part.kind === 'call' && functionSignature(part.name)?.deterministic !== true) free = false;
   });
   return free;

@@ -36,6 +36,14 @@ test('every so many rows are a transaction, and all of them are counted', async 
   assert.deepEqual(await values(), [1, 2, 3, 4, 5]);
 });
 
+test('a value that is worked out before the batches reaches them', async () => {
+  await cypher(
+    'UNWIND [1, 2] AS n WITH n, n * 10 AS x CALL { WITH x CREATE (:Made {x: x}) } ' +
+      'IN TRANSACTIONS OF 1 ROWS',
+  );
+  assert.deepEqual(await cypher('MATCH (m:Made) RETURN m.x AS x ORDER BY x'), [{x: 10}, {x: 20}]);
+});
+
 test('a failure ends the statement; what was committed before stays', async () => {
   await assert.rejects(cypher(divided('')), /division by zero|divided by/i);
   assert.deepEqual(await values(), [-6, -3]);

@@ -19,6 +19,7 @@ import {classify} from '#server/model/compare.ts';
 import {jsonText} from '#server/model/json.ts';
 import {type MapValue, RecordValue, type Value} from '#server/model/value.ts';
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {
   type RunEnvironment,
@@ -203,7 +204,11 @@ export class MaterializedViews {
 
   async #rows(text: string, data: WriteData, options: RunOptions): Promise<readonly Value[]> {
     const query = this.#session.prepare('sql', text, data.context);
-    assert(query.kind === 'query' && !query.writes, 'a view was made of a query that reads');
+    assert(query.kind === 'query', 'a view was made of a query');
+    // Its text only reads; a function that it calls may be another by now.
+    if (query.writes) {
+      throw new Refusal('query.not-idempotent', 'a view cannot call functions that write');
+    }
     const run = new StatementRun(query, data, options, this.#environment);
     try {
       return await run.values(rowsMax);

@@ -23,7 +23,7 @@ import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
 import type {Value} from '#server/model/value.ts';
 import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
 import {Estimates} from '#server/optimizer/estimates.ts';
-import {optimize} from '#server/optimizer/optimize.ts';
+import {optimize, type OptimizeOptions} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Statistics} from '#server/plan/statistics.ts';
@@ -159,8 +159,18 @@ export function checkSyntax(
   text: string,
   limits: ParseLimits,
 ): void {
-  if (language === 'sql') parseStatement(text, limits);
-  else parseCypher(text, limits);
+  if (language === 'opencypher') {
+    parseCypher(text, limits);
+    return;
+  }
+  const [only, ...more] = parseScript(text, limits).statements;
+  if (more.length === 0 && (only === undefined || !isScriptStatement(only))) {
+    parseStatement(text, limits);
+    return;
+  }
+  throw new Refusal('not-available', 'a script is not available here yet: write one statement', {
+    detail: {name: 'a script as the code of a function or trigger'},
+  });
 }
 
 function unknownLanguage(language: string): Refusal {
@@ -201,6 +211,9 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
   }
 }
 
+/** Rows are handed on by their slots, so none may be worked out for the answer alone. */
+const slotsKept: ReadonlySet<string> = new Set(['inline-columns']);
+
 /** What one plan binds another reads: each is asked for all that it hands on. */
 function prepareBatched(statement: BatchedStatement, options: PrepareOptions): PreparedBatched {
   const query = (plan: PlanNode): PreparedQuery =>
@@ -216,7 +229,7 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
         needs: statement.needs,
         form: statement.form,
       },
-      options,
+      {...options, without: slotsKept},
     );
   const handing = (plan: PlanNode, slots: readonly number[]): PlanNode => ({
     kind: 'project',
@@ -239,7 +252,10 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
   };
 }
 
-function prepareQuery(statement: QueryStatement, options: PrepareOptions): PreparedQuery {
+function prepareQuery(
+  statement: QueryStatement,
+  options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
+): PreparedQuery {
   const {routines} = options;
   const mayWrite = routines.mayWrite(statement.plan);
   const optimized = optimize(statement.plan, options);

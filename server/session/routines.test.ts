@@ -83,6 +83,15 @@ test('a function that writes makes its caller a write, through any number of cal
   await sql('DELETE FROM Empty');
 });
 
+test('a view may call functions that read, and no others', async () => {
+  await sql('DEFINE FUNCTION view.next "SELECT :n + 1" PARAMETERS [n]');
+  await sql('CREATE MATERIALIZED VIEW Later AS SELECT view.next(n) AS n FROM Note');
+  assert.deepEqual(await sql('SELECT n FROM Later ORDER BY n'), [{n: 2}, {n: 3}, {n: 4}]);
+  const text = 'CREATE MATERIALIZED VIEW Bad AS SELECT log.add(n) AS n FROM Note';
+  await refused(sql(text), 'query.not-idempotent', /functions that write/);
+  await refused(sql('SELECT FROM Bad'), 'schema.unknown-type', /Bad/);
+});
+
 test('what it writes goes with the transaction around it', async () => {
   const script = 'BEGIN; SELECT log.add(9); ROLLBACK; SELECT count(*) AS c FROM Empty;';
   assert.deepEqual(await database.run(script, {language: 'sqlscript'}), [{c: 0}]);
@@ -94,6 +103,7 @@ const mistakes: readonly (readonly [string, RefusalCode, RegExp])[] = [
   ['DEFINE FUNCTION answer.f0 "SELECT 1"', 'schema.exists', /'answer.f0' already exists/],
   ['DEFINE FUNCTION text.indexOf "SELECT 1"', 'query.execution', /function of the server/],
   ['DEFINE FUNCTION a.b "SELEC 1"', 'sql.syntax', /'a.b'.*did you mean SELECT/],
+  ['DEFINE FUNCTION a.b "LET $x = 1; RETURN $x"', 'not-available', /'a.b': a script/],
   ['DEFINE FUNCTION a.b "RETRUN 1" LANGUAGE cypher', 'cypher.syntax', /did you mean RETURN/],
   ['DEFINE FUNCTION a.b "return (" LANGUAGE js', 'javascript.failed', /'a.b'.*SyntaxError/],
   ['DEFINE FUNCTION a.b "SELECT 1" LANGUAGE klingon', 'sql.syntax', /expected one of sql/],
