@@ -408,7 +408,6 @@ function bindDrop(context: BindContext, ast: Sql.Drop): SchemaCommand {
       return {kind: 'drop-trigger', name, ifExists};
     case 'materialized-view':
       return {kind: 'drop-view', name, ifExists};
-    case 'trigger':
     case 'continuous-aggregate':
     case 'graph-analytical-view':
     case 'timeseries-type':
