@@ -3,23 +3,25 @@
  *
  * A refresh is one transaction: it runs the query and writes what differs, so readers see all of it
  * or nothing, and a refresh that changes nothing writes nothing. Whoever commits what an
- * incremental view reads is answered after its refresh; several who wait share one. A refresh that
- * fails leaves the view as it was, and its figures say so. Figures count since the database was
- * opened; at that moment, which is its first use, incremental views come up to date, because a
- * stop may have come between a commit and its refresh.
+ * incremental view reads is answered after its refresh; several who wait share one. Where each row
+ * comes from one record, such a refresh looks at the changed records alone (view-records.ts). A
+ * refresh that fails leaves the view as it was, and its figures say so. Figures count since the
+ * database was opened; at that moment, which is its first use, incremental views come up to date,
+ * because a stop may have come between a commit and its refresh.
  *
  * Views that read along edges or through links follow every commit but those of other refreshes,
  * so that no two of them ever follow each other.
  */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireView, viewsOf, type ViewType} from '#server/catalog/change-view.ts';
 import type {ViewFigures} from '#server/execution/surroundings.ts';
 import {printName} from '#server/languages/sql/printer.ts';
-import {classify} from '#server/model/compare.ts';
-import {jsonText} from '#server/model/json.ts';
-import {type MapValue, RecordValue, type Value} from '#server/model/value.ts';
-import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {traceQuery, sourcesParameter} from '#server/languages/sql/view-query.ts';
+import {ridText} from '#server/model/rid.ts';
+import type {Rid, Value} from '#server/model/value.ts';
+import type {RecordChanges} from '#server/transactions/record-changes.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {
   type RunEnvironment,
@@ -28,11 +30,10 @@ import {
   type WriteData,
 } from './statement-run.ts';
 import {transact} from './transact.ts';
+import {type SourceMap, takeOver, type ViewWriter, writeAll, writeSome} from './view-records.ts';
 
 const attemptsMax = 50;
 const rowsMax = 1_000_000;
-/** Records that are written between two looks at whether others wait. */
-const stretch = 512;
 
 /** What is known of one view since the database was opened. */
 class ViewState {
@@ -50,6 +51,10 @@ class ViewState {
   pending: Promise<void> | undefined;
   cancelTimer: (() => void) | undefined;
   everyMs = 0;
+  /** What the next refresh looks at: these records, or (undefined) all. */
+  due: Map<string, Rid> | undefined = new Map();
+  /** What came from what, under one catalog. */
+  traced: {readonly catalogVersion: number; readonly sources: SourceMap} | undefined;
 }
 
 interface KnownViews {
@@ -83,21 +88,63 @@ export class MaterializedViews {
    */
   refresh(name: string, options: RunOptions): Promise<void> {
     const {type} = requireView(this.#session.schema.catalog, name);
-    return this.#queued(this.#stateOf(type.id), () => this.#refresh(type.id, options));
+    const state = this.#stateOf(type.id);
+    return this.#queued(state, () => {
+      state.due = undefined;
+      return this.#refresh(type.id, options);
+    });
   }
 
   /** Brings up to date what follows a commit; undefined where nothing does. Never rejects. */
-  follow(changedTypes: ReadonlySet<number>): Promise<void> | undefined {
+  follow(changes: RecordChanges): Promise<void> | undefined {
     const views = this.#known().incremental;
-    if (views.length === 0 || changedTypes.size === 0) return undefined;
-    const above = this.#lineagesOf(changedTypes);
-    return this.#demandAll(views.filter(({view}) => view.readsOthers || reads(view, above)));
+    if (views.length === 0 || changes.typeIds.size === 0) return undefined;
+    // Somebody wrote into a view: what is remembered of its records may not hold any more.
+    for (const id of changes.typeIds) this.#forget(id);
+    return this.#followed(views, changes, true);
   }
 
   /** The same where nobody knows what has changed. */
   followAll(): Promise<void> | undefined {
     const views = this.#known().incremental;
-    return views.length === 0 ? undefined : this.#demandAll(views);
+    if (views.length === 0) return undefined;
+    for (const {type} of views) this.#forget(type.id);
+    return this.#demandAll(views);
+  }
+
+  #forget(typeId: number): void {
+    const state = this.#states.get(typeId);
+    if (state === undefined) return;
+    state.due = undefined;
+    state.traced = undefined;
+  }
+
+  /** @param withOthers - Also views that read what they do not name: see the head of the file. */
+  #followed(
+    views: readonly ViewType[],
+    changes: RecordChanges,
+    withOthers: boolean,
+  ): Promise<void> | undefined {
+    const concerned = views.filter(({type, view}) => {
+      const reads = this.#readsAny(view, changes.typeIds);
+      if (!reads && !(withOthers && view.readsOthers)) return false;
+      const state = this.#stateOf(type.id);
+      if (changes.records === undefined || view.readsOthers) state.due = undefined;
+      for (const {typeId, rid} of changes.records ?? []) {
+        if (this.#readsAny(view, [typeId])) state.due?.set(ridText(rid), rid);
+      }
+      return true;
+    });
+    return concerned.length === 0 ? undefined : this.#demandAll(concerned);
+  }
+
+  /** Whether a type, or one that it extends, is named by the view. */
+  #readsAny({sourceTypeIds}: ViewType['view'], typeIds: Iterable<number>): boolean {
+    const {catalog} = this.#session.schema;
+    return [...typeIds].some(id => {
+      const lineage = catalog.typeById(id)?.lineage ?? [];
+      return sourceTypeIds.includes(id) || lineage.some(type => sourceTypeIds.includes(type.id));
+    });
   }
 
   /** Sets the timers of periodic views as the catalog has them now. */
@@ -126,6 +173,7 @@ export class MaterializedViews {
   #wait(id: number, state: ViewState): void {
     state.cancelTimer = this.#environment.timers.after(state.everyMs, () => {
       if (this.#session.database.fence !== undefined) return;
+      state.due = undefined;
       void this.#demand(id).then(() => {
         if (state.everyMs > 0) this.#wait(id, state);
       });
@@ -174,6 +222,9 @@ export class MaterializedViews {
   }
 
   async #transact(id: number, options: RunOptions): Promise<void> {
+    const state = this.#stateOf(id);
+    const {due} = state;
+    state.due = new Map();
     const parts = {
       session: this.#session,
       environment: this.#environment,
@@ -181,25 +232,50 @@ export class MaterializedViews {
       retries: attemptsMax,
       waitMs: undefined,
       requestId: undefined,
-      committed: ({changedTypes}: WriteData['writer']) => this.#followRefresh(changedTypes),
+      committed: ({changes}: WriteData['writer']) =>
+        this.#followed(this.#known().incremental, changes, false),
     };
-    await transact(parts, async data => {
-      const type = data.context.catalog.typeById(id);
-      const view = type?.definition.view;
-      // Dropped since it was asked for.
-      if (type === undefined || view === undefined) return;
-      const wanted = rowsByKey(await this.#rows(view.query, data, options));
-      const old = await this.#rows(`SELECT FROM ${printName(type.name)}`, data, this.#ownOptions());
-      await this.#write({data, typeName: type.name, wanted, old});
-    });
+    try {
+      const traced = await transact(parts, data => this.#carryOut({id, due, data, options}));
+      state.traced = traced();
+    } catch (error) {
+      this.#forget(id);
+      throw error;
+    }
   }
 
-  /** Only views that name the type: see the head of the file. */
-  #followRefresh(changedTypes: ReadonlySet<number>): Promise<void> | undefined {
-    if (changedTypes.size === 0) return undefined;
-    const above = this.#lineagesOf(changedTypes);
-    const views = this.#known().incremental.filter(({view}) => reads(view, above));
-    return views.length === 0 ? undefined : this.#demandAll(views);
+  /** Gives what is known of the view once the transaction has succeeded. */
+  async #carryOut(parts: {
+    readonly id: number;
+    readonly due: ReadonlyMap<string, Rid> | undefined;
+    readonly data: WriteData;
+    readonly options: RunOptions;
+  }): Promise<() => ViewState['traced']> {
+    const {id, due, data, options} = parts;
+    const {catalog} = data.context;
+    const type = catalog.typeById(id);
+    const view = type?.definition.view;
+    // Dropped since it was asked for.
+    if (type === undefined || view === undefined) return () => undefined;
+    const rest = (): Promise<void> => this.#environment.timers.yield();
+    const into: ViewWriter = {typeName: type.name, writer: data.writer, rest};
+    const isTraced = view.refresh.kind === 'incremental' && view.isSimple && !view.readsOthers;
+    const query = isTraced ? traceQuery(view.query) : undefined;
+    const {traced} = this.#stateOf(id);
+    if (query !== undefined && due !== undefined && traced?.catalogVersion === catalog.version) {
+      const sources = new Map([[sourcesParameter, [...due.values()]]]);
+      const rows = await this.#rows(query.some, data, {...options, parameters: sources});
+      const news = await writeSome(into, traced.sources, due, rows);
+      return () => {
+        const taken = takeOver(traced.sources, news);
+        return taken && {catalogVersion: catalog.version, sources: taken};
+      };
+    }
+    const rows = await this.#rows(query?.all ?? view.query, data, options);
+    const own = this.#ownOptions();
+    const old = await this.#rows(`SELECT FROM ${printName(type.name)}`, data, own);
+    const sources = await writeAll(into, old, rows);
+    return () => (isTraced && sources ? {catalogVersion: catalog.version, sources} : undefined);
   }
 
   async #rows(text: string, data: WriteData, options: RunOptions): Promise<readonly Value[]> {
@@ -215,38 +291,6 @@ export class MaterializedViews {
     } finally {
       run.close();
     }
-  }
-
-  /** Deletes records that no row is like, and makes one for each row that is left. */
-  async #write(parts: {
-    readonly data: WriteData;
-    readonly typeName: string;
-    readonly wanted: Map<string, MapValue[]>;
-    readonly old: readonly Value[];
-  }): Promise<void> {
-    const {data, typeName, wanted, old} = parts;
-    let written = 0;
-    const wrote = async (): Promise<void> => {
-      written += 1;
-      if (written % stretch === 0) await this.#environment.timers.yield();
-    };
-    for (const record of old) {
-      assert(record instanceof RecordValue, 'a type holds records');
-      const same = wanted.get(exactText(propertiesOf(record)));
-      if (same !== undefined && same.length > 0) {
-        same.pop();
-        continue;
-      }
-      data.writer.delete(record.rid);
-      await wrote();
-    }
-    for (const rows of wanted.values()) {
-      for (const properties of rows) {
-        data.writer.createDocument({typeName, properties});
-        await wrote();
-      }
-    }
-    data.writer.requireComplete();
   }
 
   #stateOf(id: number): ViewState {
@@ -266,17 +310,6 @@ export class MaterializedViews {
     return this.#views;
   }
 
-  /** The types and all that they extend. */
-  #lineagesOf(typeIds: ReadonlySet<number>): ReadonlySet<number> {
-    const {catalog} = this.#session.schema;
-    const above = new Set<number>();
-    for (const id of typeIds) {
-      above.add(id);
-      for (const type of catalog.typeById(id)?.lineage ?? []) above.add(type.id);
-    }
-    return above;
-  }
-
   /** In nobody's name: whoever made the view was asked for his rights then. */
   #ownOptions(): RunOptions {
     return {
@@ -288,36 +321,4 @@ export class MaterializedViews {
       guard: undefined,
     };
   }
-}
-
-function reads({sourceTypeIds}: ViewType['view'], typeIds: ReadonlySet<number>): boolean {
-  return sourceTypeIds.some(id => typeIds.has(id));
-}
-
-function rowsByKey(rows: readonly Value[]): Map<string, MapValue[]> {
-  const byKey = new Map<string, MapValue[]>();
-  for (const row of rows) {
-    const properties = propertiesOf(row);
-    const key = exactText(properties);
-    const same = byKey.get(key);
-    if (same === undefined) byKey.set(key, [properties]);
-    else same.push(properties);
-  }
-  return byKey;
-}
-
-/** What a record of a row holds: attributes such as `@rid` are of its own. */
-function propertiesOf(row: Value): MapValue {
-  if (row instanceof RecordValue) return row.properties();
-  if (!(row instanceof Map)) return new Map([['value', row]]);
-  return new Map([...(row as MapValue)].filter(([name]) => !name.startsWith('@')));
-}
-
-/** Equal for values that are stored alike: unlike JSON it tells a date from its text. */
-function exactText(value: Value): string {
-  const known = classify(value);
-  if (known.of === 'list') return `[${known.value.map(exactText).join()}]`;
-  if (known.of !== 'map') return `${known.of} ${jsonText(value)}`;
-  const entries = [...known.value].map(([name, item]) => `${jsonText(name)}:${exactText(item)}`);
-  return `{${entries.join()}}`;
 }

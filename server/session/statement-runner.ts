@@ -179,7 +179,7 @@ export class StatementRunner implements StatementHost {
   async committed(session: DatabaseSession, transaction: Transaction): Promise<void> {
     const writer = this.#writing.get(transaction)?.writer;
     writer?.committed();
-    if (writer !== undefined) await session.views.follow(writer.changedTypes);
+    if (writer !== undefined) await session.views.follow(writer.changes);
   }
 
   /**
@@ -240,7 +240,7 @@ export class StatementRunner implements StatementHost {
     const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
     const {requestId} = request;
     const committed = (writer: RecordWriter): Promise<void> | undefined =>
-      session.views.follow(writer.changedTypes);
+      session.views.follow(writer.changes);
     const how = {
       session,
       environment,

@@ -19,6 +19,7 @@ import {recordKey} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
+import {RecordChanges} from './record-changes.ts';
 import {selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
@@ -76,8 +77,7 @@ export class RecordWriter {
   private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
   readonly tally: RecordTally;
-  /** Ids of the types whose records were made, changed or deleted. */
-  readonly changedTypes: Set<number>;
+  readonly changes: RecordChanges;
   /** Names that travel in this transaction because no commit has stored them yet. */
   private readonly newNames: Map<number, string>;
 
@@ -87,7 +87,7 @@ export class RecordWriter {
     this.incomplete = earlier?.incomplete ?? new Map();
     this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
     this.newNames = earlier?.newNames ?? new Map();
-    this.changedTypes = earlier?.changedTypes ?? new Set();
+    this.changes = earlier?.changes ?? new RecordChanges();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
@@ -160,7 +160,7 @@ export class RecordWriter {
     const before = old.properties();
     checkRules(type, next, before);
     this.requireFresh(type, rid);
-    this.changedTypes.add(type.id);
+    this.changes.add(type.id, rid);
     const {kind, from, to} = old;
     const record = this.store(type, rid, next, {kind, from, to}, old.version + 1);
     this.noteMissing(type, rid, next);
@@ -185,7 +185,8 @@ export class RecordWriter {
     const properties = convertProperties(this.context.catalog, type, old.properties());
     checkRules(type, properties, old.properties());
     this.requireUnchanged(rid);
-    this.changedTypes.add(before.id).add(type.id);
+    this.changes.add(before.id, rid);
+    this.changes.add(type.id, rid);
     const record = this.store(type, rid, properties, {kind: 'vertex'}, old.version + 1);
     this.noteMissing(type, rid, properties);
     removeMember(this.transaction, before, rid);
@@ -269,7 +270,7 @@ export class RecordWriter {
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
     this.tally.made.edge += 1;
-    this.changedTypes.add(type.id);
+    this.changes.add(type.id, rid);
     return new LightEdge({rid, typeId: type.id, from, to}, this.context.schema);
   }
 
@@ -326,7 +327,7 @@ export class RecordWriter {
     const record = this.store(type, rid, properties, header, 1);
     this.noteMissing(type, rid, properties);
     this.tally.made[header.kind] += 1;
-    this.changedTypes.add(type.id);
+    this.changes.add(type.id, rid);
     addMember(this.transaction, type, rid);
     const {from, to} = header;
     this.indexes.insert(this.transaction, type, rid, {from, to, get: name => properties.get(name)});
@@ -377,7 +378,7 @@ export class RecordWriter {
     this.requireUnchanged(rid);
     this.transaction.delete(recordKey(rid));
     this.tally.deleted[record.kind] += 1;
-    this.changedTypes.add(record.typeId);
+    this.changes.add(record.typeId, rid);
     if (type === undefined) {
       this.transaction.count(rid.bucket, -1);
       return;
@@ -389,7 +390,7 @@ export class RecordWriter {
   private countLightEdgeGone({rid, typeId}: Pick<LightEdge, 'rid' | 'typeId'>): void {
     this.transaction.count(rid.bucket, -1);
     this.tally.deleted.edge += 1;
-    this.changedTypes.add(typeId);
+    this.changes.add(typeId, rid);
   }
 
   private deleteEdgesOf(vertex: Rid): void {

@@ -34,7 +34,7 @@ export function bindCreateView(context: BindContext, ast: Sql.CreateView): Schem
       query: printStatement(ast.query),
       sources: [...reads],
       readsOthers: readsAny || hasExpression(plan, isThroughLink),
-      isSimple: isSimple(plan),
+      isSimple: reads.size === 1 && isByRecord(plan),
       refresh: ast.refresh === undefined ? {kind: 'manual'} : bindRefresh(context, ast.refresh),
       bucketCount: countOf(context, ast.buckets),
     },
@@ -49,16 +49,14 @@ export function bindRefresh(context: BindContext, refresh: Sql.Refresh): ViewRef
   return context.refuse(at, 'A view is refreshed every second at most and every 24 days at least');
 }
 
-/** A row for each record of one type that meets a condition. */
-function isSimple(plan: PlanNode): boolean {
-  switch (plan.kind) {
-    case 'filter':
-    case 'extend':
-    case 'project':
-      return isSimple(plan.input);
-    default:
-      return plan.kind === 'scan-type';
+/** A row for each record of a type that meets a condition, whatever other records there are. */
+function isByRecord(plan: PlanNode): boolean {
+  if (hasExpression(plan, ({kind}) => kind === 'subplan')) return false;
+  let source = plan;
+  while (source.kind === 'filter' || source.kind === 'extend' || source.kind === 'project') {
+    source = source.input;
   }
+  return source.kind === 'scan-type';
 }
 
 /** Whether it may read a property of a record that a link stands for. */
