@@ -5,6 +5,7 @@
  */
 import {batchClass} from './batch/batch.ts';
 import {Report} from './report.ts';
+import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
@@ -26,6 +27,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W5: networkPatterns,
   W20: starts,
   store: storeClass,
+  statement: statementCosts,
   batch: batchClass,
 };
 

@@ -15,6 +15,7 @@ import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {Database} from '#server/transactions/database.ts';
+import type {Engine} from '#server/transactions/engine.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
@@ -67,6 +68,10 @@ export class ServiceWorld {
       settings: () => resolved,
       procedures,
     });
+  }
+
+  get engine(): Engine {
+    return this.#inline.engine;
   }
 
   static async open(

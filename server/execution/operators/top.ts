@@ -1,8 +1,8 @@
 /**
  * `top`: the first rows in the keys' order, as sort and limit would give them, in a heap.
  *
- * Memory: O(count + skip) rows, which count as kept. The heap's root is the worst row kept, so most rows of a long
- * input cost one comparison. Ties go by the input's order, as in `sort`.
+ * Memory: O(count + skip) rows, which count as kept. The heap's root is the worst row kept, so most
+ * rows of a long input cost one comparison. Ties go by the input's order, as in `sort`.
  */
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';

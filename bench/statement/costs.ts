@@ -1,0 +1,117 @@
+/**
+ * `statement`: what a statement costs beside its data, in one process and on one thread.
+ *
+ * A simple statement from the cache against the get of the same record from the store, as the
+ * time that it takes longer; and the first time of a statement of ten lines, which is parsed,
+ * bound, optimized and prepared because nobody has sent its text before. Measured is the
+ * processor time of the thread, which a busy machine does not stretch.
+ */
+import assert from 'node:assert/strict';
+import {putRecordKey, recordKeyBytes} from '#server/layout/record-key.ts';
+import {parseRid} from '#server/model/rid.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import type {Report} from '../report.ts';
+import type {BenchOptions} from '../run.ts';
+
+const records = 10_000;
+const repetitions = 20_000;
+const compilations = 300;
+const overheadMicrosMax = 15;
+const compileMillisMax = 1;
+
+export async function statementCosts(report: Report, options: BenchOptions): Promise<void> {
+  report.say(`statement: ${records} records in the cache, one client in the same process`);
+  const world = await ServiceWorld.open();
+  try {
+    const database = await world.database([
+      'CREATE VERTEX TYPE Person',
+      'CREATE PROPERTY Person.id LONG',
+      'CREATE INDEX ON Person (id) UNIQUE',
+      'CREATE EDGE TYPE Knows',
+    ]);
+    const values = Array.from({length: records}, (_, id) => `(${id}, 'person ${id}')`);
+    await database.run(`INSERT INTO Person (id, name) VALUES ${values.join(',')}`);
+    const overheads: number[] = [];
+    const compiles: number[] = [];
+    // Round 0 warms up.
+    for (let round = 0; round <= options.rounds; round += 1) {
+      const overhead = await overheadMicros(world, database);
+      const compile = await compileMillis(database, round);
+      if (round === 0) continue;
+      overheads.push(overhead);
+      compiles.push(compile);
+    }
+    const alone = {class: 'statement', peer: '', theirs: [], durability: 'reads'} as const;
+    report.add({
+      ...alone,
+      point: 'SELECT by id from the cache, over a get',
+      unit: 'us',
+      ours: overheads,
+      gate: {at: 'most', bound: overheadMicrosMax},
+    });
+    report.add({
+      ...alone,
+      point: 'first compile of ten lines',
+      unit: 'ms',
+      ours: compiles,
+      gate: {at: 'most', bound: compileMillisMax},
+    });
+  } finally {
+    await world.close();
+  }
+}
+
+/** Of one statement, more than a get from the store of the record that it answers. */
+async function overheadMicros(world: ServiceWorld, database: TestDatabase): Promise<number> {
+  const request = database.request('SELECT FROM #1:77');
+  const rid = parseRid('#1:77');
+  const reader = world.engine.database(database.name)?.read();
+  assert(rid !== undefined && reader !== undefined);
+  const key = Buffer.alloc(recordKeyBytes);
+  putRecordKey(key, 0, rid);
+  assert(reader.get(key) !== undefined, 'the record is there');
+  const gets = microsOfEach(repetitions, () => reader.get(key));
+  reader.close();
+  const startedAt = process.threadCpuUsage();
+  for (let at = 0; at < repetitions; at += 1) {
+    const running = database.service.run(root, request);
+    // At once, unless the machine took the processor away for a slice.
+    const cursor = running instanceof Promise ? await running : running;
+    assert(cursor.whole !== undefined && cursor.whole.length > 0);
+    cursor.close();
+  }
+  return microsSince(startedAt) / repetitions - gets;
+}
+
+function microsOfEach(times: number, work: () => unknown): number {
+  const startedAt = process.threadCpuUsage();
+  for (let at = 0; at < times; at += 1) work();
+  return microsSince(startedAt) / times;
+}
+
+function microsSince(start: NodeJS.CpuUsage): number {
+  const {user, system} = process.threadCpuUsage(start);
+  return user + system;
+}
+
+/** EXPLAIN runs nothing: its time is that of the front end, each text being a new one. */
+async function compileMillis(database: TestDatabase, round: number): Promise<number> {
+  const startedAt = process.threadCpuUsage();
+  for (let at = 0; at < compilations; at += 1) {
+    await database.run(`EXPLAIN ${tenLines(round * compilations + at)}`);
+  }
+  return microsSince(startedAt) / 1_000 / compilations;
+}
+
+function tenLines(seed: number): string {
+  return `SELECT name,
+  id + ${seed} AS moved,
+  out('Knows').name AS friends,
+  CASE WHEN id > 10 THEN 'late' ELSE 'early' END AS joined
+FROM Person
+LET $count = (SELECT count(*) AS n FROM Person WHERE id < ${seed})
+WHERE id BETWEEN 1 AND ${seed}
+  AND (name LIKE 'person 1%' OR name.length() > 8)
+ORDER BY id DESC, name
+SKIP 5 LIMIT 10`;
+}
