@@ -262,6 +262,13 @@ export class Client extends Caller {
     return (fields['result'] as LanguageWords[] | undefined) ?? [];
   }
 
+  /** Long work on a database (builds of indexes, checks) and how far it is, as the server tells. */
+  async progress(database: string): Promise<readonly Row[]> {
+    const path = `/api/v1/progress/${encodeURIComponent(database)}`;
+    const fields = fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
+    return (fields['result'] as Row[] | undefined) ?? [];
+  }
+
   /** The databases this user may see, in the server's order. */
   async databases(): Promise<readonly string[]> {
     const path = '/api/v1/databases';

@@ -11,8 +11,9 @@ export async function askHidden(
   question: string,
 ): Promise<string> {
   const {stdin, stderr} = streams;
-  stderr.write(question);
+  // First of all, so that an answer that comes at once is not shown either.
   stdin.setRawMode?.(true);
+  stderr.write(question);
   let typed = '';
   try {
     for await (const chunk of stdin.iterator({destroyOnReturn: false})) {

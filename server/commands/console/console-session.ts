@@ -9,11 +9,11 @@ import {randomUUID} from 'node:crypto';
 import type {Client, Result, Row} from '#server/client/client.ts';
 import {nearest} from '../arguments.ts';
 import {CommandError, type Output, print, UsageError} from '../command.ts';
-import {StatusLine} from '../progress.ts';
 import {countOf, planOf, printAnswer} from '../statement.ts';
 import type {Format} from '../table.ts';
 import {type SchemaNames, ServerNames} from './server-names.ts';
 import {ConsoleTransaction} from './transaction.ts';
+import {WaitingLine} from './waiting-line.ts';
 
 /** How a console begins. */
 export interface ConsoleOptions {
@@ -29,10 +29,6 @@ export interface ConsoleOptions {
 }
 
 export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
-
-/** Silence before it is said that a statement still runs, and between two such lines in a pipe. */
-const patienceMillis = 2_000;
-const pipeMillis = 10_000;
 
 /** Between two requests to end a statement: it may not have arrived when the first was sent. */
 const stopMillis = 200;
@@ -214,7 +210,8 @@ export class ConsoleSession {
       ...(this.limit === undefined ? {} : {limit: this.limit}),
     };
     this.#running = running;
-    const waiting = this.#waitingLine(running);
+    const waiting = new WaitingLine(this.#errors, () => running.isStopping);
+    waiting.begin(() => this.client.progress(database));
     try {
       return this.#transaction === undefined
         ? await this.client.command(database, statement, options)
@@ -223,26 +220,6 @@ export class ConsoleSession {
       this.#running = undefined;
       waiting.end();
     }
-  }
-
-  /** Says how long a statement has been running, once it takes long. */
-  #waitingLine(running: Running): {end(): void} {
-    const line = new StatusLine(this.#errors, pipeMillis);
-    const startedAt = performance.now();
-    const timer = setInterval(() => {
-      const millis = performance.now() - startedAt;
-      if (millis < patienceMillis) return;
-      const stopping = running.isStopping
-        ? 'stopping; Ctrl-C again stops waiting'
-        : 'Ctrl-C stops it';
-      line.show(() => `running for ${Math.round(millis / 1_000)} s; ${stopping}`);
-    }, 500);
-    return {
-      end: () => {
-        clearInterval(timer);
-        line.end();
-      },
-    };
   }
 
   async #print(
