@@ -2,7 +2,8 @@
  * What may be wrong in a database: one row per kind, and one finding per place.
  *
  * A kind says what can be done about it. `fix`: the right bytes follow from others and FIX writes
- * them. `orphan`: nothing refers to it any more; DELETE ORPHANS removes it. `restore`: what is lost
+ * them. `orphan`: nothing refers to it any more; DELETE ORPHANS removes it, RECLAIM UNREFERENCED
+ * FILES where it is a file (`reclaim`). `restore`: what is lost
  * is told by nothing else in the database. `user`: the bytes are sound, but mean what somebody has
  * to look at. Nothing is ever made up: a kind without a way to derive has no mend.
  */
@@ -10,7 +11,7 @@ import type {RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 
-type Remedy = 'fix' | 'orphan' | 'restore' | 'user';
+type Remedy = 'fix' | 'orphan' | 'reclaim' | 'restore' | 'user';
 
 interface KindRow {
   readonly remedy: Remedy;
@@ -79,6 +80,11 @@ export const findingKinds = {
     says: 'new records of a bucket would get the ids of those that are there',
   },
   'key-unknown': {remedy: 'orphan', says: 'a key of the store that nothing ever writes'},
+  'file-unreferenced': {
+    remedy: 'reclaim',
+    warning: true,
+    says: 'a file in the directory of the database that its store has not written',
+  },
 } as const satisfies Record<string, KindRow>;
 
 export type FindingKind = keyof typeof findingKinds;

@@ -14,6 +14,7 @@ import {type Finding, type FindingKind, findingKinds, isWarning, remedyOf} from 
 export interface Repairs {
   readonly fix: boolean;
   readonly deleteOrphans: boolean;
+  readonly reclaimFiles: boolean;
 }
 
 const listedMax = 1_000;
@@ -38,7 +39,8 @@ export class CheckReport {
   /** Notes the finding; whether it is to be mended. */
   add(finding: Finding): boolean {
     const {kind, place, says, index} = finding;
-    const isMended = finding.mend !== undefined && this.#mends(kind);
+    const canMend = finding.mend !== undefined || remedyOf(kind) === 'reclaim';
+    const isMended = canMend && this.#mends(kind);
     let tally = this.#tallies.get(kind);
     if (tally === undefined) {
       tally = {found: 0, mended: 0, places: new Set()};
@@ -72,6 +74,7 @@ export class CheckReport {
     const unreachable = ['edge-end-missing', 'light-edge-end-missing'] as const;
     const edgeKeys = ['edge-key-missing-out', 'edge-key-missing-in'] as const;
     const removed = this.#mended(...orphans);
+    const errorKinds = [...this.#tallies.keys()].filter(kind => !isWarning(kind));
     const fields: Record<string, Value> = {
       operation: 'check database',
       totalActiveRecords: document + vertex + edge,
@@ -106,17 +109,21 @@ export class CheckReport {
       invalidLinks: this.#found('link-dangling'),
       staleRecordCounters: this.#found('count-wrong'),
       staleRecordCountersFixed: this.#mended('count-wrong'),
+      unreferencedFiles: this.#places('file-unreferenced'),
+      reclaimedUnreferencedFiles:
+        this.#mended('file-unreferenced') === 0 ? [] : this.#places('file-unreferenced'),
       removedRecords: removed,
       deletedRecordsAfterFix: removed === 0 ? [] : this.#places(...orphans),
-      autoFix: this.#mended(...this.#tallies.keys()),
+      autoFix: this.#mended(...errorKinds),
       findings: this.#findings,
     };
     return new Map(Object.entries(fields));
   }
 
   #mends(kind: FindingKind): boolean {
-    const {fix, deleteOrphans} = this.#repairs;
+    const {fix, deleteOrphans, reclaimFiles} = this.#repairs;
     const remedy = remedyOf(kind);
+    if (remedy === 'reclaim') return reclaimFiles;
     return (fix && remedy === 'fix') || (deleteOrphans && remedy === 'orphan');
   }
 
@@ -151,6 +158,7 @@ function add(left: number, right: number): number {
 /** What can be done about a finding that this check left as it is. */
 function wayOf({kind, mend}: Finding): string {
   const {remedy} = findingKinds[kind];
+  if (remedy === 'reclaim') return 'FIX RECLAIM UNREFERENCED FILES';
   if (mend === undefined || remedy === 'restore') return remedy === 'user' ? 'by hand' : 'restore';
   if (remedy === 'user') return 'by hand';
   return remedy === 'fix' ? 'FIX' : 'FIX DELETE ORPHANS';

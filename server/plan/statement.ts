@@ -259,6 +259,8 @@ export interface CheckCommand {
   readonly fix: boolean;
   /** Removes what nothing refers to; only with `fix`. */
   readonly deleteOrphans: boolean;
+  /** Removes files that nothing refers to; only with `fix`. */
+  readonly reclaimFiles: boolean;
 }
 
 export type TypeChange =

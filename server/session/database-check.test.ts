@@ -11,6 +11,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -278,7 +279,8 @@ test(`FIX mends beside writers, and what they write stays (SEED=${seed})`, async
   // Counters that cannot be read refuse writes to their bucket until they are mended.
   let written = 0;
   const write = async (number: number): Promise<void> => {
-    const ends = `FROM (SELECT FROM Person WHERE name = 'w${number}') TO (SELECT FROM Person LIMIT 1)`;
+    const own = `(SELECT FROM Person WHERE name = 'w${number}')`;
+    const ends = `FROM ${own} TO (SELECT FROM Person LIMIT 1)`;
     await database.run(`INSERT INTO Person SET name = 'w${number}', tags = [${number}, 'w']`);
     await database.run(`CREATE EDGE Knows ${ends} SET since = ${number}`);
     await database.run(`CREATE EDGE Light ${ends}`);
@@ -321,6 +323,32 @@ test('a file that does not give its bytes ends a part of the check and nothing e
     assert.match(String(answer?.findings[0]?.says), /checksum.*\.sst/);
     assert.equal(answer?.autoFix, 0);
   }
+});
+
+test('files that the store has not written are told, and removed on demand', async () => {
+  const rootPath = join(base, 'files');
+  cpSync(sound, rootPath, {recursive: true});
+  const directory = join(rootPath, 'databases/db1');
+  for (const name of ['left-over.sst.part', 'notes.txt']) writeFileSync(join(directory, name), 'x');
+  const before = readdirSync(directory).filter(name => /^(CURRENT|.*\.sst)$/.test(name));
+  const [looked, fixed, reclaimed, last] = await asked(
+    rootPath,
+    'CHECK DATABASE',
+    'CHECK DATABASE FIX',
+    'CHECK DATABASE FIX RECLAIM UNREFERENCED FILES',
+    'CHECK DATABASE',
+  );
+  for (const answer of [looked, fixed]) {
+    assert.deepEqual(answer?.['unreferencedFiles'], ['left-over.sst.part', 'notes.txt']);
+    assert.deepEqual(answer?.['reclaimedUnreferencedFiles'], []);
+  }
+  assert.equal(looked?.totalErrors, 0);
+  assert.deepEqual(reclaimed?.['reclaimedUnreferencedFiles'], ['left-over.sst.part', 'notes.txt']);
+  assert.deepEqual(last?.findings, []);
+  for (const name of before) assert.ok(readdirSync(directory).includes(name), name);
+  await assert.rejects(asked(rootPath, 'CHECK DATABASE RECLAIM UNREFERENCED FILES'), {
+    code: 'query.semantic',
+  });
 });
 
 test('a check that is terminated ends', async () => {

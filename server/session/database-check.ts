@@ -35,6 +35,13 @@ export interface DatabaseWorkOptions {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly work: WorkBoard;
+  readonly files: UnreferencedFiles;
+}
+
+/** Files in the directory of the database that are none of its store's. */
+export interface UnreferencedFiles {
+  list(): readonly string[];
+  remove(file: string): void;
 }
 
 type InChunks = (work: ChunkedWork, signal: Cancellation | undefined) => Promise<void>;
@@ -70,10 +77,19 @@ export class DatabaseCheck {
         if (mends.length >= mendsMax) await this.#mend(context, mends.splice(0), signal);
       }
       if (mends.length > 0) await this.#mend(context, mends, signal);
+      if (!view.isNarrow) this.#checkFiles(report);
       return report.row(view);
     } finally {
       board.end(work);
       reader.close();
+    }
+  }
+
+  #checkFiles(report: CheckReport): void {
+    const {files} = this.#options;
+    for (const place of files.list()) {
+      const says = 'the store has not written it';
+      if (report.add({kind: 'file-unreferenced', place, says})) files.remove(place);
     }
   }
 

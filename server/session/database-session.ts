@@ -20,6 +20,7 @@ import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
+import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseStatistics} from './database-statistics.ts';
 import {checkJavaScript} from './javascript-programs.ts';
 import {KeptVariables} from './kept-variables.ts';
@@ -60,6 +61,7 @@ export interface DatabaseSessionOptions {
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly indexKeyBytesMax: number;
+  readonly files: UnreferencedFiles;
   readonly staleReadCheck: boolean;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
@@ -101,6 +103,7 @@ export class DatabaseSession {
       timers,
       settings,
       work,
+      files: options.files,
       checkCode,
     });
     void this.executor.resume();

@@ -29,6 +29,7 @@ import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
+import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
 import {defaultEvaluator} from './default-values.ts';
 import {PrincipalView} from './principal-view.ts';
@@ -377,6 +378,14 @@ export class SessionService implements Service {
     return this.#session(database);
   }
 
+  #filesOf(name: string): UnreferencedFiles {
+    const {engine} = this.#options;
+    return {
+      list: () => engine.unreferencedFiles(name),
+      remove: file => engine.removeUnreferencedFile(name, file),
+    };
+  }
+
   #session(database: Database): DatabaseSession {
     const known = this.#databases.get(database);
     if (known !== undefined) return known;
@@ -394,6 +403,7 @@ export class SessionService implements Service {
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
+      files: this.#filesOf(database.name),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
       patterns: {
         date: settings().get('svc.dateFormat'),

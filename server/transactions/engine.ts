@@ -9,6 +9,7 @@
  * Invariant T9: the log forgets an entry only after every database and the server store that
  * needs it holds it durably, and after the state file says so.
  */
+import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
@@ -17,6 +18,7 @@ import type {SegmentLog} from '#server/log/segment-log.ts';
 import type {Applier} from './apply.ts';
 import type {CommitPipe} from './commit-pipe.ts';
 import type {LogIndex} from './commit.ts';
+import {isStoreFile} from '#server/storage/file-names.ts';
 import {Coordinator, type CommitLimits} from './coordinator.ts';
 import {Database} from './database.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
@@ -227,6 +229,17 @@ export class Engine {
   closeDatabase(name: string): void {
     this.#mustExist(name);
     this.#closed.add(name);
+  }
+
+  /** What lies in the database's directory and is none of its store's: nothing refers to it. */
+  unreferencedFiles(name: string): readonly string[] {
+    return this.#options.stores.list(this.#set.path(name)).filter(file => !isStoreFile(file));
+  }
+
+  /** Removes one of `unreferencedFiles`. */
+  removeUnreferencedFile(name: string, file: string): void {
+    assert(!isStoreFile(file) && !file.includes('/'), 'a file of the store is not removed');
+    this.#options.stores.remove(`${this.#set.path(name)}/${file}`);
   }
 
   /** A document of the whole server, such as `server-users.jsonl`. */

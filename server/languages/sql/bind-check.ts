@@ -13,12 +13,18 @@ import {bucketName} from './bind-schema.ts';
 
 export function bindCheck(context: BindContext, ast: Sql.CheckDatabase): CheckCommand {
   if (ast.compress) context.notAvailable(ast.at, 'CHECK DATABASE COMPRESS');
-  if (ast.reclaim) context.notAvailable(ast.at, 'CHECK DATABASE RECLAIM UNREFERENCED FILES');
   if (ast.deleteOrphans && !ast.fix) {
     context.refuse(
       ast.at,
       'DELETE ORPHANS removes records: write CHECK DATABASE FIX DELETE ORPHANS. Without it they ' +
         'are reported',
+    );
+  }
+  if (ast.reclaim && !ast.fix) {
+    context.refuse(
+      ast.at,
+      'RECLAIM UNREFERENCED FILES removes files: write CHECK DATABASE FIX RECLAIM UNREFERENCED ' +
+        'FILES. Without it they are reported',
     );
   }
   const types = ast.types.map(name =>
@@ -36,6 +42,7 @@ export function bindCheck(context: BindContext, ast: Sql.CheckDatabase): CheckCo
     records: ast.records.map(record => ridOf(context, record)),
     fix: ast.fix,
     deleteOrphans: ast.deleteOrphans,
+    reclaimFiles: ast.reclaim,
   };
 }
 

@@ -107,6 +107,7 @@ function errorsPage(): string {
 const remedies: Readonly<Record<ReturnType<typeof remedyOf>, string>> = {
   fix: '`FIX`',
   orphan: '`FIX DELETE ORPHANS`',
+  reclaim: '`FIX RECLAIM UNREFERENCED FILES`',
   restore: 'a restore',
   user: 'you',
 };
@@ -125,7 +126,7 @@ function checkPage(): string {
       'sees one committed state, gives way to other statements while it runs, can be ' +
       'terminated, and changes nothing. `GET /api/v1/progress/NAME` tells how far it is.',
     '```text\nCHECK DATABASE [TYPE name, ..] [BUCKET name, ..] [RECORD #b:p, ..] [FIX] ' +
-      '[DELETE ORPHANS] [DEEP]\n```',
+      '[DELETE ORPHANS] [RECLAIM UNREFERENCED FILES] [DEEP]\n```',
     'With `TYPE` or `BUCKET` it looks at the records of those buckets and what belongs to' +
       ' them, with `RECORD` at single records; counters are held against the whole only. ' +
       '`DEEP` asks for what every check does.',
