@@ -92,11 +92,11 @@ function keysOf(reader: Reader, type: CatalogType, record: StoredRecord): readon
   const outKey = adjacencyKey(parts);
   const inKey = adjacencyKey({...parts, vertex: to, direction: incoming, other: from});
   const stored = reader.get(outKey);
-  // Without the key that says so, an edge is one way when its type says it.
+  const says = stored?.length === 1 && (stored[0] as number) <= edgeFlagsMax;
+  // Where no key says it, an edge is one way when its type has it so and it has no other key.
   const oneWay =
-    stored?.length === 1 && (stored[0] as number) <= edgeFlagsMax
-      ? isOneWayEdge(stored, 0)
-      : type.edge.unidirectional && reader.get(inKey) === undefined;
+    (says && isOneWayEdge(stored, 0)) ||
+    (type.edge.unidirectional && reader.get(inKey) === undefined);
   const flags = edgeFlags(false, oneWay);
   const keys = [{key: outKey, flags, isOut: true}];
   if (!oneWay) keys.push({key: inKey, flags, isOut: false});
