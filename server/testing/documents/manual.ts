@@ -1,6 +1,6 @@
 /**
- * The pages of the manual that are made from tables of the code: settings, errors, functions,
- * what a check finds.
+ * The pages of the manual that are made from tables of the code: settings, errors, functions, forms
+ * of statements, what a check finds.
  *
  * Pure: tables in, Markdown out. `make docs` writes the pages, documents.test.ts compares them with
  * what stands in docs/, so that a page cannot fall behind its table.
