@@ -1,9 +1,11 @@
 /** The forms of the manual and the parser agree: what they make is read, and none is missing. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import {withoutPlaces} from '#server/testing/sql-round-trip.ts';
 import {parts, statementForms} from './grammar.ts';
 import {keywords} from './keyword.ts';
 import {parseScript} from './parser.ts';
+import {printScript} from './printer-statement.ts';
 
 type Form =
   | {readonly kind: 'word'; readonly text: string}
@@ -38,10 +40,14 @@ const elsewhere = new Set(
 
 const forms = Object.values(statementForms).flat();
 
-test('every sentence that the forms make is read', () => {
+test('every sentence that the forms make is read, and reads again as it is printed', () => {
   for (const text of forms) {
     for (const sentence of sentencesOf(formOf(text))) {
-      assert.doesNotThrow(() => parseScript(sentence), `${sentence}\nof the form ${text}`);
+      assert.doesNotThrow(() => {
+        const script = parseScript(sentence);
+        const again = parseScript(printScript(script));
+        assert.deepEqual(withoutPlaces(again), withoutPlaces(script));
+      }, `${sentence}\nof the form ${text}`);
     }
   }
 });
