@@ -12,6 +12,7 @@ import {
   slotOf,
   withVariables,
 } from './bind-context.ts';
+import {nearestName} from '../expectation.ts';
 import {bindCall, isAggregate} from './bind-function.ts';
 import {labelTest} from './bind-label.ts';
 import {bindPatternComprehension, bindPatternTest, bindSubquery} from './bind-subquery.ts';
@@ -121,7 +122,9 @@ export function variableOf(
 ): {readonly slot: number; readonly kind: Kind} {
   const variable = scope.variables.get(name);
   if (variable !== undefined) return variable;
-  return context.refuse(at, 'UndefinedVariable', `the variable '${name}' is not defined`);
+  const near = nearestName(name, scope.variables.keys());
+  const hint = near === undefined || name.length < 3 ? '' : `; did you mean ${near}?`;
+  return context.refuse(at, 'UndefinedVariable', `the variable '${name}' is not defined${hint}`);
 }
 
 function bindProperty(context: BindContext, scope: Scope, ast: Ast.Property): Expression {

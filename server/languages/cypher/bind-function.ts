@@ -108,7 +108,7 @@ export function requireFunction(
   if (called === undefined) {
     const own = context.catalog.functions.map(known => known.name);
     const names = [...own, ...cypherFunctionNames(), ...local.keys()];
-    const near = nearestName(ast.name.toLowerCase(), names);
+    const near = nearestName(ast.name, names) ?? nearestName(ast.name.toLowerCase(), names);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return context.refuse(ast.at, 'UnknownFunction', `there is no function '${ast.name}'${hint}`);
   }

@@ -5,7 +5,7 @@
  * Names ignore case. A name that is not here is looked up in the table itself, so that every
  * function of the server can be called under its own name.
  */
-import {functionSignature} from '#server/plan/function-table.ts';
+import {functionRows, functionSignature} from '#server/plan/function-table.ts';
 import type {Kind} from './bind-context.ts';
 
 export interface CypherFunction {
@@ -204,5 +204,6 @@ export function cypherFunction(name: string): CypherFunction | undefined {
 
 /** For suggestions. */
 export function cypherFunctionNames(): readonly string[] {
-  return [...byName.keys()];
+  const shared = functionRows.filter(({kind, name}) => kind === 'function' && name.includes('.'));
+  return [...byName.keys(), ...shared.map(({name}) => name)];
 }

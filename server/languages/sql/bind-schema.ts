@@ -7,7 +7,8 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {parseIndexKind, parseNullStrategy} from '#server/catalog/change-index.ts';
-import {type DataType, parseDataType} from '#server/model/data-type.ts';
+import {nearestNameHint} from '#server/catalog/nearest-name.ts';
+import {type DataType, dataTypes, parseDataType} from '#server/model/data-type.ts';
 import {makeDouble} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {
@@ -292,7 +293,8 @@ function dataTypeOf(context: BindContext, name: Ast.Name): DataType {
   const known = parseDataType(name.text);
   if (known !== undefined) return known;
   return context.located(name.at, () => {
-    throw new Refusal('argument', `There is no data type '${name.text}'`);
+    const hint = nearestNameHint(name.text, dataTypes);
+    throw new Refusal('argument', `There is no data type '${name.text}'${hint}`);
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pages of the manual that are made from tables of the code: settings, errors, functions,
- * what a check finds.
+ * The pages of the manual that are made from tables of the code: settings, errors, functions, forms
+ * of statements, what a check finds.
  *
  * Pure: tables in, Markdown out. `make docs` writes the pages, documents.test.ts compares them with
  * what stands in docs/, so that a page cannot fall behind its table.
@@ -9,6 +9,7 @@ import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
 import {type SettingRow, settingRows} from '#server/base/settings.ts';
 import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
+import {parts, statementForms} from '#server/languages/sql/grammar.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
@@ -20,6 +21,7 @@ export function manualPages(code: string): ReadonlyMap<string, string> {
     ['docs/settings.md', settingsPage(code)],
     ['docs/errors.md', errorsPage()],
     ['docs/functions.md', functionsPage()],
+    ['docs/sql-grammar.md', grammarPage()],
     ['docs/check.md', checkPage()],
   ]);
 }
@@ -219,6 +221,23 @@ function functionsPage(): string {
     '## Not yet',
     'These names are known and refused with `not-available` until what they need is there.',
     table(['name', 'waits for'], reserved),
+  ]);
+}
+
+function grammarPage(): string {
+  const sections = Object.entries(statementForms).flatMap(([task, forms]) => [
+    `## ${task}`,
+    `\`\`\`text\n${forms.map(form => form.replace(/\n +/g, '\n    ')).join('\n\n')}\n\`\`\``,
+  ]);
+  const rows = Object.entries(parts).map(([part, says]) => [part, says]);
+  return page('The forms of SQL', [
+    'All statements that are read, sqlscript included; [SQL](sql.md) shows those that run, with ' +
+      'their answers, and says which are not there yet. Words in capitals and symbols stand for ' +
+      'themselves (keywords ignore case). `[ ]` may be left out, `( | )` is a choice, `, ...` is ' +
+      'more of the same behind commas; a bracket or brace that is written stands in quotes.',
+    ...sections,
+    '## Parts',
+    table(['part', 'is'], rows),
   ]);
 }
 
