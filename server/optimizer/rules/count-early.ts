@@ -18,12 +18,15 @@ type Node = PlanNode & {readonly kind: 'aggregate'};
 
 /** How much cheaper it must be: an estimate of different rows is a guess. */
 const worthwhile = 0.7;
+/** What costs less is not worth another node. */
+const costMin = 2_000;
 
 export const countEarly: Rule = {
   name: 'count-early',
   apply: (node, context) => {
     if (node.kind !== 'aggregate' || !isCount(node)) return node;
     if (!isReadOnly(node.input) || !isDeterministic(node.input)) return node;
+    if (context.estimates.of(node).cost < costMin) return node;
     return counted(node, context);
   },
 };
