@@ -357,7 +357,7 @@ function groupCount(node: Node<'aggregate'>, rows: number, facts: RowFacts): num
     } else groups *= Math.sqrt(rows);
   }
   // So many are met when each row is of any group alike.
-  return groups <= 1 ? Math.min(rows, 1) : groups * (1 - Math.exp(-rows / groups));
+  return groups <= 1 ? Math.min(rows, 1) : groups * -Math.expm1(-rows / groups);
 }
 
 /** A number of rows that is written out. */

@@ -70,6 +70,8 @@ export interface Aggregate {
   readonly name: string;
   readonly args: readonly Expression[];
   readonly distinct: boolean;
+  /** Of `count` without arguments: the slot that says how many rows a row stands for. */
+  readonly weight?: Slot;
   readonly place?: Place;
 }
 

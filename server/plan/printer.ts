@@ -195,7 +195,8 @@ function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {
       const keys = node.keys.map(k => `${slotText(k.slot)} = ${expressionText(k.value)}`);
       const aggregates = node.aggregates.map(a => {
         const args = a.args.map(expressionText).join(', ');
-        return `${slotText(a.slot)} = ${a.name}(${a.distinct ? 'distinct ' : ''}${args})`;
+        const weight = a.weight === undefined ? '' : ` of ${slotText(a.weight)} each`;
+        return `${slotText(a.slot)} = ${a.name}(${a.distinct ? 'distinct ' : ''}${args})${weight}`;
       });
       const by = keys.length === 0 ? '' : ` by ${keys.join(', ')}`;
       return `aggregate ${aggregates.join(', ')}${by}`;

@@ -245,7 +245,10 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'repeat':
       return [...slotReads([node.next]), ...(node.whileCondition ? [node.whileCondition] : [])];
     case 'aggregate':
-      return [...node.keys.map(k => k.value), ...node.aggregates.flatMap(a => a.args)];
+      return [
+        ...node.keys.map(k => k.value),
+        ...node.aggregates.flatMap(a => [...a.args, ...slotReads([a.weight])]),
+      ];
     case 'distinct':
       return node.by;
     case 'pick':

@@ -2,10 +2,10 @@
  * The statistics of one open database: made when a plan first asks, kept while they hold.
  *
  * Nothing is written for them: counts are the counters that every commit keeps, the rest is a
- * sample of the records. They are compared with the counters again after some
- * commits or a moment with at least one, which costs a lookup a bucket of the types in use. A type
- * that has grown or shrunk by a factor loses its sample and begins a new generation: plans made
- * in an older one are made anew.
+ * sample of the records (docs/design/0009-statistics-from-samples.md). They are compared with the
+ * counters again after some commits or a moment with at least one, which costs a lookup a bucket
+ * of the types in use. A type that has grown or shrunk by a factor loses its sample and begins a
+ * new generation: plans made in an older one are made anew.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';

@@ -44,3 +44,16 @@ for (const statement of statements) {
     await database.run(statement, {}, reader);
   });
 }
+
+test('the estimates of a plan tell nothing of records that a user may not read', async () => {
+  const eve = {name: 'eve', root: false, grants: new Map([[database.name, ['*']]])};
+  const estimates = async (statement: string): Promise<string> => {
+    const cursor = await world.service.run(eve, database.request(`EXPLAIN ${statement}`));
+    while ((await cursor.next()) !== undefined);
+    cursor.close();
+    return cursor.summary.explain ?? '';
+  };
+  const there = await estimates("SELECT FROM Secret WHERE pin < '78'");
+  const absent = await estimates("SELECT FROM Secret WHERE pin < '00'");
+  assert.equal(absent.replace('"00"', '"78"'), there);
+});

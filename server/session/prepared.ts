@@ -26,7 +26,7 @@ import {Estimates} from '#server/optimizer/estimates.ts';
 import {optimize, type OptimizeOptions} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import type {Statistics} from '#server/plan/statistics.ts';
+import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
 import type {
   AnswerForm,
   BatchedStatement,
@@ -301,13 +301,18 @@ export function observed(
   return {query: {...query, ...prepareParts(plan, preparation)}, profile};
 }
 
-/** The plan of a query as people and tools read it. */
+/**
+ * The plan of a query as people and tools read it.
+ *
+ * @param isGuarded - For a user who may not read everything: estimates tell of the data, so they
+ *   are those of data of which nothing is known.
+ */
 export function explained(
   {plan: {plan}}: PreparedQuery,
   {catalog, statistics}: PrepareOptions,
-  run?: PlanFigures['run'],
+  {isGuarded, run}: {readonly isGuarded: boolean; readonly run?: PlanFigures['run']},
 ): Explanation {
-  const estimates = new Estimates(catalog, statistics);
+  const estimates = new Estimates(catalog, isGuarded ? noStatistics : statistics);
   // From the top down, so that what an inner plan is told of its row is known.
   estimates.of(plan);
   return explain(plan, {estimatedRows: node => estimates.of(node).rows, run});

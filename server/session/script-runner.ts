@@ -328,13 +328,16 @@ class ScriptRun {
     inner,
   }: Extract<Prepared, {kind: 'explain'}>): Promise<readonly Value[]> {
     const {clock} = this.#runner.environment;
-    const {session} = this.#parts;
+    const {session, guard} = this.#parts;
     const options = session.prepareOptions(this.#context().catalog);
     const watched = execute ? observed(inner, session.functions) : undefined;
     const startedAt = clock.monotonic();
     if (watched !== undefined) await this.#query(watched.query);
     const run = watched && {profile: watched.profile, elapsedMs: clock.monotonic() - startedAt};
-    const {text, json} = explained(inner, options, run);
+    const {text, json} = explained(inner, options, {
+      isGuarded: guard !== undefined,
+      run,
+    });
     const plan = parseJsonText(json);
     return [
       new Map<string, Value>([

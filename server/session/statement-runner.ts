@@ -570,7 +570,7 @@ export class StatementRunner implements StatementHost {
     }
     parts.end();
     if (watched !== undefined) watched.tell(summary);
-    else tellPlan(summary, explained(inner, optionsOf(parts)));
+    else tellPlan(summary, explained(inner, optionsOf(parts), {isGuarded: isGuarded(parts)}));
     return rowsCursor([], parts.request.format, summary);
   }
 
@@ -590,7 +590,8 @@ export class StatementRunner implements StatementHost {
       query,
       tell: summary => {
         const elapsedMs = clock.monotonic() - startedAt;
-        tellPlan(summary, explained(query, optionsOf(parts), {profile, elapsedMs}));
+        const told = {isGuarded: isGuarded(parts), run: {profile, elapsedMs}};
+        tellPlan(summary, explained(query, optionsOf(parts), told));
         if (parts.request.profile === 'detailed') summary.profile = profileText(elapsedMs);
       },
     };
@@ -732,6 +733,11 @@ function notIdempotent(): Refusal {
 
 function optionsOf({session}: RunParts): PrepareOptions {
   return session.prepareOptions(session.schema.catalog);
+}
+
+/** Whether the user may not read everything. */
+function isGuarded({guard}: RunParts): boolean {
+  return guard !== undefined;
 }
 
 function tellPlan(summary: ResultSummary, {text, json}: Explanation): void {

@@ -7,6 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import {joinKeys} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
+import type {Expression} from '#server/plan/expression.ts';
 import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
@@ -37,6 +38,13 @@ const countRows: AggregateFunction = {
   finish: state => state as number,
 };
 
+/** Rows that each stand for several. */
+const addWeights: AggregateFunction = {
+  init: () => 0,
+  step: (state, [weight]) => (state as number) + (weight as number),
+  finish: state => state as number,
+};
+
 export function prepareAggregate(
   node: Node,
   preparation: Preparation,
@@ -49,7 +57,7 @@ export function prepareAggregate(
   const aggregates = node.aggregates.map(aggregate => ({
     node: aggregate,
     machine: machineOf(aggregate, functions),
-    args: aggregate.args.map(arg => preparation.expression(arg)),
+    args: argsOf(aggregate).map(arg => preparation.expression(arg)),
   }));
   return function* aggregate(context, argument) {
     const groups = new Groups(context, keys, aggregates);
@@ -74,7 +82,9 @@ type TypeScan = PlanNode & {readonly kind: 'scan-type'};
 function countedType(node: Node): TypeScan | undefined {
   const {input, keys, aggregates} = node;
   if (input.kind !== 'scan-type' || input.where !== undefined || keys.length > 0) return undefined;
-  return aggregates.every(isRowCount) ? input : undefined;
+  return aggregates.every(each => isRowCount(each) && each.weight === undefined)
+    ? input
+    : undefined;
 }
 
 function isRowCount(aggregate: Aggregate): boolean {
@@ -91,8 +101,12 @@ function prepareTypeCount(node: Node, scan: TypeScan): Operator {
   };
 }
 
+function argsOf({args, weight}: Aggregate): readonly Expression[] {
+  return weight === undefined ? args : [{kind: 'slot', slot: weight}];
+}
+
 function machineOf(aggregate: Aggregate, functions: FunctionRegistry): AggregateFunction {
-  if (isRowCount(aggregate)) return countRows;
+  if (isRowCount(aggregate)) return aggregate.weight === undefined ? countRows : addWeights;
   const machine = functions.aggregate(aggregate.name);
   if (machine !== undefined) return machine;
   throw new Refusal('query.unknown-function', `there is no aggregate function ${aggregate.name}`, {

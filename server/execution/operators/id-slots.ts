@@ -47,7 +47,7 @@ function takesId(node: PlanNode, expression: Expression): boolean {
     case 'aggregate':
       // A group's key is handed on, unless as the slot that it is; what is counted is not.
       return (
-        node.aggregates.every(({name}) => /^(?:count|sum)$/i.test(name)) &&
+        node.aggregates.every(aggregate => aggregate.name.toLowerCase() === 'count') &&
         !node.keys.some(key => key.value === expression && key.slot !== expression.slot)
       );
     case 'change':

@@ -7,7 +7,7 @@
  * counts above add up the weights. Groups come as their first rows came, so the order of groups
  * above stays. Whether it pays is a matter of cost: how many different rows there may be.
  */
-import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {Slot} from '#server/plan/expression.ts';
 import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
 import {boundSlots, expressionsOf, inputsOf, slotsOf, visitPlan} from '#server/plan/tree.ts';
@@ -18,12 +18,15 @@ type Node = PlanNode & {readonly kind: 'aggregate'};
 
 /** How much cheaper it must be: an estimate of different rows is a guess. */
 const worthwhile = 0.7;
+/** What costs less is not worth another node. */
+const costMin = 2_000;
 
 export const countEarly: Rule = {
   name: 'count-early',
   apply: (node, context) => {
     if (node.kind !== 'aggregate' || !isCount(node)) return node;
     if (!isReadOnly(node.input) || !isDeterministic(node.input)) return node;
+    if (context.estimates.of(node).cost < costMin) return node;
     return counted(node, context);
   },
 };
@@ -31,7 +34,10 @@ export const countEarly: Rule = {
 function isCount({aggregates}: Node): boolean {
   return (
     aggregates.length > 0 &&
-    aggregates.every(({name, args}) => name.toLowerCase() === 'count' && args.length === 0)
+    aggregates.every(
+      ({name, args, weight}) =>
+        name.toLowerCase() === 'count' && args.length === 0 && weight === undefined,
+    )
   );
 }
 
@@ -53,10 +59,8 @@ function counted(node: Node, context: RuleContext): PlanNode {
     }
     above = below;
   }
-  if (best === undefined) return withoutNull(node, node);
-  const inner = counted(best.weighed, context);
-  const input = withOnSpine(best.plan, best.weighed, inner);
-  return withoutNull(node, input);
+  if (best === undefined) return node;
+  return withOnSpine(best.plan, best.weighed, counted(best.weighed, context));
 }
 
 /** One row for all that are alike in what is read above, with their number. */
@@ -78,31 +82,13 @@ function multiplies(node: PlanNode): boolean {
   return (node.kind !== 'filter' && node.kind !== 'extend') || multiplies(below);
 }
 
-/** The counts of `node` as sums of the weights. */
+/** The counts of `node`, of rows that have weights. */
 function added(node: Node, input: PlanNode, {aggregates: [weight]}: Node): Node | undefined {
   if (weight === undefined) return undefined;
-  const value: Expression = {kind: 'slot', slot: weight.slot};
   const aggregates = node.aggregates.map(
-    (aggregate): Aggregate => ({...aggregate, name: 'sum', args: [value]}),
+    (aggregate): Aggregate => ({...aggregate, weight: weight.slot}),
   );
   return {...node, input, aggregates};
-}
-
-/** A sum over no row is null, a count 0; with keys there is no group without a row. */
-function withoutNull(node: Node, plan: PlanNode): PlanNode {
-  if (plan === node || node.keys.length > 0) return plan;
-  const bind = node.aggregates.map(({slot}) => ({
-    slot,
-    value: {
-      kind: 'call' as const,
-      name: 'op:coalesce',
-      args: [
-        {kind: 'slot', slot},
-        {kind: 'literal', value: 0},
-      ] as const,
-    },
-  }));
-  return {kind: 'extend', input: plan, bind};
 }
 
 /** Slots that a node reads, with all that stands beside its spine. */

@@ -62,7 +62,9 @@ function propertyUses(plan: PlanNode, slot: Slot): Uses {
     for (const part of partsOf(expression)) inExpression(part);
   };
   const inPlan = (whole: PlanNode): void => {
-    visitPlan(whole, node => expressionsOf(node).forEach(inExpression));
+    visitPlan(whole, node => {
+      for (const expression of expressionsOf(node)) inExpression(expression);
+    });
   };
   inPlan(plan);
   return uses;
@@ -80,14 +82,15 @@ function isPropertyOf(
 function partSlots(
   range: Range,
   names: ReadonlySet<string>,
-  {catalog, newSlot}: RuleContext,
+  context: RuleContext,
 ): readonly (Slot | undefined)[] | undefined {
+  const {catalog} = context;
   const index = catalog.requireIndex(range.index);
   if (index.properties.some(({by, ignoreCase}) => by !== undefined || ignoreCase)) return undefined;
   const parts = index.properties.map(({name}) => name);
   const isRead = [...names].every(name => parts.includes(name) && isWhole(index, name, catalog));
   return isRead && names.size > 0
-    ? parts.map(name => (names.has(name) ? newSlot() : undefined))
+    ? parts.map(name => (names.has(name) ? context.newSlot() : undefined))
     : undefined;
 }
 
