@@ -138,8 +138,9 @@ if (action === 'convert') {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  const client = clientOf(process.env);
+  let client: Client | undefined;
   try {
+    client = clientOf(process.env);
     if (action === 'load' || action === 'all') await load(client, database);
     const asked = action === 'patterns' ? countPatterns : action === 'load' ? undefined : check;
     if (asked !== undefined && (await asked(client, database)) > 0) process.exitCode = 1;
@@ -147,6 +148,6 @@ if (action === 'convert') {
     process.stderr.write(`ldbc-snb: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   } finally {
-    client.close();
+    client?.close();
   }
 }

@@ -3,7 +3,8 @@
  *
  * The record is read again right before it is changed, so two rows with the same record change
  * it twice, the second on top of the first. A record that is gone drops its row. `upsert`
- * creates a record when its input has no row at all.
+ * creates a record when its input has no row at all; it is SQL's, as Cypher's MERGE makes whole
+ * patterns (`otherwise`).
  */
 import type {RecordValue, Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';

@@ -2,6 +2,9 @@
  * `erase`: deletes the records that the rows name, when all rows are known: edges first, then
  * vertices. Every row passes.
  *
+ * Only Cypher deletes values: nodes, relationships, paths and lists of them, all at the end of the
+ * clause. SQL's DELETE removes the record in hand (`delete`).
+ *
  * Memory: the input's rows, and an id a record.
  */
 import {Refusal} from '#server/base/errors.ts';

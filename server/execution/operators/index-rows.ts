@@ -2,7 +2,8 @@
  * `index-point`, `index-range` and `index-entries`: rows from an index.
  *
  * Ids are turned into records a batch at a time, unless the plan asks for nothing but ids. A
- * record that is gone although its entry is there cannot be seen: both are of one view.
+ * record that is gone although its entry is there cannot be seen: both are of one view. Entries as
+ * rows of their own are asked for by SQL alone (`FROM index:`): Cypher has no words for an index.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {isExactKey} from '#server/model/data-type.ts';

@@ -1,7 +1,8 @@
 /**
  * `otherwise`: the rows of the input, or, when it has none, those of the fallback.
  *
- * The fallback is started only after the input has ended without a row.
+ * The fallback is started only after the input has ended without a row. Cypher's MERGE alone asks
+ * for it, which matches a pattern or else makes it; SQL's UPSERT is of one record (`upsert`).
  */
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';

@@ -6,6 +6,8 @@
  * yet visited, breadth first a queue; both visit in the order that the body gave. Uniqueness is
  * decided at the visit, so a value that `while` refused on one way may be visited on another.
  * What a value leads to is looked up in successors.ts.
+ *
+ * Only SQL goes on by a condition of what was reached; the lengths of Cypher are `walk`.
  */
 import {groupKey} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';

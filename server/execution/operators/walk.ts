@@ -4,6 +4,9 @@
  *
  * The work is an explicit stack of half-read adjacency lists, so memory follows the depth times
  * the degree, never the number of paths. The stack counts as kept; long paths make short batches.
+ *
+ * Variable lengths that are told by their relationships are Cypher's. SQL's MATCH and TRAVERSE ask
+ * of each vertex whether to go on, which is `repeat`.
  */
 import {PathValue, type Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
