@@ -2,8 +2,8 @@
  * `scan-type` and `scan-bucket`: records in storage order.
  *
  * The pushed-down condition is tested record by record inside the scan, before a column or even
- * a record of its own exists. Memory: one portion. Closes its scanner in any case. Buckets are named
- * by SQL alone.
+ * a record of its own exists. Memory: one portion. Closes its scanner in any case. Buckets are
+ * named by SQL alone.
  */
 import {unreachable} from '#server/base/assert.ts';
 import type {RecordValue, Value} from '#server/model/value.ts';

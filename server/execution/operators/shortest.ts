@@ -6,8 +6,8 @@
  * Each vertex remembers every step that reached it at its least depth; from those the paths are put
  * together at the meeting vertices.
  *
- * A pattern of Cypher: its ends and conditions belong to the plan. SQL asks for the shortest path of
- * two values, by a function (functions/shortest-path.ts).
+ * A pattern of Cypher: its ends and conditions belong to the plan. SQL asks for the shortest path
+ * of two values, by a function (functions/shortest-path.ts).
  */
 import {PathValue, type Rid, type Value} from '#server/model/value.ts';
 import {type Direction, type PlanNode, reversed} from '#server/plan/node.ts';
