@@ -6,7 +6,8 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Security} from '#server/session/security.ts';
 import type {SessionService} from '#server/session/service.ts';
-import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {Principal} from '#server/session/session.ts';
+import {statementRequest} from '#server/session/statement-request.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import {demoStatements} from './demo.ts';
 
@@ -77,30 +78,11 @@ async function createMissing(
 async function createSample({service}: Parts, root: Principal, database: string): Promise<void> {
   await service.createDatabase(root, database);
   for (const text of demoStatements) {
-    const cursor = await service.run(root, requestOf(database, text));
+    const cursor = await service.run(root, statementRequest(database, text));
     try {
       while ((await cursor.next()) !== undefined);
     } finally {
       cursor.close();
     }
   }
-}
-
-function requestOf(database: string, text: string): RunRequest {
-  return {
-    database,
-    language: 'sql',
-    text,
-    parameters: new Map(),
-    readOnly: false,
-    limit: undefined,
-    format: 'record',
-    typeHints: false,
-    profile: undefined,
-    transactionId: undefined,
-    retries: undefined,
-    requestId: undefined,
-    tag: undefined,
-    signal: undefined,
-  };
 }

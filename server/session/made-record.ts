@@ -7,6 +7,7 @@ import {parseJsonText} from '#server/model/json-parser.ts';
 import {parseRid} from '#server/model/rid.ts';
 import type {MapValue, Rid} from '#server/model/value.ts';
 import type {Principal, Service} from './session.ts';
+import {statementRequest} from './statement-request.ts';
 
 export interface MadeRecord {
   readonly rid: Rid;
@@ -21,28 +22,15 @@ export async function makeRecord(
   wish: {readonly database: string; readonly type: string; readonly properties: MapValue},
 ): Promise<MadeRecord | undefined> {
   const {database, type, properties} = wish;
-  const cursor = await service.run(principal, {
-    database,
-    language: 'sql',
-    text: `INSERT INTO \`${type}\` CONTENT :record`,
-    parameters: new Map([['record', properties]]),
-    readOnly: false,
-    limit: undefined,
-    format: 'record',
-    typeHints: false,
-    profile: undefined,
-    transactionId: undefined,
-    retries: undefined,
-    requestId: undefined,
-    tag: undefined,
-    signal: undefined,
-  });
+  const text = `INSERT INTO \`${type}\` CONTENT :record`;
+  const parameters = new Map([['record', properties]]);
+  const cursor = await service.run(principal, statementRequest(database, text, parameters));
   try {
     const row = cursor.whole ?? (await cursor.next());
     if (row === undefined || row.length === 0) return undefined;
     const record = parseJsonText(row.toString('utf8'));
-    const text = record instanceof Map ? record.get('@rid') : undefined;
-    const rid = typeof text === 'string' ? parseRid(text) : undefined;
+    const id = record instanceof Map ? record.get('@rid') : undefined;
+    const rid = typeof id === 'string' ? parseRid(id) : undefined;
     assert(rid !== undefined, 'an INSERT answers its record');
     return {rid, commitIndex: service.appliedIndex};
   } finally {

@@ -4,7 +4,6 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
-import type {Value} from '#server/model/value.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
@@ -14,6 +13,7 @@ import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
+import {statementRequest} from '#server/session/statement-request.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
@@ -131,21 +131,6 @@ export class TestDatabase {
   }
 
   request(text: string): RunRequest {
-    return {
-      database: this.name,
-      language: 'sql',
-      text,
-      parameters: new Map<string, Value>(),
-      readOnly: false,
-      limit: undefined,
-      format: 'record',
-      typeHints: false,
-      profile: undefined,
-      transactionId: undefined,
-      retries: undefined,
-      requestId: undefined,
-      tag: undefined,
-      signal: undefined,
-    };
+    return statementRequest(this.name, text);
   }
 }
