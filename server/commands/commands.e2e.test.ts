@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {cpSync, rmSync, writeFileSync} from 'node:fs';
-import {join, resolve} from 'node:path';
+import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {indexRange} from '#server/layout/index-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
@@ -13,13 +13,15 @@ import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {
   freePort,
+  program,
+  type Ran,
   rootPassword,
+  runSvc,
   type ServerProcess,
   startServer,
   temporaryRoot,
 } from '#server/testing/server-process.ts';
 
-const program = resolve(import.meta.dirname, '../../bin/svc');
 let server: ServerProcess;
 let folder: string;
 
@@ -33,25 +35,9 @@ after(async () => {
   rmSync(folder, {recursive: true});
 });
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly error: string;
-}
-
 /** Runs `bin/svc` with the words against the server, and with `input` on its standard input. */
 function svc(words: readonly string[], input = ''): Promise<Ran> {
-  const {promise, resolve: settle, reject} = Promise.withResolvers<Ran>();
-  const env = {...process.env, SVC_URL: server.url, SVC_PASSWORD: rootPassword};
-  const child = spawn(program, words, {env, stdio: ['pipe', 'pipe', 'pipe']});
-  let out = '';
-  let error = '';
-  child.stdout.on('data', chunk => (out += String(chunk)));
-  child.stderr.on('data', chunk => (error += String(chunk)));
-  child.on('error', reject);
-  child.on('close', code => settle({code, out, error}));
-  child.stdin.end(input);
-  return promise;
+  return runSvc(words, {SVC_URL: server.url, SVC_PASSWORD: rootPassword}, input);
 }
 
 async function accepted(words: readonly string[], input = ''): Promise<string> {

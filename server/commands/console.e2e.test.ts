@@ -3,20 +3,21 @@
  * use it: in a pipe.
  */
 import assert from 'node:assert/strict';
-import {spawn} from 'node:child_process';
 import {readFileSync, rmSync, statSync} from 'node:fs';
-import {join, resolve} from 'node:path';
+import {join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {
   freePort,
+  program,
+  type Ran,
   rootPassword,
+  runSvc,
   type ServerProcess,
   startServer,
   temporaryRoot,
 } from '#server/testing/server-process.ts';
 import {keys, missingTerminal, PseudoTerminal} from '#server/testing/terminal/pseudo-terminal.ts';
 
-const program = resolve(import.meta.dirname, '../../bin/svc');
 const skip = missingTerminal();
 const endless = 'UNWIND range(1, 30000) AS a UNWIND range(1, 30000) AS b RETURN count(*) AS n;';
 
@@ -319,27 +320,9 @@ test('formats, parameters, limits and the schema', {skip}, () =>
   }),
 );
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly error: string;
-}
-
 /** Runs `svc console` without a terminal. */
 function script(words: readonly string[], input = ''): Promise<Ran> {
-  const {promise, resolve: settle, reject} = Promise.withResolvers<Ran>();
-  const child = spawn(program, ['console', ...words], {
-    env: {...process.env, ...environment},
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  let out = '';
-  let error = '';
-  child.stdout.on('data', chunk => (out += String(chunk)));
-  child.stderr.on('data', chunk => (error += String(chunk)));
-  child.on('error', reject);
-  child.on('close', code => settle({code, out, error}));
-  child.stdin.end(input);
-  return promise;
+  return runSvc(['console', ...words], environment, input);
 }
 
 test('a pipe gives statements and commands, and takes rows alone', async () => {

@@ -1,6 +1,7 @@
 /**
  * A real server in a process of its own, started by `bin/svc` in an empty folder: what the tests
- * and benchmarks that look at the server from outside run against.
+ * and benchmarks that look at the server from outside run against; and its commands, as a shell
+ * runs them.
  *
  * Invariant: the process is ended by its own id and no other; its folder is removed by `dispose`.
  */
@@ -12,6 +13,7 @@ import {join, resolve} from 'node:path';
 import {Client} from '#server/client/client.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
+export const program = join(repository, 'bin/svc');
 const readyPollMillis = 5;
 const logCharactersMax = 20_000;
 
@@ -119,8 +121,8 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
   const startedAt = performance.now();
   const pin = options.processors === undefined ? [] : ['taskset', '-c', options.processors];
-  const [program = '', ...rest] = [...pin, join(repository, 'bin/svc'), 'start', ...words];
-  const child = spawn(program, rest, {
+  const [command = '', ...rest] = [...pin, program, 'start', ...words];
+  const child = spawn(command, rest, {
     cwd: repository,
     env: {...process.env, SVC_SERVER_ROOTPASSWORD: options.password ?? rootPassword},
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -157,5 +159,35 @@ function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<number
   const {promise, resolve} = Promise.withResolvers<number | string>();
   child.once('exit', () => resolve(over() ?? 0));
   child.kill(signal);
+  return promise;
+}
+
+/** What a command left behind. */
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+/**
+ * Runs `bin/svc` with the words to its end.
+ *
+ * @param input - What it reads on its standard input.
+ */
+export function runSvc(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input = '',
+): Promise<Ran> {
+  const {promise, resolve: settle, reject} = Promise.withResolvers<Ran>();
+  const env = {...process.env, ...environment};
+  const child = spawn(program, words, {env, stdio: ['pipe', 'pipe', 'pipe']});
+  let out = '';
+  let error = '';
+  child.stdout.on('data', chunk => (out += String(chunk)));
+  child.stderr.on('data', chunk => (error += String(chunk)));
+  child.on('error', reject);
+  child.on('close', code => settle({code, out, error}));
+  child.stdin.end(input);
   return promise;
 }
