@@ -44,8 +44,10 @@ export class BatchedRun {
   readonly #host: BatchedHost;
   readonly #parts: RunParts;
   readonly #options: RunOptions;
-  /** The statement, bound against the schema as it is. */
+  /** The statement, bound against the schema as it is: each transaction has its own. */
   readonly #prepared: () => PreparedBatched;
+  /** As it was bound first: what it says of sizes and errors does not change. */
+  readonly #first: PreparedBatched;
   readonly #kept = new BatchBuilder();
   readonly #counts = newWriteCounts();
   #committedRows = 0;
@@ -62,11 +64,12 @@ export class BatchedRun {
     this.#parts = {...parts, request: {...parts.request, requestId: undefined}};
     this.#options = options;
     this.#prepared = prepared;
+    this.#first = prepared();
   }
 
   /** @throws {Refusal} of a transaction, when the statement says that one ends it. */
   async run(data: ReadData): Promise<BatchedRows> {
-    const prepared = this.#prepared();
+    const prepared = this.#first;
     const {environment} = this.#host;
     const before = new StatementRun(prepared.before, data, this.#options, environment);
     const size = sizeOf(prepared.size, before);
@@ -104,7 +107,7 @@ export class BatchedRun {
   }
 
   async #transact(rows: Batch, before: StatementRun): Promise<void> {
-    const {onError} = this.#prepared().statement;
+    const {onError} = this.#first.statement;
     if (this.#isBroken) return this.#keep(rows, before, {started: false, error: undefined});
     try {
       const {batches, counts} = await this.#committed(rows, before);
@@ -124,7 +127,7 @@ export class BatchedRun {
     before: StatementRun,
   ): Promise<{readonly batches: readonly Batch[]; readonly counts: WriteCounts | undefined}> {
     const {clock} = this.#host.environment;
-    const retryMs = this.#prepared().retryMs;
+    const {retryMs} = this.#first;
     const until =
       clock.monotonic() + (retryMs === undefined ? 0 : numberOfClosure(retryMs, before));
     for (let attempt = 0; ; attempt += 1) {
@@ -167,7 +170,7 @@ export class BatchedRun {
     before: StatementRun,
     outcome: {readonly started: boolean; readonly error: Refusal | undefined},
   ): void {
-    const {answers, results, status} = this.#prepared().statement;
+    const {answers, results, status} = this.#first.statement;
     if (!answers) return;
     before.context.budget.keep(rows.rowCount * rowBytes);
     const {started, error} = outcome;

@@ -21,9 +21,9 @@ import type {Database} from '#server/transactions/database.ts';
 import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
-import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Work, WorkBoard} from './work-progress.ts';
+import {readerInForce} from './reader-in-force.ts';
 
 /** Mends that wait for a transaction. */
 const mendsMax = 1_000;
@@ -57,11 +57,10 @@ export class DatabaseCheck {
 
   /** The row of the answer. With `fix`, no change of the schema may come in between. */
   async run(command: CheckCommand, signal: Cancellation | undefined): Promise<MapValue> {
-    const {schema, clock, timers, work: board} = this.#options;
-    const reader = await this.#reader();
+    const {database, schema, clock, timers, work: board} = this.#options;
+    const {reader, context} = await readerInForce(database, schema, timers);
     const work = board.begin('check database', checkPartCount);
     try {
-      const {context} = schema;
       const budget = new Budget(clock, {}, signal);
       const view = new CheckView(reader, context, scopeOf(context.catalog, command), budget);
       const report = new CheckReport(command);
@@ -99,17 +98,6 @@ export class DatabaseCheck {
     signal: Cancellation | undefined,
   ): Promise<void> {
     return this.#inChunks(new Mends(context, findings), signal);
-  }
-
-  /** Over a view in which the schema is in force. */
-  async #reader(): Promise<ReadSession> {
-    const {database, schema, timers} = this.#options;
-    for (;;) {
-      const reader = database.read();
-      if (reader.schemaVersion === schema.catalog.version) return reader;
-      reader.close();
-      await timers.yield();
-    }
   }
 }
 

@@ -4,6 +4,7 @@
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {ServerView} from '#server/execution/surroundings.ts';
+import type {Value} from '#server/model/value.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Place} from './admission.ts';
@@ -42,8 +43,12 @@ export interface StatementHost {
   wishOf(request: RunRequest): ResultWish;
 }
 
-export function runOptions(parts: RunParts): RunOptions {
-  const {session, request, signal, sources, server, guard} = parts;
-  const parameters = session.globals.under(request.parameters);
+/** @param given - Parameters other than those of the request. */
+export function runOptions(
+  parts: RunParts,
+  given: ReadonlyMap<string, Value> = parts.request.parameters,
+): RunOptions {
+  const {session, signal, sources, server, guard} = parts;
+  const parameters = session.globals.under(given);
   return {session, parameters, signal, sources, server, guard};
 }

@@ -32,9 +32,9 @@ import {
   type PreparedQuery,
   prepareStatement,
 } from './prepared.ts';
-import type {ScriptParts, StatementHost} from './run-parts.ts';
+import {runOptions, type ScriptParts, type StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
-import {limitsOf, type RunOptions, serverTimeoutMs, StatementRun} from './statement-run.ts';
+import {limitsOf, serverTimeoutMs, StatementRun} from './statement-run.ts';
 import {backOff} from './transact.ts';
 
 const rowsMax = 1_000_000;
@@ -310,7 +310,7 @@ class ScriptRun {
       this.#refuseInside('a schema change');
       await this.#commit();
       this.#runner.requireSchemaRight(this.#parts, prepared.command);
-      const changing = session.change(prepared.command, this.#options(new Map()));
+      const changing = session.change(prepared.command, runOptions(this.#parts, new Map()));
       return [await this.#waiting(changing)];
     }
     if (prepared.kind === 'batched') {
@@ -350,7 +350,8 @@ class ScriptRun {
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
     const {session, request} = this.#parts;
     const data = this.#runner.beginStatement(session, this.#current());
-    const options = this.#options(new Map([...request.parameters, ...this.#variables]));
+    const given = new Map([...request.parameters, ...this.#variables]);
+    const options = runOptions(this.#parts, given);
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
       const rows = await run.values(rowsMax);
@@ -359,11 +360,6 @@ class ScriptRun {
     } finally {
       run.close();
     }
-  }
-
-  #options(given: ReadonlyMap<string, Value>): RunOptions {
-    const {session, signal, sources, server, guard} = this.#parts;
-    return {session, parameters: session.globals.under(given), signal, sources, server, guard};
   }
 
   #current(): Transaction {

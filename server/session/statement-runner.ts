@@ -25,6 +25,7 @@ import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {Explanation} from './explain.ts';
+import {ending, orElse, orFailed} from './now-or-later.ts';
 import {BatchedRun} from './batched-run.ts';
 import {
   explained,
@@ -36,6 +37,7 @@ import {
   type PrepareOptions,
 } from './prepared.ts';
 import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
+import {readerInForce} from './reader-in-force.ts';
 import {runScript} from './script-runner.ts';
 import type {Security} from './security.ts';
 import {runUserCommand} from './user-command.ts';
@@ -330,17 +332,12 @@ export class StatementRunner implements StatementHost {
 
   /** Over a view in which the schema is in force. */
   async #reading<T>(parts: RunParts, work: (data: ReadData) => Promise<T>): Promise<T> {
-    for (;;) {
-      const {context} = parts.session.schema;
-      const reader = parts.session.database.read();
-      try {
-        if (reader.schemaVersion === context.catalog.version) {
-          return await work({kind: 'read', reader, context});
-        }
-      } finally {
-        reader.close();
-      }
-      await this.environment.timers.yield();
+    const {database, schema} = parts.session;
+    const {reader, context} = await readerInForce(database, schema, this.environment.timers);
+    try {
+      return await work({kind: 'read', reader, context});
+    } finally {
+      reader.close();
     }
   }
 
@@ -617,46 +614,6 @@ function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<vo
     // The result would use the bytes for its next piece again.
     into.push(result.isWhole ? piece : Buffer.from(piece));
     if (result.isWhole) return undefined;
-  }
-}
-
-/** What `work` answers; what `other` makes of its failure, at once or later. */
-function orElse<T>(
-  work: () => T | Promise<T>,
-  other: (error: unknown) => Promise<T>,
-): T | Promise<T> {
-  try {
-    const result = work();
-    return result instanceof Promise ? result.catch(other) : result;
-  } catch (error) {
-    return other(error);
-  }
-}
-
-/** Calls `end` once `work` has ended, well or not, at once or later. */
-function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
-  let ends = true;
-  try {
-    const result = work();
-    if (!(result instanceof Promise)) return result;
-    ends = false;
-    return result.finally(end);
-  } finally {
-    if (ends) end();
-  }
-}
-
-/** Does `work`; `failed` is called when it throws or rejects. */
-function orFailed<T>(work: () => T | Promise<T>, failed: () => void): T | Promise<T> {
-  const whenFailed = (error: unknown): never => {
-    failed();
-    throw error;
-  };
-  try {
-    const result = work();
-    return result instanceof Promise ? result.catch(whenFailed) : result;
-  } catch (error) {
-    return whenFailed(error);
   }
 }
 

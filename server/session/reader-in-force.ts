@@ -1,0 +1,27 @@
+/** A view whose data is of the schema that statements are prepared under. */
+import type {Timers} from '#server/platform/clock.ts';
+import type {Database} from '#server/transactions/database.ts';
+import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {ReadSession} from '#server/transactions/transaction.ts';
+
+export interface ReaderInForce {
+  /** The caller closes it. */
+  readonly reader: ReadSession;
+  readonly context: RecordContext;
+}
+
+/** Waits where a change of the schema is in the store and not announced yet. */
+export async function readerInForce(
+  database: Database,
+  schema: DatabaseSchema,
+  timers: Timers,
+): Promise<ReaderInForce> {
+  for (;;) {
+    const {context} = schema;
+    const reader = database.read();
+    if (reader.schemaVersion === context.catalog.version) return {reader, context};
+    reader.close();
+    await timers.yield();
+  }
+}
