@@ -234,7 +234,8 @@ test('what is typed while a statement runs is carried out after it', {skip}, () 
 
 test('a password is asked for without showing it', {skip}, async () => {
   const {SVC_PASSWORD: _, ...others} = environment;
-  const words = ['env', '-u', 'SVC_PASSWORD', program, 'console', 'music'];
+  const unset = ['-u', 'SVC_PASSWORD', '-u', 'SVC_PASSWORD_FILE'];
+  const words = ['env', ...unset, program, 'console', 'music'];
   const terminal = new PseudoTerminal(words, others);
   try {
     await shows(terminal, 'Password of root:');
