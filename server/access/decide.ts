@@ -5,7 +5,8 @@
  * on its very name, else those granted on `*`; no grant at all means no access. A group's rules
  * are those of the database, else those that `*` defines under the same name. Rights of several
  * groups add up; a type's own rights stand in for the group's rights on type `*`. When none of the
- * granted groups exists, group `*` speaks. Of limits the smallest counts.
+ * granted groups exists, group `*` speaks. Of limits the smallest counts. Rights of its own, which
+ * an API token has, stand in for all groups.
  * Invariant A1: an unknown database, group or type name never gives a right.
  */
 import type {Group, Groups} from './groups.ts';
@@ -16,6 +17,8 @@ import type {Grants} from './users.ts';
 export interface Subject {
   readonly root: boolean;
   readonly grants: Grants;
+  /** What it may do in each database that it was granted, in place of groups. */
+  readonly rights?: Group;
 }
 
 /** `open`: see that the database exists and run something in it at all. */
@@ -65,6 +68,7 @@ export function accessTo(
   if (subject.root) return full;
   const names = subject.grants.get(database) ?? subject.grants.get('*');
   if (names === undefined) return undefined;
+  if (subject.rights !== undefined) return new DatabaseAccess(false, [subject.rights]);
   const own = groups.get(database);
   const shared = groups.get('*');
   const named = names.flatMap(name => own?.get(name) ?? shared?.get(name) ?? []);

@@ -65,7 +65,10 @@ export function parseGroups(text: string): Groups {
     const named = objectAt(asObject(entry, place), 'groups', place);
     const groups = new Map<string, Group>();
     for (const [name, value] of Object.entries(named)) {
-      groups.set(name, parseGroup(asObject(value, `group '${name}' of ${place}`), name));
+      groups.set(
+        name,
+        parseGroup(asObject(value, `group '${name}' of ${place}`), groupNamed(name)),
+      );
     }
     result.set(database, groups);
   }
@@ -88,16 +91,30 @@ export function plainGroups(groups: Groups): unknown {
   return {version: 2, databases};
 }
 
+/** The rules of a group as they were written, by a client or in a file. */
+export interface GroupSource {
+  readonly access?: unknown;
+  readonly types?: unknown;
+  readonly resultSetLimit?: unknown;
+  readonly readTimeout?: unknown;
+}
+
+/** How messages name a group. */
+export function groupNamed(name: string): string {
+  return `group '${name}'`;
+}
+
 /**
  * A group as a client wrote it; unlike in a file, an unknown right is refused.
  *
+ * @param place - What messages call it.
  * @throws {Refusal} `argument`.
  */
-export function parseNewGroup(value: Readonly<Record<string, unknown>>, name: string): Group {
-  const group = parseGroup(value, name);
-  const types = Object.values(asObject(value['types'] ?? {}, `'types' of group '${name}'`));
-  const given = types.flatMap(type => namesIn(asObject(type, 'a type')['access'], name));
-  checkRights(namesIn(value['access'], name), isDatabaseRight, databaseRights);
+export function parseNewGroup(value: GroupSource, place: string): Group {
+  const group = parseGroup(value, place);
+  const types = Object.values(asObject(value.types ?? {}, `'types' of ${place}`));
+  const given = types.flatMap(type => namesIn(asObject(type, 'a type')['access'], place));
+  checkRights(namesIn(value.access, place), isDatabaseRight, databaseRights);
   checkRights(given, isRecordRight, recordRights);
   return group;
 }
@@ -113,17 +130,22 @@ function checkRights(
   }
 }
 
-function parseGroup(value: Readonly<Record<string, unknown>>, name: string): Group {
+/**
+ * A group as a file has it: rights that are not known are left out.
+ *
+ * @param place - What messages call it.
+ * @throws {Refusal} `argument`.
+ */
+export function parseGroup(value: GroupSource, place: string): Group {
   const types = new Map<string, ReadonlySet<RecordRight>>();
-  const listed = value['types'] === undefined ? {} : objectAt(value, 'types', `group '${name}'`);
-  for (const [type, entry] of Object.entries(listed)) {
-    const access = asObject(entry, `type '${type}' of group '${name}'`)['access'];
-    types.set(type, new Set(namesIn(access, name).filter(isRecordRight)));
+  for (const [type, entry] of Object.entries(asObject(value.types ?? {}, `'types' of ${place}`))) {
+    const access = asObject(entry, `type '${type}' of ${place}`)['access'];
+    types.set(type, new Set(namesIn(access, place).filter(isRecordRight)));
   }
   return {
-    access: new Set(namesIn(value['access'], name).filter(isDatabaseRight)),
-    resultSetLimit: limitIn(value['resultSetLimit'], 'resultSetLimit', name),
-    readTimeout: limitIn(value['readTimeout'], 'readTimeout', name),
+    access: new Set(namesIn(value.access, place).filter(isDatabaseRight)),
+    resultSetLimit: limitIn(value.resultSetLimit, 'resultSetLimit', place),
+    readTimeout: limitIn(value.readTimeout, 'readTimeout', place),
     types,
   };
 }
@@ -176,14 +198,14 @@ function asObject(value: unknown, place: string): Readonly<Record<string, unknow
   throw new Refusal('argument', `Expected a JSON object for ${place}`);
 }
 
-function namesIn(value: unknown, group: string): readonly string[] {
+function namesIn(value: unknown, place: string): readonly string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every(name => typeof name === 'string')) return value;
-  throw new Refusal('argument', `'access' of group '${group}' must be a list of rights`);
+  throw new Refusal('argument', `'access' of ${place} must be a list of rights`);
 }
 
-function limitIn(value: unknown, key: string, group: string): number {
+function limitIn(value: unknown, key: string, place: string): number {
   if (value === undefined) return -1;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= -1) return value;
-  throw new Refusal('argument', `'${key}' of group '${group}' must be a whole number from -1`);
+  throw new Refusal('argument', `'${key}' of ${place} must be a whole number from -1`);
 }

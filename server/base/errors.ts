@@ -312,6 +312,11 @@ export const refusals = {
     exception: 'IllegalArgumentException',
     says: 'no such user',
   },
+  'token.exists': {
+    retry: 'never',
+    exception: 'AlreadyExistsException',
+    says: 'an API token of that name exists',
+  },
 
   // Limits.
   'admission.full': {

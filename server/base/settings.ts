@@ -165,6 +165,56 @@ export const settingRows = {
     dynamic: false,
     description: 'Port of the HTTP server, or a range from-to whose first free port is taken.',
   },
+  'svc.server.httpsIncomingPort': {
+    type: 'ports',
+    default: {from: 2490, to: 2490},
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Port of HTTPS, or a range from-to whose first free port is taken; see svc.ssl.enabled.',
+  },
+  'svc.ssl.enabled': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether the server listens for HTTPS too, with the certificate of the key store.',
+  },
+  'svc.ssl.keyStore': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'File with the private key and the chain of certificates: PEM or PKCS#12. A new one in its ' +
+      'place is taken over within a minute.',
+  },
+  'svc.ssl.keyStorePassword': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    secret: true,
+    description: 'Password of the key store, if it has one.',
+  },
+  'svc.server.apiTokenRequireSecureTransport': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Refuse to make API tokens (412) unless the request came over HTTPS, from this machine, or ' +
+      'through a listed proxy; when off, the log warns instead.',
+  },
+  'svc.server.apiTokenTrustedProxies': {
+    type: 'string',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Addresses or ranges (10.0.0.0/8), between commas, of proxies that end TLS: their ' +
+      'X-Forwarded-Proto and Forwarded headers are believed when an API token is made.',
+  },
   'svc.server.httpBodyContentMaxSize': {
     type: 'size',
     default: 100 * MB,

@@ -66,7 +66,9 @@ function stopSignal(): Promise<string> {
 }
 
 function greeting(server: RunningServer): string {
-  const lines = [`Svc ${server.version} is ready at ${server.url}`];
+  const {secureUrl} = server;
+  const places = secureUrl === undefined ? server.url : `${server.url} and ${secureUrl}`;
+  const lines = [`Svc ${server.version} is ready at ${places}`];
   const password = server.rootPasswordPath;
   if (password !== '') lines.push(`The password of root lies in ${password}`);
   if (server.hasDemo) {

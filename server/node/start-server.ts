@@ -9,6 +9,7 @@ import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {Ports} from '#server/base/settings.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -29,6 +30,7 @@ import {ServerAdministration} from './administration.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
+import {openKeyStore} from './key-store.ts';
 import {keepMemorySmall} from './memory-keeper.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
@@ -36,6 +38,8 @@ import {version} from './version.ts';
 export interface RunningServer {
   readonly version: string;
   readonly url: string;
+  /** Of HTTPS, where that is on. */
+  readonly secureUrl: string | undefined;
   readonly port: number;
   readonly isDefaultPort: boolean;
   readonly hasDemo: boolean;
@@ -253,14 +257,21 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     }),
   });
   const host = given.get('svc.server.httpIncomingHost');
-  const port = await listen(http, host, given);
+  const port = await listening(
+    (address, ports) => http.listen(address, ports),
+    given,
+    'svc.server.httpIncomingPort',
+  );
+  const secure = await listenSecurely(http, given, {clock, timers, logger});
   engine.onFailure(reason => stop.resolve(reason));
   if (engine.failure !== undefined) stop.resolve(engine.failure);
-  logger.log('info', 'server.ready', {host, port, version});
+  logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   const leaveMemory = keepMemorySmall({clock, timers, trim: parts.trim});
+  const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
     version,
-    url: `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`,
+    url: `http://${dialled}:${port}`,
+    secureUrl: secure && `https://${dialled}:${secure.port}`,
     port,
     isDefaultPort: port === defaultPort,
     hasDemo: given.get('svc.server.sampleDatabase') !== '',
@@ -271,6 +282,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     },
     async close() {
       leaveMemory();
+      secure?.end();
       await http.close(given.get('svc.server.shutdownTimeout'));
       await service.close();
       await engine.close();
@@ -280,17 +292,42 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
 
 const shutdownDelayMs = 200;
 
-async function listen(http: HttpServer, host: string, settings: Settings): Promise<number> {
-  const ports = settings.get('svc.server.httpIncomingPort');
+/** Does not start a server whose port cannot be had. @throws {Refusal} `start.refused`. */
+async function listening(
+  listen: (host: string, ports: Ports) => Promise<number>,
+  settings: Settings,
+  setting: 'svc.server.httpIncomingPort' | 'svc.server.httpsIncomingPort',
+): Promise<number> {
+  const host = settings.get('svc.server.httpIncomingHost');
+  const ports = settings.get(setting);
   try {
-    return await http.listen(host, ports);
+    return await listen(host, ports);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal(
-      'start.refused',
-      `cannot listen on ${host}:${ports.from}: ${reason} (svc.server.httpIncomingPort)`,
-    );
+    const message = `cannot listen on ${host}:${ports.from}: ${reason} (${setting})`;
+    throw new Refusal('start.refused', message);
   }
+}
+
+/** Listens for HTTPS too, where that is on. */
+async function listenSecurely(
+  http: HttpServer,
+  given: Settings,
+  means: {readonly clock: Clock; readonly timers: Timers; readonly logger: Logger},
+): Promise<SecureListening | undefined> {
+  const keyStore = openKeyStore(given, means.logger);
+  if (keyStore === undefined) return undefined;
+  const port = await listening(
+    (host, ports) => http.listenSecurely(host, ports, keyStore.options),
+    given,
+    'svc.server.httpsIncomingPort',
+  );
+  return {port, end: keyStore.watch(means, keys => http.renew(keys))};
+}
+
+interface SecureListening {
+  readonly port: number;
+  readonly end: () => void;
 }
 
 /** The document in force: what the log says, else the file that an administrator put there. */

@@ -1,20 +1,22 @@
 /**
  * Who is asking: credentials to principals, and the users behind them.
  *
- * Users and groups are documents of the server (`access/` reads and prints them), kept by a
- * `SecurityStore`: changing one is an entry of the log, so every replica knows the same users.
+ * Users, groups and API tokens are documents of the server (`access/` reads and prints them), kept
+ * by a `SecurityStore`: changing one is an entry of the log, so every replica knows the same.
  * `reload` follows whatever the store says, however it came there.
  *
  * A verified password is remembered under a hash with a random key of this process, for a few
  * minutes and until any user changes, so that a request does not cost a password hash. Requests
  * that bring the same credentials at the same time share one check.
- * Invariant S1: a user who was dropped, or whose password changed, has no login and no open
- * transaction once the change is acknowledged.
+ * Invariant S1: a user who was dropped, or whose password changed, and an API token that was
+ * deleted, has no login and no open transaction once the change is acknowledged.
  */
 import {hash} from 'node:crypto';
+import {type ApiTokens, parseApiTokens, printApiTokens} from '#server/access/api-tokens.ts';
 import {accessTo, type DatabaseAccess} from '#server/access/decide.ts';
 import {
   defaultGroups,
+  groupNamed,
   type Groups,
   parseGroups,
   parseNewGroup,
@@ -34,6 +36,7 @@ import {
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
+import {TokenList} from './security-api-tokens.ts';
 import {Lockout} from './security-lockout.ts';
 import {type Login, type LoginOrigin, Logins} from './security-logins.ts';
 import {PasswordHasher} from './security-passwords.ts';
@@ -46,7 +49,10 @@ export interface SecurityStore {
 }
 
 /** Names of the documents, which are also those of their files. */
-export type SecurityDocument = 'server-users.jsonl' | 'server-groups.json';
+export type SecurityDocument =
+  | 'server-users.jsonl'
+  | 'server-groups.json'
+  | 'server-api-tokens.json';
 
 export interface SecurityOptions {
   readonly store: SecurityStore;
@@ -71,7 +77,12 @@ interface Verified {
 const verifiedMs = 5 * 60_000;
 const verifiedMax = 4_096;
 
+const noTokens: ApiTokens = new Map();
+/** Guesses at API tokens are counted by as much of them. */
+const tokenPrefixLength = 11;
+
 export class Security {
+  readonly apiTokens: TokenList;
   readonly #options: SecurityOptions;
   readonly #hasher: PasswordHasher;
   readonly #lockout: Lockout;
@@ -106,6 +117,12 @@ export class Security {
     const key = Buffer.alloc(32);
     random.fill(key);
     this.#verifiedKey = key.toString('base64');
+    this.apiTokens = new TokenList({
+      clock,
+      random,
+      change: next =>
+        this.#write('server-api-tokens.json', () => printApiTokens(next(this.apiTokens.tokens))),
+    });
     this.reload();
   }
 
@@ -126,18 +143,28 @@ export class Security {
     const {store, endSessionsOf} = this.#options;
     const usersBytes = store.read('server-users.jsonl');
     const groupsBytes = store.read('server-groups.json');
+    const tokensBytes = store.read('server-api-tokens.json');
     const users = usersBytes === undefined ? new Map<string, User>() : parseUsers(text(usersBytes));
     const groups = groupsBytes === undefined ? defaultGroups : parseGroups(text(groupsBytes));
+    const tokens = tokensBytes === undefined ? noTokens : parseApiTokens(text(tokensBytes));
     const before = this.#users;
     this.#reloadCount++;
     this.#users = users;
     this.#groups = groups;
-    this.#principals = new Map(Array.from(users.values(), user => [user.name, principal(user)]));
+    const ended = [...this.apiTokens.replace(tokens)];
+    this.#principals = new Map(
+      [...Array.from(users.values(), principal), ...this.apiTokens.principals()].map(who => [
+        who.name,
+        who,
+      ]),
+    );
     this.#access = new WeakMap();
     this.#verified.clear();
     this.#underCheck.clear();
     for (const {name, passwordHash} of before.values()) {
-      if (users.get(name)?.passwordHash === passwordHash) continue;
+      if (users.get(name)?.passwordHash !== passwordHash) ended.push(name);
+    }
+    for (const name of ended) {
       this.#logins.closeAllOf(name);
       endSessionsOf(name);
     }
@@ -165,7 +192,21 @@ export class Security {
   /** The user of a login's token, which counts as used now; undefined: no such login. */
   principalOfToken(token: string): Principal | undefined {
     const user = this.#logins.userOf(token);
-    return user === undefined ? undefined : this.#principals.get(user);
+    return user === undefined ? undefined : this.principalOf(user);
+  }
+
+  /**
+   * Who holds an API token; undefined: nobody does, or it has expired.
+   *
+   * @throws {Refusal} `security.locked` after too many wrong ones with one beginning.
+   */
+  principalOfApiToken(value: string): Principal | undefined {
+    const found = this.apiTokens.find(value);
+    if (found !== undefined) return this.#unlessExpired(found);
+    const prefix = value.slice(0, tokenPrefixLength);
+    if (!this.#lockout.begin(prefix)) throw locked();
+    this.#lockout.end(prefix, 'wrong');
+    return undefined;
   }
 
   /** What a principal may do in a database; undefined: nothing. Cached until a reload. */
@@ -201,9 +242,14 @@ export class Security {
     }));
   }
 
-  /** The principal of a user by name, for parts of the server that act for it. */
+  /** The principal of a name, for parts of the server that act for it. */
   principalOf(name: string): Principal | undefined {
-    return this.#principals.get(name);
+    return this.#unlessExpired(this.#principals.get(name));
+  }
+
+  #unlessExpired(who: Principal | undefined): Principal | undefined {
+    const ends = who?.expiresAt;
+    return ends !== undefined && ends <= this.#options.clock.now() ? undefined : who;
   }
 
   /** Whether root exists and can log in; otherwise `ensureRoot` must give it a password. */
@@ -289,7 +335,7 @@ export class Security {
     name: string,
     group: Readonly<Record<string, unknown>>,
   ): Promise<void> {
-    const parsed = parseNewGroup(group, name);
+    const parsed = parseNewGroup(group, groupNamed(name));
     await this.#write('server-groups.json', () => {
       const named = new Map(this.#groups.get(database)).set(name, parsed);
       return printGroups(new Map(this.#groups).set(database, named));

@@ -5,15 +5,15 @@
  * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
  * already in the format asked for, because plans may run on another thread.
  */
+import type {Subject} from '#server/access/decide.ts';
 import type {Value} from '#server/model/value.ts';
 import type {WorkProgress} from './work-progress.ts';
 
 /** Who asks. Made by `Security` only. */
-export interface Principal {
+export interface Principal extends Subject {
   readonly name: string;
-  readonly root: boolean;
-  /** Database name (or `*`) to group names. */
-  readonly grants: ReadonlyMap<string, readonly string[]>;
+  /** Milliseconds since 1970 after which it is nobody any more; absent: never. */
+  readonly expiresAt?: number;
 }
 
 /** Positional parameters are named "0", "1", ... */

@@ -4,6 +4,7 @@
  * Basic credentials end the name at the first colon only, so a password may hold colons. Failures
  * are 401 and say which part is wrong, never whether a user exists.
  */
+import {isApiTokenValue} from '#server/session/security-api-tokens.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
@@ -68,9 +69,13 @@ function basic(context: HttpContext, encoded: string): Principal | Promise<Princ
 }
 
 function bearer(context: HttpContext, token: string): Principal {
-  // API tokens are not offered yet, so none is valid.
-  if (token.startsWith('at-')) throw unauthenticated('Invalid or expired API token');
-  const principal = context.security.principalOfToken(token);
+  const {security} = context;
+  if (isApiTokenValue(token)) {
+    const holder = security.principalOfApiToken(token);
+    if (holder === undefined) throw unauthenticated('Invalid or expired API token');
+    return holder;
+  }
+  const principal = security.principalOfToken(token);
   if (principal === undefined) throw unauthenticated('Invalid or expired authentication token');
   return principal;
 }

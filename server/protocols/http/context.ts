@@ -13,6 +13,7 @@ import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
+import {Transport} from './transport.ts';
 
 export interface HttpOptions {
   readonly service: Service;
@@ -44,6 +45,7 @@ export class HttpContext {
   readonly security: Security;
   readonly administration: Administration;
   readonly answers: IdempotentAnswers;
+  readonly transport: Transport;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -69,6 +71,7 @@ export class HttpContext {
     this.administration = options.administration;
     this.replayProtection = replayProtection;
     this.answers = new IdempotentAnswers(options);
+    this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;

@@ -1,10 +1,9 @@
 /**
  * Groups over HTTP: `/server/groups` (root only, reference 6.2).
  */
-import type {MapValue, Value} from '#server/model/value.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
-import {checkFields, textField} from './json-body.ts';
+import {checkFields, plainValue, textField} from './json-body.ts';
 import type {Route} from './router.ts';
 
 export const groupRoutes: readonly Route[] = [
@@ -32,7 +31,7 @@ async function saveGroup(exchange: Exchange): Promise<void> {
   const name = textField(body, 'name') ?? '';
   if (database === '') throw new PlainFailure(400, 'Database name is required');
   if (name === '') throw new PlainFailure(400, 'Group name is required');
-  const rules = Object.fromEntries(ruleFields.map(field => [field, plain(body.get(field))]));
+  const rules = Object.fromEntries(ruleFields.map(field => [field, plainValue(body.get(field))]));
   await exchange.context.security.saveGroup(database, name, rules);
   exchange.answerJson(200, {result: `Group '${name}' saved for database '${database}'`});
 }
@@ -49,11 +48,4 @@ async function deleteGroup(exchange: Exchange): Promise<void> {
     throw new PlainFailure(404, `Group '${name}' not found in database '${database}'`);
   }
   exchange.answerJson(200, {result: `Group '${name}' deleted from database '${database}'`});
-}
-
-/** Maps as objects, at every depth; null as absent. */
-function plain(value: Value | undefined): unknown {
-  if (value === null || value === undefined) return undefined;
-  if (!(value instanceof Map)) return value;
-  return Object.fromEntries(Array.from(value as MapValue, ([key, entry]) => [key, plain(entry)]));
 }

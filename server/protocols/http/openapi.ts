@@ -75,6 +75,23 @@ const groupBody = {
   },
 };
 
+const tokenBody = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: {type: 'string', maxLength: 256},
+    database: {type: 'string', default: '*', description: 'The one it opens; * for all'},
+    expiresAt: {type: 'integer', default: 0, description: 'Milliseconds since 1970; 0: never'},
+    permissions: {
+      type: 'object',
+      properties: {
+        types: {type: 'object', example: {'*': {access: ['readRecord']}}},
+        database: groupBody.properties.access,
+      },
+    },
+  },
+};
+
 const rows: readonly Row[] = [
   {
     at: 'get /health',
@@ -278,6 +295,30 @@ const rows: readonly Row[] = [
     answers: [200, 400, 401, 403, 404],
   },
   {
+    at: 'get /server/api-tokens',
+    tag: 'Security',
+    summary: 'List API tokens',
+    description: 'API tokens with what they may do, never with their values. Root only.',
+    answers: [200, 401, 403],
+  },
+  {
+    at: 'post /server/api-tokens',
+    tag: 'Security',
+    summary: 'Create an API token',
+    description:
+      'Makes a secret for a program: Authorization: Bearer <token>. Its value is in this answer ' +
+      'and nowhere else. Permissions that are not given give nothing. Root only.',
+    body: tokenBody,
+    answers: [201, 400, 401, 403, 409, 412],
+  },
+  {
+    at: 'delete /server/api-tokens',
+    tag: 'Security',
+    summary: 'Delete an API token',
+    description: 'Deletes the token with the hash ?token=; what it left open ends. Root only.',
+    answers: [200, 400, 401, 403, 404],
+  },
+  {
     at: 'get /openapi.json',
     tag: 'Server',
     summary: 'This document',
@@ -304,6 +345,7 @@ const phrases: Readonly<Record<number, string>> = {
   404: 'Something named does not exist',
   408: 'The body ended too early',
   409: 'It contradicts what is there',
+  412: 'The connection is not secure enough for this',
   413: 'Too large',
   500: 'The outcome is not known, or a defect',
   501: 'Not available yet',

@@ -5,12 +5,21 @@
  * route tables below → session → exchange.ts, which alone writes answers. Slow senders are bounded
  * by time at every stage: headers by node, bodies by body.ts, readers of answers by exchange.ts.
  */
-import {createServer, type IncomingMessage, type Server, type ServerResponse} from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import {createServer as createSecureServer, type Server as SecureServer} from 'node:https';
 import type {AddressInfo, Socket} from 'node:net';
+import type {SecureContextOptions} from 'node:tls';
 import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/settings.ts';
 import {uuidOf} from '#server/session/uuid.ts';
 import type {Principal} from '#server/session/session.ts';
+import {apiTokenRoutes} from './api-tokens.ts';
 import {answerBroken} from './broken-request.ts';
 import {HttpContext, type HttpOptions} from './context.ts';
 import {databaseRoutes} from './databases.ts';
@@ -43,6 +52,10 @@ export interface HttpServer {
    * @throws {Error} `EADDRINUSE` and the like when no port of the range can be had.
    */
   listen(host: string, ports: Ports): Promise<number>;
+  /** As `listen`, for HTTPS with the given key and certificates. */
+  listenSecurely(host: string, ports: Ports, keys: SecureContextOptions): Promise<number>;
+  /** Connections from now on get these certificates. */
+  renew(keys: SecureContextOptions): void;
   /**
    * Takes no more connections, lets running requests end for `graceMs`, then breaks them off.
    * Resolves when every connection is gone.
@@ -75,6 +88,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...serverRoutes,
     ...userRoutes,
     ...groupRoutes,
+    ...apiTokenRoutes,
     ...documentationRoutes(),
   ];
 }
@@ -83,44 +97,29 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
 export function createHttpServer(
   options: HttpOptions & {readonly batch: BatchHandler},
 ): HttpServer {
-  const {clock, timers, administration} = options;
-  const settings = administration.settings();
+  const {clock, timers} = options;
   const context = new HttpContext(options, uuidOf(options.random));
   const router = new Router(routeTable(options.batch));
-  const headersTimeout = settings.get('svc.network.socketTimeout');
-  const server = createServer({
-    headersTimeout,
-    connectionsCheckingInterval: Math.max(50, Math.min(headersTimeout, 5_000)),
-    keepAliveTimeout: settings.get('svc.network.keepAliveTimeout'),
-    // Bodies are bounded where they are read, since a batch may rightly take hours.
-    requestTimeout: 0,
-    noDelay: true,
-  });
-  server.maxConnections = settings.get('svc.network.connectionsMax');
-  const lane = openLane(server, context);
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    void dispatch(context, router, request, response, false);
-  });
-  server.on('clientError', (error, socket) => {
-    answerBroken(context, error, socket as Socket);
-  });
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    void dispatch(context, router, request, response, true);
-  });
+  const plain = new Listener(context, router, createServer(serverOptions(context)));
+  let secure: Listener<SecureServer> | undefined;
+  const listeners = (): readonly Listener[] => (secure === undefined ? [plain] : [plain, secure]);
   return {
     get laneAnswers() {
-      return lane.answered;
+      return listeners().reduce((sum, {lane}) => sum + lane.answered, 0);
     },
-    listen: (host, ports) => listenOnFirstFree(server, host, ports),
+    listen: (host, ports) => listenOnFirstFree(plain.server, host, ports),
+    listenSecurely(host, ports, keys) {
+      const server = createSecureServer({...serverOptions(context), ...keys});
+      secure = new Listener(context, router, server, 'secureConnection');
+      return listenOnFirstFree(server, host, ports);
+    },
+    renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
       context.isStopping = true;
-      const closed = new Promise<void>(resolve => server.close(() => resolve()));
-      server.closeIdleConnections();
-      lane.closeIdle();
+      const closed = Promise.all(listeners().map(listener => listener.close()));
       const deadline = clock.monotonic() + graceMs;
       const cancel = timers.after(graceMs, () => {
-        server.closeAllConnections();
-        lane.closeAll();
+        for (const listener of listeners()) listener.breakOff();
       });
       await closed;
       cancel();
@@ -131,23 +130,83 @@ export function createHttpServer(
   };
 }
 
+function serverOptions({settings}: HttpContext): ServerOptions {
+  const headersTimeout = settings.get('svc.network.socketTimeout');
+  return {
+    headersTimeout,
+    connectionsCheckingInterval: Math.max(50, Math.min(headersTimeout, 5_000)),
+    keepAliveTimeout: settings.get('svc.network.keepAliveTimeout'),
+    // Bodies are bounded where they are read, since a batch may rightly take hours.
+    requestTimeout: 0,
+    noDelay: true,
+  };
+}
+
+/** One of node's servers with the fast lane in front, over TCP or over TLS. */
+class Listener<S extends Server | SecureServer = Server | SecureServer> {
+  readonly server: S;
+  readonly lane: FastLane;
+
+  constructor(
+    context: HttpContext,
+    router: Router,
+    server: S,
+    connected: 'connection' | 'secureConnection' = 'connection',
+  ) {
+    this.server = server;
+    server.maxConnections = context.settings.get('svc.network.connectionsMax');
+    this.lane = openLane(server, context, connected);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      void dispatch(context, router, request, response, false);
+    });
+    server.on('clientError', (error, socket) => {
+      answerBroken(context, error, socket as Socket);
+    });
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      void dispatch(context, router, request, response, true);
+    });
+  }
+
+  /** Takes no more connections; resolves when those that are open have ended. */
+  async close(): Promise<void> {
+    const {server, lane} = this;
+    const closed = new Promise<void>(resolve => server.close(() => resolve()));
+    server.closeIdleConnections();
+    lane.closeIdle();
+    await closed;
+  }
+
+  breakOff(): void {
+    this.server.closeAllConnections();
+    this.lane.closeAll();
+  }
+}
+
 const backgroundPollMs = 10;
 
 /** Puts the lane in front of node's own listener, which gets what the lane does not take. */
-function openLane(server: Server, context: HttpContext): FastLane {
-  const [listener] = server.listeners('connection');
+function openLane(
+  server: Server | SecureServer,
+  context: HttpContext,
+  connected: 'connection' | 'secureConnection',
+): FastLane {
+  const [listener] = server.listeners(connected);
   assert(listener !== undefined, "node's server listens for connections");
-  server.removeAllListeners('connection');
+  server.removeAllListeners(connected);
   const lane = new FastLane(context, (socket, bytes) => {
     listener.call(server, socket);
     if (socket.isPaused()) socket.resume();
     if (bytes.length > 0) socket.unshift(bytes);
   });
-  server.on('connection', (socket: Socket) => lane.accept(socket));
+  server.on(connected, (socket: Socket) => lane.accept(socket));
   return lane;
 }
 
-async function listenOnFirstFree(server: Server, host: string, ports: Ports): Promise<number> {
+async function listenOnFirstFree(
+  server: Server | SecureServer,
+  host: string,
+  ports: Ports,
+): Promise<number> {
   for (let port = ports.from; ; port++) {
     try {
       return await listen(server, host, port);
@@ -158,7 +217,7 @@ async function listenOnFirstFree(server: Server, host: string, ports: Ports): Pr
   }
 }
 
-function listen(server: Server, host: string, port: number): Promise<number> {
+function listen(server: Server | SecureServer, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {

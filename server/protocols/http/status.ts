@@ -81,6 +81,7 @@ export const statusOf = {
   'user.invalid': {status: 403, error: denied},
   'user.exists': {status: 409, error: 'User already exists'},
   'user.missing': {status: 400, error: command},
+  'token.exists': {status: 409, error: 'Token already exists'},
 
   'admission.full': {status: 503, error: command},
   'limit.body': {status: 413, error: 'Request body too large'},

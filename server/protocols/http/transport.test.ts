@@ -1,0 +1,98 @@
+/** Which ways a secret may take. */
+import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
+import {request} from 'node:https';
+import type {IncomingHttpHeaders} from 'node:http';
+import type {Socket} from 'node:net';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import {httpWorld, rootPassword} from '#server/testing/http-world.ts';
+import {Transport} from './transport.ts';
+
+const proxied = '10.1.2.3';
+
+function isProtected(
+  from: {
+    readonly address: string;
+    readonly encrypted?: true;
+    readonly headers?: IncomingHttpHeaders;
+  },
+  proxies = '10.0.0.0/8, 2001:db8::/32, 192.168.7.7',
+): boolean {
+  const {address, encrypted, headers = {}} = from;
+  const socket = {remoteAddress: address, ...(encrypted ? {encrypted} : {})} as unknown as Socket;
+  return new Transport(proxies).isProtected({headers, socket});
+}
+
+const https = {'x-forwarded-proto': 'https'};
+const cases: readonly (readonly [Parameters<typeof isProtected>[0], boolean])[] = [
+  [{address: '127.0.0.1'}, true],
+  [{address: '::1'}, true],
+  [{address: '::ffff:127.0.0.1'}, true],
+  [{address: '203.0.113.9'}, false],
+  [{address: '203.0.113.9', encrypted: true}, true],
+  [{address: '203.0.113.9', headers: https}, false],
+  [{address: proxied}, false],
+  [{address: proxied, headers: https}, true],
+  [{address: '192.168.7.7', headers: https}, true],
+  [{address: '192.168.7.8', headers: https}, false],
+  [{address: '2001:db8::5', headers: https}, true],
+  [{address: `::ffff:${proxied}`, headers: https}, true],
+  [{address: proxied, headers: {'x-forwarded-proto': 'https, http'}}, false],
+  [{address: proxied, headers: {forwarded: 'for=1.2.3.4;proto=https'}}, true],
+  [{address: proxied, headers: {forwarded: 'proto="https";for=x, for=y;proto=HTTPS'}}, true],
+  [{address: proxied, headers: {forwarded: 'for=1.2.3.4'}}, false],
+  [{address: proxied, headers: {...https, forwarded: 'for=1.2.3.4'}}, false],
+];
+
+for (const [from, wanted] of cases) {
+  test(`${JSON.stringify(from)} is ${wanted ? '' : 'not '}protected`, () => {
+    assert.equal(isProtected(from), wanted);
+  });
+}
+
+test('a list of proxies holds addresses and ranges, nothing else', () => {
+  for (const list of ['proxy.example', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/x', '::1/129']) {
+    assert.throws(() => new Transport(list), /svc\.server\.apiTokenTrustedProxies/, list);
+  }
+});
+
+test('HTTPS answers what HTTP answers, in the fast lane as well, and after a renewal', async () => {
+  const world = await httpWorld();
+  const pem = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/localhost.pem'));
+  const keys = {key: pem, cert: pem};
+  try {
+    const port = await world.server.listenSecurely('127.0.0.1', {from: 0, to: 0}, keys);
+    const ask = (): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const sent = request(
+          {
+            host: 'localhost',
+            port,
+            path: '/api/v1/command/db',
+            method: 'POST',
+            ca: pem,
+            auth: `root:${rootPassword}`,
+            headers: {'content-type': 'application/json'},
+          },
+          response => {
+            let text = '';
+            response.setEncoding('utf8');
+            response.on('data', (piece: string) => (text += piece));
+            response.on('end', () => resolve(text));
+          },
+        );
+        sent.on('error', reject);
+        sent.end(JSON.stringify({language: 'sql', command: 'rows 2'}));
+      });
+    const body = {language: 'sql', command: 'rows 2'};
+    const plain = await world.call('/command/db', {body});
+    const lanesBefore = world.server.laneAnswers;
+    assert.equal(await ask(), plain.text);
+    assert.equal(world.server.laneAnswers, lanesBefore + 1);
+    world.server.renew(keys);
+    assert.equal(await ask(), plain.text);
+  } finally {
+    await world.server.close(0);
+  }
+});
