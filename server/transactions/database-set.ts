@@ -278,7 +278,7 @@ export class DatabaseSet {
    * first, so that whoever opens them after a crash knows.
    */
   async #raiseFormat(index: number, level: number): Promise<void> {
-    for (const database of [...this.#open.values()]) {
+    for (const database of this.#open.values()) {
       if (database.position.formatLevel >= level) continue;
       const before = (await this.#attachments.detach(database.id)) ?? database.position;
       const position = {...before, formatLevel: level};

@@ -124,7 +124,7 @@ export class Engine {
   #onFailure: ((reason: string) => void) | undefined;
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
-  #appliedWaiters: (() => void)[] = [];
+  readonly #appliedWaiters: (() => void)[] = [];
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options;
@@ -333,7 +333,7 @@ export class Engine {
     return database;
   }
 
-  /** Goes on with a migration that a raise of the format level began; nothing where there is none. */
+  /** Goes on with the migration that a raise of the format level began, if there is one. */
   #migrate(database: Database): void {
     const state = migrationOf(database);
     if (state === undefined) return;

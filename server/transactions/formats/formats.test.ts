@@ -99,7 +99,7 @@ test('a new minor release migrates in place and says how far it is', async () =>
   await engine.close();
 });
 
-test('a migration that was stopped goes on where it was, and patches read it both ways', async () => {
+test('a stopped migration goes on where it was, and patches read it both ways', async () => {
   const rootPath = await rootOfLevel1();
   const first = await open(rootPath, build(2));
   while (levelsOfRows(first).get(2) === undefined) {
