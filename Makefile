@@ -22,7 +22,7 @@ export CLASS CYCLES DIR HOURS PROFILE ROUNDS SECONDS SEED SUITE SVC_SHARED TARGE
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test check docs crash simulate fuzz conformance bench clean prepared \
+.PHONY: help start dev test check docs crash simulate fuzz conformance keep bench clean prepared \
 	cluster porcupine images e2e release
 
 help: ## list the commands
@@ -57,6 +57,9 @@ fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 
 conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=... REPORT=file
 	$(call run,server/testing/conformance.ts)
+
+keep: prepared ## keep a database as this release writes it, for the tests of later ones
+	$(call run,server/testing/kept/databases.ts)
 
 bench: prepared ## measure a class of work beside its peer: CLASS=W2 ROUNDS=7
 	$(call run,bench/run.ts)

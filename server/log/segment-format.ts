@@ -13,6 +13,7 @@
  */
 import {crc32} from 'node:zlib';
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 
 export const segmentHeaderBytes = 512;
 export const batchHeaderBytes = 40;
@@ -51,13 +52,24 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return bytes;
 }
 
-/** Undefined when the bytes are no segment header of a version that this build reads. */
+/**
+ * Undefined when the bytes are no segment header.
+ *
+ * @throws {Refusal} `start.refused` for a header of a version that this build does not read.
+ */
 export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | undefined {
   if (bytes.length < headerChecked + 4 || bytes.readUInt32LE(0) !== segmentMagic) return undefined;
   if (crc32(bytes.subarray(0, headerChecked)) !== bytes.readUInt32LE(headerChecked)) {
     return undefined;
   }
-  if (bytes.readUInt32LE(4) !== formatVersion) return undefined;
+  const version = bytes.readUInt32LE(4);
+  if (version !== formatVersion) {
+    throw new Refusal(
+      'start.refused',
+      `the log was written in version ${version}, and this release reads version ` +
+        `${formatVersion}: start the release that wrote it and stop it cleanly, or a later one`,
+    );
+  }
   return {
     generation: readU64(bytes, 8),
     logId: bytes.toString('hex', 16, 32),

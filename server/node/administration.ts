@@ -82,6 +82,7 @@ export class ServerAdministration implements Administration {
         ramOsUsed: space(memory.rss),
         commitIndex: count(engine.appliedIndex),
         databases: count(engine.databases().length),
+        databasesMigrating: count(engine.migrating.length),
         queriesRunning: count(load?.queriesRunning ?? 0),
         queriesWaiting: count(load?.queriesWaiting ?? 0),
         queriesRefused: count(load?.queriesRefused ?? 0),

@@ -25,6 +25,7 @@ import {SessionService} from '#server/session/service.ts';
 import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
 import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
 import {type Engine, type EngineSettings, openEngine} from '#server/transactions/engine.ts';
+import {formatsOf} from '#server/transactions/formats/levels.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {ServerAdministration} from './administration.ts';
 import {startCommitThreads} from './commit-threads.ts';
@@ -105,6 +106,7 @@ function engineSettings(settings: Settings): EngineSettings {
   return {
     segmentBytes: settings.get('svc.ha.logSegmentSize'),
     walFlush: walFlush(settings.get('svc.txWalFlush')),
+    formats: formatsOf(version),
     commit: {...defaultCommitLimits, entryBytesMax: settings.get('svc.ha.appendBufferSize')},
     transaction: {
       writeBytesMax: settings.get('svc.txSizeMax'),

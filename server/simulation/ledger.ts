@@ -9,6 +9,7 @@
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
+import {isOld, plainText} from './simulated-formats.ts';
 
 /** Raised by every check that fails; the world reports it with the seed. */
 export class Violation extends Error {
@@ -129,25 +130,44 @@ function happened(attempt: Attempt): boolean {
   return attempt.outcome === 'committed';
 }
 
-/** Everything but the commit path's own keys. */
+/** Everything but the commit path's own keys, as the workload means it. */
 export function readAll(
   reader: Reader,
   from: Buffer = Buffer.from([1]),
   to?: Buffer,
 ): Map<string, string> {
   const found = new Map<string, string>();
+  for (const {key, stored} of eachStored(reader, from, to)) {
+    found.set(key.toString('latin1'), plainText(key, stored));
+  }
+  return found;
+}
+
+/** Rows of records that an earlier format level wrote. */
+export function countOldRows(reader: Reader): number {
+  let count = 0;
+  for (const {key, stored} of eachStored(reader, Buffer.from([1]))) {
+    if (isOld(key, stored)) count++;
+  }
+  return count;
+}
+
+function* eachStored(
+  reader: Reader,
+  from: Buffer,
+  to?: Buffer,
+): Generator<{readonly key: Buffer; readonly stored: string}> {
   const scanner = reader.scan([to === undefined ? {start: from} : {start: from, end: to}]);
   const rows = createPackedRows(16 << 10);
   try {
     do {
       for (const {key, value} of eachRow(scanner.next(rows))) {
-        found.set(key.toString('latin1'), value?.toString('latin1') ?? '');
+        yield {key, stored: value?.toString('latin1') ?? ''};
       }
     } while (!rows.done);
   } finally {
     scanner.close();
   }
-  return found;
 }
 
 function hex(key: string): string {

@@ -41,23 +41,55 @@ test('every operation of one history is a crash point that loses nothing', async
     syncFailurePercent: 0,
     diskFullPercent: 0,
     segmentBytes: 4 << 10,
-    crashAt: Number.POSITIVE_INFINITY,
   };
-  const world = new World(history);
-  await world.run();
-  const {operations, operationsByKind} = world.report;
-  const byKind = [...operationsByKind].map(([kind, count]) => `${kind} ${count}`).join(', ');
+  const {crashPoints, byKind} = await enumerate(history, [11, 12]);
   const kinds = ['write', 'sync', 'rename', 'truncate', 'unlink', 'sync-directory', 'store-write'];
-  for (const kind of kinds) {
-    assert.ok((operationsByKind.get(kind) ?? 0) > 0, `the history has a ${kind}`);
+  for (const kind of kinds) assert.ok(byKind.get(kind), `the history has a ${kind}`);
+  t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
+});
+
+test('every operation of a migration to a new format is one, too', async t => {
+  // A release with a new level starts, raises it, and rewrites rows beside its clients.
+  const history: WorldOptions = {
+    seed: 5,
+    lives: 2,
+    raisedInLife: 1,
+    clients: 2,
+    operationsPerClient: 25,
+    endings: ['power-loss'],
+    syncFailurePercent: 0,
+    diskFullPercent: 0,
+    segmentBytes: 4 << 10,
+  };
+  const {crashPoints, byKind} = await enumerate(history, [11]);
+  t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
+});
+
+test('worlds whose format is raised in one of their lives hold', async () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const failure = await failureOf({...storage, seed, raisedInLife: 1 + (seed % 4)});
+    assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
   }
-  let worlds = 0;
+});
+
+interface Enumerated {
+  readonly crashPoints: number;
+  readonly byKind: ReadonlyMap<string, number>;
+}
+
+/** Lives the history once without a crash, then with one at each of its operations. */
+async function enumerate(history: WorldOptions, fates: readonly number[]): Promise<Enumerated> {
+  const world = new World({...history, crashAt: Number.POSITIVE_INFINITY});
+  const {operations, operationsByKind} = await world.run();
   for (let crashAt = 1; crashAt <= operations; crashAt++) {
-    for (const crashSeed of [11, 12]) {
+    for (const crashSeed of fates) {
       const failure = await failureOf({...history, crashAt, crashSeed});
       assert.equal(failure, undefined, `crash at ${crashAt}, fate ${crashSeed}: ${failure?.stack}`);
-      worlds++;
     }
   }
-  t.diagnostic(`${operations} crash points (${byKind}), ${worlds} worlds`);
-});
+  return {crashPoints: operations, byKind: operationsByKind};
+}
+
+function list(byKind: ReadonlyMap<string, number>): string {
+  return [...byKind].map(([kind, count]) => `${kind} ${count}`).join(', ');
+}

@@ -8,6 +8,7 @@ import type {ReadContext, Transaction} from '#server/transactions/transaction-co
 import {type Attempt, type Effect, type Ledger, readAll, Violation} from './ledger.ts';
 import type {Scheduler} from './scheduler.ts';
 import type {SeededRandom} from './seeded-random.ts';
+import {plainText, storedText} from './simulated-formats.ts';
 
 const buckets = [1, 2];
 const uniqueKeys = 40;
@@ -18,6 +19,8 @@ export interface ClientOptions {
   readonly random: SeededRandom;
   readonly scheduler: Scheduler;
   readonly nextNumber: () => number;
+  /** In which the clients' server writes. */
+  readonly formatLevel: 1 | 2;
 }
 
 /** Does `operations` operations, one after another, pausing between them. */
@@ -33,7 +36,7 @@ async function runOne(options: ClientOptions): Promise<void> {
   const choice = random.below(100);
   if (choice < 8) return checkView(database);
   const isolation = random.chance(50) ? 'READ_COMMITTED' : 'REPEATABLE_READ';
-  const draft = new Draft(database.begin(isolation), options.nextNumber());
+  const draft = new Draft(database.begin(isolation), options);
   if (choice < 50) insert(draft, random);
   else if (choice < 72) update(draft, random, 1);
   else if (choice < 84) update(draft, random, 2);
@@ -55,7 +58,7 @@ async function runOne(options: ClientOptions): Promise<void> {
 async function sendAgain(options: ClientOptions, first: Attempt, id: string): Promise<void> {
   const {database, ledger, random, scheduler} = options;
   await scheduler.sleep(random.below(3));
-  const draft = new Draft(database.begin('READ_COMMITTED'), options.nextNumber());
+  const draft = new Draft(database.begin('READ_COMMITTED'), options);
   draft.put(key(0x50, random.below(200)), `again ${draft.number}`);
   const again = draft.finish(first);
   ledger.add(again);
@@ -66,26 +69,30 @@ async function sendAgain(options: ClientOptions, first: Attempt, id: string): Pr
 class Draft {
   readonly transaction: Transaction;
   readonly number: number;
+  readonly #formatLevel: 1 | 2;
   readonly #effects: Effect[] = [];
   readonly #seen = new Map<string, string | undefined>();
   readonly #countDeltas = new Map<number, number>();
   readonly #created: string[] = [];
 
-  constructor(transaction: Transaction, number: number) {
+  constructor(transaction: Transaction, {nextNumber, formatLevel}: ClientOptions) {
     this.transaction = transaction;
-    this.number = number;
+    this.number = nextNumber();
+    this.#formatLevel = formatLevel;
   }
 
   /** Reads a key and makes the commit depend on what it held. */
   guard(keyBytes: Buffer): string | undefined {
-    const value = this.transaction.get(keyBytes)?.toString('latin1');
+    const stored = this.transaction.get(keyBytes)?.toString('latin1');
+    const value = stored === undefined ? undefined : plainText(keyBytes, stored);
     this.transaction.require({kind: 'unchanged', key: keyBytes});
     this.#seen.set(keyBytes.toString('latin1'), value);
     return value;
   }
 
   put(keyBytes: Buffer, value: string): void {
-    this.transaction.put(keyBytes, Buffer.from(value, 'latin1'));
+    const stored = storedText(keyBytes, value, this.#formatLevel);
+    this.transaction.put(keyBytes, Buffer.from(stored, 'latin1'));
     this.#effects.push({kind: 'put', key: keyBytes.toString('latin1'), value});
   }
 

@@ -5,12 +5,13 @@
  * All chance comes from the seed and all order from the scheduler, so one seed is one history.
  */
 import type {Engine} from '#server/transactions/engine.ts';
-import {Ledger, Violation} from './ledger.ts';
+import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
 import {Scheduler} from './scheduler.ts';
 import {createSeededRandom, type SeededRandom} from './seeded-random.ts';
 import {SimulatedDisk} from './simulated-disk.ts';
 import {openSimulatedEngine} from './simulated-engine.ts';
+import {simulatedFormats} from './simulated-formats.ts';
 import {SimulatedStores} from './simulated-stores.ts';
 import {runClient} from './workload.ts';
 
@@ -28,7 +29,9 @@ export interface WorldOptions {
   readonly diskFullPercent: number;
   /** Bytes of a log segment; small ones are recycled often. */
   readonly segmentBytes?: number;
-  /** Operation of the first life in which the power goes; instead of a chosen ending. */
+  /** From this life on (0 is the first) the server is of a release with a new format level. */
+  readonly raisedInLife?: number;
+  /** Operation, counted from the first life on, in which the power goes; no other crash. */
   readonly crashAt?: number;
   /** Chance for the power loss itself; part of the seed unless given. */
   readonly crashSeed?: number;
@@ -56,6 +59,7 @@ export class World {
   readonly #faults = new Map<string, number>();
   readonly #documents = {acknowledged: 0, attempted: 0};
   #numbers = 0;
+  #life = 0;
   #created = false;
   #failure: Error | undefined;
 
@@ -78,20 +82,35 @@ export class World {
 
   /** Lives one life after another and a last one without faults; throws Violation. */
   async run(): Promise<WorldReport> {
-    for (let life = 0; life < this.#options.lives; life++) await this.#live(life);
+    for (; this.#life < this.#options.lives; this.#life++) await this.#live();
     this.#machine.boot();
     this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
     const engine = await this.#start();
     if (engine === undefined) throw new Violation('a start without faults did not succeed');
+    await this.#scheduler.run(() => engine.migrating.length === 0);
+    this.#checkMigrated(engine);
     await this.#finish(engine.close());
     return this.report;
   }
 
-  async #live(life: number): Promise<void> {
+  get #formatLevel(): 1 | 2 {
+    return this.#life >= (this.#options.raisedInLife ?? Number.POSITIVE_INFINITY) ? 2 : 1;
+  }
+
+  #checkMigrated(engine: Engine): void {
+    const database = engine.database('main');
+    if (database === undefined || this.#formatLevel === 1) return;
+    const session = database.read();
+    const left = countOldRows(session);
+    session.close();
+    if (left > 0) throw new Violation(`a migration that has ended left ${left} rows behind`);
+  }
+
+  async #live(): Promise<void> {
     const machine = this.#machine;
     machine.boot();
     this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
-    const ending = this.#plan(life);
+    const ending = this.#plan();
     const engine = await this.#start();
     if (engine !== undefined) await this.#serve(engine);
     if (engine !== undefined && !machine.dead && ending === 'clean-stop') {
@@ -106,12 +125,12 @@ export class World {
   }
 
   /** Chooses how and when this life ends. */
-  #plan(life: number): Ending {
+  #plan(): Ending {
     const {crashAt, endings, syncFailurePercent} = this.#options;
     const random = this.#random;
     const machine = this.#machine;
     if (crashAt !== undefined) {
-      if (life === 0) machine.crashAt = crashAt;
+      if (machine.operationCount < crashAt) machine.crashAt = crashAt;
       return 'power-loss';
     }
     if (random.chance(syncFailurePercent)) {
@@ -145,7 +164,10 @@ export class World {
         clock: this.#scheduler.clock,
         random: this.#random,
         stores: this.#stores,
-        settings: {segmentBytes: this.#options.segmentBytes ?? segmentBytesDefault},
+        settings: {
+          segmentBytes: this.#options.segmentBytes ?? segmentBytesDefault,
+          formats: simulatedFormats(this.#formatLevel),
+        },
         schedule: task => this.#schedule(task),
       });
       this.#check(engine);
@@ -209,6 +231,7 @@ export class World {
           random: this.#random,
           scheduler: this.#scheduler,
           nextNumber: () => ++this.#numbers,
+          formatLevel: this.#formatLevel,
         };
         start(() => runClient(options, operationsPerClient));
       }

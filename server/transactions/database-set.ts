@@ -14,6 +14,7 @@ import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
 import {decodeServerBody, type Entry} from './entry.ts';
+import {checkFormat, type Formats} from './formats/levels.ts';
 import {
   type DatabaseEntry,
   readWhole,
@@ -26,10 +27,12 @@ import {
 } from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
 import {
-  currentFormatLevel,
   type DatabasePosition,
+  decodeMigration,
   decodePosition,
+  encodeMigration,
   encodePosition,
+  migrationKey,
   nameKey,
   positionKey,
 } from './system-keys.ts';
@@ -41,6 +44,7 @@ export interface DatabaseSetOptions {
   readonly stores: StoreFactory;
   readonly stateFile: ServerStateFile;
   readonly logger: Logger;
+  readonly formats: Formats;
 }
 
 /** A database with its store open. */
@@ -153,7 +157,7 @@ export class DatabaseSet {
       case 'put-document':
         return this.#putDocument(index, {name, version: Number(head['version']), bytes});
       case 'format-level':
-        return this.#save({...this.#state, index, formatLevel: Number(head['level'])});
+        return this.#raiseFormat(index, Number(head['level']));
       case 'nothing':
         return;
       case 'transaction':
@@ -168,7 +172,7 @@ export class DatabaseSet {
   async openStore(entry: DatabaseEntry): Promise<OpenDatabase> {
     const path = this.path(entry.name);
     const store = await this.#options.stores.open(path, {mustExist: true});
-    const position = readPosition(store);
+    const position = readPosition(store, path, this.#options.formats);
     if (position === undefined || position.databaseId !== entry.id) {
       store.close();
       throw new Refusal(
@@ -222,7 +226,9 @@ export class DatabaseSet {
       const store = await stores.open(temporary);
       const batch = store.batch();
       batch.put(nameKey, Buffer.from(entry.name, 'utf8'));
-      batch.put(positionKey, encodePosition(firstPosition(entry.id, logId, index)));
+      const position = firstPosition(entry.id, logId, index);
+      const {formatLevel} = this.#state;
+      batch.put(positionKey, encodePosition({...position, formatLevel}));
       store.write(batch, {sync: true});
       store.close();
       stores.rename(temporary, path);
@@ -255,7 +261,7 @@ export class DatabaseSet {
     const {stores, logId, logger} = this.#options;
     const path = this.path(entry.name);
     const store = await stores.open(path, {mustExist: true});
-    const before = readPosition(store);
+    const before = readPosition(store, path, this.#options.formats);
     if (before === undefined) throw new Corruption(`${path} holds no database`, {path});
     const isOurs = before.logId === logId && before.databaseId === entry.id;
     const position = isOurs ? before : {...before, databaseId: entry.id, logId, index, chain: 0};
@@ -265,6 +271,28 @@ export class DatabaseSet {
     this.#save(withDatabase(this.#state, index, entry));
     this.adopt({...entry, store, position});
     logger.log('info', 'database.attached', {database: entry.name, id: entry.id});
+  }
+
+  /**
+   * From here on databases are written in `level`. Those that hold rows of an earlier one say so
+   * first, so that whoever opens them after a crash knows.
+   */
+  async #raiseFormat(index: number, level: number): Promise<void> {
+    for (const database of this.#open.values()) {
+      if (database.position.formatLevel >= level) continue;
+      const before = (await this.#attachments.detach(database.id)) ?? database.position;
+      const position = {...before, formatLevel: level};
+      const {store} = database;
+      const batch = store.batch();
+      const state = {from: before.formatLevel, rowsRewritten: 0, cursor: Buffer.alloc(0)};
+      batch.put(positionKey, encodePosition(position));
+      batch.put(migrationKey, encodeMigration(state));
+      store.write(batch, {sync: true});
+      this.#open.set(database.id, {...database, position});
+      this.#attachments.attach(database.id, store, position);
+    }
+    this.#save({...this.#state, index, formatLevel: level});
+    this.#options.logger.log('info', 'format.raised', {level});
   }
 
   /** The file first: were the state first, a crash between would look like an edit by hand. */
@@ -288,29 +316,35 @@ function isServerDocument(name: string): boolean {
   return /^server-[a-z0-9-]+\.jsonl?$/.test(name);
 }
 
-/** The position in a store, or undefined when it is none of ours. Refuses unknown formats. */
-export function readPosition(store: Store): DatabasePosition | undefined {
-  const bytes = store.get(positionKey);
-  if (bytes === undefined) return undefined;
-  const position = decodePosition(bytes);
-  if (position.formatLevel > currentFormatLevel) {
-    throw new Refusal(
-      'start.refused',
-      `the database was written in format ${position.formatLevel}, this release reads up to ` +
-        `${currentFormatLevel}: start the newer release`,
-    );
+/**
+ * The position in a store, or undefined when it is none of ours.
+ *
+ * @throws {Refusal} when `formats` do not read the database; the store is closed then.
+ */
+export function readPosition(
+  store: Store,
+  path: string,
+  formats: Formats,
+): DatabasePosition | undefined {
+  try {
+    const bytes = store.get(positionKey);
+    if (bytes === undefined) return undefined;
+    const position = decodePosition(bytes);
+    const level = position.formatLevel;
+    const migration = store.get(migrationKey);
+    const oldest = migration === undefined ? level : decodeMigration(migration).from;
+    checkFormat(formats, {level, oldest}, `the database in ${path}`);
+    return position;
+  } catch (error) {
+    store.close();
+    throw error;
   }
-  return position;
 }
 
-function firstPosition(databaseId: number, logId: string, index: number): DatabasePosition {
-  return {
-    databaseId,
-    logId,
-    index,
-    chain: 0,
-    transactionCount: 0,
-    schemaVersion: 0,
-    formatLevel: currentFormatLevel,
-  };
+function firstPosition(
+  databaseId: number,
+  logId: string,
+  index: number,
+): Omit<DatabasePosition, 'formatLevel'> {
+  return {databaseId, logId, index, chain: 0, transactionCount: 0, schemaVersion: 0};
 }

@@ -24,6 +24,8 @@ import {Database} from './database.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
 import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
+import type {Formats} from './formats/levels.ts';
+import {migrate, migrationOf} from './formats/migration.ts';
 import {LocalCommitLog} from './local-commit-log.ts';
 import {prepareRoot, recover} from './recovery.ts';
 import {lockRoot, type ProcessIdentity} from './root-lock.ts';
@@ -37,6 +39,7 @@ export interface EngineSettings {
   readonly walFlush: 0 | 1 | 2;
   readonly commit: CommitLimits;
   readonly transaction: TransactionLimits;
+  readonly formats: Formats;
   /** `svc.ha.raftStorageDirectory`; undefined: the root. */
   readonly raftStorageParent?: string;
 }
@@ -79,6 +82,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     const {log, databases, applier} = await recover({
       ...options,
       segmentBytes: options.settings.segmentBytes,
+      formats: options.settings.formats,
       raftStorageParent: options.settings.raftStorageParent ?? options.rootPath,
     });
     const pipe = options.startPipe({log, applier, settings: options.settings});
@@ -118,6 +122,9 @@ export class Engine {
   #bytesSinceCheckpoint = 0;
   #checkpoint: Promise<void> | undefined;
   #onFailure: ((reason: string) => void) | undefined;
+  /** Migrations under way, by database. */
+  readonly #migrations = new Map<string, Promise<void>>();
+  readonly #appliedWaiters: (() => void)[] = [];
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options;
@@ -136,7 +143,14 @@ export class Engine {
       advanced: (bytes, fences) => this.#advanced(bytes, fences),
       obstacle: () => this.#space.obstacle(),
     });
-    for (const database of parts.databases.openDatabases) this.#serve(database);
+    for (const database of parts.databases.openDatabases) {
+      this.#migrate(this.#serve(database));
+    }
+  }
+
+  /** Names of databases whose rows are being brought to the format level of this release. */
+  get migrating(): readonly string[] {
+    return [...this.#migrations.keys()];
   }
 
   get appliedIndex(): LogIndex {
@@ -278,6 +292,8 @@ export class Engine {
   async close(): Promise<void> {
     this.#log.stop();
     await this.#log.settled();
+    this.#wakeAppliedWaiters();
+    await Promise.all(this.#migrations.values());
     await this.#serverWork;
     await this.#checkpoint;
     for (const database of this.#databases.values()) database.close('the server is stopping');
@@ -315,6 +331,33 @@ export class Engine {
     });
     this.#databases.set(name, database);
     return database;
+  }
+
+  /** Goes on with the migration that a raise of the format level began, if there is one. */
+  #migrate(database: Database): void {
+    const state = migrationOf(database);
+    if (state === undefined) return;
+    const {logger, settings} = this.#options;
+    const {level, levels} = settings.formats;
+    const about = {database: database.name, from: state.from, to: level};
+    logger.log('info', 'format.migrating', {...about, rowsRewritten: state.rowsRewritten});
+    const step = levels.find(known => known.level === level)?.step;
+    const nextApplied = () =>
+      new Promise<void>(resolve => {
+        if (this.failure === undefined) this.#appliedWaiters.push(resolve);
+        else resolve();
+      });
+    const work = migrate(database, step, nextApplied)
+      .then(done => {
+        if (done) logger.log('info', 'format.migrated', about);
+      })
+      .catch((error: unknown) => logger.log('error', 'format.migration-failed', {...about, error}))
+      .finally(() => this.#migrations.delete(database.name));
+    this.#migrations.set(database.name, work);
+  }
+
+  #wakeAppliedWaiters(): void {
+    for (const resolve of this.#appliedWaiters.splice(0)) resolve();
   }
 
   async #change(name: string, work: () => Promise<void>): Promise<void> {
@@ -367,6 +410,7 @@ export class Engine {
       this.#databases.get(name)?.close(fence.reason);
       this.#options.logger.log('error', 'database.fenced', {database: name, reason: fence.reason});
     }
+    this.#wakeAppliedWaiters();
     this.#bytesSinceCheckpoint += bytes;
     if (this.#bytesSinceCheckpoint < this.#checkpointBytes) return;
     this.#bytesSinceCheckpoint = 0;
@@ -387,6 +431,7 @@ export class Engine {
 
   #failed(reason: string): void {
     this.#options.logger.log('error', 'log.failed', {reason});
+    this.#wakeAppliedWaiters();
     this.#onFailure?.(reason);
   }
 

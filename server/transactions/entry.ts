@@ -274,8 +274,9 @@ export function decodeEntry(bytes: Buffer): Entry {
   const kind = kindNames.get(code);
   if (version !== entryVersion || kind === undefined) {
     throw new Corruption(
-      `the log holds an entry of version ${version} and kind ${code}, which this build does ` +
-        'not know: start the release that wrote it',
+      `the log holds an entry of version ${version} and kind ${code}, and this release knows ` +
+        `version ${entryVersion} and kinds up to ${kindNames.size}, so it does not know what the ` +
+        'entry means: start the release that wrote it',
       {version, kind: code},
     );
   }

@@ -17,6 +17,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import {Applier} from './apply.ts';
 import {DatabaseSet, type OpenDatabase, readPosition} from './database-set.ts';
 import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
+import {checkFormat, type Formats} from './formats/levels.ts';
 import {emptyServerState, type ServerState, ServerStateFile} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
 import {encodePosition, positionKey} from './system-keys.ts';
@@ -31,6 +32,7 @@ export interface RecoveryOptions {
   readonly stores: StoreFactory;
   /** `svc.ha.logSegmentSize`. */
   readonly segmentBytes: number;
+  readonly formats: Formats;
   /** Parent of `raft-storage-<node>`; the root unless `svc.ha.raftStorageDirectory` is set. */
   readonly raftStorageParent: string;
 }
@@ -61,8 +63,8 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 
   const stateFile = new ServerStateFile(disk, `${storage}/server`);
   const logOptions = {disk, directory: `${storage}/log`, segmentBytes: options.segmentBytes};
+  const saved = loadState(options, stateFile, storage);
   const found = SegmentLog.open(logOptions);
-  const saved = stateFile.load();
   if (found?.wasRelaxed === true) await catchUp(options, found, saved);
   const start = await agree(options, {saved, log: found});
   const fits = found !== undefined && found.logId === start.state.logId;
@@ -80,16 +82,38 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
       stores: options.stores,
       stateFile,
       logger: options.logger,
+      formats: options.formats,
     },
     start.state,
     applier,
   );
-  await openKnown(options, databases, log);
-  await replay(databases, applier, log);
-  databases.sweep();
-  await adoptFound(options, databases, log);
-  settle(databases, applier, log);
-  return {log, databases, applier};
+  try {
+    await openKnown(options, databases, log);
+    await replay(databases, applier, log);
+    databases.sweep();
+    await adoptFound(options, databases, log);
+    await raiseFormat(options, databases, log);
+    settle(databases, applier, log);
+    return {log, databases, applier};
+  } catch (error) {
+    databases.close(false);
+    throw error;
+  }
+}
+
+/** The server's own state, before anything is written: it says which formats to expect. */
+function loadState(
+  options: RecoveryOptions,
+  stateFile: ServerStateFile,
+  storage: string,
+): ServerState | undefined {
+  const saved = stateFile.load();
+  if (saved === undefined) return undefined;
+  const level = saved.formatLevel;
+  // Databases say for themselves how old their rows are.
+  const oldest = Math.max(level, options.formats.level - 1);
+  checkFormat(options.formats, {level, oldest}, `the data of this server (${storage})`);
+  return saved;
 }
 
 /**
@@ -120,7 +144,7 @@ async function ownPositions(options: RecoveryOptions, logId: string): Promise<nu
   for (const name of databaseNames(options)) {
     const path = `${options.rootPath}/databases/${name}`;
     const store = await options.stores.open(path, {mustExist: true});
-    const position = readPosition(store);
+    const position = readPosition(store, path, options.formats);
     if (position?.logId === logId) {
       positions.push(position.index);
       // What stands at its index now is not what it applied.
@@ -176,10 +200,11 @@ async function agree(
     await greatestPosition(options),
   );
   if (saved === undefined && log !== undefined && log.firstIndex > greatest) {
-    return {state: emptyServerState(log.logId, log.firstIndex - 1), firstIndex: log.firstIndex};
+    const state = emptyServerState(log.logId, log.firstIndex - 1, options.formats.level);
+    return {state, firstIndex: log.firstIndex};
   }
   const logId = makeLogId(options.random);
-  const empty = emptyServerState(logId, greatest);
+  const empty = emptyServerState(logId, greatest, options.formats.level);
   if (saved === undefined) return {state: empty, firstIndex: greatest + 1};
   options.logger.log('warn', 'log.missing', {node: options.nodeName, lastKnown: greatest});
   const state = {
@@ -202,10 +227,9 @@ function makeLogId(random: Random): string {
 async function greatestPosition(options: RecoveryOptions): Promise<number> {
   let greatest = 0;
   for (const name of databaseNames(options)) {
-    const store = await options.stores.open(`${options.rootPath}/databases/${name}`, {
-      mustExist: true,
-    });
-    greatest = Math.max(greatest, readPosition(store)?.index ?? 0);
+    const path = `${options.rootPath}/databases/${name}`;
+    const store = await options.stores.open(path, {mustExist: true});
+    greatest = Math.max(greatest, readPosition(store, path, options.formats)?.index ?? 0);
     store.close();
   }
   return greatest;
@@ -287,18 +311,12 @@ async function adoptFound(
   databases: DatabaseSet,
   log: SegmentLog,
 ): Promise<void> {
-  const encoder = new EntryEncoder();
-  const clock = Math.max(0, Math.floor(options.clock.now()));
-  const propose = async (kind: EntryKind, body: ServerBody) => {
-    const bytes = Buffer.from(encoder.encodeServer(kind, clock, body));
-    log.append([bytes], new Uint32Array(1), true);
-    await databases.execute(log.lastIndex, decodeEntry(bytes));
-  };
+  const propose = proposer(options, databases, log);
   const known = new Set(databases.state.databases.map(entry => entry.name));
   for (const name of databaseNames(options)) {
     if (known.has(name)) continue;
     const store = await options.stores.open(databases.path(name), {mustExist: true});
-    const position = readPosition(store);
+    const position = readPosition(store, databases.path(name), options.formats);
     store.close();
     if (position === undefined) {
       options.logger.log('warn', 'database.not-ours', {directory: name});
@@ -313,6 +331,37 @@ async function adoptFound(
     const version = (databases.document(name)?.version ?? 0) + 1;
     await propose('put-document', {head: {name, version}, bytes});
   }
+}
+
+/**
+ * A single server raises its format level at its start, by an entry. A database that was not
+ * there at an earlier raise (a copy, one that was fenced) is raised by another one.
+ */
+async function raiseFormat(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): Promise<void> {
+  const {level} = options.formats;
+  const levels = [...databases.openDatabases].map(({position}) => position.formatLevel);
+  if (Math.min(databases.state.formatLevel, ...levels) >= level) return;
+  const propose = proposer(options, databases, log);
+  await propose('format-level', {head: {level}, bytes: new Uint8Array(0)});
+}
+
+/** Appends server-level entries at the end of a start and executes them. */
+function proposer(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): (kind: EntryKind, body: ServerBody) => Promise<void> {
+  const encoder = new EntryEncoder();
+  const clock = Math.max(0, Math.floor(options.clock.now()));
+  return async (kind, body) => {
+    const bytes = Buffer.from(encoder.encodeServer(kind, clock, body));
+    log.append([bytes], new Uint32Array(1), true);
+    await databases.execute(log.lastIndex, decodeEntry(bytes));
+  };
 }
 
 /** Applies, in log order, every entry that the state or a database does not have yet. */

@@ -9,8 +9,11 @@
  * Invariant T7: the state names a database only when its directory stands under its final name.
  */
 import {crc32} from 'node:zlib';
-import {Corruption} from '#server/base/errors.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
+
+/** Of the file itself; what databases hold has a level of its own. */
+const stateVersion = 1;
 
 export interface DatabaseEntry {
   readonly id: number;
@@ -23,7 +26,8 @@ export interface StoredDocument {
 }
 
 export interface ServerState {
-  readonly version: 1;
+  readonly version: typeof stateVersion;
+  /** What new databases are written in (formats/levels.ts). */
   readonly formatLevel: number;
   readonly logId: string;
   /** Last server-level entry that is in here. */
@@ -37,10 +41,10 @@ export interface ServerState {
   readonly documents: Readonly<Record<string, StoredDocument>>;
 }
 
-export function emptyServerState(logId: string, index: number): ServerState {
+export function emptyServerState(logId: string, index: number, formatLevel: number): ServerState {
   return {
-    version: 1,
-    formatLevel: 1,
+    version: stateVersion,
+    formatLevel,
     logId,
     index,
     durableIndex: index,
@@ -66,26 +70,33 @@ export class ServerStateFile {
     const text = readWhole(this.#disk, path).toString('utf8');
     const lineEnd = text.indexOf('\n');
     const json = text.slice(lineEnd + 1);
-    if (lineEnd < 0 || text.slice(0, lineEnd) !== checksumLine(json)) {
+    const [, version, checksum] = stateLine.exec(text.slice(0, lineEnd)) ?? [];
+    if (checksum !== checksumOf(json)) {
       throw new Corruption(`the server store ${path} is damaged: restore it from a copy`, {path});
     }
-    const state = JSON.parse(json) as ServerState;
-    if (state.version !== 1) {
-      throw new Corruption(`the server store ${path} was written by a newer release`, {path});
+    if (Number(version) !== stateVersion) {
+      throw new Refusal(
+        'start.refused',
+        `the server store ${path} was written in version ${version}, and this release reads ` +
+          `version ${stateVersion}: start the release that wrote it, or a later one`,
+      );
     }
-    return state;
+    return JSON.parse(json) as ServerState;
   }
 
   /** Durable on return. */
   save(state: ServerState): void {
     const json = JSON.stringify(state);
-    const bytes = Buffer.from(`${checksumLine(json)}\n${json}`, 'utf8');
+    const line = `svc-server-state ${stateVersion} ${checksumOf(json)}`;
+    const bytes = Buffer.from(`${line}\n${json}`, 'utf8');
     writeAtomically(this.#disk, `${this.#directory}/state`, bytes);
   }
 }
 
-function checksumLine(json: string): string {
-  return `svc-server-state 1 ${crc32(json).toString(16).padStart(8, '0')}`;
+const stateLine = /^svc-server-state (\d+) ([0-9a-f]{8})$/;
+
+function checksumOf(json: string): string {
+  return crc32(json).toString(16).padStart(8, '0');
 }
 
 export function readWhole(disk: Disk, path: string): Buffer {

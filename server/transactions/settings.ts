@@ -1,10 +1,12 @@
 /** The engine's settings where nothing else is configured; see base/settings.ts for their names. */
 import {defaultCommitLimits} from './coordinator.ts';
 import type {EngineSettings} from './engine.ts';
+import {formatLevels, formatsOf} from './formats/levels.ts';
 
 export const defaultEngineSettings: EngineSettings = {
   segmentBytes: 64 << 20,
   walFlush: 2,
+  formats: formatsOf(formatLevels.at(-1)?.since ?? ''),
   commit: defaultCommitLimits,
   transaction: {writeBytesMax: 256 << 20, durationMsMax: 600_000},
 };

@@ -21,7 +21,7 @@ export interface DatabasePosition {
   readonly transactionCount: number;
   /** Catalog version after the last schema entry. */
   readonly schemaVersion: number;
-  /** Level of the formats in this store; a build refuses levels that it does not know. */
+  /** Greatest level of the formats in this store (formats/levels.ts). */
   readonly formatLevel: number;
 }
 
@@ -31,9 +31,10 @@ export const catalogKey = Buffer.from([systemPrefix, 0x02]);
 /** The name under which the database was created, for a person who finds the directory. */
 export const nameKey = Buffer.from([systemPrefix, 0x03]);
 
+/** How far the rows have come on the way to the format level; absent when all are of it. */
+export const migrationKey = Buffer.from([systemPrefix, 0x04]);
+
 const positionBytes = 56;
-/** What this build writes and reads; a release reads the level before its own. */
-export const currentFormatLevel = 1;
 
 export function encodePosition(position: DatabasePosition): Buffer {
   const bytes = Buffer.alloc(positionBytes);
@@ -61,6 +62,37 @@ export function decodePosition(bytes: Buffer): DatabasePosition {
     chain: bytes.readUInt32LE(32),
     transactionCount: bytes.readDoubleLE(36),
     schemaVersion: bytes.readDoubleLE(44),
+  };
+}
+
+/** A migration under way (formats/migration.ts). */
+export interface MigrationState {
+  /** The level that rows may still be of. */
+  readonly from: number;
+  readonly rowsRewritten: number;
+  /** The first key that was not looked at; empty: none was. */
+  readonly cursor: Buffer;
+}
+
+const migrationHeadBytes = 12;
+
+export function encodeMigration(state: MigrationState): Buffer {
+  const bytes = Buffer.alloc(migrationHeadBytes + state.cursor.length);
+  bytes.writeUInt32LE(state.from, 0);
+  bytes.writeDoubleLE(state.rowsRewritten, 4);
+  state.cursor.copy(bytes, migrationHeadBytes);
+  return bytes;
+}
+
+/** @throws {Corruption} when the bytes are none. */
+export function decodeMigration(bytes: Buffer): MigrationState {
+  if (bytes.length < migrationHeadBytes) {
+    throw new Corruption('the state of a migration has an impossible length');
+  }
+  return {
+    from: bytes.readUInt32LE(0),
+    rowsRewritten: bytes.readDoubleLE(4),
+    cursor: Buffer.from(bytes.subarray(migrationHeadBytes)),
   };
 }
 
