@@ -171,12 +171,12 @@ export function dropIndex(catalog: Catalog, name: string): SchemaChange {
   const old = catalog.requireIndex(name);
   const dropped = named(catalog, name);
   const indexes = catalog.data.indexes.filter(index => index.name !== name);
-  const partitioned = catalog.typeById(old.typeId)?.definition.bucketSelection;
-  if (old.unique && partitioned?.kind === 'partitioned') {
-    const names = old.properties.map(property => property.name).join();
-    if (names === partitioned.properties.join()) {
-      throw conflictRefusal(`index '${name}' decides the buckets of its type (partitioned)`);
-    }
+  const names = old.properties.map(property => property.name).join();
+  for (const {definition} of catalog.typeById(old.typeId)?.family ?? []) {
+    const {bucketSelection: selection} = definition;
+    if (!old.unique || selection.kind !== 'partitioned') continue;
+    if (names !== selection.properties.join()) continue;
+    throw conflictRefusal(`index '${name}' decides the buckets of its type (partitioned)`);
   }
   return change(catalog, {indexes}, {indexIdsDropped: dropped.map(index => index.id)});
 }

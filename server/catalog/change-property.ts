@@ -99,6 +99,7 @@ export function setPropertyType(
   type: DataType,
   ofType?: string,
 ): SchemaChange {
+  refusePartitioning(catalog.requireType(typeName), name);
   const changed = replaceProperty(catalog, typeName, name, old =>
     withDataType(catalog, old, type, ofType),
   );
@@ -131,6 +132,7 @@ export function renameProperty(
     throw existsRefusal('PROPERTY', `${typeName}.${renamed.name}`);
   }
   refuseIndexed(catalog, type, name);
+  refusePartitioning(type, name);
   return replaceProperty(catalog, typeName, name, old => ({
     ...old,
     name: renamed.name,
@@ -147,6 +149,7 @@ export function dropProperty(
 ): SchemaChange {
   const type = catalog.requireType(typeName);
   requireOwnProperty(type, name);
+  refusePartitioning(type, name);
   const using = indexesOn(catalog, type, name);
   if (options.force !== true) refuseIndexed(catalog, type, name);
   const properties = type.definition.properties.filter(property => property.name !== name);
@@ -233,5 +236,17 @@ function refuseIndexed(catalog: Catalog, type: CatalogType, name: string): void 
   if (index === undefined) return;
   throw conflictRefusal(
     `property '${type.name}.${name}' is used by index '${index.name}': drop that first`,
+  );
+}
+
+/** Where records lie follows from these values, read by their declared type. */
+function refusePartitioning(type: CatalogType, name: string): void {
+  const partitioned = type.family.find(({definition: {bucketSelection}}) => {
+    return bucketSelection.kind === 'partitioned' && bucketSelection.properties.includes(name);
+  });
+  if (partitioned === undefined) return;
+  throw conflictRefusal(
+    `property '${name}' decides the buckets of type '${partitioned.name}' (partitioned): ` +
+      'choose another bucket selection first',
   );
 }

@@ -19,6 +19,7 @@ import {
 import {claimBuckets} from './change-bucket.ts';
 import type {
   BucketSelection,
+  EdgeTraits,
   IndexDefinition,
   PropertyDefinition,
   TypeDefinition,
@@ -151,14 +152,17 @@ export function setTypeCustom(
   return change(catalog, {types: withType(catalog, type.id, {custom})});
 }
 
+/** Records that are there stay where they are; `settle` tells when all lie where they belong. */
 export function setBucketSelection(
   catalog: Catalog,
   name: string,
-  bucketSelection: BucketSelection,
+  wish: BucketSelection,
+  {hasRecords}: HasRecords,
 ): SchemaChange {
   const type = catalog.requireType(name);
-  if (bucketSelection.kind === 'partitioned') {
-    const {properties} = bucketSelection;
+  let bucketSelection = wish;
+  if (wish.kind === 'partitioned') {
+    const {kind, properties} = wish;
     const unique = type.indexes.some(
       index =>
         index.unique &&
@@ -170,19 +174,59 @@ export function setBucketSelection(
         `partitioning '${name}' by ${properties.join(', ')} needs a unique index on exactly that`,
       );
     }
+    const {bucketSelection: old} = type.definition;
+    const isSame = old.kind === kind && old.properties.join() === properties.join();
+    const isSettled = !hasRecords || (isSame && old.settled === true);
+    bucketSelection = {kind, properties, ...(isSettled && {settled: true})};
   }
   return change(catalog, {types: withType(catalog, type.id, {bucketSelection})});
 }
 
-export function addTypeBucket(catalog: Catalog, name: string, bucketName: string): SchemaChange {
+/** All records of the type lie where their values lead. */
+export function settle(catalog: Catalog, typeId: number): SchemaChange {
+  const bucketSelection = catalog.typeById(typeId)?.definition.bucketSelection;
+  if (bucketSelection?.kind !== 'partitioned') return change(catalog, {});
+  const settled = {...bucketSelection, settled: true as const};
+  return change(catalog, {types: withType(catalog, typeId, {bucketSelection: settled})});
+}
+
+export interface HasRecords {
+  /** Whether any record lies in the type's own buckets. */
+  readonly hasRecords: boolean;
+}
+
+/** With another number of buckets values lead to other ones. */
+function withBuckets(
+  type: CatalogType,
+  bucketIds: readonly number[],
+  {hasRecords}: HasRecords,
+): Partial<TypeDefinition> {
+  const {bucketSelection} = type.definition;
+  if (bucketSelection.kind !== 'partitioned' || !hasRecords) return {bucketIds};
+  const {kind, properties} = bucketSelection;
+  return {bucketIds, bucketSelection: {kind, properties}};
+}
+
+export function addTypeBucket(
+  catalog: Catalog,
+  name: string,
+  bucketName: string,
+  records: HasRecords,
+): SchemaChange {
   const type = catalog.requireType(name);
   const claimed = claimBuckets(catalog, name, [bucketName]);
   const bucketIds = [...type.bucketIds, ...claimed.bucketIds];
-  return change(catalog, {types: withType(catalog, type.id, {bucketIds}), ...claimed.changes});
+  const types = withType(catalog, type.id, withBuckets(type, bucketIds, records));
+  return change(catalog, {types, ...claimed.changes});
 }
 
 /** The bucket stays, as nobody's; the caller has seen that it is empty. */
-export function removeTypeBucket(catalog: Catalog, name: string, bucketName: string): SchemaChange {
+export function removeTypeBucket(
+  catalog: Catalog,
+  name: string,
+  bucketName: string,
+  records: HasRecords,
+): SchemaChange {
   const type = catalog.requireType(name);
   const bucket = catalog.requireBucket(bucketName);
   if (!type.bucketIds.includes(bucket.id)) {
@@ -192,7 +236,35 @@ export function removeTypeBucket(catalog: Catalog, name: string, bucketName: str
     throw conflictRefusal(`type '${name}' needs at least one bucket`);
   }
   const bucketIds = type.bucketIds.filter(id => id !== bucket.id);
-  return change(catalog, {types: withType(catalog, type.id, {bucketIds})});
+  return change(catalog, {
+    types: withType(catalog, type.id, withBuckets(type, bucketIds, records)),
+  });
+}
+
+/**
+ * Changes what is promised of the edges of a type.
+ *
+ * @throws {Refusal} `schema.conflict` where edges that are there may not keep the promise.
+ */
+export function setEdgeTraits(
+  catalog: Catalog,
+  name: string,
+  traits: Partial<EdgeTraits>,
+  {hasRecords}: HasRecords,
+): SchemaChange {
+  const type = catalog.requireType(name);
+  const edge = {...type.edge, ...traits};
+  checkEdgeTraits({name, kind: type.kind, ...traits});
+  const isKept = edge.lightweight === type.edge.lightweight && edge.unique === type.edge.unique;
+  if (hasRecords && !isKept) {
+    throw conflictRefusal(
+      `edge type '${name}' has edges: whether they have records and may repeat is said before`,
+    );
+  }
+  if (edge.lightweight && (type.properties.size > 0 || type.indexes.length > 0)) {
+    throw conflictRefusal(`edge type '${name}' has properties or indexes, so it cannot be light`);
+  }
+  return change(catalog, {types: withType(catalog, type.id, {edge})});
 }
 
 /**
@@ -260,7 +332,7 @@ function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaCh
   };
 }
 
-function checkEdgeTraits(wish: NewType): void {
+function checkEdgeTraits(wish: Pick<NewType, 'name' | 'kind'> & Partial<EdgeTraits>): void {
   if (wish.kind === 'edge') return;
   if (wish.lightweight || wish.unique || wish.unidirectional) {
     throw conflictRefusal(`'${wish.name}' is no edge type, so it cannot have an edge's traits`);

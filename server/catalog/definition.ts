@@ -30,8 +30,14 @@ export interface PropertyDefinition {
 
 export type BucketSelection =
   | {readonly kind: 'round-robin'}
+  /** A transaction keeps to one bucket. */
   | {readonly kind: 'thread'}
-  | {readonly kind: 'partitioned'; readonly properties: readonly string[]};
+  | {
+      readonly kind: 'partitioned';
+      readonly properties: readonly string[];
+      /** Every record of its own buckets lies where its values lead; else it may lie elsewhere. */
+      readonly settled?: true;
+    };
 
 export interface EdgeTraits {
   /** No record, no properties: only adjacency keys. */

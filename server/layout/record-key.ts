@@ -29,6 +29,13 @@ export function ridOfRecordKey(bytes: Uint8Array, offset: number): Rid {
   return ridAt(bytes, offset + 1);
 }
 
+/** The least key behind a record's key: where a scan that ended at the record goes on. */
+export function keyBehindRecord(rid: Rid): Uint8Array {
+  const key = new Uint8Array(recordKeyBytes + 1);
+  putRecordKey(key, 0, rid);
+  return key;
+}
+
 /** All records of all buckets: start inclusive, end exclusive. */
 export const allRecords: {readonly start: Uint8Array; readonly end: Uint8Array} = {
   start: Uint8Array.of(namespace.records),

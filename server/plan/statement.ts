@@ -168,7 +168,13 @@ export type SchemaCommand =
       readonly lightweight: boolean;
       readonly unique: boolean;
     }
-  | {readonly kind: 'alter-type'; readonly name: string; readonly changes: readonly TypeChange[]}
+  | {
+      readonly kind: 'alter-type';
+      readonly name: string;
+      readonly changes: readonly TypeChange[];
+      /** Moves records to the buckets that their values lead to, under new ids. */
+      readonly repartition?: boolean;
+    }
   | {
       readonly kind: 'drop-type';
       readonly name: string;
@@ -220,7 +226,13 @@ export type SchemaCommand =
     }
   | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'rebuild-index' | 'compact-index'; readonly name: string}
-  | {readonly kind: 'rebuild-type'; readonly name: string; readonly polymorphic: boolean}
+  | {
+      readonly kind: 'rebuild-type';
+      readonly name: string;
+      readonly polymorphic: boolean;
+      /** As of `alter-type`. */
+      readonly repartition: boolean;
+    }
   | {readonly kind: 'create-bucket'; readonly name: string; readonly ifNotExists: boolean}
   | {
       readonly kind: 'alter-bucket';
@@ -273,4 +285,9 @@ export type TypeChange =
       readonly properties: readonly string[];
     }
   | {readonly kind: 'custom'; readonly name: string; readonly value: Value | undefined}
+  | {
+      readonly kind: 'edge-trait';
+      readonly trait: 'lightweight' | 'unique';
+      readonly value: boolean;
+    }
   | {readonly kind: 'aliases'; readonly names: readonly string[]};

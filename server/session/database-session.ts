@@ -48,6 +48,7 @@ const touchesRecords: ReadonlySet<SchemaCommand['kind']> = new Set([
   'alter-view',
   'drop-bucket',
   'drop-type',
+  'rebuild-type',
   'truncate-bucket',
   'truncate-type',
 ]);

@@ -1,6 +1,21 @@
 /** What a schema command comes to: changes of the catalog and the row that says what was done. */
+import type {Settings} from '#server/base/setting-values.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
+import type {NameAllocator} from '#server/catalog/names.ts';
+import {jsonText} from '#server/model/json.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
+import type {SchemaCommand} from '#server/plan/statement.ts';
+
+/** What a command looks at beside the catalog. */
+export interface SchemaFacts {
+  readonly names: NameAllocator;
+  /** Of the server. */
+  readonly settings: Settings;
+  /** Records in a bucket. */
+  recordCount(bucketId: number): number;
+}
+
+export type CommandOf<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
 
 export interface PlannedChange {
   /** The steps in order; none when there is nothing to do (IF [NOT] EXISTS). */
@@ -9,6 +24,13 @@ export interface PlannedChange {
   readonly row: MapValue;
   /** Buckets whose records go while the bucket stays (TRUNCATE). */
   readonly bucketIdsEmptied: readonly number[];
+  /** Names of types whose records are then moved to the buckets that their values lead to. */
+  readonly repartitioned?: readonly string[];
+}
+
+/** A text as it is, anything else as JSON. */
+export function shown(value: Value): string {
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 /** A row of the fields that are there. */

@@ -6,7 +6,6 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {
@@ -40,49 +39,27 @@ import {
   setPropertyType,
 } from '#server/catalog/change-property.ts';
 import {
-  addSuperType,
-  addTypeBucket,
-  createType,
-  dropType,
-  removeSuperType,
-  removeTypeBucket,
-  renameType,
-  setAliases,
-  setBucketSelection,
-  setTypeCustom,
-} from '#server/catalog/change-type.ts';
-import {requireNoView} from '#server/catalog/change-view.ts';
-import {
   type IndexDefinition,
   type IndexProperty,
   type PropertyDefinition,
   triggerLanguages,
 } from '#server/catalog/definition.ts';
-import type {NameAllocator} from '#server/catalog/names.ts';
-import {jsonText} from '#server/model/json.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
-import type {
-  IndexPart,
-  PropertyAttributes,
-  SchemaCommand,
-  TypeChange,
-} from '#server/plan/statement.ts';
-import {nothing, one, type PlannedChange, row} from './planned-change.ts';
+import type {IndexPart, PropertyAttributes, SchemaCommand} from '#server/plan/statement.ts';
+import {
+  type CommandOf as Command,
+  nothing,
+  one,
+  type PlannedChange,
+  row,
+  type SchemaFacts,
+  shown,
+} from './planned-change.ts';
+import {planAlterType, planCreateType, planDropType, requireMovable} from './type-command.ts';
 import {planAlterView, planCreateView, planDropView, planRefreshView} from './view-command.ts';
-
-/** What a command looks at beside the catalog. */
-export interface SchemaFacts {
-  readonly names: NameAllocator;
-  /** Of the server. */
-  readonly settings: Settings;
-  /** Records in a bucket. */
-  recordCount(bucketId: number): number;
-}
 
 /** A command that changes the catalog. */
 export type SchemaChangeCommand = Exclude<SchemaCommand, {readonly kind: 'check-database'}>;
-
-type Command<K extends SchemaCommand['kind']> = Extract<SchemaCommand, {readonly kind: K}>;
 
 export function planSchemaCommand(
   catalog: Catalog,
@@ -93,7 +70,7 @@ export function planSchemaCommand(
     case 'create-type':
       return planCreateType(catalog, command);
     case 'alter-type':
-      return planAlterType(catalog, command);
+      return planAlterType(catalog, command, facts);
     case 'drop-type':
       return planDropType(catalog, command, facts);
     case 'truncate-type':
@@ -140,128 +117,6 @@ export function planSchemaCommand(
     default:
       return unreachable(command);
   }
-}
-
-function planCreateType(catalog: Catalog, command: Command<'create-type'>): PlannedChange {
-  const answer = (created: boolean): MapValue =>
-    row({
-      operation: `create ${command.recordKind} type`,
-      typeName: command.name,
-      created,
-      custom: command.custom.size > 0 ? command.custom : undefined,
-    });
-  if (command.ifNotExists && catalog.type(command.name) !== undefined) {
-    return nothing(answer(false));
-  }
-  const change = createType(catalog, {
-    name: command.name,
-    kind: command.recordKind,
-    superTypes: command.supertypes,
-    custom: command.custom,
-    lightweight: command.lightweight,
-    unique: command.unique,
-    unidirectional: command.unidirectional,
-    ...(command.buckets === undefined ? {} : {bucketNames: command.buckets}),
-    ...(command.bucketCount === undefined ? {} : {bucketCount: command.bucketCount}),
-  });
-  return one(change, answer(true));
-}
-
-function planAlterType(catalog: Catalog, command: Command<'alter-type'>): PlannedChange {
-  let name = catalog.requireType(command.name).name;
-  const changes: SchemaChange[] = [];
-  const answer = new Map<string, Value>();
-  for (const wish of command.changes) {
-    const change = alterType(changes.at(-1)?.catalog ?? catalog, name, wish);
-    if (wish.kind === 'name') name = wish.name;
-    changes.push(change);
-    const [key, value] = altered(change.catalog, name, wish);
-    answer.set(key, value);
-  }
-  answer.set('operation', 'ALTER TYPE');
-  answer.set('typeName', command.name);
-  answer.set('result', 'OK');
-  return {changes, row: answer, bucketIdsEmptied: []};
-}
-
-function alterType(catalog: Catalog, name: string, wish: TypeChange): SchemaChange {
-  switch (wish.kind) {
-    case 'name':
-      requireNoView(catalog, name, 'renamed');
-      return renameType(catalog, name, wish.name);
-    case 'add-supertype':
-      return addSuperType(catalog, name, wish.name);
-    case 'remove-supertype':
-      return removeSuperType(catalog, name, wish.name);
-    case 'add-bucket':
-      return addTypeBucket(catalog, name, wish.name);
-    case 'remove-bucket':
-      return removeTypeBucket(catalog, name, wish.name);
-    case 'bucket-selection':
-      return setBucketSelection(
-        catalog,
-        name,
-        wish.strategy === 'partitioned'
-          ? {kind: 'partitioned', properties: wish.properties}
-          : {kind: wish.strategy},
-      );
-    case 'custom':
-      return setTypeCustom(catalog, name, wish.name, wish.value ?? null);
-    case 'aliases':
-      return setAliases(catalog, name, wish.names);
-    default:
-      return unreachable(wish);
-  }
-}
-
-/** What an ALTER TYPE row says of one change: its name and the value now in force. */
-function altered(catalog: Catalog, name: string, wish: TypeChange): readonly [string, Value] {
-  const type = catalog.requireType(name);
-  switch (wish.kind) {
-    case 'name':
-      return ['name', wish.name];
-    case 'add-supertype':
-    case 'remove-supertype':
-      return ['supertype', type.superTypes.map(superType => superType.name)];
-    case 'add-bucket':
-      return ['addBucket', wish.name];
-    case 'remove-bucket':
-      return ['removeBucket', wish.name];
-    case 'bucket-selection':
-      return ['bucketSelectionStrategy', wish.strategy];
-    case 'custom':
-      return ['custom', `${wish.name}=${wish.value === undefined ? 'null' : shown(wish.value)}`];
-    case 'aliases':
-      return ['aliases', type.definition.aliases];
-    default:
-      return unreachable(wish);
-  }
-}
-
-/** A text as it is, anything else as JSON. */
-function shown(value: Value): string {
-  return typeof value === 'string' ? value : jsonText(value);
-}
-
-function planDropType(
-  catalog: Catalog,
-  command: Command<'drop-type'>,
-  facts: SchemaFacts,
-): PlannedChange {
-  const answer = (dropped: boolean): MapValue =>
-    row({operation: 'drop type', typeName: command.name, dropped});
-  if (command.ifExists && catalog.type(command.name) === undefined) return nothing(answer(false));
-  const type = catalog.requireType(command.name);
-  requireNoView(catalog, command.name, 'dropped');
-  const hasRecords = type.bucketIds.some(id => facts.recordCount(id) > 0);
-  if (hasRecords && type.kind !== 'document' && !command.unsafe) {
-    throw new Refusal(
-      'query.execution',
-      `type '${type.name}' holds ${type.kind === 'vertex' ? 'vertices' : 'edges'}: ` +
-        'delete them first, or add UNSAFE to leave dangling edges behind',
-    );
-  }
-  return one(dropType(catalog, command.name, {hasRecords}), answer(true));
 }
 
 function planTruncateType(
@@ -574,19 +429,22 @@ function planRebuildType(
   command: Command<'rebuild-type'>,
   facts: SchemaFacts,
 ): PlannedChange {
-  const {polymorphic} = command;
+  const {polymorphic, repartition} = command;
   const type = catalog.requireType(command.name);
   const types = polymorphic ? type.family : [type];
   const bucketIds = polymorphic ? type.familyBucketIds : type.bucketIds;
-  const indexes = new Set(types.flatMap(one => one.indexes.map(index => index.name)));
+  const indexes = new Set(types.flatMap(each => each.indexes.map(index => index.name)));
   const answer = row({
     operation: 'rebuild type',
     typeName: type.name,
     polymorphic,
-    repartition: false,
+    repartition,
     recordsRebuilt: bucketIds.reduce((sum, id) => sum + facts.recordCount(id), 0),
+    recordsMoved: repartition ? 0 : undefined,
   });
-  return {changes: rebuilt(catalog, indexes), row: answer, bucketIdsEmptied: []};
+  const repartitioned = repartition ? types.map(({name}) => name) : [];
+  if (repartition) for (const each of types) requireMovable(each, each.name);
+  return {changes: rebuilt(catalog, indexes), row: answer, bucketIdsEmptied: [], repartitioned};
 }
 
 /** Indexes to be built anew, one change after another. */

@@ -16,8 +16,10 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {markIndexReady, withdrawIndex} from '#server/catalog/change-index.ts';
+import {settle} from '#server/catalog/change-type.ts';
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
 import type {FunctionDefinition, IndexDefinition} from '#server/catalog/definition.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
@@ -39,8 +41,10 @@ import {
   LightEdgeRemoval,
   requireEdgesUntouched,
 } from '#server/transactions/records-removal.ts';
+import {Repartition} from '#server/transactions/records-repartition.ts';
 import {
   emptyBucket,
+  requireBucketUntouched,
   requireEmptyBucket,
   writeCatalog,
   writeDrops,
@@ -124,7 +128,7 @@ export class SchemaExecutor {
         const planned = this.#plan(command, transaction);
         if (planned.changes.length === 0 && planned.bucketIdsEmptied.length === 0) {
           transaction.rollback();
-          return planned.row;
+          return await this.#repartitioned(planned, planned.row, signal);
         }
         if (await this.#removedEdges(planned, transaction, signal)) {
           transaction.rollback();
@@ -135,7 +139,8 @@ export class SchemaExecutor {
         const outcome = await transaction.commit();
         if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
         committed(outcome);
-        return await this.#builtOrTakenBack(command, planned, signal);
+        const row = await this.#builtOrTakenBack(command, planned, signal);
+        return await this.#repartitioned(planned, row, signal);
       } catch (error) {
         transaction.rollback();
         throw error;
@@ -161,9 +166,21 @@ export class SchemaExecutor {
       ...moved,
     ]);
     for (const bucketId of moved) requireEmptyBucket(transaction, this.#schema.catalog, bucketId);
+    if (last !== undefined) this.#requireStillEmpty(transaction, last.catalog);
     for (const bucketId of planned.bucketIdsEmptied) emptyBucket(transaction, bucketId);
     for (const change of planned.changes) writeDrops(transaction, change);
     if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema.names);
+  }
+
+  /** What was planned for a type without records holds only if nobody makes one meanwhile. */
+  #requireStillEmpty(transaction: Transaction, next: Catalog): void {
+    const {catalog, context} = this.#schema;
+    for (const type of next.types) {
+      const old = catalog.typeById(type.id);
+      if (old === undefined || !reliesOnEmptiness(old, type)) continue;
+      for (const bucketId of old.bucketIds) requireBucketUntouched(transaction, bucketId);
+      if (old.edge.lightweight) requireEdgesUntouched(transaction, context);
+    }
   }
 
   /** @throws {Refusal} `query.execution` when a stored record breaks a rule that would be new. */
@@ -258,6 +275,40 @@ export class SchemaExecutor {
     return row;
   }
 
+  /** Moves the records of the types named; the row then says how many. */
+  async #repartitioned(
+    {repartitioned = []}: PlannedChange,
+    row: MapValue,
+    signal: Cancellation | undefined,
+  ): Promise<MapValue> {
+    if (repartitioned.length === 0) return row;
+    let [visited, moved] = [0, 0];
+    const work = this.#work.begin('repartition type', repartitioned.length);
+    try {
+      for (const name of repartitioned) {
+        const {context} = this.#schema;
+        const type = context.catalog.requireType(name);
+        const move = new Repartition(context, type);
+        const total = this.#recordsIn(type.bucketIds);
+        work.next({name, total, done: () => move.recordsDone});
+        await this.#inChunks(move, signal);
+        visited += total;
+        moved += move.recordsMoved;
+        const {bucketSelection} = type.definition;
+        const isPartitioned = bucketSelection.kind === 'partitioned';
+        if (isPartitioned && bucketSelection.settled !== true) {
+          await this.#changeCatalog(catalog => settle(catalog, type.id));
+        }
+      }
+    } finally {
+      this.#work.end(work);
+    }
+    const counts = row.has('recordsMoved')
+      ? {recordsMoved: moved}
+      : {repartitionVisited: visited, repartitionMoved: moved};
+    return new Map([...row, ...Object.entries(counts)]);
+  }
+
   async #build(
     indexes: readonly IndexDefinition[],
     signal: Cancellation | undefined,
@@ -299,7 +350,10 @@ export class SchemaExecutor {
   }
 
   #recordsUnder({typeId}: IndexDefinition): number {
-    const buckets = this.#schema.catalog.typeById(typeId)?.familyBucketIds ?? [];
+    return this.#recordsIn(this.#schema.catalog.typeById(typeId)?.familyBucketIds ?? []);
+  }
+
+  #recordsIn(buckets: readonly number[]): number {
     return buckets.reduce((sum, id) => sum + this.#database.recordCount(id), 0);
   }
 
@@ -357,6 +411,16 @@ function bucketsMoved(before: Catalog, after: Catalog): readonly number[] {
     .map(({id}) => id)
     .filter(id => after.bucketById(id) !== undefined)
     .filter(id => before.typeOfBucket(id)?.id !== after.typeOfBucket(id)?.id);
+}
+
+/** Whether the change of a type was planned because it has no records. */
+function reliesOnEmptiness(old: CatalogType, next: CatalogType): boolean {
+  const isSettled = ({definition: {bucketSelection}}: CatalogType): boolean =>
+    bucketSelection.kind === 'partitioned' && bucketSelection.settled === true;
+  const isOtherEdge =
+    old.edge.lightweight !== next.edge.lightweight || old.edge.unique !== next.edge.unique;
+  const isSame = isSettled(old) && old.bucketIds.join() === next.bucketIds.join();
+  return isOtherEdge || (isSettled(next) && !isSame);
 }
 
 /** What takes the command back when its indexes cannot be built. */

@@ -64,6 +64,8 @@ export class BulkEntry {
   readonly edgePairs = new Map<string, Rid>();
   /** By the text of the vertex's id. */
   readonly foreignEnds = new Map<string, ForeignEnd>();
+  /** By type: the bucket to which the entry keeps (bucket selection `thread`). */
+  readonly bucketsKept = new Map<number, number>();
   /** Names of the types whose records are in it. */
   readonly types = new Set<string>();
   vertices = 0;

@@ -171,7 +171,9 @@ export class BulkWriter {
         if (value !== undefined) properties.set(name, value);
       }
     }
-    return selectBucket(this.#draft.context, type.type, undefined, properties);
+    // An entry is a transaction.
+    const {bucketsKept: kept} = this.#entry;
+    return selectBucket(this.#draft.context, type.type, {properties, kept});
   }
 
   #lightRid(type: BulkType): Rid {

@@ -8,9 +8,13 @@
  */
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {bucketRange, recordKey, recordKeyBytes, ridOfRecordKey} from '#server/layout/record-key.ts';
+import {
+  bucketRange,
+  keyBehindRecord,
+  recordKey,
+  ridOfRecordKey,
+} from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
-import {copyBytes} from '#server/base/utf8.ts';
 import type {RecordContext} from './records-context.ts';
 import type {IndexMaintenance} from './records-indexes.ts';
 import {ForeignMembers} from './records-members.ts';
@@ -73,7 +77,7 @@ export class IndexBuild implements ChunkedWork {
     let more = walker.next();
     while (more && records < limits.recordsMax && transaction.writeBytes < limits.writeBytesMax) {
       this.putKeys(transaction, walker);
-      start = keyBehind(walker.bytes, walker.keyStart);
+      start = keyBehindRecord(ridOfRecordKey(walker.bytes, walker.keyStart));
       records++;
       more = walker.next();
     }
@@ -123,11 +127,4 @@ export class IndexBuild implements ChunkedWork {
     transaction.require({kind: 'unchanged', key: recordKey(rid)});
     for (const key of keys) this.indexes.put(transaction, this.index, key, rid);
   }
-}
-
-/** The least key behind a record's key. */
-function keyBehind(bytes: Uint8Array, keyStart: number): Uint8Array {
-  const key = new Uint8Array(recordKeyBytes + 1);
-  key.set(copyBytes(bytes, keyStart, keyStart + recordKeyBytes));
-  return key;
 }

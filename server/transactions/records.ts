@@ -20,7 +20,7 @@ import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
 import {RecordChanges} from './record-changes.ts';
-import {selectBucket} from './records-buckets.ts';
+import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
 import type {IndexMaintenance} from './records-indexes.ts';
@@ -78,6 +78,8 @@ export class RecordWriter {
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
   readonly tally: RecordTally;
   readonly changes: RecordChanges;
+  /** Buckets to which the transaction keeps (bucket selection `thread`), by type. */
+  private readonly bucketsKept: Map<number, number>;
   /** Names that travel in this transaction because no commit has stored them yet. */
   private readonly newNames: Map<number, string>;
 
@@ -88,6 +90,7 @@ export class RecordWriter {
     this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
     this.newNames = earlier?.newNames ?? new Map();
     this.changes = earlier?.changes ?? new RecordChanges();
+    this.bucketsKept = earlier?.bucketsKept ?? new Map();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
@@ -159,6 +162,7 @@ export class RecordWriter {
     }
     const before = old.properties();
     checkRules(type, next, before);
+    requireSamePartition(type, before, next);
     this.requireFresh(type, rid);
     this.changes.add(type.id, rid);
     const {kind, from, to} = old;
@@ -198,6 +202,23 @@ export class RecordWriter {
       get: name => properties.get(name),
     });
     return record;
+  }
+
+  /**
+   * Puts a record into the bucket that its values lead to, under a new id; false where it lies
+   * there, or is gone. Nobody's links follow it.
+   */
+  relocate(rid: Rid): boolean {
+    const old = loadRecord(this.transaction, this.context.schema, rid);
+    if (old === undefined) return false;
+    const type = this.typeOf(old);
+    const properties = old.properties();
+    const bucket = partitionOf(type, properties);
+    if (bucket === undefined || bucket === rid.bucket) return false;
+    this.removeRecord(old);
+    const {kind, from, to} = old;
+    this.insert(type, this.newRid(bucket), properties, {kind, from, to});
+    return true;
   }
 
   /** Sets and removes single properties, which keep their places; new ones come last. */
@@ -289,8 +310,13 @@ export class RecordWriter {
   }
 
   private ridFor(type: CatalogType, wish: NewRecordWish, properties: MapValue): Rid {
-    if (wish.rid !== undefined) return this.formerRid(type, wish.rid);
-    const bucket = selectBucket(this.context, type, wish.bucketName, properties);
+    if (wish.rid !== undefined) return this.formerRid(type, wish.rid, properties);
+    const {bucketName} = wish;
+    const kept = this.bucketsKept;
+    return this.newRid(selectBucket(this.context, type, {bucketName, properties, kept}));
+  }
+
+  private newRid(bucket: number): Rid {
     const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
     this.created.add(ridText(rid));
     return rid;
@@ -300,7 +326,7 @@ export class RecordWriter {
    * An id of the type's that was given before and has no record now. Nobody else may take it until
    * the commit. A position of the bucket is used up, which tells those given from those to come.
    */
-  private formerRid(type: CatalogType, rid: Rid): Rid {
+  private formerRid(type: CatalogType, rid: Rid, properties: MapValue): Rid {
     const text = ridText(rid);
     if (!type.bucketIds.includes(rid.bucket)) {
       throw new Refusal(
@@ -308,6 +334,7 @@ export class RecordWriter {
         `${text} lies in no bucket of type '${type.name}', so it was none of its records`,
       );
     }
+    requirePlace(this.context, type, rid.bucket, properties);
     const isGiven = rid.position >= 0 && rid.position < this.transaction.nextPosition(rid.bucket);
     if (!isGiven) throw new Refusal('query.execution', `no record has had the id ${text} yet`);
     const key = recordKey(rid);

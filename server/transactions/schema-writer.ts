@@ -57,6 +57,11 @@ export function emptyBucket(transaction: Transaction, bucketId: number): void {
   if (count > 0) transaction.count(bucketId, -count);
 }
 
+/** The commit fails when anybody writes a record of the bucket meanwhile. */
+export function requireBucketUntouched(transaction: Transaction, bucketId: number): void {
+  transaction.require({kind: 'range-untouched', ...bucketRange(bucketId)});
+}
+
 /**
  * Refuses to give a bucket with records to another type: they would be found under none.
  *

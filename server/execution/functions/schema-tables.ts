@@ -53,13 +53,14 @@ function countOf(type: CatalogType, call: CallContext): number | null {
 
 function typeRow(type: CatalogType, call: CallContext): MapValue {
   const {definition} = type;
+  const {bucketSelection: selection} = definition;
   return mapOf({
     name: type.name,
     type: type.kind,
     records: countOf(type, call),
     buckets: type.bucketIds.map(id => call.catalog.bucketById(id)?.name ?? null),
-    bucketSelectionStrategy: definition.bucketSelection.kind,
-    needsRepartition: false,
+    bucketSelectionStrategy: selection.kind,
+    needsRepartition: selection.kind === 'partitioned' && selection.settled !== true,
     parentTypes: type.superTypes.map(parent => parent.name),
     aliases: definition.aliases.length > 0 ? [...definition.aliases] : undefined,
     properties: byName(definition.properties).map(propertyRow),

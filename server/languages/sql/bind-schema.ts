@@ -187,9 +187,14 @@ function bindCreateType(context: BindContext, ast: Sql.CreateType): SchemaComman
 }
 
 function bindAlterType(context: BindContext, ast: Sql.AlterType): SchemaCommand {
-  const [setting] = ast.settings;
-  if (setting !== undefined) context.notAvailable(setting.at, `ALTER TYPE WITH ${setting.name}`);
-  return {kind: 'alter-type', name: ast.name.text, changes: typeChanges(context, ast.change)};
+  const settings = settingsOf(context, ast, ['repartition', 'lightweight', 'unique']);
+  const {repartition = false, ...traits} = settings;
+  const changes = typeChanges(context, ast.change);
+  for (const trait of ['lightweight', 'unique'] as const) {
+    const value = traits[trait];
+    if (value !== undefined) changes.push({kind: 'edge-trait', trait, value});
+  }
+  return {kind: 'alter-type', name: ast.name.text, changes, repartition};
 }
 
 function typeChanges(context: BindContext, change: Sql.TypeChange): TypeChange[] {
@@ -435,14 +440,15 @@ function bindRebuild(context: BindContext, ast: Sql.Rebuild): SchemaCommand {
   const name = ast.name?.text ?? '*';
   switch (ast.what) {
     case 'rebuild-index':
-      checkRebuildSettings(context, ast, ['batchSize']);
+      settingsOf(context, ast, ['batchSize']);
       return {kind: 'rebuild-index', name};
     case 'compact-index':
-      checkRebuildSettings(context, ast, []);
+      settingsOf(context, ast, []);
       return {kind: 'compact-index', name};
-    case 'rebuild-type':
-      checkRebuildSettings(context, ast, ['batchSize', 'repartition']);
-      return {kind: 'rebuild-type', name, polymorphic: ast.polymorphic};
+    case 'rebuild-type': {
+      const {repartition = false} = settingsOf(context, ast, ['batchSize', 'repartition']);
+      return {kind: 'rebuild-type', name, polymorphic: ast.polymorphic, repartition};
+    }
     case 'rebuild-graph-view':
       return context.notAvailable(ast.at, words(ast.what));
     default:
@@ -450,22 +456,32 @@ function bindRebuild(context: BindContext, ast: Sql.Rebuild): SchemaCommand {
   }
 }
 
-/** How many records go into one transaction is the server's own affair; the rest is refused. */
-function checkRebuildSettings(
+type FlagSetting = 'repartition' | 'lightweight' | 'unique';
+
+/**
+ * The settings behind WITH. How many records go into one transaction (`batchSize`) is the server's
+ * own affair; the others are true or false.
+ */
+function settingsOf<K extends 'batchSize' | FlagSetting>(
   context: BindContext,
-  {what, settings}: Sql.Rebuild,
-  known: readonly ('batchSize' | 'repartition')[],
-): void {
+  {kind, settings, ...ast}: Sql.Rebuild | Sql.AlterType,
+  known: readonly K[],
+): {readonly [name in K & FlagSetting]?: boolean} {
+  const flags: {[name in FlagSetting]?: boolean} = {};
   for (const {at, name, value} of settings) {
     const key = known.find(one => one.toLowerCase() === name.toLowerCase());
     if (key === undefined) {
+      const statement = words('what' in ast ? ast.what : kind);
       const hint = known.length === 0 ? '' : `: expected one of ${known.join(', ')}`;
-      context.syntax(at, `There is no setting '${name}' of ${words(what)}${hint}`);
-    } else if (key === 'batchSize') {
-      if ((countOf(context, value) ?? 0) < 1) context.syntax(at, 'batchSize is at least 1');
-    } else if (constantOf(context, value) !== false) {
-      // The bucket is part of the id of a record, and no look-up depends on it here.
-      context.notAvailable(at, `${words(what)} WITH repartition`);
+      return context.syntax(at, `There is no setting '${name}' of ${statement}${hint}`);
     }
+    if (key === 'batchSize') {
+      if ((countOf(context, value) ?? 0) < 1) context.syntax(at, 'batchSize is at least 1');
+      continue;
+    }
+    const flag = constantOf(context, value);
+    if (typeof flag !== 'boolean') context.syntax(at, `${key} is true or false`);
+    else flags[key as FlagSetting] = flag;
   }
+  return flags;
 }
