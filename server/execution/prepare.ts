@@ -11,6 +11,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {ExpressionCompiler} from './expressions/compile.ts';
 import type {Closure, Test} from './closure.ts';
 import type {FunctionRegistry} from './function-registry.ts';
+import {HotCompiler} from './generated/hot-closure.ts';
 import {recordSlots} from './operators/id-slots.ts';
 import type {Operator, Preparation} from './operator.ts';
 import {prepareAggregate} from './operators/aggregate.ts';
@@ -49,20 +50,26 @@ import {prepareValues} from './operators/values.ts';
 import {prepareWalk} from './operators/walk.ts';
 import type {PlanProfile} from './profile.ts';
 
+export interface PreparationOptions {
+  /** Measures every node; the operators then belong to one run. */
+  readonly profile?: PlanProfile;
+  /** Evaluations of an expression before it becomes generated code. */
+  readonly hotAfter?: number;
+}
+
 export class PlanPreparation implements Preparation {
   readonly functions: FunctionRegistry;
-  readonly #compiler: ExpressionCompiler;
+  readonly #compiler: HotCompiler;
   readonly #recordSlots: ReadonlySet<Slot>;
   readonly #profile: PlanProfile | undefined;
 
   /**
    * @param plan - The whole statement's plan: what is above a slot decides what it needs.
-   * @param profile - Measures every node; the operators then belong to one run.
    */
-  constructor(plan: PlanNode, functions: FunctionRegistry, profile?: PlanProfile) {
+  constructor(plan: PlanNode, functions: FunctionRegistry, options: PreparationOptions = {}) {
     this.functions = functions;
-    this.#profile = profile;
-    this.#compiler = new ExpressionCompiler(this);
+    this.#profile = options.profile;
+    this.#compiler = new HotCompiler(new ExpressionCompiler(this), functions, options.hotAfter);
     this.#recordSlots = recordSlots(plan);
   }
 

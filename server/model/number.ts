@@ -120,6 +120,11 @@ export function multiplyNumbers(left: NumberValue, right: NumberValue): NumberVa
 /** Two integers give an integer where the division is exact and a double where it is not. */
 export function divideNumbers(left: NumberValue, right: NumberValue): NumberValue {
   if (isIntegerValue(left) && isIntegerValue(right)) {
+    if (typeof left === 'number' && typeof right === 'number' && right !== 0) {
+      const quotient = left / right;
+      if (left % right !== 0) return makeDouble(quotient);
+      return quotient === 0 ? 0 : quotient;
+    }
     const dividend = BigInt(left);
     const divisor = BigInt(right);
     if (divisor === 0n) throw new Refusal('arithmetic', 'division by zero');

@@ -297,7 +297,7 @@ export function observed(
 ): {readonly query: PreparedQuery; readonly profile: PlanProfile} {
   const {plan} = query.plan;
   const profile = new PlanProfile();
-  const preparation = new PlanPreparation(plan, functions, profile);
+  const preparation = new PlanPreparation(plan, functions, {profile});
   return {query: {...query, ...prepareParts(plan, preparation)}, profile};
 }
 

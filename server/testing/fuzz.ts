@@ -27,6 +27,7 @@ const cpuMillisecondsMax = 100;
 
 interface Tally {
   statements: number;
+  mutated: number;
   refused: number;
   slowestMilliseconds: number;
 }
@@ -42,6 +43,7 @@ function step(generator: SqlGenerator, tally: Tally): void {
     }
   });
   const mutated = generator.mutated();
+  tally.mutated++;
   measured(mutated, tally, () => {
     try {
       parseScript(mutated);
@@ -71,11 +73,12 @@ function measured(text: string, tally: Tally, parse: () => void): void {
 /** Statements, generated and mutated. */
 function sqlFuzzer(seed: number): Fuzzer {
   const generator = new SqlGenerator(seed);
-  const tally: Tally = {statements: 0, refused: 0, slowestMilliseconds: 0};
+  const tally: Tally = {statements: 0, mutated: 0, refused: 0, slowestMilliseconds: 0};
   return {
     step: () => step(generator, tally),
     summary: () =>
-      `${tally.statements} statements, ${tally.refused} refused, ` +
+      `${tally.statements} statements, ${tally.mutated} of them mutated, ` +
+      `${tally.refused} refused, ` +
       `slowest ${tally.slowestMilliseconds} ms of CPU`,
   };
 }

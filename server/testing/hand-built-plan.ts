@@ -192,7 +192,9 @@ export class World {
   /** Runs a plan; answers the given slots of each row, records by their name or `@rid`. */
   run(plan: PlanNode, slots: readonly Slot[], options: RunOptions = {}): unknown[][] {
     const rows: unknown[][] = [];
-    const preparation = new PlanPreparation(plan, this.functions, options.profile);
+    const preparation = new PlanPreparation(plan, this.functions, {
+      ...(options.profile && {profile: options.profile}),
+    });
     for (const batch of preparation.prepare(plan)(this.context(options), unitBatch)) {
       if (batch === pause) continue;
       for (let row = 0; row < batch.rowCount; row++) rows.push(this.#row(batch, row, slots));

@@ -169,7 +169,8 @@ export class ExpressionCompiler implements Compiler {
   }
 }
 
-function negation(value: Value): Value {
+/** NOT of a truth value. */
+export function negation(value: Value): Value {
   if (value === null) return null;
   if (typeof value === 'boolean') return !value;
   throw new Refusal('query.execution', 'NOT needs a condition');

@@ -45,6 +45,8 @@ interface Way {
   readonly name: string;
   readonly plan: PlanNode;
   readonly batchRows: number;
+  /** Evaluations before an expression is generated code: from the first one on, or never. */
+  readonly hotAfter: number;
 }
 
 /** What came of one way. */
@@ -143,6 +145,7 @@ export class PlanDifferential {
       name,
       plan,
       batchRows: rows,
+      hotAfter: name === 'as bound' ? Number.POSITIVE_INFINITY : random.pick([0, 2, 1_000_000]),
     });
     const other = (): Statistics => inventedStatistics(random.below(1 << 30));
     return [
@@ -180,11 +183,11 @@ export class PlanDifferential {
     return statement.plan;
   }
 
-  #outcome({plan, batchRows}: Way, {ordered, parameters}: PlanQuestion): Outcome {
+  #outcome({plan, batchRows, hotAfter}: Way, {ordered, parameters}: PlanQuestion): Outcome {
     const reader = this.#database.read();
     const profile = new PlanProfile();
     try {
-      const preparation = new PlanPreparation(plan, this.#functions, profile);
+      const preparation = new PlanPreparation(plan, this.#functions, {profile, hotAfter});
       const output = outputOf(plan);
       assert(output !== undefined, 'a question says what the client sees');
       const prepared = prepareOutput(output, preparation);
