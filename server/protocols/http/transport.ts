@@ -7,6 +7,7 @@
  */
 import type {IncomingMessage} from 'node:http';
 import {BlockList, isIP} from 'node:net';
+import {isLoopbackAddress, plainAddress} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 
 type RequestWay = Pick<IncomingMessage, 'headers' | 'socket'>;
@@ -24,18 +25,15 @@ export class Transport {
 
   isProtected({headers, socket}: RequestWay): boolean {
     if ('encrypted' in socket) return true;
-    const address = plainAddress(socket.remoteAddress);
-    if (address === undefined) return false;
-    if (contains(loopback, address)) return true;
+    const {remoteAddress} = socket;
+    if (remoteAddress === undefined) return false;
+    const address = plainAddress(remoteAddress);
+    if (isLoopbackAddress(address)) return true;
     return contains(this.#proxies, address) && isForwardedSecurely(headers);
   }
 }
 
 const setting = 'svc.server.apiTokenTrustedProxies';
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
 
 function addressList(text: string): BlockList {
   const list = new BlockList();
@@ -63,11 +61,6 @@ function contains(list: BlockList, address: string): boolean {
 function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   const version = isIP(address);
   return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;
-}
-
-/** IPv4 written as IPv6 is IPv4. */
-function plainAddress(address: string | undefined): string | undefined {
-  return address?.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /** At least one hop is reported, and none that is not https. */

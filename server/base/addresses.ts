@@ -1,0 +1,11 @@
+/** IP addresses as the system writes them: of connections, and of what names resolve to. */
+
+/** IPv4 written as IPv6 is IPv4. */
+export function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
+}
+
+/** Whether only this machine can speak from there; `address` is plain. */
+export function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || /^127(?:\.\d{1,3}){3}$/.test(address);
+}
