@@ -12,22 +12,13 @@
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {
-  allAdjacency,
-  vertexBucketOf,
-  vertexPositionOf,
-} from '#server/layout/adjacency-key.ts';
+import {allAdjacency, vertexBucketOf, vertexPositionOf} from '#server/layout/adjacency-key.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type Reader, StoreFailure} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
-import {
-  type AdjacencyChunk,
-  ChunkBuilder,
-  chunkRange,
-  chunkVertices,
-} from './adjacency-chunk.ts';
+import {type AdjacencyChunk, ChunkBuilder, chunkRange, chunkVertices} from './adjacency-chunk.ts';
 import type {Droppable, ViewMemory} from './view-memory.ts';
 
 /** Reads of keys, within `readsMs`, that a chunk is worth; of a larger one a share of its size. */
@@ -272,4 +263,3 @@ export class AdjacencyView implements ChangeListener {
     }
   }
 }
-
