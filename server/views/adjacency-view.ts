@@ -22,7 +22,7 @@ import {type AdjacencyChunk, ChunkBuilder, chunkRange, chunkVertices} from './ad
 import type {Droppable, ViewMemory} from './view-memory.ts';
 
 /** Reads of keys, within `readsMs`, that a chunk is worth; of a larger one a share of its size. */
-const readsMin = 16_384;
+const readsMinDefault = 16_384;
 const readsShare = 4;
 const readsMs = 60_000;
 /** A vertex read from the keys costs a seek: as much as so many keys. */
@@ -48,12 +48,17 @@ class Slot implements Droppable {
   reads = 0;
   readsSince: number;
   /** Keys that reading them pays to make the chunk. */
-  worth = readsMin;
+  worth: number;
   refusedUntil = 0;
 
-  constructor(bucket: number, number: number, now: number) {
+  constructor(
+    bucket: number,
+    number: number,
+    {worth, now}: {readonly worth: number; readonly now: number},
+  ) {
     this.bucket = bucket;
     this.number = number;
+    this.worth = worth;
     this.readsSince = now;
   }
 
@@ -83,6 +88,8 @@ export interface AdjacencyViewOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly memory: ViewMemory;
+  /** Keys that must have been read before a chunk is made. Default: some milliseconds' worth. */
+  readonly readsMin?: number;
 }
 
 export class AdjacencyView implements ChangeListener {
@@ -91,6 +98,7 @@ export class AdjacencyView implements ChangeListener {
   readonly #wanted = new Set<Slot>();
   /** All chunks of a database are of one run: none gives way to another of them. */
   readonly #run: number;
+  readonly #readsMin: number;
   #subscription: ChangeSubscription | undefined;
   /** Of the newest entry that was told. */
   #toldIndex: LogIndex = 0;
@@ -98,6 +106,7 @@ export class AdjacencyView implements ChangeListener {
 
   constructor(options: AdjacencyViewOptions) {
     this.#options = options;
+    this.#readsMin = options.readsMin ?? readsMinDefault;
     this.#run = options.memory.beginRun();
   }
 
@@ -117,7 +126,8 @@ export class AdjacencyView implements ChangeListener {
     const key = bucket * chunksPerBucketMax + number;
     let slot = this.#slots.get(key);
     if (slot === undefined) {
-      slot = new Slot(bucket, number, this.#options.clock.monotonic());
+      const now = this.#options.clock.monotonic();
+      slot = new Slot(bucket, number, {worth: this.#readsMin, now});
       this.#slots.set(key, slot);
     }
     slot.reads += keys + seekKeys;
@@ -192,7 +202,7 @@ export class AdjacencyView implements ChangeListener {
       slot.chunk = chunk.chunk;
       slot.base = chunk.base;
       slot.dirty = pending;
-      slot.worth = Math.max(readsMin, chunk.chunk.entries / readsShare);
+      slot.worth = Math.max(this.#readsMin, chunk.chunk.entries / readsShare);
     }
   }
 
