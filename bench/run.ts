@@ -10,6 +10,7 @@ import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {starts} from './W20/starts.ts';
+import {bulkEdges} from './W4/bulk-edges.ts';
 import {networkPatterns} from './W5/patterns.ts';
 
 /** What every class is given. */
@@ -24,6 +25,7 @@ type BenchClass = (report: Report, options: BenchOptions) => Promise<void>;
 const classes: Readonly<Record<string, BenchClass>> = {
   W1: pointReads,
   W2: durableInserts,
+  W4: bulkEdges,
   W5: networkPatterns,
   W20: starts,
   store: storeClass,

@@ -578,6 +578,16 @@ export const settingRows = {
     dynamic: true,
     description: 'Memory that all statements which run may hold together.',
   },
+  'svc.graphViewMemoryMax': {
+    type: 'size',
+    default: 512 * MB,
+    min: 0,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Memory for edges that are kept packed where they are read again and again; 0 keeps none.',
+  },
   'svc.queryValueSizeMax': {
     type: 'size',
     default: 64 * MB,

@@ -197,6 +197,7 @@ export class MemoryPool {
   readonly #machine: Machine;
   #bytes = 0;
   #listener: (() => void) | undefined;
+  #shortage: (() => void) | undefined;
 
   /** @param bytesMax - `svc.queryMemoryTotalMax`. */
   constructor(bytesMax: () => number, machine: Machine) {
@@ -217,6 +218,7 @@ export class MemoryPool {
   keep(bytes: number): void {
     const bytesMax = this.#bytesMax();
     if (this.#bytes + bytes > bytesMax) {
+      this.#shortage?.();
       throw new Refusal(
         'query.memory-total',
         `the statements that run keep more than ${bytesMax} bytes together ` +
@@ -237,10 +239,16 @@ export class MemoryPool {
     this.#listener = listener;
   }
 
+  /** Calls `listener` when a statement is refused for want of memory. One listener. */
+  onShortage(listener: () => void): void {
+    this.#shortage = listener;
+  }
+
   /** @throws {Refusal} `query.memory-total` when the heap is nearly full. */
   checkHeap(): void {
     const {heapBytes, heapBytesMax} = this.#machine;
     if (heapBytes <= heapShareMax * heapBytesMax) return;
+    this.#shortage?.();
     throw new Refusal(
       'query.memory-total',
       `the server has ${heapBytes} of ${heapBytesMax} bytes of memory in use; retry later`,

@@ -12,6 +12,7 @@ export const emptyGraph: Graph = {
   hops: () => nothing,
   hopsBetween: () => nothing,
   hopEdges: hops => hops.map(() => undefined),
+  packedEdges: () => undefined,
   degree: () => 0,
   indexPoint: () => [],
   indexRange: () => nothing,

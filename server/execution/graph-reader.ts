@@ -21,6 +21,7 @@ import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import type {AdjacencyView, HeldChunk} from '#server/views/adjacency-view.ts';
 import type {
   EdgeTypes,
   Graph,
@@ -33,6 +34,7 @@ import type {
   WholeKey,
 } from './graph.ts';
 import {HopSource} from './stored/hop-source.ts';
+import {PackedEdges, pairHops, placeInChunk} from './stored/packed-edges.ts';
 import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
 /** Records fetched one by one rather than packed. */
@@ -53,9 +55,16 @@ export class GraphReader implements Graph {
   readonly #reader: ReadContext;
   readonly #catalog: Catalog;
   readonly #schema: RecordSchema;
+  readonly #adjacency: AdjacencyView | undefined;
   readonly #searches = new Map<string, IndexSearch>();
 
-  constructor(reader: ReadContext, catalog: Catalog, schema: RecordSchema) {
+  constructor(
+    reader: ReadContext,
+    catalog: Catalog,
+    schema: RecordSchema,
+    adjacency?: AdjacencyView | undefined,
+  ) {
+    this.#adjacency = adjacency;
     this.#reader = reader;
     this.#catalog = catalog;
     this.#schema = schema;
@@ -166,16 +175,29 @@ export class GraphReader implements Graph {
   }
 
   hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop> {
-    return new HopSource(this.#reader, {vertices, direction, types});
+    const packed = this.#packed(direction, types);
+    return new HopSource(this.#reader, packed, {vertices, direction, types});
+  }
+
+  #packed(direction: Direction, types: EdgeTypes): PackedEdges {
+    return new PackedEdges(this.#reader, this.#adjacency, {direction, types});
+  }
+
+  packedEdges(bucket: number, chunk: number): HeldChunk | undefined {
+    const view = this.#adjacency;
+    if (view === undefined || this.#reader.overlays(allAdjacency)) return undefined;
+    return view.chunkAt(bucket, chunk, this.#reader.viewIndex);
   }
 
   hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop> {
+    const packed = this.#packed(direction, types);
     const typeIds =
       types === undefined
         ? [...this.#catalog.types].filter(type => type.kind === 'edge').map(type => type.id)
         : [...types];
-    return new EdgeCursor(this.#reader, betweenRanges(pairs, direction, typeIds), types, {
-      distinct: true,
+    return pairHops(pairs, packed, rest => {
+      const ranges = betweenRanges(rest, direction, typeIds);
+      return new EdgeCursor(this.#reader, ranges, types, {distinct: true});
     });
   }
 
@@ -191,7 +213,12 @@ export class GraphReader implements Graph {
   }
 
   degree(vertex: Rid, direction: Direction, types: EdgeTypes): number {
-    return degreeOf(this.#reader, vertex, direction, types);
+    const packed = this.#packed(direction, types);
+    const selection = packed.of(vertex);
+    if (selection !== undefined) return selection.count(placeInChunk(vertex));
+    const degree = degreeOf(this.#reader, vertex, direction, types);
+    packed.noteRead(vertex, degree);
+    return degree;
   }
 
   indexPoint(index: string, key: readonly Value[]): readonly Rid[] {

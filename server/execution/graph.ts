@@ -7,6 +7,7 @@
  */
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
+import type {HeldChunk} from '#server/views/adjacency-view.ts';
 
 /** Gives things in portions; `close` is idempotent and must be called. */
 export interface Source<T> {
@@ -89,6 +90,11 @@ export interface Graph {
   hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop>;
   /** The edges themselves; `vertices` as given to `hops`. Light edges are made up from the hop. */
   hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[];
+  /**
+   * The edges of 65,536 vertices of a bucket, packed, where they are in memory and hold for this
+   * point in time; what is not there is asked of `hops`, which uses the same.
+   */
+  packedEdges(bucket: number, chunk: number): HeldChunk | undefined;
   /** How many edges a vertex has. */
   degree(vertex: Rid, direction: Direction, types: EdgeTypes): number;
   /** Ids under one full key, in id order. */

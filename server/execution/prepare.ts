@@ -32,6 +32,7 @@ import {prepareDistinct} from './operators/distinct.ts';
 import {prepareExtend} from './operators/extend.ts';
 import {prepareFilter} from './operators/filter.ts';
 import {prepareFollow} from './operators/follow.ts';
+import {prepareFrontier} from './operators/frontier.ts';
 import {prepareIndexEntries, prepareIndexPoint, prepareIndexRange} from './operators/index-rows.ts';
 import {prepareJoin} from './operators/join.ts';
 import {preparePick} from './operators/pick.ts';
@@ -123,6 +124,8 @@ export class PlanPreparation implements Preparation {
         return prepareFollow(node, this);
       case 'connect':
         return prepareConnect(node, this);
+      case 'frontier':
+        return prepareFrontier(node, this);
       case 'walk':
         return prepareWalk(node, this);
       case 'chain':
@@ -199,6 +202,7 @@ type RowKind =
   | 'unnest'
   | 'follow'
   | 'connect'
+  | 'frontier'
   | 'walk'
   | 'chain'
   | 'shortest';

@@ -8,11 +8,12 @@
  * between the same ends (rid.ts).
  * Invariant K1: a record edge's two keys exist exactly as long as its record.
  */
-import type {Rid} from '#server/model/value.ts';
+import {Rid} from '#server/model/value.ts';
 import {
   keyAfterPrefix,
   lightRidAt,
   namespace,
+  positionAt,
   putRid,
   putUint32,
   ridAt,
@@ -117,6 +118,38 @@ export function edgeOf(bytes: Uint8Array, offset: number, light: boolean): Rid {
   return light ? lightRidAt(bytes, offset + edgeAt) : ridAt(bytes, offset + edgeAt);
 }
 
+/** A key's fields as numbers, read anew for each of millions of keys: no ids are made of them. */
+export class AdjacencyFields {
+  vertexPosition = 0;
+  direction: DirectionByte = outgoing;
+  edgeTypeId = 0;
+  otherBucket = 0;
+  otherPosition = 0;
+  edgeBucket = 0;
+  /** A light edge's is its serial number. */
+  edgePosition = 0;
+
+  /** Those of the key that starts at `offset`. */
+  read(bytes: Uint8Array, offset: number): void {
+    this.vertexPosition = positionAt(bytes, offset + 5);
+    this.direction = bytes[offset + directionAt] === incoming ? incoming : outgoing;
+    this.edgeTypeId = uint32At(bytes, offset + typeAt);
+    this.otherBucket = uint32At(bytes, offset + otherRidAt);
+    this.otherPosition = positionAt(bytes, offset + otherRidAt + 4);
+    this.edgeBucket = uint32At(bytes, offset + edgeAt);
+    this.edgePosition = positionAt(bytes, offset + edgeAt + 4);
+  }
+}
+
+/** Bucket and position of the vertex at whose end the key is. */
+export function vertexBucketOf(bytes: Uint8Array, offset: number): number {
+  return uint32At(bytes, offset + 1);
+}
+
+export function vertexPositionOf(bytes: Uint8Array, offset: number): number {
+  return positionAt(bytes, offset + 5);
+}
+
 interface Range {
   readonly start: Uint8Array;
   readonly end: Uint8Array;
@@ -148,6 +181,14 @@ export function adjacencyBucketRange(bucketId: number): Range {
   start[0] = namespace.adjacency;
   putUint32(start, 1, bucketId);
   return {start, end: keyAfterPrefix(start)};
+}
+
+/** Every edge of the vertices of a bucket at positions from `first` up to before `end`. */
+export function adjacencyPositionsRange(bucketId: number, first: number, end: number): Range {
+  return {
+    start: vertexRange(new Rid(bucketId, first)).start,
+    end: vertexRange(new Rid(bucketId, end)).start,
+  };
 }
 
 /** Every edge of a vertex in one direction. */

@@ -87,6 +87,7 @@ export class ServerAdministration implements Administration {
         queriesWaiting: count(load?.queriesWaiting ?? 0),
         queriesRefused: count(load?.queriesRefused ?? 0),
         queryMemory: space(load?.queryMemoryBytes ?? 0),
+        graphViewMemory: space(load?.graphViewBytes ?? 0),
         transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
       meters: {},

@@ -164,6 +164,8 @@ export class Estimates {
         const slots = edge === undefined ? input.slots : withSlot(input.slots, edge, idOf());
         return {rows: input.rows * share, cost: input.cost + input.rows * cost.pair, slots};
       }
+      case 'frontier':
+        return this.#frontier(node, input);
       case 'walk': {
         const reached = this.#rounds(node, input);
         return {...reached, slots: withSlot(input.slots, node.to, idOf())};
@@ -235,6 +237,24 @@ export class Estimates {
     if (node.where === undefined) return {rows: hops, cost: walked, slots};
     const condition: PlanNode = {kind: 'filter', input: node, condition: node.where};
     return this.#filter(condition, {rows: hops, cost: walked, slots});
+  }
+
+  /** As its hops one after the other, each vertex once; nothing bounds their number but guesses. */
+  #frontier({from, steps, to}: Node<'frontier'>, input: Estimate): Estimate {
+    let rows = input.rows;
+    let work = input.cost;
+    let facts: SlotFacts | undefined = input.slots.get(from);
+    for (const step of steps) {
+      const {degree, far} = this.#degrees.hop(facts, step);
+      work += rows * cost.hop + rows * degree * cost.edge;
+      rows = Math.min(rows * degree, Math.max(rows, this.#recordsOf(far.type)));
+      facts = {...far, isId: true};
+    }
+    return {rows, cost: work, slots: withSlot(new Map(), to, facts ?? idOf())};
+  }
+
+  #recordsOf(type: string | undefined): number {
+    return type === undefined ? Number.POSITIVE_INFINITY : this.recordCount(type);
   }
 
   #rounds(

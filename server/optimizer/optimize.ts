@@ -18,6 +18,7 @@ import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {countEarly} from './rules/count-early.ts';
 import {covered} from './rules/covered.ts';
+import {frontiers} from './rules/frontiers.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
@@ -38,6 +39,7 @@ export const rules: readonly Rule[] = [
   chooseIndex,
   countEarly,
   unreadEdge,
+  frontiers,
   inlineColumns,
   covered,
 ];

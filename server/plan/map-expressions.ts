@@ -14,6 +14,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'otherwise':
     case 'barrier':
     case 'connect':
+    case 'frontier':
     case 'chain':
     case 'apply':
     case 'delete':

@@ -154,6 +154,12 @@ export type SourceNode =
       readonly place?: Place;
     };
 
+export interface FrontierStep {
+  readonly direction: Direction;
+  /** Edge types with their subtypes; empty means every type. */
+  readonly types: readonly string[];
+}
+
 export type RowNode =
   | {readonly kind: 'filter'; readonly input: PlanNode; readonly condition: Expression}
   /** Binds slots, in order (a later one may use an earlier one). */
@@ -188,6 +194,18 @@ export type RowNode =
       readonly loops?: Loops;
       /** Slots of edges that this one may not be. */
       readonly unlike?: readonly Slot[];
+    }
+  /**
+   * The vertices to which all the hops, one after the other, lead from any of the input's: each
+   * once, by bucket and position. No other slot of the input goes on. What it costs follows the
+   * edges of the vertices met, never the number of ways to them.
+   */
+  | {
+      readonly kind: 'frontier';
+      readonly input: PlanNode;
+      readonly from: Slot;
+      readonly steps: readonly FrontierStep[];
+      readonly to: Slot;
     }
   /** Edges between two bound ends. */
   | {

@@ -137,6 +137,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
       const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
       return `connect ${arrow(node.from, node, node.to)}${edge}${unlike(node)}`;
     }
+    case 'frontier':
+      return frontierText(node);
     case 'walk':
       return walkText(node);
     case 'chain':
@@ -180,6 +182,7 @@ type Row =
   | 'unnest'
   | 'follow'
   | 'connect'
+  | 'frontier'
   | 'walk'
   | 'chain'
   | 'shortest'
@@ -305,6 +308,11 @@ function arrow(
   const head = node.direction === 'out' ? '->' : '-';
   const end = to === undefined ? '()' : slotText(to);
   return `${slotText(from)} ${tail}[${types(node.types)}]${head} ${end}`;
+}
+
+function frontierText({from, steps, to}: PlanNode & {readonly kind: 'frontier'}): string {
+  const hops = steps.map(step => arrow(from, step, to).replace(/^\S+ | \S+$/g, ''));
+  return `frontier ${slotText(from)} ${hops.join(' () ')} ${slotText(to)}`;
 }
 
 function unlike({unlike: edges}: {readonly unlike?: readonly Slot[]}): string {

@@ -81,6 +81,10 @@ function collectNode(node: PlanNode, draft: Draft): void {
       for (const type of node.types) draft.reads.add(type);
       draft.readsAny = true;
       return;
+    case 'frontier':
+      draft.readsAny = true;
+      for (const {types} of node.steps) for (const type of types) draft.reads.add(type);
+      return;
     case 'create':
       draft.creates.add(node.type);
       if (node.ifNotExists) draft.reads.add(node.type);

@@ -234,6 +234,8 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return slotReads([node.from, node.to, ...(node.unlike ?? [])]);
     case 'walk':
       return [...slotReads([node.from]), ...(node.condition ? [node.condition] : [])];
+    case 'frontier':
+      return slotReads([node.from]);
     case 'chain':
       return slotReads([node.from, node.end, ...node.bodyEdges, ...node.lists.map(l => l.from)]);
     case 'shortest':
@@ -320,6 +322,7 @@ export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slo
     add(...node.keys.map(k => k.slot), ...node.aggregates.map(a => a.slot));
     return into;
   }
+  if (node.kind === 'frontier') return into.add(node.to);
   bindOwn(node, add);
   const hides =
     node.kind === 'chain' ||

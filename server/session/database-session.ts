@@ -18,6 +18,8 @@ import type {MapValue} from '#server/model/value.ts';
 import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
 import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
+import {AdjacencyView} from '#server/views/adjacency-view.ts';
+import type {ViewMemory} from '#server/views/view-memory.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import type {UnreferencedFiles} from './database-check.ts';
@@ -64,6 +66,8 @@ export interface DatabaseSessionOptions {
   readonly indexKeyBytesMax: number;
   readonly files: UnreferencedFiles;
   readonly staleReadCheck: boolean;
+  /** For the edges of all databases that are kept packed. */
+  readonly adjacencyMemory: ViewMemory;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
 }
@@ -73,6 +77,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly views: MaterializedViews;
+  readonly adjacency: AdjacencyView;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
   readonly work: WorkBoard;
@@ -93,6 +98,8 @@ export class DatabaseSession {
     const {environment, settings} = options;
     const {clock, timers} = environment;
     this.schema = new DatabaseSchema(database, options);
+    const memory = options.adjacencyMemory;
+    this.adjacency = new AdjacencyView({database, clock, timers, memory});
     this.work = new WorkBoard(clock);
     const {schema, work} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);

@@ -28,6 +28,7 @@ import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import {ViewMemory} from '#server/views/view-memory.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
@@ -73,6 +74,8 @@ export interface ServiceLoad {
   readonly queriesRefused: number;
   /** What running statements keep, as far as it is counted. */
   readonly queryMemoryBytes: number;
+  /** Edges that are kept packed. */
+  readonly graphViewBytes: number;
   readonly transactionsOpen: number;
 }
 
@@ -92,6 +95,7 @@ export class SessionService implements Service {
   readonly #queries: RunningQueries;
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
+  readonly #adjacencyMemory: ViewMemory;
   readonly #admission: Admission;
   /** By the database itself: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
@@ -100,6 +104,8 @@ export class SessionService implements Service {
     const {clock, random, timers, settings, machine} = options;
     this.#options = options;
     this.#pool = new MemoryPool(() => settings().get('svc.queryMemoryTotalMax'), machine);
+    this.#adjacencyMemory = new ViewMemory(() => settings().get('svc.graphViewMemoryMax'));
+    this.#pool.onShortage(() => this.#adjacencyMemory.dropAll());
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
     const tables = brought.map(({signature, table}) => [signature.name, table] as const);
@@ -146,6 +152,7 @@ export class SessionService implements Service {
       queriesWaiting: this.#admission.queued,
       queriesRefused: this.#admission.refused,
       queryMemoryBytes: this.#pool.bytes,
+      graphViewBytes: this.#adjacencyMemory.bytes,
       transactionsOpen: this.#sessions.list().length,
     };
   }
@@ -405,6 +412,7 @@ export class SessionService implements Service {
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       files: this.#filesOf(database.name),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
+      adjacencyMemory: this.#adjacencyMemory,
       patterns: {
         date: settings().get('svc.dateFormat'),
         dateTime: settings().get('svc.dateTimeFormat'),

@@ -309,7 +309,7 @@ function contextOf(
 /** The data as the user may read and write it, rights asked before anything fires. */
 function graphsOf(
   data: RunData,
-  {guard: asked}: RunOptions,
+  {guard: asked, session}: RunOptions,
   programs: Programs,
 ): Pick<ExecutionContext, 'graph' | 'writes'> {
   const {catalog, schema} = data.context;
@@ -317,6 +317,7 @@ function graphsOf(
     data.kind === 'read' ? data.reader : data.transaction,
     catalog,
     schema,
+    session.adjacency,
   );
   const fire: Fire = (trigger, images) => programs.fire(trigger, images);
   const guard = asked && new TypeGuard(asked.access, asked.user);

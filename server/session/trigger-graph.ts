@@ -59,6 +59,7 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
     edgeTypes: names => graph.edgeTypes(names),
     hops: (vertices, direction, types) => graph.hops(vertices, direction, types),
     hopsBetween: (pairs, direction, types) => graph.hopsBetween(pairs, direction, types),
+    packedEdges: (bucket, chunk) => graph.packedEdges(bucket, chunk),
     hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
     degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
     indexPoint: (index, key) => graph.indexPoint(index, key),

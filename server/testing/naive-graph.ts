@@ -167,6 +167,10 @@ export class NaiveGraph implements Graph, WritableGraph {
     return this.records(hops.map(hop => hop.edge));
   }
 
+  packedEdges(): undefined {
+    return undefined;
+  }
+
   degree(vertex: Rid, direction: Direction, types: EdgeTypes): number {
     return this.#hopsOf(vertex, 0, direction, types).length;
   }

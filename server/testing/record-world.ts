@@ -15,7 +15,7 @@ import {
   RecordWorkspace,
 } from '#server/transactions/records-context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import {type InlineEngine, openInlineEngine} from './inline-engine.ts';
+import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 
 /** One step of a schema; `names` gives the ids of property names. */
 export type SchemaStep = (catalog: Catalog, names: NameDictionary) => SchemaChange;
@@ -29,8 +29,8 @@ export class RecordWorld {
     this.inline = inline;
   }
 
-  static async open(): Promise<RecordWorld> {
-    const inline = await openInlineEngine();
+  static async open(options?: InlineEngineOptions): Promise<RecordWorld> {
+    const inline = await openInlineEngine(options);
     return new RecordWorld(inline);
   }
 

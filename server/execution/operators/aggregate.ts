@@ -15,6 +15,8 @@ import {type Closure, Frame} from '../closure.ts';
 import type {AggregateFunction, FunctionRegistry} from '../function-registry.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {estimateValue} from '../expressions/value-size.ts';
+import {type FrontierNode, prepareReached} from './frontier.ts';
+import {VertexSet} from './vertex-set.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
 
@@ -52,6 +54,8 @@ export function prepareAggregate(
 ): Operator {
   const counted = countedType(node);
   if (counted !== undefined) return prepareTypeCount(node, counted);
+  const frontier = countedFrontier(node);
+  if (frontier !== undefined) return prepareFrontierCount(node, frontier, preparation);
   const input = preparation.prepare(node.input);
   const keys = node.keys.map(key => preparation.expression(key.value));
   const aggregates = node.aggregates.map(aggregate => ({
@@ -80,11 +84,19 @@ type TypeScan = PlanNode & {readonly kind: 'scan-type'};
 
 /** The scan of a plan that only counts the records of a type: the counters know the answer. */
 function countedType(node: Node): TypeScan | undefined {
-  const {input, keys, aggregates} = node;
-  if (input.kind !== 'scan-type' || input.where !== undefined || keys.length > 0) return undefined;
-  return aggregates.every(each => isRowCount(each) && each.weight === undefined)
-    ? input
-    : undefined;
+  const {input} = node;
+  if (input.kind !== 'scan-type' || input.where !== undefined) return undefined;
+  return countsAllRows(node) ? input : undefined;
+}
+
+/** The frontier of a plan that only counts its vertices: no row is made of any. */
+function countedFrontier(node: Node): FrontierNode | undefined {
+  return node.input.kind === 'frontier' && countsAllRows(node) ? node.input : undefined;
+}
+
+function countsAllRows({keys, aggregates}: Node): boolean {
+  const isCount = (each: Aggregate): boolean => isRowCount(each) && each.weight === undefined;
+  return keys.length === 0 && aggregates.every(isCount);
 }
 
 function isRowCount(aggregate: Aggregate): boolean {
@@ -93,12 +105,32 @@ function isRowCount(aggregate: Aggregate): boolean {
 
 function prepareTypeCount(node: Node, scan: TypeScan): Operator {
   return function* typeCount(context, argument) {
-    const count = context.graph.countType(scan.type, scan.polymorphic);
-    const builder = new BatchBuilder();
-    builder.copy(argument, 0);
-    for (const aggregate of node.aggregates) builder.set(aggregate.slot, count);
-    yield builder.take();
+    yield countRow(node, argument, context.graph.countType(scan.type, scan.polymorphic));
   };
+}
+
+function prepareFrontierCount(
+  node: Node,
+  frontier: FrontierNode,
+  preparation: Preparation,
+): Operator {
+  const reached = prepareReached(frontier, preparation);
+  return function* frontierCount(context, argument) {
+    const vertices = new VertexSet(context.budget);
+    try {
+      const {size} = yield* reached(context, argument, vertices);
+      yield countRow(node, argument, size);
+    } finally {
+      vertices.release();
+    }
+  };
+}
+
+function countRow(node: Node, argument: Batch, count: number): Batch {
+  const builder = new BatchBuilder();
+  builder.copy(argument, 0);
+  for (const aggregate of node.aggregates) builder.set(aggregate.slot, count);
+  return builder.take();
 }
 
 function argsOf({args, weight}: Aggregate): readonly Expression[] {

@@ -34,6 +34,7 @@ function takesId(node: PlanNode, expression: Expression): boolean {
   switch (node.kind) {
     case 'follow':
       return expression.slot === node.from || node.unlike?.includes(expression.slot) === true;
+    case 'frontier':
     case 'walk':
       return expression.slot === node.from;
     case 'chain':
