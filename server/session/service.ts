@@ -48,6 +48,7 @@ import type {
 import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
 import {StatementRunner} from './statement-runner.ts';
+import type {PlanThreads} from './thread-order.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
 import type {WorkProgress} from './work-progress.ts';
 
@@ -62,6 +63,8 @@ export interface ServiceOptions {
   readonly machine: Machine;
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
+  /** Threads for long reads; absent: all runs on this one. */
+  readonly threads?: PlanThreads;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
 }
@@ -99,7 +102,13 @@ export class SessionService implements Service {
   constructor(options: ServiceOptions) {
     const {clock, random, timers, settings, machine} = options;
     this.#options = options;
-    this.#pool = new MemoryPool(() => settings().get('svc.queryMemoryTotalMax'), machine);
+    const {threads} = options;
+    this.#pool = new MemoryPool(
+      () => settings().get('svc.queryMemoryTotalMax'),
+      machine,
+      threads && {pages: threads.pages, own: 0},
+    );
+    threads?.onRelease(() => this.#admission.admitMore());
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
     const tables = brought.map(({signature, table}) => [signature.name, table] as const);
@@ -125,6 +134,7 @@ export class SessionService implements Service {
       admission: this.#admission,
       settings,
       security: options.security,
+      threads,
     });
   }
 
@@ -344,10 +354,11 @@ export class SessionService implements Service {
     return this.#open(name);
   }
 
-  close(): Promise<void> {
+  /** The engine can be closed then: no thread holds a view. */
+  async close(): Promise<void> {
     this.#queries.terminateWhere(() => true);
     this.#sessions.close();
-    return Promise.resolve();
+    await this.#options.threads?.close();
   }
 
   #terminate(principal: Principal, matches: (query: RegisteredQuery) => boolean): number {
