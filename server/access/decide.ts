@@ -30,30 +30,31 @@ export type Action =
 /** One principal's rights on one database; valid as long as groups and grants do not change. */
 export class DatabaseAccess {
   readonly #everything: boolean;
-  readonly #groups: readonly Group[];
+  /** Plain data, by which another thread decides alike. */
+  readonly groups: readonly Group[];
 
   constructor(everything: boolean, groups: readonly Group[]) {
     this.#everything = everything;
-    this.#groups = groups;
+    this.groups = groups;
   }
 
   allows(right: DatabaseRight): boolean {
-    return this.#everything || this.#groups.some(group => group.access.has(right));
+    return this.#everything || this.groups.some(group => group.access.has(right));
   }
 
   allowsOnType(right: RecordRight, type: string): boolean {
     if (this.#everything) return true;
-    return this.#groups.some(({types}) => (types.get(type) ?? types.get('*'))?.has(right) === true);
+    return this.groups.some(({types}) => (types.get(type) ?? types.get('*'))?.has(right) === true);
   }
 
   /** Most rows of one answer; -1 for no limit. */
   get resultSetLimit(): number {
-    return smallest(this.#groups.map(group => group.resultSetLimit));
+    return smallest(this.groups.map(group => group.resultSetLimit));
   }
 
   /** Milliseconds a read may take; -1 for no limit. */
   get readTimeout(): number {
-    return smallest(this.#groups.map(group => group.readTimeout));
+    return smallest(this.groups.map(group => group.readTimeout));
   }
 }
 

@@ -588,6 +588,28 @@ export const settingRows = {
     description:
       'Memory for edges that are kept packed where they are read again and again; 0 keeps none.',
   },
+  'svc.scanWorkers': {
+    type: 'integer',
+    default: -1,
+    min: -1,
+    max: 64,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Threads that long reads may take, one each, started when needed; 0 for none, -1 for one ' +
+      'less than the machine has processors, at least one.',
+  },
+  'svc.scanWorkerCostMin': {
+    type: 'integer',
+    default: 50_000,
+    min: 0,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Estimated steps (records passed over in a scan, about a quarter of a microsecond) from ' +
+      'which on a read takes a thread of its own.',
+  },
   'svc.queryValueSizeMax': {
     type: 'size',
     default: 64 * MB,

@@ -38,6 +38,13 @@ export class NameDictionary implements NameAllocator {
     return this.names[id];
   }
 
+  /** Least id without a stored name: what lies below need not be read again. */
+  get firstUnknown(): number {
+    let id = this.stored.size < this.names.length - 1 ? 1 : this.names.length;
+    while (this.stored.has(id)) id += 1;
+    return id;
+  }
+
   knownId(name: string): number | undefined {
     return this.ids.get(name);
   }

@@ -42,7 +42,8 @@ const restMsMax = 20;
 export class Budget {
   readonly #clock: Clock;
   readonly #deadline: number;
-  readonly #timeoutMs: number;
+  /** From its beginning; infinite without a deadline. */
+  readonly timeoutMs: number;
   readonly #memoryBytesMax: number;
   /** Of one value that an expression makes. */
   readonly valueBytesMax: number;
@@ -58,8 +59,8 @@ export class Budget {
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {
     const now = clock.monotonic();
     this.#clock = clock;
-    this.#timeoutMs = limits.timeoutMs ?? Number.POSITIVE_INFINITY;
-    this.#deadline = now + this.#timeoutMs;
+    this.timeoutMs = limits.timeoutMs ?? Number.POSITIVE_INFINITY;
+    this.#deadline = now + this.timeoutMs;
     this.#memoryBytesMax = limits.memoryBytesMax ?? Number.POSITIVE_INFINITY;
     this.valueBytesMax = limits.valueBytesMax ?? Number.POSITIVE_INFINITY;
     this.#pool = limits.pool;
@@ -84,8 +85,8 @@ export class Budget {
     }
     const now = this.#clock.monotonic();
     if (now > this.#deadline) {
-      throw new Refusal('query.timeout', `the statement ran longer than ${this.#timeoutMs} ms`, {
-        detail: {timeoutMs: this.#timeoutMs},
+      throw new Refusal('query.timeout', `the statement ran longer than ${this.timeoutMs} ms`, {
+        detail: {timeoutMs: this.timeoutMs},
       });
     }
     const isOver = now >= this.#sliceEnd || now < this.#wakeAt;
@@ -185,6 +186,19 @@ export class Budget {
 }
 
 /**
+ * What the statements of each thread keep, where all threads see it: a word a thread, in pages. Each
+ * writes its own word and reads the others', so two may go beyond the limit together by what they
+ * ask for in the same instant.
+ */
+export interface MemoryLedger {
+  readonly pages: Int32Array;
+  /** The word of this thread. */
+  readonly own: number;
+}
+
+const pageBytes = 4_096;
+
+/**
  * What the statements of one server keep in memory together.
  *
  * Budgets count in here what they count for their statement, and take it out when it ends. Their
@@ -195,29 +209,36 @@ export class Budget {
 export class MemoryPool {
   readonly #bytesMax: () => number;
   readonly #machine: Machine;
+  readonly #ledger: MemoryLedger;
   #bytes = 0;
   #listener: (() => void) | undefined;
   #shortage: (() => void) | undefined;
 
   /** @param bytesMax - `svc.queryMemoryTotalMax`. */
-  constructor(bytesMax: () => number, machine: Machine) {
+  constructor(
+    bytesMax: () => number,
+    machine: Machine,
+    ledger: MemoryLedger = {pages: new Int32Array(1), own: 0},
+  ) {
     this.#bytesMax = bytesMax;
     this.#machine = machine;
+    this.#ledger = ledger;
   }
 
+  /** Of the statements of all threads. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytes + this.#othersBytes();
   }
 
   /** Part of what may be kept that is kept, 0 to 1. */
   get share(): number {
-    return this.#bytes / this.#bytesMax();
+    return this.bytes / this.#bytesMax();
   }
 
   /** @throws {Refusal} `query.memory-total`; nothing is counted then. */
   keep(bytes: number): void {
     const bytesMax = this.#bytesMax();
-    if (this.#bytes + bytes > bytesMax) {
+    if (this.bytes + bytes > bytesMax) {
       this.#shortage?.();
       throw new Refusal(
         'query.memory-total',
@@ -226,12 +247,25 @@ export class MemoryPool {
         {detail: {memoryBytesMax: bytesMax}},
       );
     }
-    this.#bytes += bytes;
+    this.#count(bytes);
   }
 
   release(bytes: number): void {
-    this.#bytes -= bytes;
+    this.#count(-bytes);
     this.#listener?.();
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    const {pages, own} = this.#ledger;
+    Atomics.store(pages, own, Math.ceil(this.#bytes / pageBytes));
+  }
+
+  #othersBytes(): number {
+    const {pages, own} = this.#ledger;
+    let count = 0;
+    for (let at = 0; at < pages.length; at += 1) if (at !== own) count += Atomics.load(pages, at);
+    return count * pageBytes;
   }
 
   /** Calls `listener` when something was given back. One listener. */

@@ -5,6 +5,7 @@
  * in one that looks at clock and budget around each step. Time and memory are a node's own, its
  * inputs' left out; sub-plans inside expressions count for the node whose expression it is.
  */
+import {assert} from '#server/base/assert.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {inputsOf} from '#server/plan/tree.ts';
 import {type Batches, type Operator, pause} from './operator.ts';
@@ -19,7 +20,8 @@ export interface NodeProfile {
   readonly memoryBytes: number;
 }
 
-interface Measure {
+/** Of one node, in one run; plain data. */
+export interface Measure {
   rows: number;
   /** Inputs included. */
   timeMs: number;
@@ -57,6 +59,17 @@ export class PlanProfile {
         batches.return();
       }
     };
+  }
+
+  /** In the order in which the nodes were prepared, which is the same for the same plan. */
+  measures(): readonly Measure[] {
+    return [...this.#measures.values()];
+  }
+
+  /** Takes over what another preparation of the plan has measured. */
+  adopt(measures: readonly Measure[]): void {
+    assert(measures.length === this.#measures.size, 'the same plan has the same nodes');
+    [...this.#measures.values()].forEach((measure, at) => Object.assign(measure, measures[at]));
   }
 
   /** Undefined for a node that was not prepared. */

@@ -137,6 +137,11 @@ export class QueryResult {
     return this.#run.rest();
   }
 
+  /** Rows of the answer at most; -1 for no cap. */
+  get limit(): number {
+    return this.#options.rowsMax ?? -1;
+  }
+
   /** Nothing comes behind the piece that was pulled last. */
   get isWhole(): boolean {
     return this.#ended && this.#failure === undefined && this.#documentDone;

@@ -33,6 +33,7 @@ import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './key-store.ts';
 import {keepMemorySmall} from './memory-keeper.ts';
+import {ScanThreads} from './scan-threads.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
 
@@ -217,14 +218,18 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     settings,
     endSessionsOf: user => service.endSessionsOf(user),
   });
+  const machine = createMachine();
+  const wished = given.get('svc.scanWorkers');
+  const threadsMax = wished < 0 ? Math.max(1, machine.processors - 1) : wished;
   const service: SessionService = new SessionService({
     ...means,
     engine,
     security,
     logger,
     sourceReader: createSourceReader(),
-    machine: createMachine(),
+    machine,
     settings,
+    ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);
   return {service, security, administration, stop};

@@ -148,6 +148,18 @@ function isDeterministicExpression(expression: Expression): boolean {
   return partsOf(expression).every(isDeterministicExpression);
 }
 
+/** Whether it asks for more than records: the schema as rows, the server, a file or an address. */
+export function needsServer(plan: PlanNode): boolean {
+  const isServers = (name: string): boolean =>
+    (functionSignature(name)?.needs ?? 'database') === 'database';
+  if (plan.kind === 'call' && isServers(plan.procedure)) return true;
+  const asks = (expression: Expression): boolean =>
+    (expression.kind === 'call' && isServers(expression.name)) ||
+    (expression.kind === 'subplan' && needsServer(expression.plan)) ||
+    partsOf(expression).some(asks);
+  return expressionsOf(plan).some(asks) || inputsOf(plan).some(needsServer);
+}
+
 /** The keys by which the rows certainly are sorted; empty when nothing is promised. */
 export function orderOf(plan: PlanNode): readonly SortKey[] {
   switch (plan.kind) {

@@ -21,7 +21,7 @@ import type {Database} from '#server/transactions/database.ts';
 import {AdjacencyView} from '#server/views/adjacency-view.ts';
 import type {ViewMemory} from '#server/views/view-memory.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
+import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseStatistics} from './database-statistics.ts';
 import {checkJavaScript} from './javascript-programs.ts';
@@ -36,6 +36,7 @@ import {
   prepareText,
 } from './prepared.ts';
 import {Routines} from './routines.ts';
+import type {ReadSchema} from './run-home.ts';
 import {type NewRoutine, SchemaExecutor} from './schema-executor.ts';
 import type {RunEnvironment, RunOptions} from './statement-run.ts';
 import {StatementCache} from './statement-cache.ts';
@@ -127,6 +128,10 @@ export class DatabaseSession {
     return this.#options.javascript;
   }
 
+  get patterns(): ServerPatterns {
+    return this.#options.patterns;
+  }
+
   get functions(): FunctionRegistry {
     return this.#options.functions;
   }
@@ -159,7 +164,11 @@ export class DatabaseSession {
    * The statement under a catalog; kept when that is the newest, until the catalog or the
    * statistics change.
    */
-  prepare(language: string, text: string, {catalog} = this.schema.context): Prepared {
+  prepare(
+    language: string,
+    text: string,
+    {catalog}: Pick<ReadSchema, 'catalog'> = this.schema.context,
+  ): Prepared {
     const make = (): Prepared => prepareText(language, text, this.prepareOptions(catalog));
     const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
     if (kept === undefined || catalog !== this.schema.catalog) return make();
@@ -196,7 +205,7 @@ export class DatabaseSession {
   }
 
   /** How records print under a catalog; made once for each form of answers. */
-  jsonOf({schema, catalog}: RecordContext, form: AnswerForm): RecordJson {
+  jsonOf({schema, catalog}: ReadSchema, form: AnswerForm): RecordJson {
     const kept = this.#json.get(form);
     if (kept?.schema === schema) return kept;
     const json = createRecordJson(schema, catalog, this.#options.patterns, form);

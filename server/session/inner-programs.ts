@@ -15,15 +15,14 @@ import type {ExecutionContext, InnerPrograms} from '#server/execution/context.ts
 import {innerRows, innerValues} from '#server/execution/run.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
 import type {Value} from '#server/model/value.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
-import type {DatabaseSession} from './database-session.ts';
 import {
   type DatabaseQuestion,
   JavaScriptPrograms,
   type RecordImages,
   type TriggerVerdict,
 } from './javascript-programs.ts';
-import {type PreparedQuery, requireParameters} from './prepared.ts';
+import {type PreparedQuery, requireParameters} from './prepared-query.ts';
+import type {ReadSchema, RunHome} from './run-home.ts';
 
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */
@@ -32,8 +31,8 @@ const answerMsMax = 1_000;
 const noChanges: ReadonlyMap<string, Value | undefined> = new Map();
 
 export interface ProgramsOptions {
-  readonly session: DatabaseSession;
-  readonly schema: RecordContext;
+  readonly session: RunHome;
+  readonly schema: ReadSchema;
   readonly signal: Cancellation;
   readonly memoryBytesMax: number;
 }

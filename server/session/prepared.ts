@@ -4,15 +4,12 @@
  * The result holds nothing of a run and is kept by text and catalog version
  * (statement-cache.ts). This is the only file that knows which language names which front end.
  */
-import {assert, unreachable} from '#server/base/assert.ts';
+import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
-import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
-import {PlanProfile} from '#server/execution/profile.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
-import type {PreparedPlan} from '#server/execution/run.ts';
 import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
 import {parseCypher} from '#server/languages/cypher/parser.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
@@ -20,24 +17,22 @@ import type {Script} from '#server/languages/sql/ast-statement.ts';
 import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
 import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
-import type {Value} from '#server/model/value.ts';
 import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
+import {effortOf} from '#server/optimizer/effort.ts';
 import {Estimates} from '#server/optimizer/estimates.ts';
 import {optimize, type OptimizeOptions} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
 import type {
-  AnswerForm,
   BatchedStatement,
-  ParameterUse,
   QueryStatement,
-  Retry,
   SessionCommand,
   Statement,
 } from '#server/plan/statement.ts';
 import {drainedBefore} from '#server/plan/writing-calls.ts';
 import {explain, type Explanation, type PlanFigures} from './explain.ts';
+import {type PreparedQuery, preparedQuery} from './prepared-query.ts';
 import type {Routines} from './routines.ts';
 
 export type Prepared =
@@ -69,33 +64,6 @@ export interface PreparedBatched {
   readonly after: PreparedQuery;
   readonly size: Closure;
   readonly retryMs: Closure | undefined;
-}
-
-export interface PreparedQuery {
-  readonly kind: 'query';
-  readonly plan: PreparedPlan;
-  readonly output: PreparedOutput;
-  /** The LIMIT that the planner knows, evaluated without a row. */
-  readonly limit: Closure | undefined;
-  readonly timeoutMs: Closure | undefined;
-  readonly onTimeout: 'error' | 'partial';
-  readonly writes: boolean;
-  readonly retry: Retry | undefined;
-  readonly reportsStats: boolean;
-  readonly needs: readonly ParameterUse[];
-  readonly form: AnswerForm;
-}
-
-/** @throws {Refusal} `query.parameter-missing` with the place of the first one not given. */
-export function requireParameters(query: PreparedQuery, given: ReadonlyMap<string, Value>): void {
-  const missing = query.needs.filter(({name}) => !given.has(name));
-  const [first] = missing;
-  if (first === undefined) return;
-  const names = missing.map(({name}) => name);
-  throw new Refusal('query.parameter-missing', `Expected parameter(s): ${names.join(', ')}`, {
-    place: first.place,
-    detail: {type: 'ParameterMissing', reason: 'MissingParameter', names: names.join(', ')},
-  });
 }
 
 export interface PrepareOptions {
@@ -256,49 +224,15 @@ function prepareQuery(
   statement: QueryStatement,
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
 ): PreparedQuery {
-  const {routines} = options;
+  const {routines, catalog, statistics, functions} = options;
   const mayWrite = routines.mayWrite(statement.plan);
   const optimized = optimize(statement.plan, options);
   const plan = bindSubplans(
     mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
   );
-  const preparation = new PlanPreparation(plan, options.functions);
-  const {limit, timeoutMs} = statement;
-  return {
-    kind: 'query',
-    ...prepareParts(plan, preparation),
-    limit: limit && preparation.expression(limit),
-    timeoutMs: timeoutMs && preparation.expression(timeoutMs),
-    onTimeout: statement.onTimeout,
-    writes: mayWrite || !isReadOnly(plan),
-    retry: statement.retry,
-    reportsStats: statement.reportsStats ?? false,
-    needs: statement.needs ?? [],
-    form: statement.form,
-  };
-}
-
-function prepareParts(
-  plan: PlanNode,
-  preparation: PlanPreparation,
-): Pick<PreparedQuery, 'plan' | 'output'> {
-  const output = outputOf(plan);
-  assert(output !== undefined, "a statement's plan says what the client sees");
-  return {
-    plan: {plan, operator: preparation.prepare(plan)},
-    output: prepareOutput(output, preparation),
-  };
-}
-
-/** The same query for one run that is measured node by node. */
-export function observed(
-  query: PreparedQuery,
-  functions: FunctionRegistry,
-): {readonly query: PreparedQuery; readonly profile: PlanProfile} {
-  const {plan} = query.plan;
-  const profile = new PlanProfile();
-  const preparation = new PlanPreparation(plan, functions, {profile});
-  return {query: {...query, ...prepareParts(plan, preparation)}, profile};
+  const writes = mayWrite || !isReadOnly(plan);
+  const effort = writes ? 0 : effortOf(plan, catalog, statistics);
+  return preparedQuery({...statement, plan}, functions, {writes, effort});
 }
 
 /**

@@ -25,13 +25,8 @@ import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
 import {refusalOf, repeated} from './outcome.ts';
-import {
-  explained,
-  observed,
-  type Prepared,
-  type PreparedQuery,
-  prepareStatement,
-} from './prepared.ts';
+import {explained, type Prepared, prepareStatement} from './prepared.ts';
+import {observed, type PreparedQuery} from './prepared-query.ts';
 import {runOptions, type ScriptParts, type StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
 import {limitsOf, serverTimeoutMs, StatementRun} from './statement-run.ts';
@@ -332,7 +327,7 @@ class ScriptRun {
     const options = session.prepareOptions(this.#context().catalog);
     const watched = execute ? observed(inner, session.functions) : undefined;
     const startedAt = clock.monotonic();
-    if (watched !== undefined) await this.#query(watched.query);
+    if (watched !== undefined) await this.#query(watched);
     const run = watched && {profile: watched.profile, elapsedMs: clock.monotonic() - startedAt};
     const {text, json} = explained(inner, options, {
       isGuarded: guard !== undefined,

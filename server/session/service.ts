@@ -49,6 +49,7 @@ import type {
 import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
 import {StatementRunner} from './statement-runner.ts';
+import type {PlanThreads} from './thread-order.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
 import type {WorkProgress} from './work-progress.ts';
 
@@ -63,6 +64,8 @@ export interface ServiceOptions {
   readonly machine: Machine;
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
+  /** Threads for long reads; absent: all runs on this one. */
+  readonly threads?: PlanThreads;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
 }
@@ -103,7 +106,13 @@ export class SessionService implements Service {
   constructor(options: ServiceOptions) {
     const {clock, random, timers, settings, machine} = options;
     this.#options = options;
-    this.#pool = new MemoryPool(() => settings().get('svc.queryMemoryTotalMax'), machine);
+    const {threads} = options;
+    this.#pool = new MemoryPool(
+      () => settings().get('svc.queryMemoryTotalMax'),
+      machine,
+      threads && {pages: threads.pages, own: 0},
+    );
+    threads?.onRelease(() => this.#admission.admitMore());
     this.#adjacencyMemory = new ViewMemory(() => settings().get('svc.graphViewMemoryMax'));
     this.#pool.onShortage(() => this.#adjacencyMemory.dropAll());
     const brought = options.procedures ?? [];
@@ -131,6 +140,7 @@ export class SessionService implements Service {
       admission: this.#admission,
       settings,
       security: options.security,
+      threads,
     });
   }
 
@@ -351,10 +361,11 @@ export class SessionService implements Service {
     return this.#open(name);
   }
 
-  close(): Promise<void> {
+  /** The engine can be closed then: no thread holds a view. */
+  async close(): Promise<void> {
     this.#queries.terminateWhere(() => true);
     this.#sessions.close();
-    return Promise.resolve();
+    await this.#options.threads?.close();
   }
 
   #terminate(principal: Principal, matches: (query: RegisteredQuery) => boolean): number {

@@ -32,10 +32,10 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {type RecordTally, RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
-import type {DatabaseSession} from './database-session.ts';
 import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
 import {Programs} from './inner-programs.ts';
-import {type PreparedQuery, requireParameters} from './prepared.ts';
+import {type PreparedQuery, requireParameters} from './prepared-query.ts';
+import type {ReadSchema, RunHome} from './run-home.ts';
 import type {Parameters, ResultFormat} from './session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from './trigger-graph.ts';
 
@@ -69,7 +69,7 @@ export interface RunEnvironment {
 }
 
 export interface RunOptions {
-  readonly session: DatabaseSession;
+  readonly session: RunHome;
   readonly parameters: Parameters;
   readonly signal: Cancellation;
   /** Undefined: nothing from outside is read. */
@@ -78,13 +78,15 @@ export interface RunOptions {
   readonly server: ServerView | undefined;
   /** Undefined: everything is allowed. */
   readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
+  /** Wall clock that the statement sees; absent: that of its beginning. */
+  readonly startedAt?: number;
 }
 
 /** What a run reads, and the schema that is in force there. */
 export interface ReadData {
   readonly kind: 'read';
   readonly reader: ReadContext;
-  readonly context: RecordContext;
+  readonly context: ReadSchema;
 }
 
 /** What a run reads and writes, and the schema under which it does. */
@@ -152,14 +154,14 @@ export class StatementRun {
     this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
   }
 
-  /** The rows as bytes, and the cap in force (-1: none). */
-  result(wish: ResultWish): {readonly result: QueryResult; readonly limit: number} {
+  /** The rows as bytes. */
+  result(wish: ResultWish): QueryResult {
     const known = this.#known(this.#query.limit);
     // Who states a limit gets it or a refusal; who states none gets at most the ceiling.
     const stated = wish.limit !== undefined || known !== undefined;
     const cap = capOf(wish, known);
     const limit = stated ? cap : smallerCap(cap, wish.ceiling);
-    const result = new QueryResult({
+    return new QueryResult({
       run: this.#run,
       context: this.context,
       output: this.#query.output,
@@ -174,7 +176,6 @@ export class StatementRun {
         writes: this.#query.writes,
       },
     });
-    return {result, limit};
   }
 
   /** The next rows with all of their slots, or undefined at the end. */
@@ -284,7 +285,7 @@ function contextOf(
     clock,
     random,
     budget,
-    startedAt: clock.now(),
+    startedAt: options.startedAt ?? clock.now(),
     ...(options.sources && {sources: options.sources}),
     ...(options.server && {server: options.server}),
     viewFigures: typeId => options.session.views.figures(typeId),

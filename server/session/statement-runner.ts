@@ -29,13 +29,12 @@ import {ending, orElse, orFailed} from './now-or-later.ts';
 import {BatchedRun} from './batched-run.ts';
 import {
   explained,
-  observed,
   type Prepared,
   type PreparedBatched,
-  type PreparedQuery,
   type PreparedSchema,
   type PrepareOptions,
 } from './prepared.ts';
+import {observed, type PreparedQuery} from './prepared-query.ts';
 import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
 import {readerInForce} from './reader-in-force.ts';
 import {runScript} from './script-runner.ts';
@@ -52,7 +51,9 @@ import {
   writeData,
 } from './statement-run.ts';
 import {runSessionCommand} from './session-command.ts';
-import {StreamCursor} from './stream-cursor.ts';
+import {type PulledResult, StreamCursor} from './stream-cursor.ts';
+import {ThreadDispatch} from './thread-dispatch.ts';
+import type {PlanThreads} from './thread-order.ts';
 import {transact} from './transact.ts';
 import type {HeldSession} from './transaction-sessions.ts';
 
@@ -61,6 +62,14 @@ export interface StatementRunnerOptions {
   readonly admission: Admission;
   readonly settings: () => Settings;
   readonly security: Security;
+  /** Where long reads run; undefined: here. */
+  readonly threads: PlanThreads | undefined;
+}
+
+/** An answer that is being made, and the end of what makes it. */
+interface Streaming {
+  readonly result: PulledResult;
+  readonly close: () => void;
 }
 
 export class StatementRunner implements StatementHost {
@@ -68,6 +77,7 @@ export class StatementRunner implements StatementHost {
   readonly #admission: Admission;
   readonly #settings: () => Settings;
   readonly #security: Security;
+  readonly #threads: ThreadDispatch | undefined;
   readonly #writing = new WeakMap<Transaction, WriteData>();
 
   constructor(options: StatementRunnerOptions) {
@@ -75,6 +85,8 @@ export class StatementRunner implements StatementHost {
     this.#admission = options.admission;
     this.#settings = options.settings;
     this.#security = options.security;
+    const {threads} = options;
+    this.#threads = threads && new ThreadDispatch({...options, threads});
   }
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
@@ -311,14 +323,14 @@ export class StatementRunner implements StatementHost {
         const {after} = prepared();
         const options = runOptions(parts);
         const run = new StatementRun(after, data, options, this.environment, rows.rows);
-        const {result, limit} = run.result(this.wishOf(parts.request));
+        const result = run.result(this.wishOf(parts.request));
         const pieces: Buffer[] = [];
         try {
           await takePieces(result, pieces);
         } finally {
           run.close();
         }
-        const summary = newSummary(limit);
+        const summary = newSummary(result.limit);
         summary.returned = result.returned;
         summary.truncated = result.truncated;
         summary.wrote = true;
@@ -449,16 +461,15 @@ export class StatementRunner implements StatementHost {
   ): ResultCursor | Promise<ResultCursor> {
     const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
       const {query, tell} = this.#asWished(parts, plain);
-      const run = new StatementRun(query, data, runOptions(parts), this.environment);
-      const {result, limit} = run.result(this.wishOf(parts.request));
-      const summary = newSummary(limit);
+      const {result, close} = this.#elsewhere(parts, query, data) ?? this.#here(parts, query, data);
+      const summary = newSummary(result.limit);
       const cursor = new StreamCursor({
         result,
         summary,
         place,
         partialOnTimeout: query.onTimeout === 'partial',
         onEnd: failed => {
-          run.close();
+          close();
           place.leave();
           parts.end();
           if (failed) ends.failed();
@@ -475,6 +486,16 @@ export class StatementRunner implements StatementHost {
       () => this.#admission.within(place => orFailed(() => streaming(place), place.leave)),
       ends.failed,
     );
+  }
+
+  #here(parts: RunParts, query: PreparedQuery, data: RunData): Streaming {
+    const run = new StatementRun(query, data, runOptions(parts), this.environment);
+    return {result: run.result(this.wishOf(parts.request)), close: () => run.close()};
+  }
+
+  #elsewhere(parts: RunParts, query: PreparedQuery, data: RunData): Streaming | undefined {
+    const result = this.#threads?.start(parts, query, data, this.wishOf(parts.request));
+    return result && {result, close: () => result.close()};
   }
 
   /** Again, with the types that the data asked for, as often as it finds new ones. */
@@ -528,12 +549,12 @@ export class StatementRunner implements StatementHost {
       return ending(
         () => {
           run = new StatementRun(query, data, runOptions(parts), this.environment);
-          const {result, limit} = run.result(this.wishOf(parts.request));
+          const result = run.result(this.wishOf(parts.request));
           const pieces: Buffer[] = [];
           const pausing = takePieces(result, pieces);
           const collected = (): ResultCursor => {
             run?.requireComplete();
-            const summary = newSummary(limit);
+            const summary = newSummary(result.limit);
             summary.returned = result.returned;
             summary.truncated = result.truncated;
             summary.wrote = true;
@@ -581,7 +602,8 @@ export class StatementRunner implements StatementHost {
     plain: PreparedQuery,
   ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
     const {clock} = this.environment;
-    const {query, profile} = observed(plain, parts.session.functions);
+    const query = observed(plain, parts.session.functions);
+    const {profile} = query;
     const startedAt = clock.monotonic();
     return {
       query,

@@ -7,12 +7,27 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
-import type {QueryResult} from '#server/execution/query-result.ts';
 import type {Place} from './admission.ts';
 import type {ResultCursor, ResultSummary} from './session.ts';
 
+/** An answer that is being made, here (QueryResult) or elsewhere. */
+export interface PulledResult {
+  /** Rows of the pieces so far. */
+  readonly returned: number;
+  readonly truncated: boolean;
+  /** Cap of rows in force, -1 for none; known with the first piece. */
+  readonly limit: number;
+  /** Nothing comes behind the piece that was pulled last. */
+  readonly isWhole: boolean;
+  /** The next piece; `pause` when it takes longer, undefined at the end. */
+  pull(): Buffer | Pause | undefined;
+  /** After a `pause`: when to pull again. */
+  rest(): Promise<void>;
+  close(): void;
+}
+
 export interface StreamCursorOptions {
-  readonly result: QueryResult;
+  readonly result: PulledResult;
   readonly summary: ResultSummary;
   /** Held while rows are made, given back while nobody asks for them. */
   readonly place: Place;
@@ -113,6 +128,7 @@ export class StreamCursor implements ResultCursor {
   #count(): void {
     this.summary.returned = this.#options.result.returned;
     this.summary.truncated = this.#options.result.truncated;
+    this.summary.limit = this.#options.result.limit;
   }
 
   #end(failed: boolean): void {

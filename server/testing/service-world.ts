@@ -4,6 +4,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
+import {ScanThreads, type ScanThreadsOptions} from '#server/node/scan-threads.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
@@ -23,6 +24,8 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly BroughtProcedure[];
   readonly timers?: Timers;
+  /** Threads for long reads. Default: none. */
+  readonly scanThreads?: ScanThreadsOptions;
 }
 
 export class ServiceWorld {
@@ -34,7 +37,7 @@ export class ServiceWorld {
   private constructor(
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
-    {procedures = [], timers = createTimers()}: WorldOptions,
+    {procedures = [], timers = createTimers(), scanThreads}: WorldOptions,
     javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
@@ -67,6 +70,7 @@ export class ServiceWorld {
       javascript,
       settings: () => resolved,
       procedures,
+      ...(scanThreads && {threads: new ScanThreads(scanThreads)}),
     });
   }
 

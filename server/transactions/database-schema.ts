@@ -10,8 +10,9 @@ import {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
-import {idOfNameKey, namesRange} from '#server/layout/name-key.ts';
+import {idOfNameKey, nameKey, namesRange} from '#server/layout/name-key.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
+import type {Reader} from '#server/storage/store.ts';
 import type {Database} from './database.ts';
 import {
   CatalogSchema,
@@ -43,7 +44,7 @@ export class DatabaseSchema {
     this.#options = options;
     const bytes = database.catalogBytes();
     this.#context = this.#contextOf(bytes === undefined ? new Catalog() : decodeCatalog(bytes));
-    this.#readNames(database);
+    learnNames(this.names, database.store);
     database.onCatalogChange(changed => {
       if (changed !== undefined) this.#context = this.#contextOf(decodeCatalog(changed));
     });
@@ -71,19 +72,21 @@ export class DatabaseSchema {
       workspace: new RecordWorkspace(catalog, this.#options.indexKeyBytesMax),
     };
   }
+}
 
-  #readNames(database: Database): void {
-    const scanner = database.store.scan([namesRange()]);
-    const rows = createPackedRows(pageBytes);
-    try {
-      do {
-        scanner.next(rows);
-        for (const {key, value} of eachRow(rows)) {
-          if (value !== undefined) this.names.learn(idOfNameKey(key, 0), value.toString('utf8'));
-        }
-      } while (!rows.done);
-    } finally {
-      scanner.close();
-    }
+/** Adds the names that a reader sees and the dictionary does not know. */
+export function learnNames(names: NameDictionary, reader: Reader): void {
+  const {end} = namesRange();
+  const scanner = reader.scan([{start: nameKey(names.firstUnknown), end}]);
+  const rows = createPackedRows(pageBytes);
+  try {
+    do {
+      scanner.next(rows);
+      for (const {key, value} of eachRow(rows)) {
+        if (value !== undefined) names.learn(idOfNameKey(key, 0), value.toString('utf8'));
+      }
+    } while (!rows.done);
+  } finally {
+    scanner.close();
   }
 }

@@ -7,7 +7,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {Store} from '#server/storage/store.ts';
+import type {Store, View} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from './change-feed.ts';
 import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
@@ -90,6 +90,13 @@ export class Database {
   read(): ReadSession {
     this.#checkFence();
     return new ReadSession(this.#views);
+  }
+
+  /** A second hold of an open view, for a thread that attaches to it; release it when it is done. */
+  holdView(view: View): Pick<View, 'handle' | 'release'> {
+    const held = this.store.attachView(view.handle);
+    this.#viewsOpen += 1;
+    return {handle: held.handle, release: () => this.#views.release(held)};
   }
 
   /** The newest applied catalog as its writer encoded it; undefined before the first one. */

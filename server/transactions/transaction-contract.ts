@@ -6,7 +6,7 @@
  * transaction (snapshot isolation; write skew is possible). Reads never block, writes
  * conflict at commit (first committer wins) with a retryable refusal.
  */
-import type {Reader, ScanRange} from '#server/storage/store.ts';
+import type {Reader, ScanRange, View} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 
 export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
@@ -15,6 +15,8 @@ export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
 export interface ReadContext extends Reader {
   /** Log index of the view: every entry up to it is visible, none after. */
   readonly viewIndex: LogIndex;
+  /** The view itself, without own changes; for a thread that attaches to it. */
+  readonly view: View;
   /** Records in a bucket, as of the view and with own changes. */
   recordCount(bucketId: number): number;
   /** Whether own writes may concern keys of the range: then it reads differently than the view. */

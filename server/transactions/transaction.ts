@@ -147,6 +147,10 @@ export class StoreTransaction implements Transaction {
     return this.#view().index;
   }
 
+  get view(): View {
+    return this.#view().view;
+  }
+
   recordCount(bucketId: number): number {
     const stored = decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
     return Math.max(0, stored + (this.#countDeltas.get(bucketId) ?? 0));
@@ -440,7 +444,6 @@ export class ReadSession implements ReadContext {
     return this.#view().index;
   }
 
-  /** The view itself, for a thread that attaches to it. */
   get view(): View {
     return this.#view().view;
   }

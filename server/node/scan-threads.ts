@@ -1,0 +1,156 @@
+/**
+ * The threads that long reads take: started when one is needed and none is free, ended when they
+ * were idle for a while, because each holds some 14 MB.
+ *
+ * A thread serves one order at a time, so whatever becomes of it (it runs out of memory, it is
+ * ended because it does not notice that it should stop) meets one statement.
+ */
+import {Worker} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import type {MemoryLedger} from '#server/execution/budget.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import type {
+  PlanThread,
+  PlanThreads,
+  ThreadNews,
+  ThreadOrder,
+} from '#server/session/thread-order.ts';
+
+export interface ScanThreadStart {
+  readonly ledger: MemoryLedger;
+}
+
+export interface ScanThreadsOptions {
+  readonly threadsMax: number;
+  readonly timers: Timers;
+  /** Heap of one thread; default: that of the process. */
+  readonly heapMegabytesMax?: number;
+}
+
+const idleMs = 10_000;
+
+export class ScanThreads implements PlanThreads {
+  readonly pages: Int32Array;
+  readonly #options: ScanThreadsOptions;
+  /** By their word of `pages`, of which the first is the network thread's. */
+  readonly #threads: (ScanThread | undefined)[];
+  #listener: () => void = () => {};
+  #isClosed = false;
+
+  constructor(options: ScanThreadsOptions) {
+    const words = 1 + options.threadsMax;
+    this.#options = options;
+    this.pages = new Int32Array(new SharedArrayBuffer(words * Int32Array.BYTES_PER_ELEMENT));
+    this.#threads = new Array<ScanThread | undefined>(words);
+  }
+
+  /** Threads that are there, busy or idle. */
+  get count(): number {
+    return this.#threads.filter(thread => thread !== undefined).length;
+  }
+
+  onRelease(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  take(): PlanThread | undefined {
+    if (this.#isClosed) return undefined;
+    const idle = this.#threads.find(thread => thread?.isIdle === true);
+    if (idle !== undefined) return idle;
+    for (let word = 1; word < this.#threads.length; word += 1) {
+      if (this.#threads[word] === undefined) return this.#start(word);
+    }
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#threads.map(thread => thread?.end()));
+  }
+
+  #start(word: number): ScanThread {
+    const {timers, heapMegabytesMax} = this.#options;
+    const ledger = {pages: this.pages, own: word};
+    const thread = new ScanThread({ledger, timers, heapMegabytesMax}, () => {
+      if (thread.isEnded) this.#threads[word] = undefined;
+      this.#listener();
+    });
+    this.#threads[word] = thread;
+    return thread;
+  }
+}
+
+interface ScanThreadParts {
+  readonly ledger: MemoryLedger;
+  readonly timers: Timers;
+  readonly heapMegabytesMax: number | undefined;
+}
+
+class ScanThread implements PlanThread {
+  /** The thread is gone. */
+  isEnded = false;
+  #isEnding = false;
+  readonly #parts: ScanThreadParts;
+  readonly #worker: Worker;
+  readonly #onChange: () => void;
+  #hear: ((news: ThreadNews) => void) | undefined;
+  #cancelIdle: () => void = () => {};
+  #loss: ThreadNews & {readonly kind: 'lost'} = {kind: 'lost', reason: 'other', message: 'ended'};
+
+  /** @param onChange - Called when it has become idle, and when it is gone. */
+  constructor(parts: ScanThreadParts, onChange: () => void) {
+    const {ledger, heapMegabytesMax} = parts;
+    this.#parts = parts;
+    this.#onChange = onChange;
+    this.#worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
+      workerData: {ledger} satisfies ScanThreadStart,
+      resourceLimits:
+        heapMegabytesMax === undefined ? {} : {maxOldGenerationSizeMb: heapMegabytesMax},
+    });
+    this.#worker.on('message', (news: ThreadNews) => this.#told(news));
+    this.#worker.on('error', (error: Error & {readonly code?: string}) => {
+      const reason = error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'other';
+      this.#loss = {kind: 'lost', reason, message: error.message};
+    });
+    this.#worker.on('exit', () => this.#gone());
+  }
+
+  get isIdle(): boolean {
+    return this.#hear === undefined && !this.#isEnding;
+  }
+
+  run(order: ThreadOrder, hear: (news: ThreadNews) => void): void {
+    assert(this.isIdle, 'a thread has one order at a time');
+    this.#cancelIdle();
+    this.#worker.postMessage(order);
+    this.#hear = hear;
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    await this.#worker.terminate();
+  }
+
+  #told(news: ThreadNews): void {
+    const hear = this.#hear;
+    if (news.kind === 'free') {
+      this.#hear = undefined;
+      this.#cancelIdle = this.#parts.timers.after(idleMs, () => void this.end());
+    }
+    hear?.(news);
+    if (news.kind === 'free') this.#onChange();
+  }
+
+  #gone(): void {
+    this.isEnded = true;
+    this.#isEnding = true;
+    this.#cancelIdle();
+    // What its statement kept is gone with it.
+    const {pages, own} = this.#parts.ledger;
+    Atomics.store(pages, own, 0);
+    const hear = this.#hear;
+    this.#hear = undefined;
+    hear?.(this.#loss);
+    this.#onChange();
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A thread that runs long reads, one after the other; what it does is session/thread-run.ts.
+ *
+ * It uses the stores that are open in the process, each for one order only, and says that it is
+ * free when it has let go. Its niceness is that of work which others should not wait for.
+ */
+import {setPriority} from 'node:os';
+import {parentPort, workerData} from 'node:worker_threads';
+import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {loadJavaScript} from '#server/platform/real/javascript.ts';
+import {createMachine} from '#server/platform/real/machine.ts';
+import type {ThreadNews, ThreadOrder} from '#server/session/thread-order.ts';
+import {ThreadRunner} from '#server/session/thread-run.ts';
+import {attachStore} from '#server/storage/rocksdb/open.ts';
+import type {ScanThreadStart} from './scan-threads.ts';
+
+/** Behind whoever serves short requests, when processors are short. */
+const niceness = 5;
+
+const port = parentPort;
+if (port !== null) {
+  // On Linux this is the priority of the calling thread alone.
+  if (process.platform === 'linux') setPriority(niceness);
+  const runner = new ThreadRunner({
+    clock: createClock(),
+    random: createRandom(),
+    timers: createTimers(),
+    machine: createMachine(),
+    functions: createFunctionRegistry(),
+    ledger: (workerData as ScanThreadStart).ledger,
+    loadJavaScript,
+  });
+  const tell = (news: ThreadNews): void => {
+    const isPage = news.kind === 'page' && news.bytes !== undefined;
+    port.postMessage(news, isPage ? [news.bytes.buffer] : []);
+  };
+  port.on('message', (order: ThreadOrder) => void run(runner, order, tell));
+}
+
+async function run(
+  runner: ThreadRunner,
+  order: ThreadOrder,
+  tell: (news: ThreadNews) => void,
+): Promise<void> {
+  const store = await attachStore(order.store);
+  try {
+    await runner.run(order, store, tell);
+  } finally {
+    store.close();
+  }
+  tell({kind: 'free'});
+}

@@ -1,0 +1,98 @@
+/**
+ * A query ready to run, as often as wanted: made from its optimized statement alone, so that any
+ * thread that is given the statement can make it.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Closure} from '#server/execution/closure.ts';
+import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
+import {PlanPreparation} from '#server/execution/prepare.ts';
+import {PlanProfile} from '#server/execution/profile.ts';
+import type {PreparedPlan} from '#server/execution/run.ts';
+import type {Value} from '#server/model/value.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
+
+export interface PreparedQuery {
+  readonly kind: 'query';
+  /** What it was made from; its plan is the optimized one. */
+  readonly statement: QueryStatement;
+  readonly plan: PreparedPlan;
+  readonly output: PreparedOutput;
+  /** The LIMIT that the planner knows, evaluated without a row. */
+  readonly limit: Closure | undefined;
+  readonly timeoutMs: Closure | undefined;
+  readonly onTimeout: 'error' | 'partial';
+  readonly writes: boolean;
+  /** Steps of work that it is likely to be; see optimizer/effort.ts. Of a write: 0. */
+  readonly effort: number;
+  readonly retry: Retry | undefined;
+  readonly reportsStats: boolean;
+  readonly needs: readonly ParameterUse[];
+  readonly form: AnswerForm;
+  /** Measures its only run node by node. */
+  readonly profile?: PlanProfile;
+}
+
+/** @param statement - Optimized. */
+export function preparedQuery(
+  statement: QueryStatement,
+  functions: FunctionRegistry,
+  {writes, effort}: Pick<PreparedQuery, 'writes' | 'effort'>,
+): PreparedQuery {
+  const {plan, limit, timeoutMs} = statement;
+  const preparation = new PlanPreparation(plan, functions);
+  return {
+    kind: 'query',
+    statement,
+    ...preparedParts(plan, preparation),
+    limit: limit && preparation.expression(limit),
+    timeoutMs: timeoutMs && preparation.expression(timeoutMs),
+    onTimeout: statement.onTimeout,
+    writes,
+    effort,
+    retry: statement.retry,
+    reportsStats: statement.reportsStats ?? false,
+    needs: statement.needs ?? [],
+    form: statement.form,
+  };
+}
+
+function preparedParts(
+  plan: PlanNode,
+  preparation: PlanPreparation,
+): Pick<PreparedQuery, 'plan' | 'output'> {
+  const output = outputOf(plan);
+  assert(output !== undefined, "a statement's plan says what the client sees");
+  return {
+    plan: {plan, operator: preparation.prepare(plan)},
+    output: prepareOutput(output, preparation),
+  };
+}
+
+/** The same query for one run that is measured node by node. */
+export function observed(
+  query: PreparedQuery,
+  functions: FunctionRegistry,
+): PreparedQuery & {readonly profile: PlanProfile} {
+  const {plan} = query.plan;
+  const profile = new PlanProfile();
+  return {
+    ...query,
+    ...preparedParts(plan, new PlanPreparation(plan, functions, {profile})),
+    profile,
+  };
+}
+
+/** @throws {Refusal} `query.parameter-missing` with the place of the first one not given. */
+export function requireParameters(query: PreparedQuery, given: ReadonlyMap<string, Value>): void {
+  const missing = query.needs.filter(({name}) => !given.has(name));
+  const [first] = missing;
+  if (first === undefined) return;
+  const names = missing.map(({name}) => name);
+  throw new Refusal('query.parameter-missing', `Expected parameter(s): ${names.join(', ')}`, {
+    place: first.place,
+    detail: {type: 'ParameterMissing', reason: 'MissingParameter', names: names.join(', ')},
+  });
+}

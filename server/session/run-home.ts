@@ -1,0 +1,23 @@
+/** What a run asks of the database that it runs in, beside its data: its rules and its texts. */
+import type {RecordJson} from '#server/execution/record-format.ts';
+import type {ViewFigures} from '#server/execution/surroundings.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
+import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {AdjacencyView} from '#server/views/adjacency-view.ts';
+import type {Prepared} from './prepared.ts';
+
+/** The schema under which records are read. */
+export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;
+
+export interface RunHome {
+  readonly database: {readonly name: string};
+  readonly javascript: JavaScriptEngine;
+  /** Edges kept packed; on a thread that keeps none undefined. */
+  readonly adjacency: AdjacencyView | undefined;
+  readonly views: {figures(typeId: number): ViewFigures | undefined};
+  /** How records print under a schema. */
+  jsonOf(schema: ReadSchema, form: AnswerForm): RecordJson;
+  /** The body of a function or trigger, or a query that is a text. @throws {Refusal} */
+  prepare(language: string, text: string, schema: ReadSchema): Prepared;
+}
