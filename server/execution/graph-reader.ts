@@ -21,7 +21,7 @@ import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import type {AdjacencyView, HeldChunk} from '#server/views/adjacency-view.ts';
+import type {HeldChunk, PackedAdjacency} from '#server/views/shared-adjacency.ts';
 import type {
   EdgeTypes,
   Graph,
@@ -55,14 +55,14 @@ export class GraphReader implements Graph {
   readonly #reader: ReadContext;
   readonly #catalog: Catalog;
   readonly #schema: RecordSchema;
-  readonly #adjacency: AdjacencyView | undefined;
+  readonly #adjacency: PackedAdjacency | undefined;
   readonly #searches = new Map<string, IndexSearch>();
 
   constructor(
     reader: ReadContext,
     catalog: Catalog,
     schema: RecordSchema,
-    adjacency?: AdjacencyView | undefined,
+    adjacency?: PackedAdjacency | undefined,
   ) {
     this.#adjacency = adjacency;
     this.#reader = reader;

@@ -7,7 +7,7 @@
  */
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
-import type {HeldChunk} from '#server/views/adjacency-view.ts';
+import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 
 /** Gives things in portions; `close` is idempotent and must be called. */
 export interface Source<T> {

@@ -4,7 +4,7 @@ import type {ViewFigures} from '#server/execution/surroundings.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
-import type {AdjacencyView} from '#server/views/adjacency-view.ts';
+import type {PackedAdjacency} from '#server/views/shared-adjacency.ts';
 import type {Prepared} from './prepared.ts';
 
 /** The schema under which records are read. */
@@ -13,8 +13,7 @@ export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;
 export interface RunHome {
   readonly database: {readonly name: string};
   readonly javascript: JavaScriptEngine;
-  /** Edges kept packed; on a thread that keeps none undefined. */
-  readonly adjacency: AdjacencyView | undefined;
+  readonly adjacency: PackedAdjacency;
   readonly views: {figures(typeId: number): ViewFigures | undefined};
   /** How records print under a schema. */
   jsonOf(schema: ReadSchema, form: AnswerForm): RecordJson;

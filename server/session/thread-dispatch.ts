@@ -45,7 +45,7 @@ export class ThreadDispatch {
     const {threads, environment, settings} = this.#options;
     if (query.writes || query.effort < settings().get('svc.scanWorkerCostMin')) return undefined;
     if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
-    const {database} = parts.session;
+    const {database, adjacency} = parts.session;
     const store = database.store.shareable;
     if (store?.engine !== 'native') return undefined;
     const travelling = travellingParts(parts, query, data);
@@ -58,6 +58,9 @@ export class ThreadDispatch {
       store,
       view: held.handle,
       schemaVersion: data.context.catalog.version,
+      adjacency: adjacency.share(
+        data.kind === 'read' ? data.reader.viewIndex : data.transaction.viewIndex,
+      ),
       wish,
       spending: this.#spending(),
       patterns: parts.session.patterns,
@@ -72,6 +75,7 @@ export class ThreadDispatch {
       signal: parts.signal,
       timers: environment.timers,
       profile: query.profile,
+      onKeysRead: reads => adjacency.noteKeysRead(reads),
       release: () => held.release(),
     });
   }

@@ -13,6 +13,7 @@ import type {ServerPatterns} from '#server/execution/record-format.ts';
 import type {Portable} from '#server/plan/portable.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
 import type {ShareableStore} from '#server/storage/store.ts';
+import type {KeysRead, SharedChunk} from '#server/views/shared-adjacency.ts';
 import type {Parameters} from './session.ts';
 import type {ResultWish} from './statement-run.ts';
 import type {PackedError} from './thread-errors.ts';
@@ -23,6 +24,8 @@ export interface ThreadOrder {
   readonly view: bigint;
   /** Version of the catalog in the view. */
   readonly schemaVersion: number;
+  /** Packed edges that hold for the view. */
+  readonly adjacency: readonly SharedChunk[];
   readonly statement: Portable<QueryStatement>;
   readonly bodies: readonly RoutineBody[];
   /** A program in JavaScript may be called. */
@@ -85,6 +88,8 @@ export type ThreadNews =
   | {readonly kind: 'begun'; readonly limit: number; readonly timeoutMs: number}
   | ThreadPage
   | {readonly kind: 'failed'; readonly error: PackedError}
+  /** Of edges, without packed ones; the run has ended. */
+  | {readonly kind: 'keys-read'; readonly reads: readonly KeysRead[]}
   /** View and store are given back, and the thread is free. */
   | {readonly kind: 'free'}
   /** The thread is gone, and what it held is given back. */

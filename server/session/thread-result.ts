@@ -11,6 +11,7 @@ import type {Cancellation} from '#server/execution/budget.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
 import type {PlanProfile} from '#server/execution/profile.ts';
 import type {Timers} from '#server/platform/clock.ts';
+import type {KeysRead} from '#server/views/shared-adjacency.ts';
 import type {PulledResult} from './stream-cursor.ts';
 import {unpackError} from './thread-errors.ts';
 import {
@@ -28,6 +29,7 @@ export interface ThreadResultParts {
   readonly timers: Timers;
   /** Gets what the thread has measured. */
   readonly profile: PlanProfile | undefined;
+  readonly onKeysRead: (reads: readonly KeysRead[]) => void;
   /** Called once, when the thread uses the view no more. */
   readonly release: () => void;
 }
@@ -114,6 +116,8 @@ export class ThreadResult implements PulledResult {
       case 'failed':
         this.#failure ??= unpackError(news.error);
         break;
+      case 'keys-read':
+        return this.#parts.onKeysRead(news.reads);
       case 'free':
         this.#free();
         break;

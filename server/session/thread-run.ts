@@ -26,6 +26,7 @@ import {learnNames} from '#server/transactions/database-schema.ts';
 import {CatalogSchema} from '#server/transactions/records-context.ts';
 import {catalogKey} from '#server/transactions/system-keys.ts';
 import {ReadSession} from '#server/transactions/transaction.ts';
+import {SharedAdjacency} from '#server/views/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from './prepared-query.ts';
 import type {ReadSchema, RunHome} from './run-home.ts';
 import {type RunEnvironment, type RunOptions, StatementRun} from './statement-run.ts';
@@ -89,10 +90,11 @@ export class ThreadRunner {
     const plain = bodyOf(order.statement, functions);
     const query = order.isMeasured ? observed(plain, functions) : plain;
     const control = new ControlWords(order.control);
+    const adjacency = new SharedAdjacency(order.adjacency);
     const run = new StatementRun(
       query,
       {kind: 'read', reader, context},
-      this.#optionsOf(order, control),
+      this.#optionsOf(order, adjacency, control),
       this.#environmentOf(order),
     );
     try {
@@ -114,6 +116,7 @@ export class ThreadRunner {
       }
     } finally {
       run.close();
+      tell({kind: 'keys-read', reads: adjacency.keysRead});
     }
   }
 
@@ -132,10 +135,10 @@ export class ThreadRunner {
     return schema;
   }
 
-  #optionsOf(order: ThreadOrder, signal: Cancellation): RunOptions {
+  #optionsOf(order: ThreadOrder, adjacency: SharedAdjacency, signal: Cancellation): RunOptions {
     const {guard, startedAt} = order;
     return {
-      session: this.#homeOf(order),
+      session: this.#homeOf(order, adjacency),
       parameters: unpackPortable(order.parameters),
       signal,
       sources: undefined,
@@ -146,7 +149,7 @@ export class ThreadRunner {
   }
 
   /** The bodies that came along are all that can be called. */
-  #homeOf({database, patterns, bodies}: ThreadOrder): RunHome {
+  #homeOf({database, patterns, bodies}: ThreadOrder, adjacency: SharedAdjacency): RunHome {
     const {functions} = this.#means;
     const javascript = (): JavaScriptEngine => {
       assert(this.#javascript !== undefined, 'an order says that it runs JavaScript');
@@ -155,7 +158,7 @@ export class ThreadRunner {
     return {
       database,
       views: {figures: () => undefined},
-      adjacency: undefined,
+      adjacency,
       get javascript() {
         return javascript();
       },

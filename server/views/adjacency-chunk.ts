@@ -42,7 +42,16 @@ const positionMax = 2 ** 32 - 1;
 /** Up to so many entries are looked at one by one rather than searched. */
 const fewEntries = 16;
 
-export class AdjacencyChunk {
+/** What a chunk is made of. Its arrays lie in memory that threads can share. */
+export interface ChunkParts {
+  readonly shapes: readonly EdgeShape[];
+  readonly offsets: Uint32Array;
+  readonly codes: Uint8Array | Uint16Array;
+  readonly others: Uint32Array;
+  readonly edges: Uint32Array;
+}
+
+export class AdjacencyChunk implements ChunkParts {
   readonly shapes: readonly EdgeShape[];
   readonly offsets: Uint32Array;
   readonly codes: Uint8Array | Uint16Array;
@@ -51,13 +60,7 @@ export class AdjacencyChunk {
   /** Shapes in the order of the keys: by direction and type. */
   readonly #ranks: readonly number[];
 
-  constructor(parts: {
-    readonly shapes: readonly EdgeShape[];
-    readonly offsets: Uint32Array;
-    readonly codes: Uint8Array | Uint16Array;
-    readonly others: Uint32Array;
-    readonly edges: Uint32Array;
-  }) {
+  constructor(parts: ChunkParts) {
     this.shapes = parts.shapes;
     this.offsets = parts.offsets;
     this.codes = parts.codes;
@@ -286,10 +289,10 @@ export class ChunkBuilder {
     const codes = this.#codes.subarray(0, entries);
     return new AdjacencyChunk({
       shapes: this.#shapes,
-      offsets: this.#offsets.slice(0, this.#vertices),
-      codes: this.#shapes.length <= 256 ? Uint8Array.from(codes) : codes.slice(),
-      others: this.#others.slice(0, entries),
-      edges: this.#edges.slice(0, entries),
+      offsets: sharedCopy(this.#offsets.subarray(0, this.#vertices)),
+      codes: sharedCodes(codes, this.#shapes.length),
+      others: sharedCopy(this.#others.subarray(0, entries)),
+      edges: sharedCopy(this.#edges.subarray(0, entries)),
     });
   }
 
@@ -330,6 +333,21 @@ export class ChunkBuilder {
     this.#others = others;
     this.#edges = edges;
   }
+}
+
+function sharedCopy(numbers: Uint32Array): Uint32Array {
+  const copy = new Uint32Array(new SharedArrayBuffer(numbers.byteLength));
+  copy.set(numbers);
+  return copy;
+}
+
+function sharedCodes(codes: Uint16Array, shapes: number): Uint8Array | Uint16Array {
+  const copy =
+    shapes <= 256
+      ? new Uint8Array(new SharedArrayBuffer(codes.length))
+      : new Uint16Array(new SharedArrayBuffer(codes.byteLength));
+  copy.set(codes);
+  return copy;
 }
 
 function isOfShape(fields: AdjacencyFields, light: boolean, shape: EdgeShape): boolean {

@@ -19,14 +19,19 @@ import type {ChangeListener, ChangeSubscription} from '#server/transactions/chan
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {type AdjacencyChunk, ChunkBuilder, chunkRange, chunkVertices} from './adjacency-chunk.ts';
+import {
+  type HeldChunk,
+  type KeysRead,
+  type PackedAdjacency,
+  seekKeys,
+  type SharedChunk,
+} from './shared-adjacency.ts';
 import type {Droppable, ViewMemory} from './view-memory.ts';
 
 /** Reads of keys, within `readsMs`, that a chunk is worth; of a larger one a share of its size. */
 const readsMinDefault = 16_384;
 const readsShare = 4;
 const readsMs = 60_000;
-/** A vertex read from the keys costs a seek: as much as so many keys. */
-const seekKeys = 8;
 /** More dirty vertices are not remembered: the chunk is given up. */
 const dirtyMax = chunkVertices / 4;
 /** What had no room, or could not be made, is not tried again for so long. */
@@ -76,13 +81,6 @@ class Slot implements Droppable {
   }
 }
 
-/** A chunk as it holds for one store view. */
-export interface HeldChunk {
-  readonly chunk: AdjacencyChunk;
-  /** Vertices of the chunk whose edges are read from the keys. */
-  readonly dirty: ReadonlySet<number>;
-}
-
 export interface AdjacencyViewOptions {
   readonly database: Database;
   readonly clock: Clock;
@@ -92,7 +90,7 @@ export interface AdjacencyViewOptions {
   readonly readsMin?: number;
 }
 
-export class AdjacencyView implements ChangeListener {
+export class AdjacencyView implements ChangeListener, PackedAdjacency {
   readonly #options: AdjacencyViewOptions;
   readonly #slots = new Map<number, Slot>();
   readonly #wanted = new Set<Slot>();
@@ -110,7 +108,6 @@ export class AdjacencyView implements ChangeListener {
     this.#run = options.memory.beginRun();
   }
 
-  /** The chunk of vertices [number * 65,536, ...) of a bucket, if there is one for the view. */
   chunkAt(bucket: number, number: number, view: LogIndex): HeldChunk | undefined {
     const slot = this.#slots.get(bucket * chunksPerBucketMax + number);
     const chunk = slot?.chunk;
@@ -119,9 +116,28 @@ export class AdjacencyView implements ChangeListener {
       : {chunk, dirty: slot.dirty};
   }
 
-  /** So many keys of a vertex were read from the store. Begins to make its chunk when it pays. */
+  /** Every chunk that holds for the view, for a run on another thread. */
+  share(view: LogIndex): readonly SharedChunk[] {
+    return Array.from(this.#slots.values(), ({bucket, number}) => {
+      const held = this.chunkAt(bucket, number, view);
+      if (held === undefined) return [];
+      const {shapes, offsets, codes, others, edges} = held.chunk;
+      const parts = {shapes, offsets, codes, others, edges};
+      return [{bucket, number, parts, dirty: new Set(held.dirty)}];
+    }).flat();
+  }
+
+  /** What a run on another thread read without packed edges. */
+  noteKeysRead(reads: readonly KeysRead[]): void {
+    for (const {bucket, number, keys} of reads) this.#note(bucket, number, keys);
+  }
+
+  /** Begins to make the vertex's chunk when it pays. */
   noteRead(bucket: number, position: number, keys: number): void {
-    const number = Math.floor(position / chunkVertices);
+    this.#note(bucket, Math.floor(position / chunkVertices), keys + seekKeys);
+  }
+
+  #note(bucket: number, number: number, keys: number): void {
     if (number >= chunksPerBucketMax || this.#options.memory.bytesMax === 0) return;
     const key = bucket * chunksPerBucketMax + number;
     let slot = this.#slots.get(key);
@@ -130,7 +146,7 @@ export class AdjacencyView implements ChangeListener {
       slot = new Slot(bucket, number, {worth: this.#readsMin, now});
       this.#slots.set(key, slot);
     }
-    slot.reads += keys + seekKeys;
+    slot.reads += keys;
     if (slot.reads >= slot.worth) this.#want(slot);
   }
 

@@ -19,6 +19,7 @@ import type {RecordWriter} from '#server/transactions/records.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {AdjacencyView} from './adjacency-view.ts';
+import {SharedAdjacency} from './shared-adjacency.ts';
 import {ViewMemory} from './view-memory.ts';
 
 const seeds = [1, 2, 3, 5, 8, 13, 21, 34];
@@ -168,6 +169,8 @@ class History {
     const {catalog, schema} = this.#database.context;
     const plain = new GraphReader(reader, catalog, schema);
     const packed = new GraphReader(reader, catalog, schema, this.#view);
+    const sent = new SharedAdjacency(structuredClone(this.#view.share(reader.viewIndex)));
+    const elsewhere = new GraphReader(reader, catalog, schema, sent);
     const names = choices[this.#roll(choices.length)] ?? [];
     const direction = directions[this.#roll(directions.length)] ?? 'out';
     const portion = 1 + this.#roll(10);
@@ -186,7 +189,10 @@ class History {
         degrees: asked.map(vertex => graph.degree(vertex, direction, types)),
       };
     };
-    assert.deepEqual(answers(packed), answers(plain), `${direction} ${names.join()}`);
+    const expected = answers(plain);
+    assert.deepEqual(answers(packed), expected, `${direction} ${names.join()}`);
+    assert.deepEqual(answers(elsewhere), expected, `elsewhere, ${direction} ${names.join()}`);
+    this.#view.noteKeysRead(sent.keysRead);
     for (const {bucket, position} of asked) {
       if (packed.packedEdges(bucket, Math.floor(position / 65_536)) !== undefined) this.packed++;
     }

@@ -10,7 +10,7 @@
 import {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {chunkVertices, type EdgeChoice} from '#server/views/adjacency-chunk.ts';
-import type {HeldChunk} from '#server/views/adjacency-view.ts';
+import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 import {Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';

@@ -14,11 +14,11 @@ import {
   type EdgeChoice,
   type EdgeShape,
 } from '#server/views/adjacency-chunk.ts';
-import type {AdjacencyView, HeldChunk} from '#server/views/adjacency-view.ts';
+import type {HeldChunk, PackedAdjacency} from '#server/views/shared-adjacency.ts';
 import type {Hop, HopEnds, Source} from '../graph.ts';
 
 export class PackedEdges {
-  readonly #view: AdjacencyView | undefined;
+  readonly #view: PackedAdjacency | undefined;
   readonly #index: number;
   readonly #choice: EdgeChoice;
   readonly #selections = new Map<AdjacencyChunk, ChunkSelection>();
@@ -28,7 +28,7 @@ export class PackedEdges {
   #held: HeldChunk | undefined;
   #selection: ChunkSelection | undefined;
 
-  constructor(reader: ReadContext, view: AdjacencyView | undefined, choice: EdgeChoice) {
+  constructor(reader: ReadContext, view: PackedAdjacency | undefined, choice: EdgeChoice) {
     const usable = view !== undefined && !reader.overlays(allAdjacency);
     this.#view = usable ? view : undefined;
     this.#index = usable ? reader.viewIndex : 0;
