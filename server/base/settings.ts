@@ -496,6 +496,17 @@ export const settingRows = {
     dynamic: false,
     description: 'Memory in which one database gathers writes before it writes them as a file.',
   },
+  'svc.storage.freeSpaceMin': {
+    type: 'size',
+    default: 128 * MB,
+    min: MB,
+    max: TB,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Free space on the disk, besides the next file of the log, below which writes are refused ' +
+      'until there is more.',
+  },
   'svc.recordSizeMax': {
     type: 'size',
     default: 16 * MB,

@@ -28,7 +28,7 @@ import {
 } from './segment-format.ts';
 import {type LogRecord, startOf, walkSegment} from './segment-reader.ts';
 import {recoverLog, type SegmentInfo} from './segment-recovery.ts';
-import {SpareSegments} from './spare-segments.ts';
+import {type Spare, SpareSegments} from './spare-segments.ts';
 
 export interface SegmentLogOptions {
   readonly disk: Disk;
@@ -41,6 +41,11 @@ export interface SegmentLogOptions {
 /** The log can write nothing more in this process; what was being written is undecided. */
 export class LogFailure extends Error {
   override readonly name = 'LogFailure';
+}
+
+/** There is no room for the next segment. Nothing was written; the same call may succeed later. */
+export class LogFull extends Error {
+  override readonly name = 'LogFull';
 }
 
 /** Everything another thread needs to go on with a log that this one recovered. */
@@ -97,7 +102,7 @@ export class SegmentLog {
     const spares = new SpareSegments(options.disk, options.directory);
     const header = {generation: 1, logId, firstIndex, previousChain: 0};
     const capacity = Math.min(options.segmentBytes, firstSegmentBytes);
-    const segment = startSegment(options, {header, spares, capacity});
+    const segment = startSegment(options, spares.give(capacity), header);
     spares.close();
     return new SegmentLog(options, {logId, segments: [segment]});
   }
@@ -151,7 +156,7 @@ export class SegmentLog {
   /**
    * Appends entries as one batch and returns their chain values in `chains` (same order).
    * With `sync` they are durable on return; without, only as durable as the page cache.
-   * Throws LogFailure, after which their fate is unknown.
+   * Throws LogFailure, after which their fate is unknown, and LogFull, when there is none yet.
    */
   append(entries: readonly Uint8Array[], chains: Uint32Array, sync: boolean): void {
     this.#checkAlive();
@@ -349,20 +354,26 @@ export class SegmentLog {
   #roll(capacity: number): void {
     this.#sync();
     const {lastIndex, lastChain, header} = this.#tail;
-    const segment = startSegment(this.#options, {
-      header: {
-        generation: header.generation + 1,
-        logId: this.logId,
-        firstIndex: lastIndex + 1,
-        previousChain: lastChain,
-      },
-      spares: this.#spares,
-      capacity,
+    const spare = this.#takeSpare(capacity);
+    const segment = startSegment(this.#options, spare, {
+      generation: header.generation + 1,
+      logId: this.logId,
+      firstIndex: lastIndex + 1,
+      previousChain: lastChain,
     });
     this.#active.close();
     this.#segments.push(segment);
     this.#active = this.#options.disk.open(segment.path, 'write');
     this.#seed = segmentSeed(segment.header);
+  }
+
+  #takeSpare(capacity: number): Spare {
+    try {
+      return this.#spares.give(capacity);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+      throw new LogFull('there is no room for the next segment of the log', {cause: error});
+    }
   }
 
   #nextCapacity(batchBytes: number): number {
@@ -390,14 +401,9 @@ export class SegmentLog {
 /** Puts a header into a prepared file and gives the file its name; durable on return. */
 function startSegment(
   options: SegmentLogOptions,
-  start: {
-    readonly header: SegmentHeader;
-    readonly spares: SpareSegments;
-    readonly capacity: number;
-  },
+  spare: Spare,
+  header: SegmentHeader,
 ): SegmentInfo {
-  const {header, spares, capacity} = start;
-  const spare = spares.give(capacity);
   const bytes = encodeSegmentHeader(header);
   assert(decodeSegmentHeader(bytes) !== undefined, 'a header reads back');
   spare.file.writeAt(bytes, 0);

@@ -12,6 +12,7 @@ import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
 import type {ApplyRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {RingReader, word} from './commit-ring.ts';
+import {RoomWait} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
@@ -69,9 +70,15 @@ class ApplyThread {
     const applier = this.#applier;
     assert(applier !== undefined, 'the apply thread was started');
     const {records, to} = this.#reader.take(end, batchEntriesMax, batchBytesMax);
-    applier.apply(
-      records.map(({payload, chain}) => ({index: ++this.#appliedIndex, chain, payload})),
-    );
+    const taken = records.map(({payload, chain}) => ({
+      index: ++this.#appliedIndex,
+      chain,
+      payload,
+    }));
+    const wait = new RoomWait();
+    for (let done = applier.apply(taken); !done; done = applier.apply([])) {
+      if (!wait.again()) applier.giveUpWaiting();
+    }
     for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
     this.#reader.advance(to);
     if (applier.fenceCount !== this.#fenceCount) {

@@ -7,10 +7,11 @@
  */
 import {receiveMessageOnPort, workerData, parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
-import {LogFailure, SegmentLog} from '#server/log/segment-log.ts';
+import {LogFailure, LogFull, SegmentLog} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {RingReader, signal, word} from './commit-ring.ts';
+import {RoomWait} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
@@ -119,10 +120,10 @@ class LogThread {
     assert(log !== undefined, 'the log thread was started');
     if (log.failed !== undefined) return false;
     try {
-      work(log);
+      untilRoom(() => work(log));
       return true;
     } catch (error) {
-      if (!(error instanceof LogFailure)) throw error;
+      if (!(error instanceof LogFailure || error instanceof LogFull)) throw error;
       Atomics.store(this.#control, word.failed, 1);
       signal(this.#control, word.applySignal);
       this.#tell({kind: 'failed', reason: error.message});
@@ -132,6 +133,18 @@ class LogThread {
 
   #tell(news: WorkerNews): void {
     this.#port.postMessage(news);
+  }
+}
+
+/** Repeats the work while the disk is full, for as long as may be hoped for. */
+function untilRoom(work: () => void): void {
+  const wait = new RoomWait();
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof LogFull && wait.again())) throw error;
+    }
   }
 }
 

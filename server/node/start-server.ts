@@ -108,6 +108,7 @@ function engineSettings(settings: Settings): EngineSettings {
     segmentBytes: settings.get('svc.ha.logSegmentSize'),
     walFlush: walFlush(settings.get('svc.txWalFlush')),
     formats: formatsOf(version),
+    freeBytesMin: settings.get('svc.storage.freeSpaceMin'),
     commit: {...defaultCommitLimits, entryBytesMax: settings.get('svc.ha.appendBufferSize')},
     transaction: {
       writeBytesMax: settings.get('svc.txSizeMax'),

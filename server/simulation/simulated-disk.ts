@@ -187,6 +187,13 @@ export class SimulatedDisk implements Disk {
     return this.freeBytesLeft;
   }
 
+  /** Uses bytes up; false when there are not so many. */
+  takeRoom(bytes: number): boolean {
+    if (bytes > this.freeBytesLeft) return false;
+    this.freeBytesLeft -= bytes;
+    return true;
+  }
+
   /** A power loss: what survives is there afterwards, old handles are dead. */
   crash(random: SeededRandom): void {
     this.#epoch++;
@@ -249,8 +256,7 @@ export class SimulatedDisk implements Disk {
     const write = (source: Uint8Array, offset: number, kind: 'write' | 'preallocate') => {
       check();
       const growth = Math.max(0, offset + source.length - node.current.length);
-      if (growth > this.freeBytesLeft) throw new SimulatedDiskError('ENOSPC', path);
-      this.freeBytesLeft -= growth;
+      if (!this.takeRoom(growth)) throw new SimulatedDiskError('ENOSPC', path);
       if (!machine.dead && epoch === this.#epoch) node.write(offset, source);
       machine.operate(kind, `${path} ${offset} ${source.length}`);
     };

@@ -3,15 +3,19 @@ import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
 import {MemoryShelf} from '#server/storage/memory/shelf.ts';
 import type {StoreFactory} from '#server/transactions/store-factory.ts';
 import type {Machine} from './machine.ts';
+import type {SimulatedDisk} from './simulated-disk.ts';
 import type {SeededRandom} from './seeded-random.ts';
 
 export class SimulatedStores implements StoreFactory {
   readonly #machine: Machine;
+  readonly #disk: SimulatedDisk | undefined;
   readonly #shelf = new MemoryShelf();
   readonly #paths = new Set<string>();
 
-  constructor(machine: Machine) {
+  /** Stores take their room from `disk` where it is given. */
+  constructor(machine: Machine, disk?: SimulatedDisk) {
     this.#machine = machine;
+    this.#disk = disk;
   }
 
   async open(path: string, options: {readonly mustExist?: boolean} = {}) {
@@ -20,6 +24,7 @@ export class SimulatedStores implements StoreFactory {
       shelf: this.#shelf,
       path,
       mustExist: options.mustExist === true,
+      takeRoom: bytes => this.#disk?.takeRoom(bytes) ?? true,
       onPoint: point => this.#machine.operate(`store-${point}`, path),
     });
     this.#paths.add(path);

@@ -65,6 +65,17 @@ test('every operation of a migration to a new format is one, too', async t => {
   t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
 });
 
+test('a disk that fills up costs refusals, and the server goes on when it has room', async t => {
+  let recovered = 0;
+  for (let seed = 1095; seed <= 1110; seed++) {
+    const world = new World({...storage, seed, lives: 3, diskFullPercent: 100});
+    const {faults} = await world.run();
+    recovered += faults.get('disk full recovered') ?? 0;
+  }
+  assert.ok(recovered > 10, `${recovered} lives saw a disk fill up and get room again`);
+  t.diagnostic(`${recovered} lives saw a disk fill up and get room again`);
+});
+
 test('worlds whose format is raised in one of their lives hold', async () => {
   for (let seed = 1; seed <= 30; seed++) {
     const failure = await failureOf({...storage, seed, raisedInLife: 1 + (seed % 4)});

@@ -4,6 +4,7 @@
  *
  * All chance comes from the seed and all order from the scheduler, so one seed is one history.
  */
+import {Refusal} from '#server/base/errors.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
@@ -53,7 +54,7 @@ export class World {
   readonly #random: SeededRandom;
   readonly #machine = new Machine();
   readonly #disk = new SimulatedDisk(this.#machine);
-  readonly #stores = new SimulatedStores(this.#machine);
+  readonly #stores = new SimulatedStores(this.#machine, this.#disk);
   readonly #scheduler: Scheduler;
   readonly #ledger = new Ledger();
   readonly #faults = new Map<string, number>();
@@ -205,12 +206,6 @@ export class World {
 
   /** Lets clients work until all are done or the process ends. */
   async #serve(engine: Engine): Promise<void> {
-    if (this.#random.chance(this.#options.diskFullPercent)) {
-      this.#scheduler.after(this.#random.below(100), 'disk-full', () => {
-        this.#count('disk full');
-        this.#disk.freeBytesLeft = this.#random.below(20_000);
-      });
-    }
     let running = 0;
     const start = (work: () => Promise<void>) => {
       running++;
@@ -237,24 +232,45 @@ export class World {
       }
       start(() => this.#administer(engine));
     });
+    if (this.#random.chance(this.#options.diskFullPercent)) start(() => this.#fillDisk(engine));
     await this.#scheduler.run(
       () => this.#machine.dead || this.#failure !== undefined || running === 0,
     );
+  }
+
+  /** The disk becomes full and gets room again; the server goes on by itself within a second. */
+  async #fillDisk(engine: Engine): Promise<void> {
+    await this.#scheduler.sleep(this.#random.below(100));
+    this.#count('disk full');
+    this.#disk.freeBytesLeft = this.#random.below(20_000);
+    await this.#scheduler.sleep(this.#random.below(3_000));
+    this.#disk.freeBytesLeft = Number.MAX_SAFE_INTEGER;
+    await this.#scheduler.sleep(1_100);
+    try {
+      await this.#putDocument(engine);
+      this.#count('disk full recovered');
+    } catch (error) {
+      // A sync that failed is another matter.
+      if (!(error instanceof Refusal) || error.code !== 'storage.full') throw error;
+      throw new Violation('the disk has room again, and the server says that it has none');
+    }
   }
 
   /** Documents and a second database that comes and goes beside the clients' work. */
   async #administer(engine: Engine): Promise<void> {
     for (let round = 0; round < 3; round++) {
       await this.#scheduler.sleep(this.#random.below(40));
-      const version = ++this.#documents.attempted;
-      const stored = await engine.putServerDocument(
-        'server-users.jsonl',
-        Buffer.from(`version ${version}`),
-      );
-      this.#documents.acknowledged = stored.version;
+      await this.#putDocument(engine);
       if (engine.status('second') === undefined) await engine.createDatabase('second');
       else await engine.dropDatabase('second');
     }
+  }
+
+  async #putDocument(engine: Engine): Promise<void> {
+    const documents = this.#documents;
+    const bytes = Buffer.from(`version ${++documents.attempted}`);
+    const stored = await engine.putServerDocument('server-users.jsonl', bytes);
+    documents.acknowledged = Math.max(documents.acknowledged, stored.version);
   }
 
   async #finish(closing: Promise<void>): Promise<void> {

@@ -49,6 +49,7 @@ interface Attached {
 }
 
 const batchBytesMax = 8 << 20;
+const noRoomForIngest = 'its disk has no room for a bulk load: make room and restart';
 
 export class Applier {
   readonly #options: ApplierOptions;
@@ -112,9 +113,10 @@ export class Applier {
 
   /**
    * Applies entries in the order given, unsynced: one batch per database, more when large.
+   * False when a store had no room for all of it: call again with nothing until it has.
    * Throws Corruption for an entry that this build cannot read (nothing of it is applied).
    */
-  apply(records: Iterable<LogRecord>): void {
+  apply(records: Iterable<LogRecord>): boolean {
     for (const record of records) {
       const entry = decodeEntry(record.payload);
       if (entry.kind !== 'transaction' && entry.kind !== 'ingest') continue;
@@ -126,7 +128,18 @@ export class Applier {
       if (database.batch.byteLength > batchBytesMax) this.#flush(database);
     }
     for (const database of this.#dirty) if (database.dirty) this.#flush(database);
-    this.#dirty.length = 0;
+    const waiting = this.#dirty.filter(database => database.dirty);
+    this.#dirty.splice(0, this.#dirty.length, ...waiting);
+    return waiting.length === 0;
+  }
+
+  /** Fences the databases whose stores have had no room for too long. */
+  giveUpWaiting(): void {
+    for (const database of this.#dirty.splice(0)) {
+      const index = database.firstUndurable ?? database.position.index;
+      this.#fence(database, index, 'its disk is full, and stayed so: make room and restart');
+      database.dirty = false;
+    }
   }
 
   /** Makes everything applied so far survive a power loss, in every database. */
@@ -181,6 +194,7 @@ export class Applier {
       else {
         // Ingest first, then the position: a replayed ingest is repeated.
         this.#flush(database);
+        if (database.dirty) return this.#fence(database, index, noRoomForIngest);
         database.dirty = true;
         this.#ingest(database, index, Buffer.from(operation.digest).toString('hex'));
       }
@@ -188,9 +202,12 @@ export class Applier {
   }
 
   #ingest(database: Attached, index: number, digest: string): void {
-    this.#guard(database, index, () => database.store.ingest(this.#options.stagedFile(digest)));
+    const path = this.#options.stagedFile(digest);
+    const hasRoom = this.#guard(database, index, () => database.store.ingest(path));
+    if (!hasRoom) this.#fence(database, index, noRoomForIngest);
   }
 
+  /** What finds no room stays in the batch, and the database dirty. */
   #flush(database: Attached): void {
     database.dirty = false;
     if (database.fence !== undefined) return;
@@ -201,27 +218,36 @@ export class Applier {
     }
     counters.clear();
     batch.put(positionKey, encodePosition(position));
-    this.#guard(database, database.firstUndurable ?? position.index, () => store.write(batch));
-    batch.clear();
+    const index = database.firstUndurable ?? position.index;
+    if (this.#guard(database, index, () => store.write(batch))) batch.clear();
+    else database.dirty = true;
   }
 
   /** One synced write of the position: everything before it in the store's log is durable too. */
   #makeDurable(database: Attached): void {
+    if (database.dirty) this.#flush(database);
     const {firstUndurable, batch, store, position} = database;
-    if (firstUndurable === undefined) return;
+    if (firstUndurable === undefined || database.dirty) return;
     batch.put(positionKey, encodePosition(position));
-    this.#guard(database, firstUndurable, () => store.write(batch, {sync: true}));
+    const hasRoom = this.#guard(database, firstUndurable, () => store.write(batch, {sync: true}));
     batch.clear();
-    if (database.fence === undefined) database.firstUndurable = undefined;
+    if (hasRoom && database.fence === undefined) database.firstUndurable = undefined;
   }
 
-  #guard(database: Attached, index: number, work: () => void): void {
+  /** Fences the database when its store fails; false when it only has no room now. */
+  #guard(database: Attached, index: number, work: () => void): boolean {
     try {
       work();
     } catch (error) {
       if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
-      database.fence = {index, reason: error.message};
-      this.fenceCount++;
+      if (error instanceof StoreFailure && error.kind === 'no-space') return false;
+      this.#fence(database, index, error.message);
     }
+    return true;
+  }
+
+  #fence(database: Attached, index: number, reason: string): void {
+    database.fence = {index, reason};
+    this.fenceCount++;
   }
 }

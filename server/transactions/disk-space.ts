@@ -1,17 +1,22 @@
 /**
- * Refuses commits before the disk is full, since a log that cannot write is finished for good.
+ * Refuses commits before the disk is full, since a commit that was begun has to be finished.
  *
- * Looked at once a second at most. The reserve is what the log may still need for the commits
- * under way (one segment) and the stores for what was logged already.
+ * Looked at once a second at most, and again when so much was let pass that it could have used up
+ * a part of the reserve. The reserve is what the log may still need for the commits under way (one
+ * segment) and the stores for what was logged already, and what the operator wants left. Refusals
+ * end by themselves when there is room again.
  */
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Refused} from './commit.ts';
 
 const lookEveryMs = 1000;
+/** Part of the reserve that may be let pass between two looks. */
+const uncheckedPart = 1 / 8;
 
 export interface SpaceLimits {
-  readonly path: string;
+  /** Where the log and the stores lie. */
+  readonly paths: readonly string[];
   readonly reserveBytes: number;
 }
 
@@ -20,6 +25,7 @@ export class DiskSpace {
   readonly #clock: Clock;
   readonly #limits: SpaceLimits;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #uncheckedBytes = 0;
   #obstacle: Refused | undefined;
 
   constructor(disk: Disk, clock: Clock, limits: SpaceLimits) {
@@ -28,16 +34,30 @@ export class DiskSpace {
     this.#limits = limits;
   }
 
-  /** Why nothing may be written now; undefined when there is room. */
-  obstacle(): Refused | undefined {
+  /** Why `bytes` may not be written now; undefined when there is room. */
+  obstacle(bytes: number): Refused | undefined {
     const now = this.#clock.monotonic();
-    if (now - this.#lookedAt < lookEveryMs) return this.#obstacle;
+    this.#uncheckedBytes += bytes;
+    const mayWait =
+      now - this.#lookedAt < lookEveryMs &&
+      this.#uncheckedBytes < this.#limits.reserveBytes * uncheckedPart;
+    if (mayWait) return this.#obstacle;
     this.#lookedAt = now;
-    const {path, reserveBytes} = this.#limits;
-    const free = this.#disk.freeBytes(path);
-    const detail = `only ${free} bytes are free in ${path}, ${reserveBytes} are kept in reserve`;
-    this.#obstacle =
-      free >= reserveBytes ? undefined : {kind: 'refused', code: 'disk-full', detail};
+    this.#uncheckedBytes = 0;
+    this.#obstacle = this.#look();
     return this.#obstacle;
+  }
+
+  #look(): Refused | undefined {
+    const {paths, reserveBytes} = this.#limits;
+    for (const path of paths) {
+      const free = this.#disk.freeBytes(path);
+      if (free >= reserveBytes) continue;
+      const detail =
+        `only ${free} bytes are free in ${path}, ${reserveBytes} are kept in reserve ` +
+        '(svc.storage.freeSpaceMin): make room, and writes go on by themselves';
+      return {kind: 'refused', code: 'disk-full', detail};
+    }
+    return undefined;
   }
 }

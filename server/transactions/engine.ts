@@ -16,7 +16,7 @@ import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {SegmentLog} from '#server/log/segment-log.ts';
 import type {Applier} from './apply.ts';
-import type {CommitPipe} from './commit-pipe.ts';
+import type {CommitPipe, DurableState} from './commit-pipe.ts';
 import type {LogIndex} from './commit.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
 import {Coordinator, type CommitLimits} from './coordinator.ts';
@@ -40,6 +40,8 @@ export interface EngineSettings {
   readonly commit: CommitLimits;
   readonly transaction: TransactionLimits;
   readonly formats: Formats;
+  /** `svc.storage.freeSpaceMin`: what stays free besides the next segment of the log. */
+  readonly freeBytesMin: number;
   /** `svc.ha.raftStorageDirectory`; undefined: the root. */
   readonly raftStorageParent?: string;
 }
@@ -71,7 +73,6 @@ export interface ServerDocument {
 }
 
 const checkpointBytesMax = 32 << 20;
-const spaceReserveBytes = 32 << 20;
 const noBytes = new Uint8Array(0);
 
 /** Recovers the root and opens it for use. Refuses the start where recovery.ts does. */
@@ -134,14 +135,15 @@ export class Engine {
     this.logId = parts.logId;
     this.#nextDatabaseId = parts.databases.state.nextDatabaseId;
     this.#checkpointBytes = Math.min(checkpointBytesMax, options.settings.segmentBytes * 2);
+    const {raftStorageParent} = options.settings;
     this.#space = new DiskSpace(options.disk, options.clock, {
-      path: options.rootPath,
-      reserveBytes: options.settings.segmentBytes + spaceReserveBytes,
+      paths: [options.rootPath, ...(raftStorageParent === undefined ? [] : [raftStorageParent])],
+      reserveBytes: options.settings.segmentBytes + options.settings.freeBytesMin,
     });
     this.#log = new LocalCommitLog(parts.pipe, {
       failed: reason => this.#failed(reason),
       advanced: (bytes, fences) => this.#advanced(bytes, fences),
-      obstacle: () => this.#space.obstacle(),
+      obstacle: bytes => this.#space.obstacle(bytes),
     });
     for (const database of parts.databases.openDatabases) {
       this.#migrate(this.#serve(database));
@@ -391,8 +393,10 @@ export class Engine {
           executed.resolve();
         },
         (error: unknown) => {
-          executed.reject(error);
-          this.#log.fail(`a server-level entry could not be executed: ${String(error)}`);
+          // It is in the log: the next start executes it.
+          const reason = `a server-level entry could not be executed: ${String(error)}`;
+          executed.reject(new Refusal('commit.unknown', reason));
+          this.#log.fail(reason);
         },
       );
     });
@@ -425,8 +429,19 @@ export class Engine {
     if (this.#log.failure !== undefined) return;
     const unexecuted = this.#serverEntries[0];
     const safe = unexecuted === undefined ? floor : Math.min(floor, unexecuted - 1);
-    this.#set.saveDurable(safe, positions);
-    this.#pipe.recycle(safe);
+    if (this.#saveDurable(safe, positions)) this.#pipe.recycle(safe);
+  }
+
+  /** False when the disk is full: the log keeps what it could have forgotten until the next try. */
+  #saveDurable(floor: LogIndex, positions: DurableState['positions']): boolean {
+    try {
+      this.#set.saveDurable(floor, positions);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+      this.#options.logger.log('warn', 'log.checkpoint-without-room', {error});
+      return false;
+    }
   }
 
   #failed(reason: string): void {

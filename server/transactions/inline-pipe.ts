@@ -5,7 +5,7 @@
  * that of the threaded pipe, step by step and repeatable from a seed. An error that is neither
  * the log's nor a store's (a simulated crash) leaves through the scheduler.
  */
-import {LogFailure, type SegmentLog} from '#server/log/segment-log.ts';
+import {LogFailure, LogFull, type SegmentLog} from '#server/log/segment-log.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {Applier} from './apply.ts';
@@ -24,6 +24,9 @@ export interface InlinePipeOptions {
   readonly queueBytesMax: number;
 }
 
+/** Much longer than the admission of commits needs to see that the disk is full. */
+const turnsWithoutRoomMax = 10_000;
+
 export class InlinePipe implements CommitPipe {
   readonly startIndex: LogIndex;
   readonly #options: InlinePipeOptions;
@@ -34,6 +37,10 @@ export class InlinePipe implements CommitPipe {
   #appendScheduled = false;
   #applyScheduled = false;
   #appliedIndex: LogIndex;
+  /** Greatest index that was given to the applier. */
+  #takenIndex: LogIndex;
+  /** Turns since log or stores had room; they may have to wait for it. */
+  #turnsWithoutRoom = 0;
   #failure: string | undefined;
   #listener: (progress: PipeProgress) => void = () => {};
   #idleWaiters: (() => void)[] = [];
@@ -43,6 +50,7 @@ export class InlinePipe implements CommitPipe {
     this.startIndex = options.log.lastIndex;
     options.applier.expectAll();
     this.#appliedIndex = options.log.lastIndex;
+    this.#takenIndex = options.log.lastIndex;
   }
 
   listen(listener: (progress: PipeProgress) => void): void {
@@ -107,8 +115,12 @@ export class InlinePipe implements CommitPipe {
     const entries = this.#queue.splice(0, this.#chains.length);
     const firstIndex = log.lastIndex + 1;
     const done = this.#guard(() => log.append(entries, this.#chains, syncCommits));
+    if (done === 'full') {
+      this.#queue.unshift(...entries);
+      return this.#options.schedule(() => this.#append());
+    }
     this.#appendScheduled = false;
-    if (!done) return this.#report();
+    if (done === 'failed') return this.#report();
     entries.forEach((payload, number) => {
       this.#queueBytes -= payload.length;
       this.#appended.push({
@@ -130,8 +142,13 @@ export class InlinePipe implements CommitPipe {
   #apply(): void {
     const records = this.#appended;
     this.#appended = [];
-    this.#options.applier.apply(records);
-    this.#appliedIndex = records.at(-1)?.index ?? this.#appliedIndex;
+    this.#takenIndex = records.at(-1)?.index ?? this.#takenIndex;
+    if (!this.#options.applier.apply(records)) {
+      if (this.#waitsForRoom()) return this.#options.schedule(() => this.#apply());
+      this.#options.applier.giveUpWaiting();
+    }
+    this.#turnsWithoutRoom = 0;
+    this.#appliedIndex = this.#takenIndex;
     this.#applyScheduled = false;
     this.#report();
   }
@@ -148,14 +165,21 @@ export class InlinePipe implements CommitPipe {
     for (const resolve of waiters) resolve();
   }
 
-  #guard(work: () => void): boolean {
+  /** Whether to try once more. */
+  #waitsForRoom(): boolean {
+    return ++this.#turnsWithoutRoom < turnsWithoutRoomMax;
+  }
+
+  #guard(work: () => void): 'done' | 'full' | 'failed' {
     try {
       work();
-      return true;
+      this.#turnsWithoutRoom = 0;
+      return 'done';
     } catch (error) {
-      if (!(error instanceof LogFailure)) throw error;
+      if (error instanceof LogFull && this.#waitsForRoom()) return 'full';
+      if (!(error instanceof LogFailure || error instanceof LogFull)) throw error;
       this.#failure = error.message;
-      return false;
+      return 'failed';
     }
   }
 }

@@ -13,8 +13,8 @@ export interface CommitLogObserver {
   failed(reason: string): void;
   /** Entries of so many bytes were applied. */
   advanced(bytes: number, fences: PipeProgress['fences']): void;
-  /** Why nothing may be written now, such as a full disk. */
-  obstacle(): Refused | undefined;
+  /** Why an entry of `bytes` may not be written now, such as a full disk. */
+  obstacle(bytes: number): Refused | undefined;
 }
 
 interface Waiting {
@@ -69,7 +69,7 @@ export class LocalCommitLog implements CommitLog {
     if (this.#stopping) {
       return {kind: 'refused', code: 'stopping', detail: 'the server is stopping'};
     }
-    return this.#observer.obstacle() ?? this.#pipe.admission(bytes);
+    return this.#observer.obstacle(bytes) ?? this.#pipe.admission(bytes);
   }
 
   append(

@@ -375,7 +375,9 @@ async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog)
   const from = Math.max(log.firstIndex, oldest + 1);
   let pending: LogRecord[] = [];
   const flush = () => {
-    applier.apply(pending);
+    if (!applier.apply(pending)) {
+      throw new Refusal('start.refused', 'the disk has no room for what the log holds: make some');
+    }
     pending = [];
   };
   if (from > log.lastIndex) return;

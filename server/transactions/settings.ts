@@ -6,6 +6,7 @@ import {formatLevels, formatsOf} from './formats/levels.ts';
 export const defaultEngineSettings: EngineSettings = {
   segmentBytes: 64 << 20,
   walFlush: 2,
+  freeBytesMin: 32 << 20,
   formats: formatsOf(formatLevels.at(-1)?.since ?? ''),
   commit: defaultCommitLimits,
   transaction: {writeBytesMax: 256 << 20, durationMsMax: 600_000},

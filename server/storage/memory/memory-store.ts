@@ -42,6 +42,8 @@ export interface MemoryStoreOptions {
    * simulated process there; the shelf is then to be crashed.
    */
   readonly onPoint?: (point: MemoryStorePoint) => void;
+  /** Whether the simulated disk takes so many bytes more. Default: always. */
+  readonly takeRoom?: (bytes: number) => boolean;
 }
 
 export interface MemoryStore extends Store {
@@ -112,6 +114,9 @@ class TwinStore implements MemoryStore {
   write(batch: Batch, options: WriteOptions = {}): void {
     this.#check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
+    if (this.#options.takeRoom?.(batch.byteLength) === false) {
+      throw new StoreFailure('no-space', 'the simulated disk is full');
+    }
     this.#add({kind: 'batch', packed: Buffer.from(batch.packed())});
     this.#options.onPoint?.('write');
     if (options.sync === true) this.makeDurable();
