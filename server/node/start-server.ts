@@ -72,6 +72,7 @@ export async function startServer(
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
   const threads = startCommitThreads();
+  const inForce: InForce = {settings: () => settings};
   let engine: Engine;
   let trim: () => void;
   try {
@@ -81,13 +82,14 @@ export async function startServer(
       logger,
     });
     trim = memoryTrimmer(storeEngine);
-    engine = await openServerEngine(settings, rootPath, {threads, logger, storeEngine});
+    const parts = {inForce, threads, logger, storeEngine};
+    engine = await openServerEngine(settings, rootPath, parts);
   } catch (error) {
     await threads.abandon();
     throw error;
   }
   try {
-    return await serve(settings, {engine, logger, events, prompt, trim});
+    return await serve(settings, {engine, inForce, logger, events, prompt, trim});
   } catch (error) {
     await engine.close();
     throw error;
@@ -102,7 +104,12 @@ function refuseWhatIsMissing(settings: Settings): void {
 
 type Logger = ReturnType<typeof createLogger>;
 
-function engineSettings(settings: Settings): EngineSettings {
+/** The settings as they are now; those given, until the server's own are read. */
+interface InForce {
+  settings: () => Settings;
+}
+
+function engineSettings(settings: Settings, inForce: InForce): EngineSettings {
   const raftStorage = settings.get('svc.ha.raftStorageDirectory');
   return {
     segmentBytes: settings.get('svc.ha.logSegmentSize'),
@@ -111,8 +118,13 @@ function engineSettings(settings: Settings): EngineSettings {
     freeBytesMin: settings.get('svc.storage.freeSpaceMin'),
     commit: {...defaultCommitLimits, entryBytesMax: settings.get('svc.ha.appendBufferSize')},
     transaction: {
-      writeBytesMax: settings.get('svc.txSizeMax'),
-      durationMsMax: settings.get('svc.txTimeout'),
+      get writeBytesMax() {
+        return inForce.settings().get('svc.txSizeMax');
+      },
+      get durationMsMax() {
+        const durationMs = inForce.settings().get('svc.txTimeout');
+        return durationMs === 0 ? Number.POSITIVE_INFINITY : durationMs;
+      },
     },
     ...(raftStorage === '' ? {} : {raftStorageParent: resolve(raftStorage)}),
   };
@@ -124,6 +136,7 @@ function walFlush(value: number): 0 | 1 | 2 {
 }
 
 interface EngineParts {
+  readonly inForce: InForce;
   readonly threads: ReturnType<typeof startCommitThreads>;
   readonly logger: Logger;
   readonly storeEngine: ReturnType<typeof chooseEngine>;
@@ -132,7 +145,7 @@ interface EngineParts {
 function openServerEngine(
   settings: Settings,
   rootPath: string,
-  {threads, logger, storeEngine}: EngineParts,
+  {inForce, threads, logger, storeEngine}: EngineParts,
 ): Promise<Engine> {
   const disk = createDisk();
   return openEngine({
@@ -150,7 +163,7 @@ function openServerEngine(
         blockCacheBytes: settings.get('svc.storage.blockCacheSize'),
       }),
     ),
-    settings: engineSettings(settings),
+    settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
   });
@@ -171,6 +184,7 @@ function isAlive(pid: number): boolean {
 
 interface Parts {
   readonly engine: Engine;
+  readonly inForce: InForce;
   readonly logger: Logger;
   readonly events: EventLog;
   readonly prompt: PasswordPrompt;
@@ -207,6 +221,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     shutdown,
   });
   const settings = (): Settings => administration.settings();
+  parts.inForce.settings = settings;
   // Each knows the other: a dropped user's sessions end, a session asks what its user may do.
   const security: Security = new Security({
     ...means,

@@ -110,15 +110,46 @@ test('READ_COMMITTED: commits of others between two statements are no conflict',
   );
 });
 
-test('READ_COMMITTED: a record changed behind a statement is a conflict', async () => {
+test('READ_COMMITTED: a record changed behind the last statement is a conflict', async () => {
   const database = await world.database(items);
   const transactionId = await begin(database);
   await database.run('UPDATE Item SET n = n + 1 WHERE k = 1', {transactionId});
-  await database.run('UPDATE Item SET n = n + 1 WHERE k = 1');
-  await database.run('UPDATE Item SET n = n + 1 WHERE k = 2', {transactionId});
   await database.run('UPDATE Item SET n = n + 1 WHERE k = 3');
+  await database.run('UPDATE Item SET n = n + 1 WHERE k = 2', {transactionId});
+  await database.run('UPDATE Item SET n = n + 1 WHERE k = 1');
   await assert.rejects(commit(database, transactionId), refusedWith('commit.conflict'));
 });
+
+for (const [what, own, others] of [
+  ['a record', 'UPDATE Item SET k = 10 WHERE k = 1', 'UPDATE Item SET k = 20 WHERE k = 1'],
+  ['a record in a large commit', 'UPDATE Item SET k = 10 WHERE k = 1', 'UPDATE Item SET k += 50'],
+  ['a unique key', "INSERT INTO Item SET u = 'x'", "INSERT INTO Item SET u = 'x'"],
+  ['an end of an edge', 'CREATE EDGE E FROM #1:0 TO #1:1', 'DELETE FROM #1:1'],
+  ['a vertex without edges', 'DELETE FROM #1:1', 'CREATE EDGE E FROM #1:0 TO #1:1'],
+] as const) {
+  test(`READ_COMMITTED: no statement sees own writes on top of what changed ${what}`, async () => {
+    const database = await world.database([
+      'CREATE VERTEX TYPE Item',
+      'CREATE EDGE TYPE E',
+      'CREATE PROPERTY Item.k INTEGER',
+      'CREATE PROPERTY Item.u STRING',
+      'CREATE INDEX ON Item (k) NOTUNIQUE',
+      'CREATE INDEX ON Item (u) UNIQUE',
+      ...Array.from({length: 200}, (_, k) => `INSERT INTO Item SET k = ${k + 1}`),
+    ]);
+    const transactionId = await begin(database);
+    await database.run('SELECT FROM Item LIMIT 1', {transactionId});
+    await database.run(own, {transactionId});
+    await database.run('UPDATE Item SET n = 1 WHERE k = 3');
+    assert.equal((await database.run('SELECT FROM Item WHERE k = 5', {transactionId})).length, 1);
+    await database.run(others);
+    await assert.rejects(
+      database.run('SELECT FROM Item WHERE k >= 0', {transactionId}),
+      refusedWith('commit.conflict'),
+    );
+    await assert.rejects(commit(database, transactionId), refusedWith('transaction.failed'));
+  });
+}
 
 /** Fills `Many` with enough records that a statement over them takes several slices. */
 async function many(): Promise<TestDatabase> {

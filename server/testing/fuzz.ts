@@ -1,7 +1,8 @@
 /**
  * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
  * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`; `sqlite` asks SQLite the same as
- * us, question by question; `plans` carries each question out in many ways.
+ * us, question by question; `plans` carries each question out in many ways; `isolation` runs
+ * transactions side by side and looks for what their levels forbid.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
  * and the input; the same seed finds it again.
@@ -18,6 +19,7 @@ import {jsonFuzzer} from './hostile/fuzz-json.ts';
 import {httpFuzzer} from './hostile/fuzz-http.ts';
 import {recordFuzzer} from './hostile/fuzz-record.ts';
 import type {Fuzzer} from './hostile/fuzzer.ts';
+import {isolationFuzzer} from './random/isolation-history.ts';
 import {planFuzzer} from './random/plan-differential.ts';
 import {sqliteFuzzer} from './random/sqlite-differential.ts';
 import {SqlGenerator} from './sql-generator.ts';
@@ -93,6 +95,7 @@ const targets: ReadonlyMap<string, Target> = new Map<string, Target>([
   ['http', httpFuzzer],
   ['sqlite', sqliteFuzzer],
   ['plans', planFuzzer],
+  ['isolation', isolationFuzzer],
 ]);
 
 async function main(): Promise<void> {

@@ -11,6 +11,7 @@
  */
 import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation, Precondition} from './commit.ts';
+import type {ConditionKeys} from './condition-keys.ts';
 
 /** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
 const callBytesMax = 256;
@@ -95,6 +96,38 @@ export class ConflictWindow {
       if (verdict !== undefined) return verdict;
     }
     return holds;
+  }
+
+  /**
+   * Whether an entry behind `since` did what the keys forbid, or may have and is forgotten.
+   * Cost: the keys of those entries; of a large one the smaller number, its keys' or ours.
+   */
+  isBroken(keys: ConditionKeys, since: LogIndex): boolean {
+    if (since < this.#floor) return true;
+    for (let at = this.#queue.length - 1; at >= this.#queueHead; at -= 1) {
+      const entry = this.#queue[at];
+      if (entry === undefined || entry.index <= since) break;
+      if (entry.writes.some(key => keys.unchanged.has(key))) return true;
+      if (entry.deletes.some(key => keys.present.has(key))) return true;
+      if (entry.pins.some(key => keys.unpinned.has(key))) return true;
+    }
+    const isRare = (this.#large.at(-1)?.index ?? 0) > since || this.#ranges.length > 0;
+    return isRare && this.#isBrokenAtLarge(keys, since);
+  }
+
+  #isBrokenAtLarge({unchanged, present, unpinned}: ConditionKeys, since: LogIndex): boolean {
+    for (const commit of this.#large) {
+      if (commit.index <= since) continue;
+      const {operations} = commit;
+      commit.writes ??= textsOf(operations, false);
+      commit.deletes ??= textsOf(operations, true);
+      if (meet(unchanged, commit.writes) || meet(present, commit.deletes)) return true;
+    }
+    for (const key of unpinned) if (this.#isEdgeEnd(key, since)) return true;
+    for (const keys of [unchanged, present]) {
+      for (const key of keys) if (this.#inRange(key, since)) return true;
+    }
+    return false;
   }
 
   #checkOne(precondition: Precondition): Verdict | undefined {
@@ -278,4 +311,11 @@ function textsOf(
     texts.add(operation.text ?? keyText(operation.key));
   }
   return texts;
+}
+
+/** Whether two sets have a key in common. Cost: the smaller one. */
+function meet(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {
+  const [few, many] = left.size < right.size ? [left, right] : [right, left];
+  for (const key of few) if (many.has(key)) return true;
+  return false;
 }

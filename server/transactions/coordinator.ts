@@ -20,6 +20,7 @@ import type {
   Refused,
 } from './commit.ts';
 import {ChangeFeed} from './change-feed.ts';
+import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
@@ -162,6 +163,11 @@ export class Coordinator {
       this.#requests.began(request.requestId, {index, clock}, settled);
     }
     return settled;
+  }
+
+  /** Whether a commit behind `since`, also one in flight, did what the keys forbid. */
+  isBroken(keys: ConditionKeys, since: LogIndex): boolean {
+    return this.#window.isBroken(keys, since);
   }
 
   #findObstacle(request: CommitRequest): CommitOutcome | undefined {

@@ -12,6 +12,7 @@ import type {Clock} from '#server/platform/clock.ts';
 import type {PackedRows, ScanOptions, Scanner, ScanRange, View} from '#server/storage/store.ts';
 import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
+import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
@@ -114,7 +115,11 @@ export class StoreTransaction implements Transaction {
   /** The position counters are the change, not what goes with one. */
   #passesPositions = false;
   readonly #preconditions: Precondition[] = [];
+  /** Keys of the conditions, while any are asked for. */
+  #conditionKeys: ConditionKeys | undefined;
   #held: HeldView | undefined;
+  /** Of the view before. */
+  #sinceBefore: LogIndex | undefined;
   /**
    * The place of the first view among the views that may yet commit. A later statement has a
    * newer view, but conditions of the first one count from its own.
@@ -171,6 +176,7 @@ export class StoreTransaction implements Transaction {
     this.#checkUsable();
     assert(!this.hasWrites, 'what was written belongs to the schema that it was written under');
     this.#preconditions.length = 0;
+    this.#conditionKeys = undefined;
     this.#releaseView();
     this.schemaVersion = schemaVersion;
   }
@@ -219,6 +225,7 @@ export class StoreTransaction implements Transaction {
       const {length} = this.#preconditions;
       this.#writes.onUndo(() => {
         this.#preconditions.length = length;
+        this.#conditionKeys = undefined;
       });
     }
     this.#preconditions.push(conditionOf(wish, this.#view().since));
@@ -302,6 +309,7 @@ export class StoreTransaction implements Transaction {
 
   /** Gives the view back, and its place when no condition counts from it. */
   #releaseView(): void {
+    if (this.#held !== undefined) this.#sinceBefore = this.#held.since;
     this.#held?.release();
     this.#held = undefined;
     if (this.#preconditions.length === 0) this.#leave();
@@ -312,7 +320,11 @@ export class StoreTransaction implements Transaction {
     this.#live = undefined;
   }
 
-  /** @throws {Refusal} `commit.conflict` when the view has another catalog than the writer. */
+  /**
+   * @throws {Refusal} `commit.conflict` when the view has another catalog than the writer, or
+   * shows what others did to records that this transaction wrote: its own writes on top of those
+   * would be no state at all, and its commit would be refused.
+   */
   #view(): HeldView {
     if (this.#held !== undefined) return this.#held;
     assert(this.#open, 'the transaction has ended');
@@ -327,9 +339,25 @@ export class StoreTransaction implements Transaction {
           'transaction again',
       );
     }
+    if (this.#isOvertaken()) {
+      held.release();
+      throw new Refusal(
+        'commit.conflict',
+        'a record that this transaction wrote was changed by another one: nothing was stored, ' +
+          'run the transaction again',
+      );
+    }
     this.#live ??= coordinator.views.open(bound);
     this.#held = held;
     return held;
+  }
+
+  /** Whether commits that this view shows, and the one before did not, break a condition. */
+  #isOvertaken(): boolean {
+    if (this.#preconditions.length === 0 || this.#sinceBefore === undefined) return false;
+    this.#conditionKeys ??= new ConditionKeys();
+    this.#conditionKeys.take(this.#preconditions);
+    return this.#options.coordinator.isBroken(this.#conditionKeys, this.#sinceBefore);
   }
 
   /** The clock is read at statements, commits and every few writes: it costs as much as a write. */
@@ -346,8 +374,8 @@ export class StoreTransaction implements Transaction {
     this.#end();
     throw new Refusal(
       'transaction.expired',
-      `the transaction was open for longer than ${this.#options.limits.durationMsMax} ms and ` +
-        'was rolled back',
+      `the transaction was open for longer than ${this.#options.limits.durationMsMax} ms ` +
+        '(svc.txTimeout) and was rolled back',
     );
   }
 
