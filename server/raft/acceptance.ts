@@ -6,8 +6,7 @@
  * never cut off. The answer waits for the disk.
  */
 import {assert} from '#server/base/assert.ts';
-import type {Membership} from './membership.ts';
-import {MembershipHistory} from './membership.ts';
+import {type Checkpoint, MembershipHistory} from './membership.ts';
 import type {Append, AppendReply, Entry, LogIndex, LogPosition, NodeId} from './message.ts';
 import {heardLeader} from './role.ts';
 import type {Raft} from './state.ts';
@@ -49,8 +48,9 @@ export function acceptOffer(raft: Raft, from: NodeId, round: number, atLeast: Lo
 }
 
 /** A checkpoint is in place and durable: the log goes on behind it. */
-export function installed(raft: Raft, last: LogPosition, membership: Membership): void {
+export function installed(raft: Raft, checkpoint: Checkpoint): void {
   const {log, memberships} = raft;
+  const {last, membership} = checkpoint;
   raft.installing = false;
   if (last.index <= raft.commit) return;
   if (log.holds(last)) {
@@ -60,7 +60,7 @@ export function installed(raft: Raft, last: LogPosition, membership: Membership)
   } else {
     log.restart(last);
     raft.memberships = new MembershipHistory(last.index, membership);
-    raft.outbox.restart(last);
+    raft.outbox.restart(checkpoint);
     raft.outbox.membershipChanged = true;
   }
   raft.commit = last.index;

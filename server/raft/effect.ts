@@ -11,7 +11,7 @@
  * 5. Entries are applied in order up to `apply.through`; they are durable here by then.
  * 6. After a crash the core is made anew from what is durable; effects not carried out are void.
  */
-import type {ChangeRefusal, Membership} from './membership.ts';
+import type {ChangeRefusal, Checkpoint, Membership} from './membership.ts';
 import type {AppendHead, Entry, LogIndex, LogPosition, Message, NodeId, Term} from './message.ts';
 
 /** What a node must never forget, or it could vote twice. */
@@ -25,8 +25,8 @@ export interface Persist {
   /** From 1, one higher each time. */
   readonly number: number;
   readonly hardState: HardState;
-  /** The log is given up and begins anew behind this entry, whose checkpoint is durable. */
-  readonly restart: LogPosition | undefined;
+  /** The log is given up and begins anew behind this checkpoint, which is durable. */
+  readonly restart: Checkpoint | undefined;
   /** What stands behind this index is replaced by `entries`. */
   readonly keepThrough: LogIndex;
   readonly entries: readonly Entry[];

@@ -4,8 +4,8 @@
  * Proposals, changes, transfers and reads are answered by effects: with what they became, or with
  * `refused` and a reason. Nothing is remembered of what was refused.
  */
-import type {Membership, MembershipChange} from './membership.ts';
-import type {LogPosition, Message, NodeId} from './message.ts';
+import type {Checkpoint, MembershipChange} from './membership.ts';
+import type {LogIndex, Message, NodeId} from './message.ts';
 
 export type Input =
   /** Time has passed; at least once per heartbeat interval, more often for exact timers. */
@@ -26,7 +26,7 @@ export type Input =
   /** The connection to a peer was reset and the peer refuses a new one: its process has ended. */
   | {readonly kind: 'peer-lost'; readonly id: NodeId}
   /** The driver can make a checkpoint at or above this applied index: forget the entries. */
-  | {readonly kind: 'compact'; readonly through: number}
+  | {readonly kind: 'compact'; readonly through: LogIndex}
   /** An `install` effect ended: with a durable checkpoint at `last`, or without one. */
-  | {readonly kind: 'installed'; readonly last: LogPosition; readonly membership: Membership}
+  | {readonly kind: 'installed'; readonly checkpoint: Checkpoint}
   | {readonly kind: 'install-failed'};

@@ -5,7 +5,7 @@
  * A new server joins without a vote, is caught up, and only then becomes a voter.
  */
 import {assert} from '#server/base/assert.ts';
-import type {LogIndex, NodeId} from './message.ts';
+import type {LogIndex, LogPosition, NodeId} from './message.ts';
 
 export interface Member {
   readonly id: NodeId;
@@ -17,6 +17,12 @@ export interface Member {
 
 /** Ordered by id; no id twice. Empty on a server that waits to be added. */
 export type Membership = readonly Member[];
+
+/** Where a copy of the applied state stands, and who belonged to the group there. */
+export interface Checkpoint {
+  readonly last: LogPosition;
+  readonly membership: Membership;
+}
 
 export type MembershipChange =
   | {readonly kind: 'add'; readonly id: NodeId; readonly priority: number}

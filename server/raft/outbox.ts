@@ -3,7 +3,8 @@
  * be durable, then what may be said because of it, then the rest.
  */
 import type {Effect, HardState} from './effect.ts';
-import type {AppendHead, Entry, LogIndex, LogPosition, NodeId} from './message.ts';
+import type {Checkpoint} from './membership.ts';
+import type {AppendHead, Entry, LogIndex, NodeId} from './message.ts';
 
 type Send = Extract<Effect, {readonly kind: 'send'}>;
 type SendEntries = Extract<Effect, {readonly kind: 'send-entries'}>;
@@ -18,7 +19,7 @@ type Relies = 'log' | 'term';
 export class Outbox {
   membershipChanged = false;
   #hardStateChanged = false;
-  #restart: LogPosition | undefined;
+  #restart: Checkpoint | undefined;
   #keepThrough: LogIndex | undefined;
   #entries: Entry[] = [];
   #sends: {readonly unsent: Unsent; readonly relies: Relies}[] = [];
@@ -44,9 +45,9 @@ export class Outbox {
     this.#entries = [...this.#entries.slice(0, Math.max(0, kept)), ...entries];
   }
 
-  restart(base: LogPosition): void {
-    this.#restart = base;
-    this.#keepThrough = base.index;
+  restart(checkpoint: Checkpoint): void {
+    this.#restart = checkpoint;
+    this.#keepThrough = checkpoint.last.index;
     this.#entries = [];
   }
 

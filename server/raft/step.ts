@@ -98,7 +98,7 @@ function takeInput(raft: Raft, input: Input): void {
       raft.memberships.compact(input.through);
       return;
     case 'installed':
-      return installed(raft, input.last, input.membership);
+      return installed(raft, input.checkpoint);
     case 'install-failed':
       raft.installing = false;
       return;

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {failureOf} from './shrink.ts';
-import {World, type WorldOptions} from './world.ts';
+import {storageWorlds, World, type WorldOptions} from './world.ts';
 
 const storage: Omit<WorldOptions, 'seed'> = {
   lives: 5,
@@ -18,7 +18,7 @@ const storage: Omit<WorldOptions, 'seed'> = {
 
 test('thirty worlds hold, each repeated by: make simulate PROFILE=storage SEED=n', async () => {
   for (let seed = 1; seed <= 30; seed++) {
-    const failure = await failureOf({...storage, seed});
+    const failure = await failureOf(storageWorlds, {...storage, seed});
     assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
   }
 });
@@ -54,7 +54,7 @@ test('every operation of one history is a crash point that loses nothing', async
   let worlds = 0;
   for (let crashAt = 1; crashAt <= operations; crashAt++) {
     for (const crashSeed of [11, 12]) {
-      const failure = await failureOf({...history, crashAt, crashSeed});
+      const failure = await failureOf(storageWorlds, {...history, crashAt, crashSeed});
       assert.equal(failure, undefined, `crash at ${crashAt}, fate ${crashSeed}: ${failure?.stack}`);
       worlds++;
     }
