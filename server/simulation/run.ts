@@ -2,20 +2,59 @@
  * `make simulate PROFILE=storage SEED=1 [HOURS=2]`: runs worlds from a seed on and prints their
  * traces; a failing one is shrunk and printed as the options that repeat it.
  *
- * Without HOURS it runs ten worlds, so that the same seed twice can be compared by eye.
+ * Without HOURS it runs ten worlds, so that the same seed twice can be compared by eye. HOURS are
+ * those of the clock on the wall, for the profile `raft` those that its groups live through.
  */
-import {failureOf, shrink} from './shrink.ts';
-import {World, type WorldOptions, type WorldReport} from './world.ts';
+import {faultKinds} from './raft/raft-faults.ts';
+import {raftWorlds} from './raft/raft-world.ts';
+import {failureOf, type Shrinkable, shrink} from './shrink.ts';
+import {storageWorlds, type WorldOptions, type WorldReport} from './world.ts';
 
-const profiles: Readonly<Record<string, Omit<WorldOptions, 'seed'>>> = {
-  storage: {
-    lives: 6,
-    clients: 5,
-    operationsPerClient: 50,
-    endings: ['power-loss', 'kill', 'clean-stop'],
-    syncFailurePercent: 15,
-    diskFullPercent: 10,
-  },
+interface Report {
+  readonly traceHash: string;
+  readonly simulatedMs: number;
+  readonly operations: number;
+  readonly operationsByKind: ReadonlyMap<string, number>;
+  readonly faults: ReadonlyMap<string, number>;
+}
+
+interface Profile {
+  /** Runs the world of a seed, or shrinks one that fails. */
+  readonly run: (seed: number) => Promise<Report>;
+  readonly explain: (seed: number, error: unknown) => Promise<void>;
+  readonly hours: 'real' | 'simulated';
+}
+
+const profiles: Readonly<Record<string, Profile>> = {
+  storage: profileOf(
+    'real',
+    storageWorlds,
+    reportStorage,
+    (seed): WorldOptions => ({
+      seed,
+      lives: 6,
+      clients: 5,
+      operationsPerClient: 50,
+      endings: ['power-loss', 'kill', 'clean-stop'],
+      syncFailurePercent: 15,
+      diskFullPercent: 10,
+    }),
+  ),
+  raft: profileOf(
+    'simulated',
+    raftWorlds,
+    report => report,
+    seed => ({
+      seed,
+      voters: seed % 2 === 0 ? 5 : 3,
+      spares: 2,
+      seconds: 60,
+      operationsPerSecond: 25,
+      faultsPerSecond: 0.5,
+      faults: faultKinds,
+      without: [],
+    }),
+  ),
 };
 const worldsDefault = 10;
 
@@ -33,34 +72,50 @@ async function main(profileName: string, firstSeed: number, hours: number): Prom
     return 2;
   }
   const startedAt = performance.now();
-  const until = startedAt + hours * 3_600_000;
   const totals: Totals = {operations: 0, simulatedMs: 0, kinds: new Map(), faults: new Map()};
   for (let seed = firstSeed; ; seed++) {
-    const options = {...profile, seed};
-    const world = new World(options);
     try {
-      const report = await world.run();
+      const report = await profile.run(seed);
       add(totals, report);
       if (hours === 0) print(`seed ${seed} trace ${report.traceHash}`);
     } catch (error) {
-      await explain(options, error);
+      await profile.explain(seed, error);
       return 1;
     }
-    const enough = hours === 0 ? seed - firstSeed + 1 >= worldsDefault : performance.now() >= until;
-    if (!enough) continue;
-    summarise(totals, seed - firstSeed + 1, performance.now() - startedAt);
+    const realMs = performance.now() - startedAt;
+    const livedMs = profile.hours === 'real' ? realMs : totals.simulatedMs;
+    const worlds = seed - firstSeed + 1;
+    if (hours === 0 ? worlds < worldsDefault : livedMs < hours * 3_600_000) continue;
+    summarise(totals, worlds, realMs);
     return 0;
   }
 }
 
-function add(totals: Totals, report: WorldReport): void {
+function profileOf<Options, Result>(
+  hours: Profile['hours'],
+  worlds: Shrinkable<Options, Result>,
+  reportOf: (result: Result) => Report,
+  optionsOf: (seed: number) => Options,
+): Profile {
+  return {
+    hours,
+    run: async seed => reportOf(await worlds.run(optionsOf(seed))),
+    explain: (seed, error) => explain(worlds, seed, optionsOf(seed), error),
+  };
+}
+
+function reportStorage(report: WorldReport): Report {
+  const outcomes = Object.entries(report.outcomes).map(
+    ([outcome, count]) => [`commit ${outcome}`, count] as const,
+  );
+  return {...report, operationsByKind: new Map([...report.operationsByKind, ...outcomes])};
+}
+
+function add(totals: Totals, report: Report): void {
   totals.operations += report.operations;
   totals.simulatedMs += report.simulatedMs;
   for (const [kind, count] of report.operationsByKind) bump(totals.kinds, kind, count);
   for (const [fault, count] of report.faults) bump(totals.faults, fault, count);
-  for (const [outcome, count] of Object.entries(report.outcomes)) {
-    bump(totals.kinds, `commit ${outcome}`, count);
-  }
 }
 
 function bump(counts: Map<string, number>, name: string, by: number): void {
@@ -80,14 +135,19 @@ function summarise(totals: Totals, worlds: number, realMs: number): void {
   print(`${simulated} s simulated in ${(realMs / 1000).toFixed(1)} s (${ratio}x)`);
 }
 
-async function explain(options: WorldOptions, error: unknown): Promise<void> {
-  print(`seed ${options.seed} FAILS: ${error instanceof Error ? error.stack : String(error)}`);
-  const failure = await failureOf(options);
+async function explain<Options>(
+  worlds: Shrinkable<Options>,
+  seed: number,
+  options: Options,
+  error: unknown,
+): Promise<void> {
+  print(`seed ${seed} FAILS: ${error instanceof Error ? error.stack : String(error)}`);
+  const failure = await failureOf(worlds, options);
   if (failure === undefined) {
     print('it does not fail a second time: something outside the seed decides');
     return;
   }
-  const shrunk = await shrink(options, failure);
+  const shrunk = await shrink(worlds, options, failure);
   print(`shrunk over ${shrunk.worldsTried} worlds to ${JSON.stringify(shrunk.options)}`);
   print(`which fails with: ${shrunk.failure.message}`);
 }

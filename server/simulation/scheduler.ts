@@ -1,6 +1,9 @@
 /**
- * Simulated time and the order of events: tasks become ready at a time, chance picks among those
- * that are ready, and everything a task resolves runs before the next one.
+ * Simulated time and the order of events: tasks become ready at a time, and chance orders those
+ * that are ready at the same one.
+ *
+ * `run` lets everything that a task resolves have its turn before the next one; worlds without
+ * promises take one task after another by `runNext`, which is many times faster.
  */
 import type {Clock} from '#server/platform/clock.ts';
 import type {Machine} from './machine.ts';
@@ -8,6 +11,8 @@ import type {SeededRandom} from './seeded-random.ts';
 
 interface Task {
   readonly at: number;
+  /** By chance; tasks of one time run in its order. */
+  readonly tie: number;
   readonly name: string;
   readonly work: () => void;
 }
@@ -34,8 +39,16 @@ export class Scheduler {
     return this.#now;
   }
 
+  /** Cost: O(log n) of the tasks that wait, here and when it runs. */
   after(delayMs: number, name: string, work: () => void): void {
-    this.#tasks.push({at: this.#now + delayMs, name, work});
+    const task = {at: this.#now + delayMs, tie: this.#random.u32(), name, work};
+    let place = this.#tasks.length;
+    for (; place > 0; place = (place - 1) >> 1) {
+      const parent = this.#tasks[(place - 1) >> 1];
+      if (parent === undefined || isBefore(parent, task)) break;
+      this.#tasks[place] = parent;
+    }
+    this.#tasks[place] = task;
   }
 
   sleep(delayMs: number): Promise<void> {
@@ -50,17 +63,41 @@ export class Scheduler {
   /** Runs tasks until `finished` says so or none is left. */
   async run(finished: () => boolean): Promise<void> {
     await settleMicrotasks();
-    while (!finished() && this.#tasks.length > 0) {
-      const earliest = Math.min(...this.#tasks.map(task => task.at));
-      this.#now = Math.max(this.#now, earliest);
-      const ready = this.#tasks.filter(task => task.at <= this.#now);
-      const task = this.#random.pick(ready);
-      this.#tasks.splice(this.#tasks.indexOf(task), 1);
-      this.#machine.trace(task.name);
-      task.work();
-      await settleMicrotasks();
-    }
+    while (!finished() && this.runNext()) await settleMicrotasks();
   }
+
+  /** Runs the next task; false when none is left. */
+  runNext(): boolean {
+    const task = this.#takeFirst();
+    if (task === undefined) return false;
+    this.#now = Math.max(this.#now, task.at);
+    this.#machine.trace(task.name);
+    task.work();
+    return true;
+  }
+
+  /** The head of the heap: no task is before its parent at half its place. */
+  #takeFirst(): Task | undefined {
+    const [first] = this.#tasks;
+    const moved = this.#tasks.pop();
+    if (first === undefined || moved === undefined || this.#tasks.length === 0) return first;
+    let place = 0;
+    for (;;) {
+      const left = this.#tasks[2 * place + 1];
+      const right = this.#tasks[2 * place + 2];
+      const goesRight = left !== undefined && right !== undefined && isBefore(right, left);
+      const child = goesRight ? right : left;
+      if (child === undefined || isBefore(moved, child)) break;
+      this.#tasks[place] = child;
+      place = 2 * place + (goesRight ? 2 : 1);
+    }
+    this.#tasks[place] = moved;
+    return first;
+  }
+}
+
+function isBefore(left: Task, right: Task): boolean {
+  return left.at === right.at ? left.tie < right.tie : left.at < right.at;
 }
 
 /** Everything that resolved promises have made ready has had its turn. */

@@ -1,11 +1,17 @@
 /**
- * Makes a failing world smaller: fewer lives, clients, operations and kinds of faults, for as
- * long as it fails still. The result is the shortest history found, not the shortest there is.
+ * Makes a failing world smaller for as long as it fails still: the result is the shortest history
+ * found, not the shortest there is. What smaller means is the world's own (`smallerThan`).
  */
-import {World, type WorldOptions} from './world.ts';
 
-export interface Shrunk {
-  readonly options: WorldOptions;
+/** A world as the shrinker sees it: the options of one, and those that are a bit smaller. */
+export interface Shrinkable<Options, Result = unknown> {
+  /** Runs the world of these options; throws what it ends with when it does not hold. */
+  readonly run: (options: Options) => Result | Promise<Result>;
+  readonly smallerThan: (options: Options) => Iterable<Options>;
+}
+
+export interface Shrunk<Options> {
+  readonly options: Options;
   readonly failure: Error;
   readonly worldsTried: number;
 }
@@ -13,9 +19,12 @@ export interface Shrunk {
 const worldsMax = 200;
 
 /** The error that a world ends with, or undefined when it holds. */
-export async function failureOf(options: WorldOptions): Promise<Error | undefined> {
+export async function failureOf<Options>(
+  world: Shrinkable<Options>,
+  options: Options,
+): Promise<Error | undefined> {
   try {
-    await new World(options).run();
+    await world.run(options);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
@@ -23,14 +32,18 @@ export async function failureOf(options: WorldOptions): Promise<Error | undefine
 }
 
 /** Shrinks `options`, which fail with `failure`. */
-export async function shrink(options: WorldOptions, failure: Error): Promise<Shrunk> {
+export async function shrink<Options>(
+  world: Shrinkable<Options>,
+  options: Options,
+  failure: Error,
+): Promise<Shrunk<Options>> {
   let best = {options, failure};
   let worldsTried = 0;
   for (let progress = true; progress && worldsTried < worldsMax; ) {
     progress = false;
-    for (const smaller of smallerThan(best.options)) {
+    for (const smaller of world.smallerThan(best.options)) {
       worldsTried++;
-      const found = await failureOf(smaller);
+      const found = await failureOf(world, smaller);
       if (found === undefined) continue;
       best = {options: smaller, failure: found};
       progress = true;
@@ -38,25 +51,4 @@ export async function shrink(options: WorldOptions, failure: Error): Promise<Shr
     }
   }
   return {...best, worldsTried};
-}
-
-function* smallerThan(options: WorldOptions): Generator<WorldOptions> {
-  const {lives, clients, operationsPerClient, endings, syncFailurePercent} = options;
-  for (let fewer = 1; fewer < lives; fewer++) yield {...options, lives: fewer};
-  if (clients > 1) yield {...options, clients: 1};
-  if (clients > 2) yield {...options, clients: clients - 1};
-  for (const part of [4, 2]) {
-    const fewer = Math.floor(operationsPerClient / part);
-    if (fewer >= 1) yield {...options, operationsPerClient: fewer};
-  }
-  if (operationsPerClient > 1) {
-    yield {...options, operationsPerClient: operationsPerClient - 1};
-  }
-  if (endings.length > 1) {
-    for (const ending of endings) {
-      yield {...options, endings: endings.filter(other => other !== ending)};
-    }
-  }
-  if (syncFailurePercent > 0) yield {...options, syncFailurePercent: 0};
-  if (options.diskFullPercent > 0) yield {...options, diskFullPercent: 0};
 }

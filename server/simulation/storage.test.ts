@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {failureOf} from './shrink.ts';
-import {World, type WorldOptions} from './world.ts';
+import {storageWorlds, World, type WorldOptions} from './world.ts';
 
 const storage: Omit<WorldOptions, 'seed'> = {
   lives: 5,
@@ -18,7 +18,7 @@ const storage: Omit<WorldOptions, 'seed'> = {
 
 test('thirty worlds hold, each repeated by: make simulate PROFILE=storage SEED=n', async () => {
   for (let seed = 1; seed <= 30; seed++) {
-    const failure = await failureOf({...storage, seed});
+    const failure = await failureOf(storageWorlds, {...storage, seed});
     assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
   }
 });
@@ -78,7 +78,7 @@ test('a disk that fills up costs refusals, and the server goes on when it has ro
 
 test('worlds whose format is raised in one of their lives hold', async () => {
   for (let seed = 1; seed <= 30; seed++) {
-    const failure = await failureOf({...storage, seed, raisedInLife: 1 + (seed % 4)});
+    const failure = await failureOf(storageWorlds, {...storage, seed, raisedInLife: 1 + (seed % 4)});
     assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
   }
 });
@@ -94,7 +94,7 @@ async function enumerate(history: WorldOptions, fates: readonly number[]): Promi
   const {operations, operationsByKind} = await world.run();
   for (let crashAt = 1; crashAt <= operations; crashAt++) {
     for (const crashSeed of fates) {
-      const failure = await failureOf({...history, crashAt, crashSeed});
+      const failure = await failureOf(storageWorlds, {...history, crashAt, crashSeed});
       assert.equal(failure, undefined, `crash at ${crashAt}, fate ${crashSeed}: ${failure?.stack}`);
     }
   }

@@ -10,6 +10,7 @@ import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
 import {Scheduler} from './scheduler.ts';
 import {createSeededRandom, type SeededRandom} from './seeded-random.ts';
+import type {Shrinkable} from './shrink.ts';
 import {SimulatedDisk} from './simulated-disk.ts';
 import {openSimulatedEngine} from './simulated-engine.ts';
 import {simulatedFormats} from './simulated-formats.ts';
@@ -317,3 +318,28 @@ function isDiskFault(error: unknown): boolean {
   }
   return false;
 }
+
+/** Fewer lives, clients, operations and kinds of faults. */
+export const storageWorlds: Shrinkable<WorldOptions, WorldReport> = {
+  run: options => new World(options).run(),
+  smallerThan: function* (options) {
+    const {lives, clients, operationsPerClient, endings, syncFailurePercent} = options;
+    for (let fewer = 1; fewer < lives; fewer++) yield {...options, lives: fewer};
+    if (clients > 1) yield {...options, clients: 1};
+    if (clients > 2) yield {...options, clients: clients - 1};
+    for (const part of [4, 2]) {
+      const fewer = Math.floor(operationsPerClient / part);
+      if (fewer >= 1) yield {...options, operationsPerClient: fewer};
+    }
+    if (operationsPerClient > 1) {
+      yield {...options, operationsPerClient: operationsPerClient - 1};
+    }
+    if (endings.length > 1) {
+      for (const ending of endings) {
+        yield {...options, endings: endings.filter(other => other !== ending)};
+      }
+    }
+    if (syncFailurePercent > 0) yield {...options, syncFailurePercent: 0};
+    if (options.diskFullPercent > 0) yield {...options, diskFullPercent: 0};
+  },
+};

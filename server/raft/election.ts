@@ -1,0 +1,134 @@
+/**
+ * Elections (paper 5.2, 5.4.1; pre-vote: thesis 9.6).
+ *
+ * Before it raises its term a node asks whether it would win; a node that hears a leader says no,
+ * so that one that was cut off or removed disturbs nobody. A vote is given once a term, to a log
+ * that holds no less than the voter's, and is durable before it is sent.
+ */
+import {isVoter} from './membership.ts';
+import {atLeastAsLong, type NodeId, type PreVoteRequest, type VoteRequest} from './message.ts';
+import {Progress} from './progress.ts';
+import {voteResult} from './quorum.ts';
+import {announceRole, follow} from './role.ts';
+import {appendAsLeader, heartbeat} from './sending.ts';
+import type {Campaign, Leadership, Raft} from './state.ts';
+
+/** Asks for votes when the time has come and this node may lead. */
+export function checkElectionTimer(raft: Raft): void {
+  if (raft.now < raft.electionDeadline) return;
+  if (mayCampaign(raft)) campaign(raft, 'pre-candidate');
+  else raft.restartElectionTimer();
+}
+
+/**
+ * A voter may lead. So may a server whose removal may not be committed: if its log is the longest,
+ * nobody else can win (thesis 4.2.2).
+ */
+export function mayCampaign(raft: Raft): boolean {
+  const {memberships} = raft;
+  const {id} = raft.options;
+  if (isVoter(memberships.current, id)) return true;
+  const {previous} = memberships;
+  return memberships.since > raft.commit && previous !== undefined && isVoter(previous, id);
+}
+
+/** Begins one of the two parts of an election; `transfer`: the leader asked for it. */
+export function campaign(raft: Raft, kind: Campaign['kind'], transfer = false): void {
+  const {id} = raft.options;
+  const role: Campaign = {kind, votes: new Map()};
+  raft.role = role;
+  raft.restartElectionTimer();
+  const {last} = raft.log;
+  if (kind === 'candidate') {
+    raft.term++;
+    raft.vote = id;
+    raft.outbox.hardStateChanged();
+  }
+  announceRole(raft);
+  for (const voter of raft.voters) {
+    if (voter === id) continue;
+    if (kind === 'candidate') {
+      raft.outbox.send(voter, {kind: 'vote', term: raft.term, last, transfer}, 'term');
+    } else {
+      raft.outbox.send(voter, {kind: 'pre-vote', term: raft.term + 1, last}, 'term');
+    }
+  }
+  countVote(raft, role, id, true);
+}
+
+/** Takes a vote of the campaign that is under way. */
+export function countVote(raft: Raft, role: Campaign, from: NodeId, granted: boolean): void {
+  role.votes.set(from, granted);
+  const result = voteResult(raft.voters, role.votes);
+  if (result === 'open') return;
+  if (result === 'lost') {
+    follow(raft, raft.term, undefined);
+  } else if (role.kind === 'pre-candidate') {
+    campaign(raft, 'candidate');
+  } else {
+    lead(raft);
+  }
+}
+
+/** Would this node vote for such a candidate? Changes nothing. */
+export function answerPreVote(raft: Raft, from: NodeId, request: PreVoteRequest): void {
+  const granted =
+    request.term > raft.term && !hearsLeader(raft) && atLeastAsLong(request.last, raft.log.last);
+  const term = granted ? request.term : raft.term;
+  raft.outbox.send(from, {kind: 'pre-vote-reply', term, granted}, 'term');
+}
+
+/** Votes; the request is of this node's term, which it has taken over if it was behind. */
+export function answerVote(raft: Raft, from: NodeId, request: VoteRequest): void {
+  const free = raft.vote === undefined || raft.vote === from;
+  const granted = free && raft.role.kind !== 'leader' && atLeastAsLong(request.last, raft.log.last);
+  if (granted && raft.vote === undefined) {
+    raft.vote = from;
+    raft.outbox.hardStateChanged();
+  }
+  if (granted && raft.role.kind === 'pre-candidate') follow(raft, raft.term, undefined);
+  else if (granted) raft.restartElectionTimer();
+  raft.outbox.send(from, {kind: 'vote-reply', term: raft.term, granted}, 'log');
+}
+
+/**
+ * Whether a leader is at work as far as this node can tell: it leads, or has heard a leader within
+ * the shortest election timeout. Then it helps nobody to unseat that leader.
+ */
+export function hearsLeader(raft: Raft): boolean {
+  const {role} = raft;
+  if (role.kind === 'leader') return true;
+  if (role.kind !== 'follower' || role.leader === undefined) return false;
+  return raft.now - raft.leaderHeardAt < raft.options.electionTimeoutMinMs;
+}
+
+/** The leader's process has ended: the others agree on a successor at once. */
+export function leaderIsLost(raft: Raft): void {
+  raft.leaderLost = true;
+  follow(raft, raft.term, undefined);
+  // Two that noticed at the same moment are kept apart, or they would split the votes.
+  raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.random();
+}
+
+function lead(raft: Raft): void {
+  const {log, now, options} = raft;
+  raft.leaderLost = false;
+  const peers = raft.memberships.current
+    .filter(member => member.id !== options.id)
+    .map(member => [member.id, new Progress(log.lastIndex, now)] as const);
+  const role: Leadership = {
+    kind: 'leader',
+    peers: new Map(peers),
+    firstIndex: log.lastIndex + 1,
+    round: 0,
+    heartbeatDue: now,
+    waitingReads: [],
+    readRound: undefined,
+    transfer: undefined,
+    yieldDue: now + options.electionTimeoutMinMs,
+  };
+  raft.role = role;
+  announceRole(raft);
+  appendAsLeader(raft, role, [{kind: 'empty', term: raft.term}]);
+  heartbeat(raft, role);
+}

@@ -1,0 +1,184 @@
+/**
+ * The state of one node: what is durable, what its role knows, and what this step wants done.
+ *
+ * One object, owned by the driver and changed by `step` alone. Role-specific knowledge lives in
+ * the role, so that it ends with it.
+ */
+import {assert} from '#server/base/assert.ts';
+import {LogView} from './log-view.ts';
+import {type Membership, MembershipHistory, votersOf} from './membership.ts';
+import {
+  type Entry,
+  entryBytes,
+  type LogIndex,
+  type LogPosition,
+  type NodeId,
+  type Term,
+} from './message.ts';
+import {Outbox} from './outbox.ts';
+import type {Progress, Window} from './progress.ts';
+import {majorityOf, reachedBy} from './quorum.ts';
+
+export interface RaftOptions {
+  readonly id: NodeId;
+  /** Chance of this node; differs from node to node and from start to start. */
+  readonly seed: number;
+  readonly electionTimeoutMinMs: number;
+  readonly electionTimeoutMaxMs: number;
+  readonly heartbeatMs: number;
+  /** Who must hold an entry before it is committed. Elections need a majority either way. */
+  readonly quorum: 'majority' | 'all';
+  readonly appendEntriesMax: number;
+  readonly appendBytesMax: number;
+  /** Under way to one peer; bytes may be exceeded by one append. */
+  readonly window: Window;
+  /** Bytes that are ordered and not committed, above which proposals are refused. */
+  readonly uncommittedBytesMax: number;
+  /** A target of a transfer may be this many entries behind. */
+  readonly transferLagMax: number;
+}
+
+/** What is durable when a node starts; all zero and empty on a new one. */
+export interface Recovered {
+  readonly term: Term;
+  readonly vote: NodeId | undefined;
+  /** The entry before the first of `entries`, and the membership in force there. */
+  readonly base: LogPosition;
+  readonly membership: Membership;
+  readonly entries: readonly Entry[];
+  /** At least `base.index`; what is applied is committed. */
+  readonly applied: LogIndex;
+}
+
+export interface Follower {
+  readonly kind: 'follower';
+  readonly leader: NodeId | undefined;
+}
+
+export interface Campaign {
+  readonly kind: 'pre-candidate' | 'candidate';
+  readonly votes: Map<NodeId, boolean>;
+}
+
+export interface PendingRead {
+  readonly id: string;
+  readonly from: NodeId;
+}
+
+export interface ReadRound {
+  readonly round: number;
+  readonly index: LogIndex;
+  readonly reads: readonly PendingRead[];
+}
+
+export interface Transfer {
+  readonly to: NodeId;
+  readonly deadline: number;
+  asked: boolean;
+}
+
+export interface Leadership {
+  readonly kind: 'leader';
+  /** Every member but this node. */
+  readonly peers: Map<NodeId, Progress>;
+  /** Of the empty entry that this leader began with. */
+  readonly firstIndex: LogIndex;
+  round: number;
+  heartbeatDue: number;
+  waitingReads: PendingRead[];
+  /** The question that is under way: whether this node leads still. */
+  readRound: ReadRound | undefined;
+  transfer: Transfer | undefined;
+  /** Not before this time is leadership offered to a voter of higher priority. */
+  yieldDue: number;
+}
+
+export type Role = Follower | Campaign | Leadership;
+
+export class Raft {
+  readonly options: RaftOptions;
+  readonly log: LogView;
+  memberships: MembershipHistory;
+  readonly outbox = new Outbox();
+  term: Term;
+  vote: NodeId | undefined;
+  role: Role = {kind: 'follower', leader: undefined};
+  commit: LogIndex;
+  now = 0;
+  electionDeadline = 0;
+  /** When the leader of this term was last heard. */
+  leaderHeardAt = Number.NEGATIVE_INFINITY;
+  /** The leader's process has ended: the next election does not wait for the timeout. */
+  leaderLost = false;
+  installing = false;
+  /** What the driver was last told to apply. */
+  applyOrdered: LogIndex;
+  #chance: number;
+
+  /** Throws AssertionFailure when what was recovered cannot be what a node had persisted. */
+  constructor(options: RaftOptions, recovered: Recovered, now: number) {
+    assert(options.electionTimeoutMinMs > options.heartbeatMs, 'heartbeats come in time');
+    assert(options.electionTimeoutMaxMs >= options.electionTimeoutMinMs, 'a range of timeouts');
+    this.options = options;
+    this.#chance = options.seed >>> 0;
+    this.now = now;
+    this.term = recovered.term;
+    this.vote = recovered.vote;
+    this.log = new LogView(recovered.base);
+    this.memberships = new MembershipHistory(recovered.base.index, recovered.membership);
+    for (const entry of recovered.entries) this.appendEntry(entry);
+    this.log.allPersisted();
+    this.outbox.membershipChanged = false;
+    assert(recovered.term >= this.log.last.term, 'a log is never ahead of its term');
+    const {applied} = recovered;
+    assert(applied >= recovered.base.index && applied <= this.log.lastIndex, 'applied is held');
+    this.commit = applied;
+    this.applyOrdered = applied;
+    this.restartElectionTimer();
+  }
+
+  /** Uniform in [0, 1): a linear walk scrambled, the same for the same seed. */
+  random(): number {
+    this.#chance = (this.#chance + 0x9e3779b9) >>> 0;
+    let mixed = this.#chance;
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  }
+
+  get voters(): readonly NodeId[] {
+    return votersOf(this.memberships.current);
+  }
+
+  /** Puts an entry at the end of the log; a membership is in force from then on. */
+  appendEntry(entry: Entry): void {
+    this.log.append(entry.term, entryBytes(entry));
+    if (entry.kind !== 'membership') return;
+    this.memberships.add(this.log.lastIndex, entry.membership);
+    this.outbox.membershipChanged = true;
+  }
+
+  /** The greatest value that a majority of the voters reaches. */
+  majorityReaches(valueOf: (voter: NodeId) => number): number {
+    const {voters} = this;
+    return reachedBy(majorityOf(voters.length), voters.map(valueOf));
+  }
+
+  /**
+   * The next election begins within the range of timeouts, in the part of it that belongs to this
+   * node's priority; soon, when the leader is known to be gone.
+   */
+  restartElectionTimer(): void {
+    const {electionTimeoutMinMs: min, electionTimeoutMaxMs: max, heartbeatMs} = this.options;
+    if (this.leaderLost) {
+      this.electionDeadline = this.now + heartbeatMs * (1 + this.random());
+      return;
+    }
+    const members = this.memberships.current;
+    const mine = members.find(member => member.id === this.options.id)?.priority ?? 0;
+    const priorities = new Set(members.map(member => member.priority)).add(mine);
+    const ahead = [...priorities].filter(priority => priority > mine).length;
+    const share = (ahead + this.random()) / priorities.size;
+    this.electionDeadline = this.now + min + (max - min) * share;
+  }
+}

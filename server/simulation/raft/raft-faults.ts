@@ -1,0 +1,243 @@
+/**
+ * What goes wrong in a world of cores: the kinds of faults, a plan of them drawn from the seed
+ * alone, so that a shrinker can leave single ones out, and what each does until it is undone.
+ */
+import type {NodeId} from '#server/raft/message.ts';
+import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
+import {fairWeather, type SimulatedNetwork, type Weather} from './simulated-network.ts';
+import type {SimulatedNode} from './simulated-node.ts';
+
+/** Everything that a plan can hold; `run.ts` counts each by the role of who it hits. */
+export const faultKinds = [
+  'power-loss',
+  'kill',
+  'pause',
+  'isolate',
+  'split',
+  'bridge',
+  'deaf',
+  'mute',
+  'flap',
+  'loss',
+  'repeat',
+  'disorder',
+  'delay',
+  'clock',
+  'slow-disk',
+  'false-alarm',
+  'transfer',
+  'add',
+  'remove',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface PlannedFault {
+  readonly kind: FaultKind;
+  readonly atMs: number;
+  readonly lastsMs: number;
+  /** Chance of its own, so that leaving out another fault changes nothing here. */
+  readonly seed: number;
+}
+
+/** What faults can reach. */
+export interface FaultTarget {
+  readonly nodes: ReadonlyMap<NodeId, SimulatedNode>;
+  readonly network: SimulatedNetwork;
+  /** Repeats `work` until the fault ends. */
+  repeat(everyMs: number, untilMs: number, work: () => void): void;
+}
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly faultsPerSecond: number;
+  readonly kinds: readonly FaultKind[];
+  /** Places in the plan that are left out. */
+  readonly without: readonly number[];
+}
+
+/** The faults of a world in the order of time. */
+export function planFaults(options: PlanOptions): readonly PlannedFault[] {
+  const {seed, seconds, faultsPerSecond, kinds, without} = options;
+  const random = createSeededRandom(seed ^ 0x5eed);
+  const planned: PlannedFault[] = [];
+  const count = kinds.length === 0 ? 0 : Math.round(seconds * faultsPerSecond);
+  for (let place = 0; place < count; place++) {
+    planned.push({
+      kind: random.pick(kinds),
+      atMs: random.below(seconds * 1000),
+      lastsMs: random.chance(60) ? 50 + random.below(1500) : random.below(6000),
+      seed: random.u32(),
+    });
+  }
+  return planned
+    .filter((_, place) => !without.includes(place))
+    .sort((left, right) => left.atMs - right.atMs);
+}
+
+/** Whom a fault hits: half of them the leader, if there is one. */
+export function victimOf(fault: PlannedFault, target: FaultTarget): SimulatedNode {
+  const random = createSeededRandom(fault.seed);
+  const nodes = [...target.nodes.values()];
+  const leaders = nodes.filter(node => node.role === 'leader' && !node.paused);
+  return random.chance(50) && leaders.length > 0 ? random.pick(leaders) : random.pick(nodes);
+}
+
+/** Begins a fault; the returned function ends it. */
+export function beginFault(
+  fault: PlannedFault,
+  victim: SimulatedNode,
+  target: FaultTarget,
+): () => void {
+  const random = createSeededRandom(fault.seed ^ 0xface);
+  switch (fault.kind) {
+    case 'power-loss':
+    case 'kill':
+      return stop(victim, target, fault.kind === 'kill');
+    case 'pause':
+      victim.paused = true;
+      return () => victim.resume();
+    case 'isolate':
+      return cutGroups([victim], others(victim, target), target.network);
+    case 'split':
+    case 'bridge':
+      return split(fault.kind === 'bridge' ? victim : undefined, random, target);
+    case 'deaf':
+      return cutAll(others(victim, target), [victim], target.network);
+    case 'mute':
+      return cutAll([victim], others(victim, target), target.network);
+    case 'flap':
+      return flap(fault, victim, random, target);
+    case 'loss':
+      return weather(target.network, {lossPercent: 5 + random.below(50)});
+    case 'repeat':
+      return weather(target.network, {repeatPercent: 10 + random.below(60)});
+    case 'disorder':
+      return weather(target.network, {disorder: true, delayMs: 20 + random.below(300)});
+    case 'delay':
+      return weather(target.network, {delayMs: 50 + random.below(600)});
+    case 'clock':
+      victim.setClock(0.3 + random.below(200) / 100, random.below(2000));
+      return () => victim.setClock(1, 0);
+    case 'slow-disk':
+      victim.diskDelayMs = 20 + random.below(400);
+      return () => {
+        victim.diskDelayMs = 2;
+      };
+    case 'false-alarm':
+      for (const other of others(victim, target)) alarm(other, victim.id);
+      return () => {};
+    default:
+      administer(fault.kind, victim, random, target);
+      return () => {};
+  }
+}
+
+function stop(victim: SimulatedNode, target: FaultTarget, noticed: boolean): () => void {
+  victim.crash();
+  if (noticed) {
+    for (const other of others(victim, target)) {
+      if (target.network.reaches(victim.id, other.id)) alarm(other, victim.id);
+    }
+  }
+  return () => {
+    if (victim.raft === undefined) victim.start();
+  };
+}
+
+function alarm(node: SimulatedNode, lost: NodeId): void {
+  node.whileAlive(node.life, () => node.input({kind: 'peer-lost', id: lost}));
+}
+
+/** Transfers and changes are asked of whoever leads; the victim is who it is about. */
+function administer(
+  kind: 'transfer' | 'add' | 'remove',
+  victim: SimulatedNode,
+  random: SeededRandom,
+  {nodes}: FaultTarget,
+): void {
+  for (const node of nodes.values()) {
+    if (node.role !== 'leader' || node.paused) continue;
+    const to = random.chance(50) ? victim.id : undefined;
+    if (kind === 'transfer') node.input({kind, to});
+    else if (kind === 'remove') node.input({kind: 'change', change: {kind, id: victim.id}});
+    else {
+      const members = node.raft?.memberships.current ?? [];
+      const absent = [...nodes.keys()].find(id => members.every(member => member.id !== id));
+      const priority = random.below(3) === 0 ? 1 : 0;
+      const id = absent ?? victim.id;
+      const change =
+        absent === undefined ? ({kind: 'prioritize', id, priority} as const) : {kind, id, priority};
+      node.input({kind: 'change', change});
+    }
+  }
+}
+
+function others(victim: SimulatedNode, {nodes}: FaultTarget): readonly SimulatedNode[] {
+  return [...nodes.values()].filter(node => node !== victim);
+}
+
+function split(
+  bridge: SimulatedNode | undefined,
+  random: SeededRandom,
+  target: FaultTarget,
+): () => void {
+  const left: SimulatedNode[] = [];
+  const right: SimulatedNode[] = [];
+  for (const node of target.nodes.values()) {
+    if (node !== bridge) (random.chance(50) ? left : right).push(node);
+  }
+  return cutGroups(left, right, target.network);
+}
+
+function flap(
+  fault: PlannedFault,
+  victim: SimulatedNode,
+  random: SeededRandom,
+  target: FaultTarget,
+): () => void {
+  let mend: (() => void) | undefined;
+  target.repeat(50 + random.below(400), fault.atMs + fault.lastsMs, () => {
+    if (mend === undefined) mend = cutGroups([victim], others(victim, target), target.network);
+    else {
+      mend();
+      mend = undefined;
+    }
+  });
+  return () => {
+    mend?.();
+    mend = undefined;
+  };
+}
+
+function cutGroups(
+  left: readonly SimulatedNode[],
+  right: readonly SimulatedNode[],
+  network: SimulatedNetwork,
+): () => void {
+  const there = cutAll(left, right, network);
+  const back = cutAll(right, left, network);
+  return () => {
+    there();
+    back();
+  };
+}
+
+function cutAll(
+  from: readonly SimulatedNode[],
+  to: readonly SimulatedNode[],
+  network: SimulatedNetwork,
+): () => void {
+  for (const sender of from) for (const receiver of to) network.cut(sender.id, receiver.id);
+  return () => {
+    for (const sender of from) for (const receiver of to) network.mend(sender.id, receiver.id);
+  };
+}
+
+function weather(network: SimulatedNetwork, changed: Partial<Weather>): () => void {
+  network.weather = {...network.weather, ...changed};
+  return () => {
+    network.weather = fairWeather;
+  };
+}

@@ -1,0 +1,315 @@
+/**
+ * A group of cores under faults: clients write and read registers while nodes die, pause, lose
+ * each other, change members and leaders. Then everything heals, and the group must go on.
+ *
+ * Held at every step: the five properties of the Raft paper (entry-history.ts), what a message
+ * promises (simulated-node.ts), the order that clients see (register-history.ts), and that what a
+ * leader calls committed is durable on enough voters. One seed, one trace.
+ */
+import type {Effect, Persist} from '#server/raft/effect.ts';
+import {type Membership, memberOf, ordered, votersOf} from '#server/raft/membership.ts';
+import type {Entry, LogIndex, NodeId} from '#server/raft/message.ts';
+import {majorityOf} from '#server/raft/quorum.ts';
+import type {Raft} from '#server/raft/state.ts';
+import {Violation} from '../ledger.ts';
+import {Machine} from '../machine.ts';
+import {Scheduler} from '../scheduler.ts';
+import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
+import type {Shrinkable} from '../shrink.ts';
+import {EntryHistory} from './entry-history.ts';
+import {RaftClients} from './raft-clients.ts';
+import {
+  beginFault,
+  type FaultKind,
+  type FaultTarget,
+  type PlannedFault,
+  planFaults,
+  victimOf,
+} from './raft-faults.ts';
+import {fairWeather, SimulatedNetwork} from './simulated-network.ts';
+import {type NodeOptions, SimulatedNode} from './simulated-node.ts';
+
+export interface RaftWorldOptions {
+  readonly seed: number;
+  /** Voters at the beginning. */
+  readonly voters: number;
+  /** Nodes that can be added. */
+  readonly spares: number;
+  readonly seconds: number;
+  readonly operationsPerSecond: number;
+  readonly faultsPerSecond: number;
+  readonly faults: readonly FaultKind[];
+  /** Places in the plan of faults that are left out. */
+  readonly without: readonly number[];
+}
+
+export interface RaftWorldReport {
+  readonly traceHash: string;
+  readonly simulatedMs: number;
+  /** Of clients. */
+  readonly operations: number;
+  readonly operationsByKind: ReadonlyMap<string, number>;
+  /** By kind and the role of who was hit. */
+  readonly faults: ReadonlyMap<string, number>;
+}
+
+const electionTimeoutMaxMs = 1200;
+const healMs = 60 * electionTimeoutMaxMs;
+
+export class RaftWorld {
+  readonly #options: RaftWorldOptions;
+  readonly #machine = new Machine();
+  readonly #random: SeededRandom;
+  readonly #scheduler: Scheduler;
+  readonly #network: SimulatedNetwork;
+  readonly #nodes = new Map<NodeId, SimulatedNode>();
+  readonly #history = new EntryHistory();
+  readonly #clients: RaftClients;
+  readonly #faults = new Map<string, number>();
+  readonly #ends = new Set<() => void>();
+  readonly #quorum: 'majority' | 'all';
+  readonly #target: FaultTarget;
+  #commitSeen: LogIndex = 0;
+  #installs = 0;
+  #changes = 0;
+  #healing = false;
+
+  constructor(options: RaftWorldOptions) {
+    this.#options = options;
+    const random = createSeededRandom(options.seed);
+    this.#random = random;
+    this.#scheduler = new Scheduler(random, this.#machine);
+    this.#clients = new RaftClients(random);
+    this.#network = new SimulatedNetwork(this.#scheduler, random, (to, from, message) =>
+      this.#nodes.get(to)?.receive(from, message),
+    );
+    this.#quorum = random.chance(15) ? 'all' : 'majority';
+    const ids = Array.from({length: options.voters + options.spares}, (_, i) => `n${i + 1}`);
+    const members = ids.slice(0, options.voters).map(id => {
+      return {id, role: 'voter', priority: random.chance(15) ? 1 : 0} as const;
+    });
+    for (const id of ids) this.#addNode(id, ordered(members));
+    this.#target = {
+      nodes: this.#nodes,
+      network: this.#network,
+      repeat: (everyMs, untilMs, work) => this.#repeat(everyMs, untilMs, work),
+    };
+  }
+
+  get report(): RaftWorldReport {
+    const {history} = this.#clients;
+    return {
+      traceHash: this.#machine.traceHash,
+      simulatedMs: this.#scheduler.nowMs,
+      operations: this.#clients.attempts,
+      operationsByKind: new Map([
+        ['writes acknowledged', history.writes],
+        ['writes refused', this.#clients.refusals],
+        ['reads', history.reads],
+        ['reads at followers', history.followerReads],
+        ['messages', this.#network.delivered],
+        ['entries', this.#history.committedCount],
+        ['terms led', this.#history.elections],
+        ['checkpoints installed', this.#installs],
+        ['membership entries', this.#changes],
+      ]),
+      faults: this.#faults,
+    };
+  }
+
+  /** Runs the world, heals it, and runs on until it has converged; throws Violation. */
+  run(): RaftWorldReport {
+    const {seed, seconds, faultsPerSecond, faults, without} = this.#options;
+    for (const node of this.#nodes.values()) node.start();
+    const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
+    for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
+    this.#operateLater();
+    while (this.#scheduler.nowMs < seconds * 1000) this.#scheduler.runNext();
+    this.#heal();
+    return this.report;
+  }
+
+  #addNode(id: NodeId, founders: Membership): void {
+    const random = this.#random;
+    const options: NodeOptions = {
+      id,
+      electionTimeoutMinMs: electionTimeoutMaxMs / 2,
+      electionTimeoutMaxMs,
+      heartbeatMs: 120,
+      quorum: this.#quorum,
+      appendEntriesMax: 1 + random.below(8),
+      appendBytesMax: 100 + random.below(600),
+      window: {messagesMax: 1 + random.below(6), bytesMax: 300 + random.below(2000)},
+      uncommittedBytesMax: 4000,
+      transferLagMax: 8,
+    };
+    const membership = memberOf(founders, id) === undefined ? [] : founders;
+    this.#nodes.set(
+      id,
+      new SimulatedNode(options, membership, {
+        scheduler: this.#scheduler,
+        random,
+        send: (from, to, message) => this.#network.send(from, to, message),
+        fetchCheckpoint: (node, from) => this.#fetchCheckpoint(node, from),
+        restored: node => this.#clients.restore(node),
+        wrote: (node, write) => this.#wrote(node, write),
+        applied: (node, index, entry) => this.#applied(node, index, entry),
+        noticed: (node, effect) => this.#noticed(node, effect),
+        stepped: (node, raft) => this.#stepped(node, raft),
+      }),
+    );
+  }
+
+  #operateLater(): void {
+    const meanMs = 1000 / this.#options.operationsPerSecond;
+    this.#scheduler.after((this.#random.below(2000) / 1000) * meanMs, 'operation', () => {
+      if (this.#healing) return;
+      this.#operateLater();
+      this.#clients.operate([...this.#nodes.values()]);
+    });
+  }
+
+  #begin(fault: PlannedFault): void {
+    const victim = victimOf(fault, this.#target);
+    const name = `${fault.kind} of a ${victim.role}`;
+    this.#faults.set(name, (this.#faults.get(name) ?? 0) + 1);
+    const end = beginFault(fault, victim, this.#target);
+    const once = () => {
+      if (this.#ends.delete(once)) end();
+    };
+    this.#ends.add(once);
+    this.#scheduler.after(fault.lastsMs, 'fault ends', once);
+  }
+
+  #repeat(everyMs: number, untilMs: number, work: () => void): void {
+    this.#scheduler.after(everyMs, 'repeat', () => {
+      if (this.#healing || this.#scheduler.nowMs >= untilMs) return;
+      work();
+      this.#repeat(everyMs, untilMs, work);
+    });
+  }
+
+  /** The download takes its time, and needs the way from there to here twice. */
+  #fetchCheckpoint(node: SimulatedNode, from: NodeId): void {
+    const {life} = node;
+    this.#scheduler.after(20 + this.#random.below(400), 'checkpoint', () => {
+      node.whileAlive(life, () => {
+        const reachable = this.#network.reaches(from, node.id);
+        const checkpoint = reachable ? this.#nodes.get(from)?.checkpoint() : undefined;
+        if (checkpoint === undefined) {
+          node.input({kind: 'install-failed'});
+          return;
+        }
+        this.#installs++;
+        node.install(checkpoint);
+      });
+    });
+  }
+
+  #wrote(node: SimulatedNode, {restart, keepThrough, entries}: Persist): void {
+    if (restart !== undefined || entries.length === 0) return;
+    const term = node.termAt(keepThrough);
+    if (term === undefined) throw new Violation(`${node.id} writes behind nothing`);
+    this.#history.wrote(node.id, {index: keepThrough, term}, entries);
+  }
+
+  #applied(node: SimulatedNode, index: LogIndex, entry: Entry): void {
+    const first = this.#history.applied(node.id, index, entry);
+    if (first && entry.kind === 'membership') this.#changes++;
+    this.#clients.applied(node, index, entry, first);
+  }
+
+  #noticed(node: SimulatedNode, effect: Effect): void {
+    const {raft} = node;
+    if (effect.kind === 'role' && effect.role === 'leader' && raft !== undefined) {
+      this.#history.led(node.id, effect.term, index => raft.log.termAt(index));
+    }
+    this.#machine.trace(`${node.id} ${effect.kind}`);
+    this.#clients.noticed(effect);
+  }
+
+  #stepped(node: SimulatedNode, raft: Raft): void {
+    this.#clients.serveReads(node);
+    if (raft.role.kind !== 'leader' || raft.commit <= this.#commitSeen) return;
+    this.#commitSeen = raft.commit;
+    const term = raft.log.termAt(raft.commit);
+    const voters = votersOf(raft.memberships.current);
+    const holders = voters.filter(voter => {
+      const durable = this.#nodes.get(voter)?.log.durable;
+      if (durable === undefined) return false;
+      return durable.base.index >= raft.commit || durable.termAt(raft.commit) === term;
+    });
+    const needed = this.#quorum === 'all' ? voters.length : majorityOf(voters.length);
+    if (holders.length >= needed) return;
+    const held = `${holders.length} of ${voters.length}`;
+    throw new Violation(`${node.id} commits ${raft.commit}, durable on ${held}`);
+  }
+
+  /** Ends every fault; then a write must be acknowledged and all members must have everything. */
+  #heal(): void {
+    this.#healing = true;
+    for (const end of [...this.#ends]) end();
+    this.#network.weather = fairWeather;
+    for (const node of this.#nodes.values()) {
+      if (node.raft === undefined) node.start();
+      if (node.paused) node.resume();
+    }
+    const {history} = this.#clients;
+    const before = history.writes;
+    const until = this.#scheduler.nowMs + healMs;
+    let writeDue = this.#scheduler.nowMs;
+    while (history.writes === before || !this.#converged()) {
+      if (this.#scheduler.nowMs > until) throw new Violation(`no progress: ${this.#describe()}`);
+      this.#scheduler.runNext();
+      if (this.#scheduler.nowMs < writeDue || history.writes > before) continue;
+      writeDue = this.#scheduler.nowMs + 300;
+      for (const node of this.#nodes.values()) {
+        if (node.role === 'leader') this.#clients.write(node);
+      }
+    }
+    history.checkAcknowledged(this.#history.committedCount);
+  }
+
+  #converged(): boolean {
+    const leader = [...this.#nodes.values()].find(node => node.role === 'leader');
+    const raft = leader?.raft;
+    if (raft === undefined || raft.commit < raft.log.lastIndex) return false;
+    return raft.memberships.current.every(
+      ({id, role}) =>
+        role === 'voter' && this.#nodes.get(id)?.applied === this.#history.committedCount,
+    );
+  }
+
+  #describe(): string {
+    return [...this.#nodes.values()]
+      .map(({id, role, applied, raft}) => {
+        const members = raft?.memberships.current.map(member => member.id).join('+') ?? '';
+        const last = raft?.log.lastIndex ?? 0;
+        return `${id} ${role} term ${raft?.term ?? 0} applied ${applied} of ${last} (${members})`;
+      })
+      .join('; ');
+  }
+}
+
+/** Fewer seconds, faults, operations and nodes; single faults last. */
+export const raftWorlds: Shrinkable<RaftWorldOptions, RaftWorldReport> = {
+  run: options => new RaftWorld(options).run(),
+  smallerThan: function* (options) {
+    const {seconds, faults, without, spares, voters, operationsPerSecond} = options;
+    for (const part of [4, 2, 1.2]) {
+      const fewer = Math.floor(seconds / part);
+      // The plan of faults depends on its length: a shorter world is another one, tried first.
+      if (fewer >= 1 && fewer < seconds && without.length === 0) yield {...options, seconds: fewer};
+    }
+    if (without.length === 0) {
+      for (const kind of faults) yield {...options, faults: faults.filter(one => one !== kind)};
+    }
+    if (spares > 0) yield {...options, spares: spares - 1};
+    if (voters > 3) yield {...options, voters: 3};
+    if (operationsPerSecond > 2) yield {...options, operationsPerSecond: operationsPerSecond / 2};
+    const planned = Math.round(seconds * options.faultsPerSecond);
+    for (let place = 0; place < planned; place++) {
+      if (!without.includes(place)) yield {...options, without: [...without, place]};
+    }
+  },
+};
