@@ -19,6 +19,11 @@ export function putRecordKey(bytes: Uint8Array, offset: number, rid: Rid): void 
   putRid(bytes, offset + 1, rid);
 }
 
+/** Whether the key at `offset` is one of these. */
+export function isRecordKey(bytes: Uint8Array, offset: number): boolean {
+  return bytes[offset] === namespace.records;
+}
+
 /** The record id in a record's key that starts at `offset`. */
 export function ridOfRecordKey(bytes: Uint8Array, offset: number): Rid {
   return ridAt(bytes, offset + 1);

@@ -56,14 +56,14 @@ export class PackedOperations {
   /** Every key as text, read anew. */
   keyTexts(): ReadonlySet<string> {
     const texts = new Set<string>();
-    this.#eachKey((start, end) => texts.add(this.bytes.toString('latin1', start, end)));
+    this.eachKey((start, end) => texts.add(this.bytes.toString('latin1', start, end)));
     return texts;
   }
 
   /** Ids of the vertices at which its edges begin or end, by the text of their record keys. */
   edgeEnds(): ReadonlyMap<string, Rid> {
     const ends = new Map<string, Rid>();
-    this.#eachKey(start => {
+    this.eachKey(start => {
       if (!isAdjacencyKey(this.bytes, start)) return;
       for (const end of [vertexOf(this.bytes, start), otherEndOf(this.bytes, start)]) {
         ends.set(Buffer.from(recordKey(end)).toString('latin1'), end);
@@ -72,7 +72,8 @@ export class PackedOperations {
     return ends;
   }
 
-  #eachKey(visit: (start: number, end: number) => void): void {
+  /** Calls `visit` with where each key begins and ends in `bytes`. */
+  eachKey(visit: (start: number, end: number) => void): void {
     const {bytes} = this;
     let at = 0;
     const size = (): number => {

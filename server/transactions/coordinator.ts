@@ -19,6 +19,7 @@ import type {
   Operation,
   Refused,
 } from './commit.ts';
+import {ChangeFeed} from './change-feed.ts';
 import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
@@ -62,6 +63,7 @@ export class Coordinator {
   readonly #positions = new Map<number, number>();
   readonly #counts = new Map<number, number>();
   readonly views = new LiveViews();
+  readonly changes: ChangeFeed;
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
@@ -72,6 +74,7 @@ export class Coordinator {
     this.#options = options;
     this.#schemaVersion = options.schemaVersion;
     this.#window = new ConflictWindow(options.positionIndex, options.limits.windowBytesMax);
+    this.changes = new ChangeFeed(options.positionIndex);
     this.#requests = new RequestIds(options.store, {
       ageMsMax: options.limits.requestIdAgeMsMax,
       countMax: options.limits.requestIdsMax,
@@ -151,7 +154,9 @@ export class Coordinator {
     }
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
-    this.#window.record(index, request.packed ?? request.operations, request.preconditions);
+    const operations = request.packed ?? request.operations;
+    this.#window.record(index, operations, request.preconditions);
+    this.changes.appended(index, operations);
     this.#window.prune(this.views.oldest(log.appliedIndex));
     if (request.requestId !== undefined) {
       this.#requests.began(request.requestId, {index, clock}, settled);

@@ -8,6 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
+import type {ChangeListener, ChangeSubscription} from './change-feed.ts';
 import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
 import {catalogKey, counterKey, decodeCounter} from './system-keys.ts';
@@ -100,6 +101,11 @@ export class Database {
   onCatalogChange(listener: CatalogListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells `listener` what every later entry changes; see change-feed.ts for what to make of it. */
+  onChange(listener: ChangeListener): ChangeSubscription {
+    return this.#coordinator.changes.listen(listener);
   }
 
   /** Applied records in a bucket, outside any transaction. */

@@ -6,7 +6,7 @@
  * transaction (snapshot isolation; write skew is possible). Reads never block, writes
  * conflict at commit (first committer wins) with a retryable refusal.
  */
-import type {Reader} from '#server/storage/store.ts';
+import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
 
 export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
@@ -17,6 +17,8 @@ export interface ReadContext extends Reader {
   readonly viewIndex: LogIndex;
   /** Records in a bucket, as of the view and with own changes. */
   recordCount(bucketId: number): number;
+  /** Whether own writes may concern keys of the range: then it reads differently than the view. */
+  overlays(range: ScanRange): boolean;
 }
 
 export interface Transaction extends ReadContext {

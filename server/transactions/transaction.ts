@@ -152,6 +152,11 @@ export class StoreTransaction implements Transaction {
     return Math.max(0, stored + (this.#countDeltas.get(bucketId) ?? 0));
   }
 
+  overlays({start, end}: ScanRange): boolean {
+    if (this.#writes.isEmpty) return false;
+    return this.#writes.touches(keyText(start), end && keyText(end));
+  }
+
   beginStatement(): void {
     this.#checkDeadline();
     if (this.isolation === 'REPEATABLE_READ') return;
@@ -442,6 +447,10 @@ export class ReadSession implements ReadContext {
 
   recordCount(bucketId: number): number {
     return decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
+  }
+
+  overlays(): boolean {
+    return false;
   }
 
   get(key: Uint8Array): Buffer | undefined {

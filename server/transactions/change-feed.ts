@@ -1,0 +1,83 @@
+/**
+ * Tells, for one database, which records and edges every later entry changes: what lets a view
+ * in memory of the data (server/views/) stay right without being made anew.
+ *
+ * A listener is told of an entry in the turn in which it is appended, so before anything can read
+ * what it writes. It hears keys, no values: "may be different from now on", also when the entry
+ * is never applied. Whoever holds something read from a store view of index `base`, with
+ * `base >= heardSince`, may answer for every store view of index `base` or above from it, as long
+ * as it reads from the store view itself whatever was told with an index above `base`.
+ *
+ * Without listeners an entry costs nothing here.
+ */
+import {isAdjacencyKey} from '#server/layout/adjacency-key.ts';
+import {isRecordKey} from '#server/layout/record-key.ts';
+import {PackedOperations} from './bulk-operations.ts';
+import type {LogIndex, Operation} from './commit.ts';
+
+export interface ChangeListener {
+  /** The record whose key (record-key.ts) begins at `at` was put or deleted; bytes are borrowed. */
+  recordChanged(bytes: Uint8Array, at: number, index: LogIndex): void;
+  /** The edge's key (adjacency-key.ts) that begins at `at` was put or deleted; borrowed as well. */
+  edgeChanged(bytes: Uint8Array, at: number, index: LogIndex): void;
+  /** Every key of [start, end) was removed, of whatever kind. */
+  rangeEmptied(start: Uint8Array, end: Uint8Array, index: LogIndex): void;
+}
+
+export interface ChangeSubscription {
+  /** Entries above this index are told; of store views below it nothing is known. */
+  readonly heardSince: LogIndex;
+  end(): void;
+}
+
+/** Longer keys are neither records' nor edges'. */
+const keyBytesMax = 64;
+
+export class ChangeFeed {
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #key = Buffer.alloc(keyBytesMax);
+  #lastIndex: LogIndex;
+
+  /** `lastIndex`: of the newest entry of the database when nothing of it is in flight. */
+  constructor(lastIndex: LogIndex) {
+    this.#lastIndex = lastIndex;
+  }
+
+  listen(listener: ChangeListener): ChangeSubscription {
+    this.#listeners.add(listener);
+    return {heardSince: this.#lastIndex, end: () => void this.#listeners.delete(listener)};
+  }
+
+  /** An entry of the database was appended; indexes only grow. Cost: its keys, a listener each. */
+  appended(index: LogIndex, operations: readonly Operation[] | PackedOperations): void {
+    this.#lastIndex = index;
+    for (const listener of this.#listeners) {
+      if (operations instanceof PackedOperations) {
+        operations.eachKey(at => tell(listener, operations.bytes, at, index));
+      } else {
+        for (const operation of operations) this.#tellOperation(listener, operation, index);
+      }
+    }
+  }
+
+  #tellOperation(listener: ChangeListener, operation: Operation, index: LogIndex): void {
+    if (operation.kind === 'delete-range') {
+      listener.rangeEmptied(operation.start, operation.end, index);
+      return;
+    }
+    const {text} = operation;
+    if (text === undefined) {
+      tell(listener, operation.key, 0, index);
+      return;
+    }
+    // The key's bytes exist as text alone: making a buffer of each would cost more than the rest.
+    const length = Math.min(text.length, keyBytesMax);
+    for (let at = 0; at < length; at++) this.#key[at] = text.charCodeAt(at);
+    tell(listener, this.#key, 0, index);
+  }
+}
+
+function tell(listener: ChangeListener, bytes: Uint8Array, at: number, index: LogIndex): void {
+  if (isRecordKey(bytes, at)) listener.recordChanged(bytes, at, index);
+  else if (isAdjacencyKey(bytes, at)) listener.edgeChanged(bytes, at, index);
+}
