@@ -21,7 +21,10 @@ import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import type {ColumnViews} from '#server/views/column-views.ts';
 import type {
+  ColumnPart,
+  ColumnWish,
   EdgeTypes,
   Graph,
   Hop,
@@ -32,6 +35,7 @@ import type {
   Source,
   WholeKey,
 } from './graph.ts';
+import {columnParts} from './stored/column-scan.ts';
 import {HopSource} from './stored/hop-source.ts';
 import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
@@ -53,9 +57,12 @@ export class GraphReader implements Graph {
   readonly #reader: ReadContext;
   readonly #catalog: Catalog;
   readonly #schema: RecordSchema;
+  readonly #views: ColumnViews | undefined;
   readonly #searches = new Map<string, IndexSearch>();
 
-  constructor(reader: ReadContext, catalog: Catalog, schema: RecordSchema) {
+  /** `views`: of the database that is read; undefined where columns do not pay. */
+  constructor(reader: ReadContext, catalog: Catalog, schema: RecordSchema, views?: ColumnViews) {
+    this.#views = views;
     this.#reader = reader;
     this.#catalog = catalog;
     this.#schema = schema;
@@ -66,9 +73,29 @@ export class GraphReader implements Graph {
     if (type.edge.lightweight) return this.#lightEdges(type, polymorphic, order);
     const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
     const buckets = polymorphic ? type.familyBucketIds : type.bucketIds;
-    return inTurn(this.#scan(buckets, order, typeIds), () =>
+    return inTurn(this.#scan(bucketRanges(buckets, order), order, typeIds), () =>
       this.#foreign(buckets, order, typeIds),
     );
+  }
+
+  scanColumns(wish: ColumnWish): Iterable<ColumnPart | undefined> | undefined {
+    const views = this.#views;
+    const {type: name, polymorphic, properties, order} = wish;
+    const type = this.#catalog.requireType(name);
+    if (views === undefined || type.edge.lightweight) return undefined;
+    if (!views.pays(this.countType(name, polymorphic))) return undefined;
+    const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
+    const buckets = polymorphic ? type.familyBucketIds : type.bucketIds;
+    return columnParts({
+      reader: this.#reader,
+      schema: this.#schema,
+      views,
+      buckets,
+      typeIds,
+      properties,
+      recordsOf: ranges => this.#scan(ranges, order, typeIds),
+      foreign: () => this.#foreign(buckets, order, typeIds),
+    });
   }
 
   /** Records of the types that lie in none of the buckets: their labels were changed. */
@@ -90,18 +117,16 @@ export class GraphReader implements Graph {
   }
 
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue> {
-    return this.#scan(buckets, order, undefined);
+    return this.#scan(bucketRanges(buckets, order), order, undefined);
   }
 
   /** The type is the header's, not the bucket's, so rows of other types are passed over. */
   #scan(
-    buckets: readonly number[],
+    ranges: readonly ScanRange[],
     order: ScanOrder,
     typeIds: ReadonlySet<number> | undefined,
   ): Source<RecordValue> {
     const {test, isOver, descending} = order;
-    const ranges = buckets.map(bucketRange);
-    if (descending) ranges.reverse();
     const options = {
       reverse: descending,
       bufferBytes: scanBufferBytesMin,
@@ -284,6 +309,12 @@ export class GraphReader implements Graph {
   typeExists(type: string): boolean {
     return this.#catalog.type(type) !== undefined;
   }
+}
+
+/** In the order of the scan. */
+function bucketRanges(buckets: readonly number[], {descending}: ScanOrder): readonly ScanRange[] {
+  const ranges = buckets.map(bucketRange);
+  return descending ? ranges.reverse() : ranges;
 }
 
 function everything(): boolean {

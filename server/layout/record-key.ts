@@ -3,7 +3,16 @@
  * creation.
  */
 import type {Rid} from '#server/model/value.ts';
-import {keyAfterPrefix, namespace, putRid, putUint32, ridAt, ridBytes} from './namespace.ts';
+import {
+  keyAfterPrefix,
+  namespace,
+  positionAt,
+  putRid,
+  putUint32,
+  ridAt,
+  ridBytes,
+  uint32At,
+} from './namespace.ts';
 
 export const recordKeyBytes = 1 + ridBytes;
 
@@ -27,6 +36,15 @@ export function isRecordKey(bytes: Uint8Array, offset: number): boolean {
 /** The record id in a record's key that starts at `offset`. */
 export function ridOfRecordKey(bytes: Uint8Array, offset: number): Rid {
   return ridAt(bytes, offset + 1);
+}
+
+/** Bucket and position, for loops over packed rows. */
+export function bucketOfRecordKey(bytes: Uint8Array, offset: number): number {
+  return uint32At(bytes, offset + 1);
+}
+
+export function positionOfRecordKey(bytes: Uint8Array, offset: number): number {
+  return positionAt(bytes, offset + 5);
 }
 
 /** All records of all buckets: start inclusive, end exclusive. */

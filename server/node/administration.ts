@@ -86,6 +86,7 @@ export class ServerAdministration implements Administration {
         queriesWaiting: count(load?.queriesWaiting ?? 0),
         queriesRefused: count(load?.queriesRefused ?? 0),
         queryMemory: space(load?.queryMemoryBytes ?? 0),
+        columnViews: space(load?.columnViewBytes ?? 0),
         transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
       meters: {},

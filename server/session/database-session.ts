@@ -18,6 +18,7 @@ import type {MapValue} from '#server/model/value.ts';
 import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
 import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
+import {ColumnViews} from '#server/views/column-views.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator, RecordContext} from '#server/transactions/records-context.ts';
 import type {UnreferencedFiles} from './database-check.ts';
@@ -72,6 +73,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly views: MaterializedViews;
+  readonly columns: ColumnViews;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
   readonly work: WorkBoard;
@@ -107,6 +109,8 @@ export class DatabaseSession {
       checkCode,
     });
     void this.executor.resume();
+    const {columnMemory, columnRecordsMin} = environment;
+    this.columns = new ColumnViews(database, columnMemory, columnRecordsMin);
     this.views = new MaterializedViews(this, environment);
     this.views.open();
   }

@@ -28,6 +28,7 @@ import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import {ViewMemory} from '#server/views/view-memory.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
@@ -73,6 +74,8 @@ export interface ServiceLoad {
   readonly queriesRefused: number;
   /** What running statements keep, as far as it is counted. */
   readonly queryMemoryBytes: number;
+  /** What columns that are kept take. */
+  readonly columnViewBytes: number;
   readonly transactionsOpen: number;
 }
 
@@ -116,6 +119,8 @@ export class SessionService implements Service {
       memoryBytesMax: () => settings().get('svc.queryMemoryMax'),
       valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
       pool: this.#pool,
+      columnMemory: new ViewMemory(() => settings().get('svc.columnViewMemoryMax')),
+      columnRecordsMin: () => settings().get('svc.columnViewRecordsMin'),
       timeoutMs: () => settings().get('svc.command.timeout'),
     };
     this.#admission = new Admission(() => this.#admissionLimits(), timers);
@@ -146,8 +151,14 @@ export class SessionService implements Service {
       queriesWaiting: this.#admission.queued,
       queriesRefused: this.#admission.refused,
       queryMemoryBytes: this.#pool.bytes,
+      columnViewBytes: this.#runner.environment.columnMemory.bytes,
       transactionsOpen: this.#sessions.list().length,
     };
+  }
+
+  /** Lets go of what is kept only to answer faster: the machine is short of memory. */
+  dropViews(): void {
+    this.#runner.environment.columnMemory.dropAll();
   }
 
   get appliedIndex(): number {
@@ -280,7 +291,10 @@ export class SessionService implements Service {
     requireRoot(principal);
     this.#sessions.endWhere(session => session.database === name);
     this.#queries.terminateWhere(query => query.request.database === name);
-    await this.#options.engine.dropDatabase(name);
+    const {engine} = this.#options;
+    const database = engine.database(name);
+    await engine.dropDatabase(name);
+    if (database !== undefined) this.#databases.get(database)?.columns.close();
   }
 
   openDatabase(principal: Principal, name: string): Promise<void> {
@@ -291,7 +305,10 @@ export class SessionService implements Service {
 
   closeDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    this.#options.engine.closeDatabase(name);
+    const {engine} = this.#options;
+    const database = engine.database(name);
+    engine.closeDatabase(name);
+    if (database !== undefined) this.#databases.get(database)?.columns.close();
     this.#sessions.endWhere(session => session.database === name);
     return Promise.resolve();
   }

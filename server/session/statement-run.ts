@@ -32,6 +32,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {type RecordTally, RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
+import type {ViewMemory} from '#server/views/view-memory.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {guardGraph, guardWrites, TypeGuard} from './guarded-graph.ts';
 import {Programs} from './inner-programs.ts';
@@ -64,6 +65,10 @@ export interface RunEnvironment {
   /** `svc.queryValueSizeMax`. */
   readonly valueBytesMax: () => number;
   readonly pool: MemoryPool;
+  /** Of the columns that are kept, of all databases. */
+  readonly columnMemory: ViewMemory;
+  /** `svc.columnViewRecordsMin`. */
+  readonly columnRecordsMin: () => number;
   /** `svc.command.timeout`; 0: none. */
   readonly timeoutMs: () => number;
 }
@@ -309,7 +314,7 @@ function contextOf(
 /** The data as the user may read and write it, rights asked before anything fires. */
 function graphsOf(
   data: RunData,
-  {guard: asked}: RunOptions,
+  {guard: asked, session}: RunOptions,
   programs: Programs,
 ): Pick<ExecutionContext, 'graph' | 'writes'> {
   const {catalog, schema} = data.context;
@@ -317,6 +322,7 @@ function graphsOf(
     data.kind === 'read' ? data.reader : data.transaction,
     catalog,
     schema,
+    session.columns,
   );
   const fire: Fire = (trigger, images) => programs.fire(trigger, images);
   const guard = asked && new TypeGuard(asked.access, asked.user);
