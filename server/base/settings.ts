@@ -621,6 +621,26 @@ export const settingRows = {
       'Estimated steps (records passed over in a scan, about a quarter of a microsecond) from ' +
       'which on a read takes a thread of its own.',
   },
+  'svc.columnViewMemoryMax': {
+    type: 'size',
+    default: 512 * MB,
+    min: 0,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Memory for columns that are kept of scanned types, so that sums and groups over many ' +
+      'records need not read them again; 0 keeps none.',
+  },
+  'svc.columnViewRecordsMin': {
+    type: 'integer',
+    default: 10_000,
+    min: 1,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Of types with fewer records no columns are kept: reading them is fast enough.',
+  },
   'svc.queryValueSizeMax': {
     type: 'size',
     default: 64 * MB,

@@ -5,6 +5,7 @@ const nothing: Source<never> = {next: () => undefined, close: () => {}};
 
 export const emptyGraph: Graph = {
   scanType: () => nothing,
+  scanColumns: () => undefined,
   scanBuckets: () => nothing,
   record: () => undefined,
   records: rids => rids.map(() => undefined),

@@ -8,11 +8,26 @@
  * change its state in place. Table functions yield rows in the order of their `outputs`.
  */
 import {assert} from '#server/base/assert.ts';
+import type {NumberValue} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
 import type {CallContext, ExecutionContext} from './context.ts';
 
 export type ScalarFunction = (args: readonly Value[], call: CallContext) => Value;
+
+/**
+ * What many numbers at once do to the state of a group, where that is simpler than a step for each
+ * of them; `S` is the state. `extreme`: of the numbers only the least or greatest needs a step.
+ */
+export type NumbersAtOnce<S = unknown> =
+  | {readonly kind: 'count'; readonly counted: (state: S, count: number) => S}
+  | {
+      readonly kind: 'sum';
+      /** What the numbers are added to, in their order; null: there was none yet. */
+      readonly total: (state: S) => NumberValue | null;
+      readonly added: (state: S, total: NumberValue, count: number) => S;
+    }
+  | {readonly kind: 'extreme'; readonly sign: 1 | -1};
 
 export interface AggregateFunction {
   /** The state of a group before its first row. */
@@ -20,6 +35,7 @@ export interface AggregateFunction {
   /** Takes one row's arguments; answers the state that follows. */
   step(state: unknown, args: readonly Value[], call: CallContext): unknown;
   finish(state: unknown, call: CallContext): Value;
+  readonly numbers?: NumbersAtOnce | undefined;
 }
 
 /** An aggregate with a state of its own type; the cast lives here alone. */
@@ -27,11 +43,13 @@ export function aggregate<S>(definition: {
   init(): S;
   step(state: S, args: readonly Value[], call: CallContext): S;
   finish(state: S, call: CallContext): Value;
+  readonly numbers?: NumbersAtOnce<S>;
 }): AggregateFunction {
   return {
     init: () => definition.init(),
     step: (state, args, call) => definition.step(state as S, args, call),
     finish: (state, call) => definition.finish(state as S, call),
+    numbers: definition.numbers as NumbersAtOnce | undefined,
   };
 }
 

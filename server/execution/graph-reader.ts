@@ -21,8 +21,11 @@ import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import type {HeldChunk, PackedAdjacency} from '#server/views/shared-adjacency.ts';
+import {type KeptViews, noViews} from '#server/views/kept-views.ts';
+import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 import type {
+  ColumnPart,
+  ColumnWish,
   EdgeTypes,
   Graph,
   Hop,
@@ -33,6 +36,7 @@ import type {
   Source,
   WholeKey,
 } from './graph.ts';
+import {columnParts} from './stored/column-scan.ts';
 import {HopSource} from './stored/hop-source.ts';
 import {PackedEdges, pairHops, placeInChunk} from './stored/packed-edges.ts';
 import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
@@ -55,16 +59,17 @@ export class GraphReader implements Graph {
   readonly #reader: ReadContext;
   readonly #catalog: Catalog;
   readonly #schema: RecordSchema;
-  readonly #adjacency: PackedAdjacency | undefined;
+  readonly #kept: KeptViews;
   readonly #searches = new Map<string, IndexSearch>();
 
+  /** `kept`: of the database that is read; nothing where it does not pay. */
   constructor(
     reader: ReadContext,
     catalog: Catalog,
     schema: RecordSchema,
-    adjacency?: PackedAdjacency | undefined,
+    kept: KeptViews = noViews,
   ) {
-    this.#adjacency = adjacency;
+    this.#kept = kept;
     this.#reader = reader;
     this.#catalog = catalog;
     this.#schema = schema;
@@ -75,9 +80,29 @@ export class GraphReader implements Graph {
     if (type.edge.lightweight) return this.#lightEdges(type, polymorphic, order);
     const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
     const buckets = polymorphic ? type.familyBucketIds : type.bucketIds;
-    return inTurn(this.#scan(buckets, order, typeIds), () =>
+    return inTurn(this.#scan(bucketRanges(buckets, order), order, typeIds), () =>
       this.#foreign(buckets, order, typeIds),
     );
+  }
+
+  scanColumns(wish: ColumnWish): Iterable<ColumnPart | undefined> | undefined {
+    const views = this.#kept.columns;
+    const {type: name, polymorphic, properties, order} = wish;
+    const type = this.#catalog.requireType(name);
+    if (views === undefined || type.edge.lightweight) return undefined;
+    if (!views.pays(this.countType(name, polymorphic))) return undefined;
+    const typeIds = polymorphic ? type.familyIds : new Set([type.id]);
+    const buckets = polymorphic ? type.familyBucketIds : type.bucketIds;
+    return columnParts({
+      reader: this.#reader,
+      schema: this.#schema,
+      views,
+      buckets,
+      typeIds,
+      properties,
+      recordsOf: ranges => this.#scan(ranges, order, typeIds),
+      foreign: () => this.#foreign(buckets, order, typeIds),
+    });
   }
 
   /** Records of the types that lie in none of the buckets: their labels were changed. */
@@ -99,18 +124,16 @@ export class GraphReader implements Graph {
   }
 
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue> {
-    return this.#scan(buckets, order, undefined);
+    return this.#scan(bucketRanges(buckets, order), order, undefined);
   }
 
   /** The type is the header's, not the bucket's, so rows of other types are passed over. */
   #scan(
-    buckets: readonly number[],
+    ranges: readonly ScanRange[],
     order: ScanOrder,
     typeIds: ReadonlySet<number> | undefined,
   ): Source<RecordValue> {
     const {test, isOver, descending} = order;
-    const ranges = buckets.map(bucketRange);
-    if (descending) ranges.reverse();
     const options = {
       reverse: descending,
       bufferBytes: scanBufferBytesMin,
@@ -180,11 +203,11 @@ export class GraphReader implements Graph {
   }
 
   #packed(direction: Direction, types: EdgeTypes): PackedEdges {
-    return new PackedEdges(this.#reader, this.#adjacency, {direction, types});
+    return new PackedEdges(this.#reader, this.#kept.adjacency, {direction, types});
   }
 
   packedEdges(bucket: number, chunk: number): HeldChunk | undefined {
-    const view = this.#adjacency;
+    const view = this.#kept.adjacency;
     if (view === undefined || this.#reader.overlays(allAdjacency)) return undefined;
     return view.chunkAt(bucket, chunk, this.#reader.viewIndex);
   }
@@ -311,6 +334,12 @@ export class GraphReader implements Graph {
   typeExists(type: string): boolean {
     return this.#catalog.type(type) !== undefined;
   }
+}
+
+/** In the order of the scan. */
+function bucketRanges(buckets: readonly number[], {descending}: ScanOrder): readonly ScanRange[] {
+  const ranges = buckets.map(bucketRange);
+  return descending ? ranges.reverse() : ranges;
 }
 
 function everything(): boolean {

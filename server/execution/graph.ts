@@ -8,6 +8,9 @@
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import type {HeldChunk} from '#server/views/shared-adjacency.ts';
+import type {ColumnPart} from './stored/column-scan.ts';
+
+export type {ColumnPart};
 
 /** Gives things in portions; `close` is idempotent and must be called. */
 export interface Source<T> {
@@ -28,6 +31,14 @@ export interface ScanOrder {
   readonly test?: RecordTest | undefined;
   /** Asked behind each test: whether the portion is to end here, so that the caller can pause. */
   readonly isOver?: (() => boolean) | undefined;
+}
+
+export interface ColumnWish {
+  readonly type: string;
+  readonly polymorphic: boolean;
+  readonly properties: readonly string[];
+  /** For the parts that are read as records. */
+  readonly order: ScanOrder;
 }
 
 export interface IndexSpan {
@@ -72,6 +83,11 @@ export interface IndexLimit {
 
 export interface Graph {
   scanType(type: string, polymorphic: boolean, order: ScanOrder): Source<RecordValue>;
+  /**
+   * As `scanType` in ascending order, in parts that have columns of `properties` where they are
+   * kept (stored/column-scan.ts); undefined where that does not pay or is not to be.
+   */
+  scanColumns(scan: ColumnWish): Iterable<ColumnPart | undefined> | undefined;
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue>;
   record(rid: Rid): RecordValue | undefined;
   /** In the order of `rids`; undefined for what does not exist. */

@@ -30,6 +30,8 @@ export type Operator = (context: ExecutionContext, argument: Batch) => Batches;
 /** What an operator is prepared with. */
 export interface Preparation extends Compiler {
   prepare(node: PlanNode): Operator;
+  /** Set by whoever reads packed columns: the run belongs where they are kept. */
+  usesColumns: boolean;
   /** True when nothing but the id of the record in `slot` is ever asked for. */
   idSuffices(slot: Slot): boolean;
 }

@@ -60,6 +60,7 @@ export interface PreparationOptions {
 
 export class PlanPreparation implements Preparation {
   readonly functions: FunctionRegistry;
+  usesColumns = false;
   readonly #compiler: HotCompiler;
   readonly #recordSlots: ReadonlySet<Slot>;
   readonly #profile: PlanProfile | undefined;

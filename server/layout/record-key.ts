@@ -3,7 +3,16 @@
  * creation.
  */
 import type {Rid} from '#server/model/value.ts';
-import {keyAfterPrefix, namespace, putRid, putUint32, ridAt, ridBytes} from './namespace.ts';
+import {
+  keyAfterPrefix,
+  namespace,
+  positionAt,
+  putRid,
+  putUint32,
+  ridAt,
+  ridBytes,
+  uint32At,
+} from './namespace.ts';
 
 export const recordKeyBytes = 1 + ridBytes;
 
@@ -34,6 +43,15 @@ export function keyBehindRecord(rid: Rid): Uint8Array {
   const key = new Uint8Array(recordKeyBytes + 1);
   putRecordKey(key, 0, rid);
   return key;
+}
+
+/** Bucket and position, for loops over packed rows. */
+export function bucketOfRecordKey(bytes: Uint8Array, offset: number): number {
+  return uint32At(bytes, offset + 1);
+}
+
+export function positionOfRecordKey(bytes: Uint8Array, offset: number): number {
+  return positionAt(bytes, offset + 5);
 }
 
 /** All records of all buckets: start inclusive, end exclusive. */

@@ -88,6 +88,7 @@ export class ServerAdministration implements Administration {
         queriesRefused: count(load?.queriesRefused ?? 0),
         queryMemory: space(load?.queryMemoryBytes ?? 0),
         graphViewMemory: space(load?.graphViewBytes ?? 0),
+        columnViews: space(load?.columnViewBytes ?? 0),
         transactionsOpen: count(load?.transactionsOpen ?? 0),
       },
       meters: {},

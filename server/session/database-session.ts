@@ -18,12 +18,11 @@ import type {MapValue} from '#server/model/value.ts';
 import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
 import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
-import {AdjacencyView} from '#server/views/adjacency-view.ts';
-import type {ViewMemory} from '#server/views/view-memory.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseStatistics} from './database-statistics.ts';
+import {DatabaseViews, type KeptMemory} from './database-views.ts';
 import {checkJavaScript} from './javascript-programs.ts';
 import {KeptVariables} from './kept-variables.ts';
 import {MaterializedViews} from './materialized-views.ts';
@@ -67,8 +66,7 @@ export interface DatabaseSessionOptions {
   readonly indexKeyBytesMax: number;
   readonly files: UnreferencedFiles;
   readonly staleReadCheck: boolean;
-  /** For the edges of all databases that are kept packed. */
-  readonly adjacencyMemory: ViewMemory;
+  readonly keptMemory: KeptMemory;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
 }
@@ -78,7 +76,7 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly views: MaterializedViews;
-  readonly adjacency: AdjacencyView;
+  readonly kept: DatabaseViews;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
   readonly work: WorkBoard;
@@ -99,8 +97,7 @@ export class DatabaseSession {
     const {environment, settings} = options;
     const {clock, timers} = environment;
     this.schema = new DatabaseSchema(database, options);
-    const memory = options.adjacencyMemory;
-    this.adjacency = new AdjacencyView({database, clock, timers, memory});
+    this.kept = new DatabaseViews(database, environment, options.keptMemory);
     this.work = new WorkBoard(clock);
     const {schema, work} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);

@@ -42,6 +42,11 @@ export class TypeGuard {
     this.#allowed.add(key);
   }
 
+  /** Whether the right is given on each of the types. */
+  allowsAll(right: RecordRight, types: readonly string[]): boolean {
+    return types.every(type => this.#access.allowsOnType(right, type));
+  }
+
   /** Asks for the right on any of the types. @throws {Refusal} `security.denied`, for the first. */
   requireOneOf(right: RecordRight, types: readonly string[]): void {
     const allowed = types.find(type => this.#access.allowsOnType(right, type)) ?? types[0];
@@ -80,6 +85,16 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
     scanType(type, polymorphic, order): Source<RecordValue> {
       guard.require('readRecord', type);
       return graph.scanType(type, polymorphic, guarded(order));
+    },
+    scanColumns: wish => {
+      const family = [...(catalog.type(wish.type)?.family ?? [])];
+      // Columns show records of all types: what may be read of some only is read one by one.
+      return guard.allowsAll(
+        'readRecord',
+        family.map(({name}) => name),
+      )
+        ? graph.scanColumns(wish)
+        : undefined;
     },
     scanBuckets: (buckets, order) => graph.scanBuckets(buckets, guarded(order)),
     record: rid => readable(graph.record(rid)),

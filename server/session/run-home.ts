@@ -4,7 +4,7 @@ import type {ViewFigures} from '#server/execution/surroundings.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
-import type {PackedAdjacency} from '#server/views/shared-adjacency.ts';
+import type {KeptViews} from '#server/views/kept-views.ts';
 import type {Prepared} from './prepared.ts';
 
 /** The schema under which records are read. */
@@ -13,7 +13,7 @@ export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;
 export interface RunHome {
   readonly database: {readonly name: string};
   readonly javascript: JavaScriptEngine;
-  readonly adjacency: PackedAdjacency;
+  readonly kept: KeptViews;
   readonly views: {figures(typeId: number): ViewFigures | undefined};
   /** How records print under a schema. */
   jsonOf(schema: ReadSchema, form: AnswerForm): RecordJson;

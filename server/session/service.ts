@@ -28,10 +28,10 @@ import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
-import {ViewMemory} from '#server/views/view-memory.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
+import {KeptMemory} from './database-views.ts';
 import {defaultEvaluator} from './default-values.ts';
 import {PrincipalView} from './principal-view.ts';
 import {RequestSources} from './request-sources.ts';
@@ -79,6 +79,8 @@ export interface ServiceLoad {
   readonly queryMemoryBytes: number;
   /** Edges that are kept packed. */
   readonly graphViewBytes: number;
+  /** What columns that are kept take. */
+  readonly columnViewBytes: number;
   readonly transactionsOpen: number;
 }
 
@@ -98,7 +100,7 @@ export class SessionService implements Service {
   readonly #queries: RunningQueries;
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
-  readonly #adjacencyMemory: ViewMemory;
+  readonly #kept: KeptMemory;
   readonly #admission: Admission;
   /** By the database itself: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
@@ -113,8 +115,8 @@ export class SessionService implements Service {
       threads && {pages: threads.pages, own: 0},
     );
     threads?.onRelease(() => this.#admission.admitMore());
-    this.#adjacencyMemory = new ViewMemory(() => settings().get('svc.graphViewMemoryMax'));
-    this.#pool.onShortage(() => this.#adjacencyMemory.dropAll());
+    this.#kept = new KeptMemory(settings);
+    this.#pool.onShortage(() => this.#kept.dropAll());
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
     const tables = brought.map(({signature, table}) => [signature.name, table] as const);
@@ -162,9 +164,15 @@ export class SessionService implements Service {
       queriesWaiting: this.#admission.queued,
       queriesRefused: this.#admission.refused,
       queryMemoryBytes: this.#pool.bytes,
-      graphViewBytes: this.#adjacencyMemory.bytes,
+      graphViewBytes: this.#kept.edges.bytes,
+      columnViewBytes: this.#kept.columns.bytes,
       transactionsOpen: this.#sessions.list().length,
     };
+  }
+
+  /** Lets go of what is kept only to answer faster: the machine is short of memory. */
+  dropViews(): void {
+    this.#kept.dropAll();
   }
 
   get appliedIndex(): number {
@@ -297,7 +305,10 @@ export class SessionService implements Service {
     requireRoot(principal);
     this.#sessions.endWhere(session => session.database === name);
     this.#queries.terminateWhere(query => query.request.database === name);
-    await this.#options.engine.dropDatabase(name);
+    const {engine} = this.#options;
+    const database = engine.database(name);
+    await engine.dropDatabase(name);
+    if (database !== undefined) this.#databases.get(database)?.kept.close();
   }
 
   openDatabase(principal: Principal, name: string): Promise<void> {
@@ -308,7 +319,10 @@ export class SessionService implements Service {
 
   closeDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    this.#options.engine.closeDatabase(name);
+    const {engine} = this.#options;
+    const database = engine.database(name);
+    engine.closeDatabase(name);
+    if (database !== undefined) this.#databases.get(database)?.kept.close();
     this.#sessions.endWhere(session => session.database === name);
     return Promise.resolve();
   }
@@ -423,7 +437,7 @@ export class SessionService implements Service {
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       files: this.#filesOf(database.name),
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
-      adjacencyMemory: this.#adjacencyMemory,
+      keptMemory: this.#kept,
       patterns: {
         date: settings().get('svc.dateFormat'),
         dateTime: settings().get('svc.dateTimeFormat'),

@@ -318,7 +318,7 @@ function graphsOf(
     data.kind === 'read' ? data.reader : data.transaction,
     catalog,
     schema,
-    session.adjacency,
+    session.kept,
   );
   const fire: Fire = (trigger, images) => programs.fire(trigger, images);
   const guard = asked && new TypeGuard(asked.access, asked.user);

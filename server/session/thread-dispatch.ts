@@ -43,9 +43,12 @@ export class ThreadDispatch {
     wish: ResultWish,
   ): ThreadResult | undefined {
     const {threads, environment, settings} = this.#options;
+    // Columns are kept on this thread alone, and make the answer faster than another thread could.
+    if (query.usesColumns) return undefined;
     if (query.writes || query.effort < settings().get('svc.scanWorkerCostMin')) return undefined;
     if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
-    const {database, adjacency} = parts.session;
+    const {database, kept} = parts.session;
+    const {adjacency} = kept;
     const store = database.store.shareable;
     if (store?.engine !== 'native') return undefined;
     const travelling = travellingParts(parts, query, data);

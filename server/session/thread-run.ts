@@ -158,7 +158,8 @@ export class ThreadRunner {
     return {
       database,
       views: {figures: () => undefined},
-      adjacency,
+      // Columns are read where they are kept: such plans do not come here.
+      kept: {adjacency, columns: undefined},
       get javascript() {
         return javascript();
       },

@@ -53,6 +53,8 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
   });
   return {
     scanType: (type, polymorphic, order) => graph.scanType(type, polymorphic, ordered(order)),
+    // Every record read is told of, so each is read.
+    scanColumns: () => undefined,
     scanBuckets: (buckets, order) => graph.scanBuckets(buckets, ordered(order)),
     record: rid => readable(graph.record(rid)),
     records: rids => graph.records(rids).map(readable),

@@ -78,7 +78,11 @@ test('a disk that fills up costs refusals, and the server goes on when it has ro
 
 test('worlds whose format is raised in one of their lives hold', async () => {
   for (let seed = 1; seed <= 30; seed++) {
-    const failure = await failureOf(storageWorlds, {...storage, seed, raisedInLife: 1 + (seed % 4)});
+    const failure = await failureOf(storageWorlds, {
+      ...storage,
+      seed,
+      raisedInLife: 1 + (seed % 4),
+    });
     assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
   }
 });

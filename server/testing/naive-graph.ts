@@ -112,6 +112,10 @@ export class NaiveGraph implements Graph, WritableGraph {
     );
   }
 
+  scanColumns(): undefined {
+    return undefined;
+  }
+
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue> {
     return this.#scan(record => buckets.includes(record.rid.bucket), order);
   }

@@ -32,6 +32,7 @@ export class ServiceWorld {
   readonly service: SessionService;
   readonly security: Security;
   readonly #inline: InlineEngine;
+  readonly #makeService: (settings: Readonly<Record<string, string>>) => SessionService;
   #databases = 0;
 
   private constructor(
@@ -58,20 +59,29 @@ export class ServiceWorld {
       settings: () => resolved,
       endSessionsOf: user => this.service.endSessionsOf(user),
     });
-    this.service = new SessionService({
-      engine: inline.engine,
-      security: this.security,
-      clock,
-      random,
-      timers,
-      logger: {log: () => {}},
-      sourceReader: createSourceReader(),
-      machine: createMachine(),
-      javascript,
-      settings: () => resolved,
-      procedures,
-      ...(scanThreads && {threads: new ScanThreads(scanThreads)}),
-    });
+    this.#makeService = values => {
+      const own = resolveSettings([{name: 'test', values}]).settings;
+      return new SessionService({
+        engine: inline.engine,
+        security: this.security,
+        clock,
+        random,
+        timers,
+        logger: {log: () => {}},
+        sourceReader: createSourceReader(),
+        machine: createMachine(),
+        javascript,
+        settings: () => own,
+        procedures,
+        ...(scanThreads && {threads: new ScanThreads(scanThreads)}),
+      });
+    };
+    this.service = this.#makeService(settings);
+  }
+
+  /** One more service over the same engine; close it before the world. */
+  another(settings: Readonly<Record<string, string>>): SessionService {
+    return this.#makeService(settings);
   }
 
   get engine(): Engine {
@@ -132,6 +142,11 @@ export class TestDatabase {
       cursor.close();
     }
     return JSON.parse(`[${pieces.join('')}]`) as Row[];
+  }
+
+  /** The same database as another service serves it. */
+  over(service: SessionService): TestDatabase {
+    return new TestDatabase(service, this.name);
   }
 
   request(text: string): RunRequest {

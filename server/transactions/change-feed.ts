@@ -27,6 +27,8 @@ export interface ChangeListener {
 export interface ChangeSubscription {
   /** Entries above this index are told; of store views below it nothing is known. */
   readonly heardSince: LogIndex;
+  /** The newest entry that was appended, told. */
+  readonly lastIndex: LogIndex;
   end(): void;
 }
 
@@ -45,7 +47,14 @@ export class ChangeFeed {
 
   listen(listener: ChangeListener): ChangeSubscription {
     this.#listeners.add(listener);
-    return {heardSince: this.#lastIndex, end: () => void this.#listeners.delete(listener)};
+    const last = (): LogIndex => this.#lastIndex;
+    return {
+      heardSince: this.#lastIndex,
+      get lastIndex() {
+        return last();
+      },
+      end: () => void this.#listeners.delete(listener),
+    };
   }
 
   /** An entry of the database was appended; indexes only grow. Cost: its keys, a listener each. */

@@ -150,6 +150,19 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
     if (slot.reads >= slot.worth) this.#want(slot);
   }
 
+  /** Stops to listen and lets go of everything. */
+  close(): void {
+    this.#subscription?.end();
+    this.#subscription = undefined;
+    this.#wanted.clear();
+    for (const slot of this.#slots.values()) {
+      this.#options.memory.forget(slot);
+      slot.drop();
+      slot.pending = undefined;
+    }
+    this.#slots.clear();
+  }
+
   /** Resolves when no chunk is being made. */
   async settled(): Promise<void> {
     while (this.#building !== undefined) await this.#building;

@@ -19,7 +19,8 @@ import type {RecordWriter} from '#server/transactions/records.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {AdjacencyView} from './adjacency-view.ts';
-import {SharedAdjacency} from './shared-adjacency.ts';
+import type {KeptViews} from './kept-views.ts';
+import {type PackedAdjacency, SharedAdjacency} from './shared-adjacency.ts';
 import {ViewMemory} from './view-memory.ts';
 
 const seeds = [1, 2, 3, 5, 8, 13, 21, 34];
@@ -168,9 +169,9 @@ class History {
   #compare(reader: ReadContext): void {
     const {catalog, schema} = this.#database.context;
     const plain = new GraphReader(reader, catalog, schema);
-    const packed = new GraphReader(reader, catalog, schema, this.#view);
+    const packed = new GraphReader(reader, catalog, schema, kept(this.#view));
     const sent = new SharedAdjacency(structuredClone(this.#view.share(reader.viewIndex)));
-    const elsewhere = new GraphReader(reader, catalog, schema, sent);
+    const elsewhere = new GraphReader(reader, catalog, schema, kept(sent));
     const names = choices[this.#roll(choices.length)] ?? [];
     const direction = directions[this.#roll(directions.length)] ?? 'out';
     const portion = 1 + this.#roll(10);
@@ -197,6 +198,10 @@ class History {
       if (packed.packedEdges(bucket, Math.floor(position / 65_536)) !== undefined) this.packed++;
     }
   }
+}
+
+function kept(adjacency: PackedAdjacency): KeptViews {
+  return {adjacency, columns: undefined};
 }
 
 function drained(source: Source<Hop>, portion: number): readonly Hop[] {

@@ -53,6 +53,7 @@ const count = aggregate<number>({
   init: () => 0,
   step: (state, args) => (argument(args, 0) === null ? state : state + 1),
   finish: state => state,
+  numbers: {kind: 'count', counted: (state, more) => state + more},
 });
 
 const sum = aggregate<NumberValue | null>({
@@ -64,6 +65,7 @@ const sum = aggregate<NumberValue | null>({
     return state === null || more === null ? (state ?? more) : addNumbers(state, more);
   },
   finish: state => state,
+  numbers: {kind: 'sum', total: state => state, added: (_state, total) => total},
 });
 
 interface Mean {
@@ -81,6 +83,11 @@ const avg = aggregate<Mean>({
     return state;
   },
   finish: state => (state.count === 0 ? null : meanOf(state.sum, state.count)),
+  numbers: {
+    kind: 'sum',
+    total: state => state.sum,
+    added: (state, total, more) => ({sum: total, count: state.count + more}),
+  },
 });
 
 function extreme(sign: 1 | -1): AggregateFunction {
@@ -92,6 +99,7 @@ function extreme(sign: 1 | -1): AggregateFunction {
       return extremeOf(items === undefined ? [state, value] : [state, ...items], sign);
     },
     finish: state => state,
+    numbers: {kind: 'extreme', sign},
   });
 }
 

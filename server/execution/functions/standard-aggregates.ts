@@ -52,6 +52,14 @@ function totalling(finish: (total: Total) => Value): AggregateFunction {
     init: () => ({sum: undefined, count: 0}),
     step: (total, [value = null]) => addTo(total, value),
     finish,
+    numbers: {
+      kind: 'sum',
+      total: ({sum}) => {
+        if (sum instanceof DurationValue) throw mixed();
+        return sum ?? null;
+      },
+      added: ({count}, sum, more) => ({sum, count: count + more}),
+    },
   });
 }
 
@@ -70,6 +78,7 @@ function extreme(sign: 1 | -1): AggregateFunction {
       return sign * compareStructuresFirst(value, best) < 0 ? value : best;
     },
     finish: best => best,
+    numbers: {kind: 'extreme', sign},
   });
 }
 

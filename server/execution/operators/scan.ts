@@ -12,7 +12,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../closure.ts';
-import type {RecordTest, Source} from '../graph.ts';
+import type {RecordTest, ScanOrder, Source} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {packedTerm, type PackedTestMaker} from '../stored/packed-term.ts';
 import {ScannedRecord} from '../stored/scanned-record.ts';
@@ -61,8 +61,7 @@ function open(
   context: ExecutionContext,
   test: RecordTest | undefined,
 ): Source<RecordValue> {
-  const isOver = test && (() => context.budget.spend(1));
-  const order = {descending: node.descending, test, isOver};
+  const order = scanOrder(node, context, test);
   switch (node.kind) {
     case 'scan-type':
       return context.graph.scanType(node.type, node.polymorphic, order);
@@ -73,19 +72,32 @@ function open(
   }
 }
 
+/** The order and condition of a scan, with its work reported to the budget. */
+export function scanOrder(
+  {descending}: Node,
+  context: ExecutionContext,
+  test: RecordTest | undefined,
+): ScanOrder {
+  return {descending, test, isOver: test && (() => context.budget.spend(1))};
+}
+
 /** One term of the condition, and how to decide it on packed bytes where that can be. */
 interface Term {
   readonly test: Test;
   readonly packed: PackedTestMaker | undefined;
 }
 
-function prepareTerms(where: Expression, slot: Slot, preparation: Preparation): readonly Term[] {
+export function prepareTerms(
+  where: Expression,
+  slot: Slot,
+  preparation: Preparation,
+): readonly Term[] {
   const terms = where.kind === 'and' ? where.terms : [where];
   return terms.map(term => ({test: preparation.condition(term), packed: packedTerm(term, slot)}));
 }
 
 /** Evaluates the terms on a row of which only `slot` changes. */
-function recordTest(
+export function recordTest(
   terms: readonly Term[],
   slot: number,
   context: ExecutionContext,

@@ -25,49 +25,74 @@ export type PackedTest = (record: ScannedRecord) => boolean | undefined;
 /** Made once a run, since it knows the parameters. */
 export type PackedTestMaker = (context: ExecutionContext) => PackedTest | undefined;
 
-const numberSigns: Readonly<Record<string, (value: number, constant: number) => boolean>> = {
-  'op:equal': (value, constant) => value === constant,
-  'op:notEqual': (value, constant) => value !== constant,
-  'op:less': (value, constant) => value < constant,
-  'op:lessOrEqual': (value, constant) => value <= constant,
-  'op:greater': (value, constant) => value > constant,
-  'op:greaterOrEqual': (value, constant) => value >= constant,
-  'op:same': (value, constant) => value === constant,
-  'op:differs': (value, constant) => value !== constant,
-  'op:before': (value, constant) => value < constant,
-  'op:notAfter': (value, constant) => value <= constant,
-  'op:after': (value, constant) => value > constant,
-  'op:notBefore': (value, constant) => value >= constant,
+/** What a sign says of two numbers, or (the first two) of two texts. */
+export type Comparison =
+  | 'equal'
+  | 'unequal'
+  | 'less'
+  | 'lessOrEqual'
+  | 'greater'
+  | 'greaterOrEqual';
+
+const numberTests: Readonly<Record<Comparison, (value: number, constant: number) => boolean>> = {
+  equal: (value, constant) => value === constant,
+  unequal: (value, constant) => value !== constant,
+  less: (value, constant) => value < constant,
+  lessOrEqual: (value, constant) => value <= constant,
+  greater: (value, constant) => value > constant,
+  greaterOrEqual: (value, constant) => value >= constant,
 };
 
-const equalities = new Set(['op:equal', 'op:same']);
-const inequalities = new Set(['op:notEqual', 'op:differs']);
+const signs: Readonly<Record<string, Comparison>> = {
+  'op:equal': 'equal',
+  'op:notEqual': 'unequal',
+  'op:less': 'less',
+  'op:lessOrEqual': 'lessOrEqual',
+  'op:greater': 'greater',
+  'op:greaterOrEqual': 'greaterOrEqual',
+  'op:same': 'equal',
+  'op:differs': 'unequal',
+  'op:before': 'less',
+  'op:notAfter': 'lessOrEqual',
+  'op:after': 'greater',
+  'op:notBefore': 'greaterOrEqual',
+};
+
+/** What the function says of two numbers and of two texts, neither null; undefined for others. */
+export function comparisonOf(name: string): Comparison | undefined {
+  return signs[name];
+}
 
 /** A maker for terms of the form `property <sign> constant` over the record in `slot`. */
 export function packedTerm(term: Expression, slot: Slot): PackedTestMaker | undefined {
   if (term.kind !== 'call') return undefined;
   const [left, right] = term.args;
-  const test = numberSigns[term.name];
-  if (test === undefined || left === undefined || right === undefined) return undefined;
+  const comparison = comparisonOf(term.name);
+  if (comparison === undefined || left === undefined || right === undefined) return undefined;
   if (left.kind !== 'property' || left.of.kind !== 'slot' || left.of.slot !== slot)
     return undefined;
-  if (right.kind !== 'literal' && right.kind !== 'parameter') return undefined;
+  if (!isConstant(right)) return undefined;
   const {name} = left;
+  const test = numberTests[comparison];
   return context => {
     const constant = constantOf(right, context);
     if (typeof constant === 'number' && Number.isFinite(constant)) {
       return numberTest(name, constant, test);
     }
     if (typeof constant !== 'string') return undefined;
-    if (equalities.has(term.name)) return textTest(name, constant, true);
-    return inequalities.has(term.name) ? textTest(name, constant, false) : undefined;
+    if (comparison === 'equal') return textTest(name, constant, true);
+    return comparison === 'unequal' ? textTest(name, constant, false) : undefined;
   };
 }
 
-function constantOf(
-  expression: Expression & {readonly kind: 'literal' | 'parameter'},
-  context: ExecutionContext,
-): Value {
+type Constant = Expression & {readonly kind: 'literal' | 'parameter'};
+
+/** Whether the expression has one value in a run. */
+export function isConstant(expression: Expression): expression is Constant {
+  return expression.kind === 'literal' || expression.kind === 'parameter';
+}
+
+export function constantOf(expression: Constant, context: ExecutionContext): Value {
   if (expression.kind === 'literal') return expression.value;
   return context.parameters.get(expression.name) ?? null;
 }

@@ -1,0 +1,218 @@
+/**
+ * `aggregate` over packed columns: where its input is one scan and all that is asked of the
+ * records are columns, numbers and comparisons with constants.
+ *
+ * Part by part of the scan: conditions leave rows, keys number their groups, and each aggregate
+ * takes its column, by loops over typed arrays. A part without columns, or with values that
+ * columns do not hold, is read row by row into the same groups, so the answer is that of the
+ * ordinary way, in the order of the same rows.
+ */
+import type {Expression} from '#server/plan/expression.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {segmentRows} from '#server/views/segment.ts';
+import type {Batch} from '../batch.ts';
+import type {PackedColumn, Rows} from '../columnar/block.ts';
+import {ColumnFold, type Grouped, type States} from '../columnar/column-fold.ts';
+import {ColumnGroups} from '../columnar/column-groups.ts';
+import type {ColumnTerm} from '../columnar/column-terms.ts';
+import {
+  columnValues,
+  type ColumnValues,
+  type ColumnValuesMaker,
+  valueAt,
+} from '../columnar/column-values.ts';
+import type {ExecutionContext} from '../context.ts';
+import {type Pause, pause, type Preparation} from '../operator.ts';
+import {columnInput, type InputPart} from './column-input.ts';
+import type {Group, Groups, PreparedAggregate} from './groups.ts';
+
+type Node = PlanNode & {readonly kind: 'aggregate'};
+type Steps = Generator<Pause, void, undefined>;
+
+/** Starts a run; undefined when this one has to take the ordinary way. */
+export type ColumnAggregate = (
+  context: ExecutionContext,
+  argument: Batch,
+  groups: Groups,
+) => Steps | undefined;
+
+/** Bytes that the numbers of a group take beside the group. */
+const bytesPerNumber = 64;
+const rowsPerUnit = 32;
+
+export function prepareColumnAggregate(
+  node: Node,
+  preparation: Preparation,
+  aggregates: readonly PreparedAggregate[],
+): ColumnAggregate | undefined {
+  const input = columnInput(node.input, preparation);
+  if (input === undefined) return undefined;
+  const valuesOf = (expression: Expression): ColumnValuesMaker | undefined =>
+    columnValues(expression, input.columnOf);
+  const keys = allOf(node.keys.map(key => valuesOf(key.value)));
+  const args = allOf(
+    node.aggregates.map(({args: [only, ...more], weight}) => {
+      if (weight !== undefined || more.length > 0) return undefined;
+      return only === undefined ? () => rowItself : valuesOf(only);
+    }),
+  );
+  if (keys === undefined || args === undefined) return undefined;
+  preparation.usesColumns = true;
+  return (context, argument, groups) => {
+    const parts = input.parts(context, argument);
+    const made = {
+      terms: allOf(input.terms.map(term => term(context))),
+      keys: allOf(keys.map(key => key(context))),
+      args: allOf(args.map(arg => arg(context))),
+    };
+    const {terms, keys: keyValues, args: argValues} = made;
+    if (parts === undefined || terms === undefined) return undefined;
+    if (keyValues === undefined || argValues === undefined) return undefined;
+    const run = new ColumnRun({terms, keys: keyValues, args: argValues}, aggregates, groups);
+    return steps(parts, run, groups, context);
+  };
+}
+
+/** All of them, or undefined when one is missing. */
+function allOf<T>(items: readonly (T | undefined)[]): readonly T[] | undefined {
+  const present = items.filter(item => item !== undefined);
+  return present.length === items.length ? present : undefined;
+}
+
+function* steps(
+  parts: Iterable<InputPart | undefined>,
+  run: ColumnRun,
+  groups: Groups,
+  context: ExecutionContext,
+): Steps {
+  for (const part of parts) {
+    if (part !== undefined && !run.take(part, context)) yield* groups.addAll(part.rows());
+    if (context.budget.look()) yield pause;
+  }
+}
+
+/** The argument of `count()`: a column without nulls is not needed for it. */
+const rowItself: ColumnValues = () => wholeRows;
+const wholeRows: PackedColumn = {
+  kind: 'integer',
+  numbers: new Float64Array(segmentRows),
+  codes: new Uint16Array(0),
+  texts: undefined,
+  magnitude: 0,
+};
+
+interface RunParts {
+  readonly terms: readonly ColumnTerm[];
+  readonly keys: readonly ColumnValues[];
+  readonly args: readonly ColumnValues[];
+}
+
+class ColumnRun {
+  readonly #parts: RunParts;
+  readonly #aggregates: readonly PreparedAggregate[];
+  readonly #groups: Groups;
+  readonly #numbers: ColumnGroups | undefined;
+  /** The groups by their numbers. */
+  readonly #known: Group[] = [];
+  /** By group: the last part that had a row of it. */
+  readonly #seenAt: number[] = [];
+  #part = 0;
+  readonly #fold = new ColumnFold();
+  readonly #rows = new Uint16Array(segmentRows);
+  readonly #groupOf = new Uint32Array(segmentRows);
+
+  constructor(parts: RunParts, aggregates: readonly PreparedAggregate[], groups: Groups) {
+    this.#parts = parts;
+    this.#aggregates = aggregates;
+    this.#groups = groups;
+    this.#numbers = parts.keys.length === 0 ? undefined : new ColumnGroups(parts.keys.length);
+  }
+
+  /** False: nothing was taken, the part's rows are to be read. */
+  take(part: InputPart, context: ExecutionContext): boolean {
+    const {columns} = part;
+    if (columns === undefined) return false;
+    const block = {columns};
+    const selection: Rows = {rows: this.#rows, count: part.select(this.#rows)};
+    const {terms, keys, args} = this.#parts;
+    for (const term of terms) if (!term(block, selection)) return false;
+    const keyColumns = allOf(keys.map(key => key(block, selection)));
+    const argColumns = allOf(args.map(arg => arg(block, selection)));
+    if (keyColumns === undefined || argColumns === undefined) return false;
+    context.budget.spend(selection.count / rowsPerUnit);
+    if (selection.count === 0) return true;
+    const grouped = this.#group(keyColumns, selection);
+    this.#aggregates.forEach((aggregate, at) => {
+      this.#takeOne(aggregate, at, {column: argColumns[at] as PackedColumn, grouped, context});
+    });
+    return true;
+  }
+
+  #group(keys: readonly PackedColumn[], selection: Rows): Grouped {
+    const numbers = this.#numbers;
+    if (numbers === undefined) {
+      this.#known[0] ??= this.#groups.group([]);
+      return {selection, groups: undefined, touched: [0], groupCount: 1};
+    }
+    const groups = this.#groupOf;
+    numbers.number(keys, selection, groups);
+    const groupCount = numbers.count;
+    this.#groups.keep((groupCount - this.#known.length) * bytesPerNumber);
+    for (let number = this.#known.length; number < groupCount; number++) {
+      this.#known.push(this.#groups.group(numbers.tuple(number)));
+      this.#seenAt.push(0);
+    }
+    return {selection, groups, touched: this.#touched(selection.count), groupCount};
+  }
+
+  /** The groups of the first `count` rows, each once. */
+  #touched(count: number): readonly number[] {
+    const seenAt = this.#seenAt;
+    const part = ++this.#part;
+    const touched: number[] = [];
+    for (let place = 0; place < count; place++) {
+      const group = this.#groupOf[place] as number;
+      if (seenAt[group] === part) continue;
+      seenAt[group] = part;
+      touched.push(group);
+    }
+    return touched;
+  }
+
+  #takeOne(
+    {node, machine}: PreparedAggregate,
+    at: number,
+    {
+      column,
+      grouped,
+      context,
+    }: {
+      readonly column: PackedColumn;
+      readonly grouped: Grouped;
+      readonly context: ExecutionContext;
+    },
+  ): void {
+    const known = this.#known;
+    const states: States = {
+      get: group => known[group]?.states[at],
+      set: (group, state) => {
+        (known[group] as Group).states[at] = state;
+      },
+      step: (group, value) => {
+        const {states: own} = known[group] as Group;
+        own[at] = machine.step(own[at], [value], context);
+      },
+    };
+    const {numbers} = machine;
+    const isText = column.kind === 'text' && numbers?.kind !== 'count';
+    if (numbers !== undefined && !node.distinct && !isText) {
+      if (this.#fold.take(numbers, column, grouped, states)) return;
+    }
+    const {rows, count} = grouped.selection;
+    for (let place = 0; place < count; place++) {
+      const group = grouped.groups === undefined ? 0 : (grouped.groups[place] as number);
+      const values = node.args.length === 0 ? [] : [valueAt(column, rows[place] as number)];
+      this.#groups.take(known[group] as Group, at, values);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A scan of a type as parts that are columns where a column view holds, and records elsewhere.
+ *
+ * Parts come in the order of the scan: bucket by bucket, segment by segment, last the records that
+ * lie in other types' buckets. A segment that is not there yet is built on the way, in portions;
+ * between them undefined is given, so that the caller can look at the clock. A part with columns
+ * is to be used before the next is asked for.
+ */
+import {RowWalker} from '#server/indexes/row-walker.ts';
+import {bucketRange, positionOfRecordKey, recordKey} from '#server/layout/record-key.ts';
+import type {RecordSchema} from '#server/layout/record-schema.ts';
+import {type RecordValue, Rid} from '#server/model/value.ts';
+import type {ScanRange} from '#server/storage/store.ts';
+import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
+import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import type {BucketColumns, ColumnViews} from '#server/views/column-views.ts';
+import {type Column, type Segment, segmentRows} from '#server/views/segment.ts';
+import type {Source} from '../graph.ts';
+
+export interface ColumnPart {
+  /** Undefined: only the records tell. */
+  readonly columns: readonly Column[] | undefined;
+  /** Writes the rows of the part's records into `into`; how many. Only with columns. */
+  select(into: Uint16Array): number;
+  /** The same records, as a scan gives them. */
+  records(): Source<RecordValue>;
+}
+
+export interface ColumnScan {
+  readonly reader: ReadContext;
+  readonly schema: RecordSchema;
+  readonly views: ColumnViews;
+  readonly buckets: readonly number[];
+  readonly typeIds: ReadonlySet<number>;
+  readonly properties: readonly string[];
+  /** The records of some ranges, in order. */
+  readonly recordsOf: (ranges: readonly ScanRange[]) => Source<RecordValue>;
+  readonly foreign: () => Source<RecordValue>;
+}
+
+const rowsPerPortion = 2_048;
+const bufferBytes = 256 << 10;
+/** Positions that were handed out and are empty now, for each record: more are not walked. */
+const positionsPerRecord = 16;
+
+export function* columnParts(scan: ColumnScan): Generator<ColumnPart | undefined, void, undefined> {
+  for (const bucket of scan.buckets) yield* bucketParts(bucket, scan);
+  yield recordsOnly(scan.foreign);
+}
+
+function* bucketParts(
+  bucket: number,
+  scan: ColumnScan,
+): Generator<ColumnPart | undefined, void, undefined> {
+  const {reader, schema, views, properties, recordsOf} = scan;
+  const ids = properties.map(name => schema.propertyId(name));
+  const positions = decodeCounter(reader.get(counterKey('position', bucket)));
+  const isSparse = positions > segmentRows + positionsPerRecord * reader.recordCount(bucket);
+  const known = ids.filter(id => id !== undefined);
+  if (known.length < ids.length || isSparse || reader.overlays(bucketRange(bucket))) {
+    yield recordsOnly(() => recordsOf([bucketRange(bucket)]));
+    return;
+  }
+  const columns = views.open(bucket, reader, known);
+  const segments = Math.ceil(positions / segmentRows);
+  for (let number = 0; number < segments; number++) {
+    const range = segmentRange(bucket, number);
+    let found = columns.find(number);
+    if (found === 'build') found = yield* built(columns, number, range, scan);
+    const records = (): Source<RecordValue> => recordsOf([range]);
+    yield found === 'records' ? recordsOnly(records) : columnsOf(found, known, scan, records);
+  }
+}
+
+function recordsOnly(records: () => Source<RecordValue>): ColumnPart {
+  return {columns: undefined, select: () => 0, records};
+}
+
+function columnsOf(
+  segment: Segment,
+  ids: readonly number[],
+  {typeIds}: ColumnScan,
+  records: () => Source<RecordValue>,
+): ColumnPart {
+  const columns = ids.map(id => segment.column(id) as Column);
+  return {
+    columns: segment.isMixed ? undefined : columns,
+    select: into => segment.select(typeIds, into),
+    records,
+  };
+}
+
+function segmentRange(bucket: number, number: number): ScanRange {
+  const first = number * segmentRows;
+  return {
+    start: recordKey(new Rid(bucket, first)),
+    end: recordKey(new Rid(bucket, first + segmentRows)),
+  };
+}
+
+function* built(
+  columns: BucketColumns,
+  number: number,
+  range: ScanRange,
+  {reader}: ColumnScan,
+): Generator<undefined, Segment, undefined> {
+  const segment = columns.begin(number);
+  const walker = new RowWalker(reader, [range], {bufferBytes});
+  try {
+    for (let rows = 1; walker.next(); rows++) {
+      const {bytes, keyStart, keyEnd, end} = walker;
+      const position = positionOfRecordKey(bytes, keyStart);
+      segment.put(position - number * segmentRows, bytes, keyEnd, end);
+      if (rows % rowsPerPortion === 0) yield undefined;
+    }
+  } finally {
+    walker.close();
+  }
+  columns.keep(number, segment);
+  return segment;
+}

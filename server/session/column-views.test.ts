@@ -1,0 +1,214 @@
+/**
+ * Columns that are kept change no answer: the same statements over the same data are answered by a
+ * service that keeps columns of everything and by one that keeps none, between random writes, in
+ * snapshots taken before them, and beside own writes.
+ */
+import assert from 'node:assert/strict';
+import {after, before, test} from 'node:test';
+import type {SessionService} from '#server/session/service.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
+
+const none = {'svc.columnViewMemoryMax': '0'};
+let world: ServiceWorld;
+/** Over the same engine, without columns. */
+let plain: SessionService;
+
+before(async () => {
+  world = await ServiceWorld.open({'svc.columnViewRecordsMin': '1'});
+  plain = world.another(none);
+});
+
+after(async () => {
+  await plain.close();
+  await world.close();
+});
+
+const aggregates = [
+  'count(*) AS n',
+  'count(v) AS c',
+  'sum(v) AS s',
+  'avg(v) AS a',
+  'min(v) AS lo',
+  'max(v) AS hi',
+  'sum(w * 2 + v) AS e',
+  'sum(w - v) AS f',
+  'first(t) AS o',
+  'count(DISTINCT t) AS u',
+  'list(w) AS l',
+  'max(t) AS x',
+  'variance(w) AS r',
+];
+const conditions = [
+  'v > :p',
+  'v BETWEEN 3 AND :p',
+  'v <> 5',
+  'w <= 2.5',
+  't = "a"',
+  't <> "b"',
+  't IS NULL',
+  'v IS NOT NULL AND w < :p',
+  'v = 7 AND t = "c"',
+  'w = :q',
+];
+const keys = ['t', 'w', 'v', 't, w', 'v + 1', 't, w, v'];
+const values = ['1', '5', '7', '-3', '2.5', '5.0', 'null', '"a"', '"b"', '"c"', '0.0', '-0.0'];
+const rareValues = ['9007199254740993', '1e300', '[1, 2]', '9007199254740991', 'true', '"7"'];
+
+function randomQuery(dice: SeededRandom): string {
+  const columns = [dice.pick(aggregates), dice.pick(aggregates)].filter(
+    (column, at, all) => all.indexOf(column) === at,
+  );
+  const type = dice.pick(['T', 'T', 'U']);
+  const where = dice.below(3) === 0 ? '' : ` WHERE ${dice.pick(conditions)}`;
+  if (dice.below(2) === 0) return `SELECT ${columns.join(', ')} FROM ${type}${where}`;
+  const key = dice.pick(keys);
+  const shown = key.split(', ').map((part, at) => `${part} AS k${at}`);
+  return `SELECT ${[...shown, ...columns].join(', ')} FROM ${type}${where} GROUP BY ${key}`;
+}
+
+function randomWrite(dice: SeededRandom): string {
+  const value = (): string => (dice.below(40) === 0 ? dice.pick(rareValues) : dice.pick(values));
+  const type = dice.pick(['T', 'U']);
+  const set = `SET v = ${value()}, w = ${dice.pick(['1', '2', '3', '2.5', value()])}, t = ${dice.pick(
+    ['"a"', '"b"', '"c"', 'null', '"d"', value()],
+  )}`;
+  switch (dice.below(12)) {
+    case 0:
+    case 1:
+      return `DELETE FROM ${type} WHERE n % 7 = ${dice.below(7)}`;
+    case 2:
+    case 3:
+    case 4:
+      return `UPDATE ${type} ${set} WHERE n % 5 = ${dice.below(5)}`;
+    case 5:
+      return `UPDATE ${type} REMOVE v WHERE n % 11 = ${dice.below(11)}`;
+    case 6:
+      return dice.below(6) === 0 ? 'TRUNCATE TYPE U UNSAFE' : `INSERT INTO U ${set}, n = 1`;
+    default:
+      return `INSERT INTO ${type} ${set}, n = ${dice.below(1_000)}`;
+  }
+}
+
+async function bothAnswers(
+  database: TestDatabase,
+  text: string,
+  transactions?: readonly [string, string],
+): Promise<void> {
+  const beside = database.over(plain);
+  const more = {
+    parameters: new Map([
+      ['p', 6],
+      ['q', 2.5],
+    ]),
+  };
+  const answerOf = (of: TestDatabase, transactionId: string | undefined): Promise<unknown> =>
+    of
+      .run(text, {...more, transactionId})
+      .catch((error: unknown) => String(error).replaceAll(/AS-[-0-9a-f]+/g, 'AS'));
+  const [kept, ordinary] = await Promise.all([
+    answerOf(database, transactions?.[0]),
+    answerOf(beside, transactions?.[1]),
+  ]);
+  assert.deepEqual(kept, ordinary, text);
+}
+
+async function filled(): Promise<TestDatabase> {
+  return world.database([
+    'CREATE VERTEX TYPE T BUCKETS 2',
+    'CREATE VERTEX TYPE U EXTENDS T BUCKETS 1',
+    'CREATE VERTEX TYPE Other',
+  ]);
+}
+
+for (const seed of [1, 2, 3, 4]) {
+  test(`random writes and queries between them, seed ${seed}`, async () => {
+    const dice = createSeededRandom(seed);
+    const database = await filled();
+    for (let round = 0; round < 60; round++) {
+      for (let write = dice.below(6); write >= 0; write--) await database.run(randomWrite(dice));
+      for (let query = 0; query < 3; query++) await bothAnswers(database, randomQuery(dice));
+    }
+  });
+
+  test(`snapshots, own writes and columns that went on, seed ${seed}`, async () => {
+    const dice = createSeededRandom(seed + 100);
+    const database = await filled();
+    for (let write = 0; write < 30; write++) await database.run(randomWrite(dice));
+    for (let round = 0; round < 12; round++) {
+      const [first, second] = await Promise.all(
+        [world.service, plain].map(service =>
+          service.begin(root, database.name, 'REPEATABLE_READ'),
+        ),
+      );
+      const transactions = [first as string, second as string] as const;
+      await bothAnswers(database, 'SELECT count(*) AS n FROM T WHERE n >= 0', transactions);
+      for (let step = 0; step < 4; step++) {
+        await database.run(randomWrite(dice));
+        await bothAnswers(database, randomQuery(dice));
+        await bothAnswers(database, randomQuery(dice), transactions);
+        if (dice.below(3) > 0) continue;
+        const own = randomWrite(dice);
+        // A new record would get a place of its own in each of the two.
+        if (/^(UPDATE|DELETE)/.test(own)) await bothAnswers(database, own, transactions);
+      }
+      await world.service.rollback(root, database.name, first as string);
+      await plain.rollback(root, database.name, second as string);
+    }
+  });
+}
+
+test('sums hold while transfers are under way', async () => {
+  const database = await filled();
+  await database.run('UNWIND range(1, 400) AS i CREATE (:T {n: i, v: 100, w: 1})', {
+    language: 'cypher',
+  });
+  const dice = createSeededRandom(9);
+  const transfer = (): Promise<unknown> =>
+    database
+      .run(`MATCH (a:T {n: $a}), (b:T {n: $b}) SET a.v = a.v - 1, b.v = b.v + 1`, {
+        language: 'cypher',
+        parameters: new Map([
+          ['a', 1 + dice.below(200)],
+          ['b', 201 + dice.below(200)],
+        ]),
+        retries: 50,
+      })
+      .catch(() => undefined);
+  for (let round = 0; round < 40; round++) {
+    const writes = Array.from({length: 5}, transfer);
+    const [row] = await database.run('SELECT sum(v) AS s, count(*) AS n FROM T WHERE w = 1');
+    assert.deepEqual(row, {s: 40_000, n: 400});
+    await Promise.all(writes);
+  }
+});
+
+test('a record that another type gained, a dropped bucket and a new property are seen', async () => {
+  const database = await filled();
+  const all = async (): Promise<void> => {
+    for (const text of [
+      'SELECT count(*) AS n, sum(v) AS s FROM T WHERE v > 0',
+      'SELECT t, sum(v) AS s FROM Other WHERE v > 0 GROUP BY t',
+      'SELECT sum(fresh) AS s FROM T WHERE v > 0',
+    ]) {
+      // A service learns of new names of properties from its own writes alone.
+      await plain.close();
+      plain = world.another(none);
+      await bothAnswers(database, text);
+    }
+  };
+  await database.run('UNWIND range(1, 300) AS i CREATE (:T {n: i, v: i, t: "a"})', {
+    language: 'cypher',
+  });
+  await all();
+  await all();
+  await database.run('MATCH (a:T) WHERE a.n < 50 SET a:Other', {language: 'cypher'});
+  await all();
+  await database.run('MATCH (a:Other) REMOVE a:T', {language: 'cypher'});
+  await all();
+  await database.run('UPDATE T SET fresh = n WHERE n % 2 = 0');
+  await all();
+  await database.run('DELETE FROM T WHERE n > 290');
+  await database.run('TRUNCATE TYPE U UNSAFE');
+  await all();
+});

@@ -1,0 +1,252 @@
+/**
+ * The columns that are kept of one database, and for which store views they hold.
+ *
+ * Columns are built from the view of the run that first profits, a segment at a time, and kept
+ * right by the change feed: what an entry changes behind the state that a segment shows is
+ * remembered by row, and the next run reads those rows from its own view and puts them in place,
+ * in the same turn in which it uses the segment. So a run that was given a segment has the state
+ * of its own view, whatever is written beside it; a run with an older view than the segment reads
+ * the records. Nothing here awaits: a segment is used in the turn in which it was asked for.
+ *
+ * Invariant W1: a segment that is handed out shows exactly the rows of the view it was asked for.
+ */
+import {
+  bucketRange,
+  positionOfRecordKey,
+  recordKey,
+  bucketOfRecordKey,
+} from '#server/layout/record-key.ts';
+import {Rid} from '#server/model/value.ts';
+import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
+import type {LogIndex} from '#server/transactions/commit.ts';
+import type {Database} from '#server/transactions/database.ts';
+import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import {Column, Segment, segmentRows} from './segment.ts';
+import {TextCodes} from './text-codes.ts';
+import type {Droppable, ViewMemory} from './view-memory.ts';
+
+/** More changed rows are not read one by one: the segment is built anew. */
+const patchedRowsMax = 512;
+/** More are not even remembered. */
+const changedRowsMax = 4_096;
+
+/** What is known of one segment's place. */
+class Slot implements Droppable {
+  segment: Segment | undefined;
+  /** The state that the segment shows. */
+  base: LogIndex = 0;
+  /** Of every view from here to `base` the rows are the same. */
+  stableFrom: LogIndex;
+  /** Rows changed by entries behind `unknownUntil`, by the last of them. */
+  readonly changes = new Map<number, LogIndex>();
+  /** Which rows changed up to here nobody knows: no segment of an older view can be kept. */
+  unknownUntil: LogIndex;
+
+  constructor(unknownUntil: LogIndex) {
+    this.unknownUntil = unknownUntil;
+    this.stableFrom = unknownUntil;
+  }
+
+  /** Everything may be different from here on. */
+  forget(index: LogIndex): void {
+    this.changes.clear();
+    this.unknownUntil = index;
+    this.stableFrom = index;
+    this.segment = undefined;
+  }
+
+  drop(): void {
+    this.segment = undefined;
+  }
+
+  install(segment: Segment, view: LogIndex): void {
+    const isNewer = this.segment === undefined || view >= this.base;
+    if (view < this.unknownUntil || !isNewer) return;
+    this.segment = segment;
+    this.reached(view);
+  }
+
+  /** The segment shows the state of `view` now. */
+  reached(view: LogIndex): void {
+    if (this.changes.size > 0) this.stableFrom = view;
+    this.base = view;
+    for (const [row, index] of this.changes) if (index <= view) this.changes.delete(row);
+  }
+}
+
+/** What a run is to do at a place: use the segment, build it from its view, or read the records. */
+export type Found = Segment | 'build' | 'records';
+
+export class ColumnViews {
+  readonly #database: Database;
+  readonly #memory: ViewMemory;
+  readonly #slots = new Map<number, Map<number, Slot>>();
+  readonly #texts = new Map<number, TextCodes>();
+  #feed: ChangeSubscription | undefined;
+
+  readonly #recordsMin: () => number;
+
+  constructor(database: Database, memory: ViewMemory, recordsMin: () => number) {
+    this.#database = database;
+    this.#memory = memory;
+    this.#recordsMin = recordsMin;
+  }
+
+  /** Whether columns pay for a scan of so many records. */
+  pays(records: number): boolean {
+    return this.#memory.bytesMax > 0 && records >= this.#recordsMin();
+  }
+
+  /** Begins to listen when nobody has yet; columns of `bucket` for a view, by properties' ids. */
+  open(bucket: number, reader: ReadContext, properties: readonly number[]): BucketColumns {
+    this.#feed ??= this.#database.onChange(this.#listener());
+    let slots = this.#slots.get(bucket);
+    if (slots === undefined) {
+      slots = new Map();
+      this.#slots.set(bucket, slots);
+    }
+    const feed = this.#feed;
+    const slotOf = (number: number): Slot => {
+      let slot = slots.get(number);
+      if (slot === undefined) {
+        slot = new Slot(feed.lastIndex);
+        slots.set(number, slot);
+      }
+      return slot;
+    };
+    const textsOf = (property: number): TextCodes => this.#textsOf(property);
+    const memory = this.#memory;
+    return new BucketColumns({bucket, reader, properties, slotOf, textsOf, memory});
+  }
+
+  /** Stops to listen and lets go of everything. */
+  close(): void {
+    this.#feed?.end();
+    this.#feed = undefined;
+    for (const slots of this.#slots.values()) this.#dropAll(slots);
+    this.#slots.clear();
+  }
+
+  #textsOf(property: number): TextCodes {
+    let texts = this.#texts.get(property);
+    if (texts === undefined) {
+      texts = new TextCodes();
+      this.#texts.set(property, texts);
+    }
+    return texts;
+  }
+
+  #listener(): ChangeListener {
+    return {
+      recordChanged: (bytes, at, index) => {
+        const slots = this.#slots.get(bucketOfRecordKey(bytes, at));
+        if (slots === undefined) return;
+        const position = positionOfRecordKey(bytes, at);
+        const row = position % segmentRows;
+        const slot = slots.get((position - row) / segmentRows);
+        slot?.changes.set(row, index);
+        if (slot === undefined || slot.changes.size <= changedRowsMax) return;
+        this.#memory.forget(slot);
+        slot.forget(index);
+      },
+      edgeChanged: () => {},
+      rangeEmptied: (start, end, index) => {
+        for (const [bucket, slots] of this.#slots) {
+          const range = bucketRange(bucket);
+          const isApart =
+            Buffer.compare(end, range.start) <= 0 || Buffer.compare(range.end, start) <= 0;
+          if (isApart) continue;
+          this.#dropAll(slots);
+          for (const slot of slots.values()) slot.forget(index);
+        }
+      },
+    };
+  }
+
+  #dropAll(slots: ReadonlyMap<number, Slot>): void {
+    for (const slot of slots.values()) {
+      this.#memory.forget(slot);
+      slot.drop();
+    }
+  }
+}
+
+interface BucketOptions {
+  readonly bucket: number;
+  readonly reader: ReadContext;
+  readonly properties: readonly number[];
+  readonly slotOf: (number: number) => Slot;
+  readonly textsOf: (property: number) => TextCodes;
+  readonly memory: ViewMemory;
+}
+
+/** The columns of one bucket as of one view. */
+export class BucketColumns {
+  readonly #options: BucketOptions;
+  readonly #run: number;
+  readonly #view: LogIndex;
+
+  constructor(options: BucketOptions) {
+    this.#options = options;
+    this.#run = options.memory.beginRun();
+    this.#view = options.reader.viewIndex;
+  }
+
+  /** What is at the place; a segment is right until this turn ends. */
+  find(number: number): Found {
+    const slot = this.#options.slotOf(number);
+    const {segment, changes} = slot;
+    const view = this.#view;
+    if (segment !== undefined && view < slot.base) {
+      const isSame = view >= slot.stableFrom && changes.size === 0;
+      return isSame && this.#hasAll(segment) ? this.#use(slot, segment) : 'records';
+    }
+    if (segment === undefined || !this.#hasAll(segment) || changes.size > patchedRowsMax) {
+      return view >= slot.unknownUntil && this.#hasRoom(segment) ? 'build' : 'records';
+    }
+    if (changes.size > 0) this.#patch(number, slot, segment);
+    return this.#use(slot, segment);
+  }
+
+  /** An empty segment to be filled from the view, with the columns that the place has already. */
+  begin(number: number): Segment {
+    const {properties, slotOf, textsOf} = this.#options;
+    const known = slotOf(number).segment?.columns.map(column => column.property) ?? [];
+    const all = [...new Set([...known, ...properties])];
+    return new Segment(all.map(property => new Column(property, textsOf(property))));
+  }
+
+  /** Keeps a segment that was filled from the view, as far as that can be. */
+  keep(number: number, segment: Segment): void {
+    const slot = this.#options.slotOf(number);
+    slot.install(segment, this.#view);
+    if (slot.segment === segment) this.#use(slot, segment);
+  }
+
+  #hasAll(segment: Segment): boolean {
+    return this.#options.properties.every(property => segment.column(property) !== undefined);
+  }
+
+  #hasRoom(present: Segment | undefined): boolean {
+    const {memory, properties} = this.#options;
+    const columns = properties.length + (present?.columns.length ?? 0);
+    return memory.makeRoom(segmentRows * (1 + 8 * columns), this.#run);
+  }
+
+  #use(slot: Slot, segment: Segment): Segment {
+    this.#options.memory.hold(slot, segment.bytes, this.#run);
+    return segment;
+  }
+
+  /** Brings the segment to the state of the view, which is not older. */
+  #patch(number: number, slot: Slot, segment: Segment): void {
+    const {bucket, reader} = this.#options;
+    const first = number * segmentRows;
+    for (const row of slot.changes.keys()) {
+      segment.clear(row);
+      const bytes = reader.get(recordKey(new Rid(bucket, first + row)));
+      if (bytes !== undefined) segment.put(row, bytes, 0, bytes.length);
+    }
+    slot.reached(this.#view);
+  }
+}
