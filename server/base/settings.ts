@@ -496,6 +496,15 @@ export const settingRows = {
     dynamic: false,
     description: 'Memory in which one database gathers writes before it writes them as a file.',
   },
+  'svc.storage.backgroundJobs': {
+    type: 'integer',
+    default: 2,
+    min: 1,
+    max: 64,
+    scope: 'server',
+    dynamic: false,
+    description: 'Files that the native store writes at once in the background, for each database.',
+  },
   'svc.storage.freeSpaceMin': {
     type: 'size',
     default: 128 * MB,

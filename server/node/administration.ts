@@ -72,11 +72,16 @@ export class ServerAdministration implements Administration {
     const memory = process.memoryUsage();
     const {engine} = this.#options;
     const load = this.#service?.load;
+    const storage = engine.storage();
     const count = (value: number): {readonly count: number} => ({count: value});
     const space = (value: number): {readonly space: number} => ({space: value});
     return {
       profiler: {
         ...this.#disk(),
+        storageMemtables: space(storage.memtableBytes),
+        storageFiles: space(storage.fileBytes),
+        storageCache: space(storage.cacheBytes),
+        storageUncompacted: space(storage.uncompactedBytes),
         ramHeapUsed: space(memory.heapUsed),
         ramHeapMax: space(memory.heapTotal),
         ramOsUsed: space(memory.rss),

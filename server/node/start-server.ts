@@ -161,6 +161,7 @@ function openServerEngine(
         engine: storeEngine,
         memtableBytes: settings.get('svc.storage.writeBufferSize'),
         blockCacheBytes: settings.get('svc.storage.blockCacheSize'),
+        backgroundJobs: settings.get('svc.storage.backgroundJobs'),
       }),
     ),
     settings: engineSettings(settings, inForce),

@@ -2,9 +2,12 @@
  * `make simulate PROFILE=storage SEED=1 [HOURS=2]`: runs worlds from a seed on and prints their
  * traces; a failing one is shrunk and printed as the options that repeat it.
  *
- * Without HOURS it runs ten worlds, so that the same seed twice can be compared by eye. HOURS are
- * those of the clock on the wall, for the profile `raft` those that its groups live through.
+ * The profile `storage` first takes every crash point of some histories and prints how many those
+ * are, and goes on until there were 10,000 crashes and recoveries. Without HOURS the other runs ten
+ * worlds. HOURS are those of the clock on the wall, for the profile `raft` those that its groups
+ * live through. The first ten traces are printed, so that one seed can be compared with itself.
  */
+import {eachCrashPoint, storageHistories} from './crash-points.ts';
 import {faultKinds} from './raft/raft-faults.ts';
 import {raftWorlds} from './raft/raft-world.ts';
 import {failureOf, type Shrinkable, shrink} from './shrink.ts';
@@ -23,25 +26,30 @@ interface Profile {
   readonly run: (seed: number) => Promise<Report>;
   readonly explain: (seed: number, error: unknown) => Promise<void>;
   readonly hours: 'real' | 'simulated';
+  /** What a run does at least, without hours. */
+  readonly least: {readonly worlds: number} | {readonly crashes: number};
+  /** What goes before the worlds; throws when something does not hold. */
+  readonly prelude?: (seed: number, totals: Totals) => Promise<void>;
 }
 
 const profiles: Readonly<Record<string, Profile>> = {
   storage: profileOf(
-    'real',
+    {hours: 'real', least: {crashes: 10_000}, prelude: takeCrashPoints},
     storageWorlds,
     reportStorage,
     (seed): WorldOptions => ({
       seed,
-      lives: 6,
-      clients: 5,
-      operationsPerClient: 50,
+      lives: 12,
+      clients: 4,
+      operationsPerClient: 25,
       endings: ['power-loss', 'kill', 'clean-stop'],
       syncFailurePercent: 15,
       diskFullPercent: 10,
+      ...(seed % 3 === 0 ? {raisedInLife: 1 + (seed % 12)} : {}),
     }),
   ),
   raft: profileOf(
-    'simulated',
+    {hours: 'simulated', least: {worlds: 10}},
     raftWorlds,
     report => report,
     seed => ({
@@ -56,9 +64,15 @@ const profiles: Readonly<Record<string, Profile>> = {
     }),
   ),
 };
-const worldsDefault = 10;
+const tracesPrinted = 10;
+/** Two of the fates that what was pending may have at each crash point. */
+const fates = [11, 12];
+/** The ends of lives that were none of the server's own wish. */
+const crashNames: ReadonlySet<string> = new Set(['crash in an operation', 'power-loss', 'kill']);
 
 interface Totals {
+  worlds: number;
+  crashes: number;
   operations: number;
   simulatedMs: number;
   readonly kinds: Map<string, number>;
@@ -72,33 +86,58 @@ async function main(profileName: string, firstSeed: number, hours: number): Prom
     return 2;
   }
   const startedAt = performance.now();
-  const totals: Totals = {operations: 0, simulatedMs: 0, kinds: new Map(), faults: new Map()};
-  for (let seed = firstSeed; ; seed++) {
+  const totals: Totals = {
+    worlds: 0,
+    crashes: 0,
+    operations: 0,
+    simulatedMs: 0,
+    kinds: new Map(),
+    faults: new Map(),
+  };
+  await profile.prelude?.(firstSeed, totals);
+  const isEnough = (): boolean => {
+    if (hours === 0) return hasDone(profile.least, totals);
+    const realMs = performance.now() - startedAt;
+    return (profile.hours === 'real' ? realMs : totals.simulatedMs) >= hours * 3_600_000;
+  };
+  for (let seed = firstSeed; !isEnough(); seed++) {
     try {
       const report = await profile.run(seed);
       add(totals, report);
-      if (hours === 0) print(`seed ${seed} trace ${report.traceHash}`);
+      if (seed - firstSeed < tracesPrinted) print(`seed ${seed} trace ${report.traceHash}`);
     } catch (error) {
       await profile.explain(seed, error);
       return 1;
     }
-    const realMs = performance.now() - startedAt;
-    const livedMs = profile.hours === 'real' ? realMs : totals.simulatedMs;
-    const worlds = seed - firstSeed + 1;
-    if (hours === 0 ? worlds < worldsDefault : livedMs < hours * 3_600_000) continue;
-    summarise(totals, worlds, realMs);
-    return 0;
+  }
+  summarise(totals, performance.now() - startedAt);
+  return 0;
+}
+
+function hasDone(least: Profile['least'], totals: Totals): boolean {
+  return 'worlds' in least ? totals.worlds >= least.worlds : totals.crashes >= least.crashes;
+}
+
+async function takeCrashPoints(seed: number, totals: Totals): Promise<void> {
+  for (const [name, history] of Object.entries(storageHistories)) {
+    let crashPoints = 0;
+    for await (const report of eachCrashPoint({...history, seed}, fates)) {
+      // The first one is the whole history.
+      if (crashPoints === 0) crashPoints = report.operations;
+      add(totals, reportStorage(report));
+    }
+    print(`${name}: ${crashPoints} crash points, ${fates.length} fates each, all hold`);
   }
 }
 
 function profileOf<Options, Result>(
-  hours: Profile['hours'],
+  shape: Pick<Profile, 'hours' | 'least' | 'prelude'>,
   worlds: Shrinkable<Options, Result>,
   reportOf: (result: Result) => Report,
   optionsOf: (seed: number) => Options,
 ): Profile {
   return {
-    hours,
+    ...shape,
     run: async seed => reportOf(await worlds.run(optionsOf(seed))),
     explain: (seed, error) => explain(worlds, seed, optionsOf(seed), error),
   };
@@ -112,27 +151,32 @@ function reportStorage(report: WorldReport): Report {
 }
 
 function add(totals: Totals, report: Report): void {
+  totals.worlds++;
   totals.operations += report.operations;
   totals.simulatedMs += report.simulatedMs;
   for (const [kind, count] of report.operationsByKind) bump(totals.kinds, kind, count);
-  for (const [fault, count] of report.faults) bump(totals.faults, fault, count);
+  for (const [fault, count] of report.faults) {
+    bump(totals.faults, fault, count);
+    if (crashNames.has(fault)) totals.crashes += count;
+  }
 }
 
 function bump(counts: Map<string, number>, name: string, by: number): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
-function summarise(totals: Totals, worlds: number, realMs: number): void {
+function summarise(totals: Totals, realMs: number): void {
   const list = (counts: ReadonlyMap<string, number>) =>
     [...counts]
       .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
-  print(`${worlds} worlds, ${totals.operations} operations: ${list(totals.kinds)}`);
+  print(`${totals.worlds} worlds, ${totals.operations} operations: ${list(totals.kinds)}`);
   print(`faults: ${list(totals.faults)}`);
   const simulated = (totals.simulatedMs / 1000).toFixed(1);
   const ratio = (totals.simulatedMs / realMs).toFixed(1);
   print(`${simulated} s simulated in ${(realMs / 1000).toFixed(1)} s (${ratio}x)`);
+  if (totals.crashes > 0) print(`${totals.crashes} crashes and recoveries, nothing violated`);
 }
 
 async function explain<Options>(

@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {eachCrashPoint, storageHistories} from './crash-points.ts';
 import {failureOf} from './shrink.ts';
-import {storageWorlds, World, type WorldOptions} from './world.ts';
+import {storageWorlds, World, type WorldOptions, type WorldReport} from './world.ts';
 
 const storage: Omit<WorldOptions, 'seed'> = {
   lives: 5,
@@ -29,39 +30,15 @@ test('the same seed gives the same trace, another one gives another', async () =
   assert.notEqual(await hash(7), await hash(8));
 });
 
-test('every operation of one history is a crash point that loses nothing', async t => {
-  // One life of clients over several segments, its start and its databases included; then the
-  // power goes at each operation in turn, with two different fates of what was pending.
-  const history: WorldOptions = {
-    seed: 3,
-    lives: 1,
-    clients: 3,
-    operationsPerClient: 30,
-    endings: ['power-loss'],
-    syncFailurePercent: 0,
-    diskFullPercent: 0,
-    segmentBytes: 4 << 10,
-  };
-  const {crashPoints, byKind} = await enumerate(history, [11, 12]);
+test('every operation of a server under load is a crash point that loses nothing', async t => {
+  const {crashPoints, byKind} = await takeCrashPoints('under load', 3);
   const kinds = ['write', 'sync', 'rename', 'truncate', 'unlink', 'sync-directory', 'store-write'];
   for (const kind of kinds) assert.ok(byKind.get(kind), `the history has a ${kind}`);
   t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
 });
 
 test('every operation of a migration to a new format is one, too', async t => {
-  // A release with a new level starts, raises it, and rewrites rows beside its clients.
-  const history: WorldOptions = {
-    seed: 5,
-    lives: 2,
-    raisedInLife: 1,
-    clients: 2,
-    operationsPerClient: 25,
-    endings: ['power-loss'],
-    syncFailurePercent: 0,
-    diskFullPercent: 0,
-    segmentBytes: 4 << 10,
-  };
-  const {crashPoints, byKind} = await enumerate(history, [11]);
+  const {crashPoints, byKind} = await takeCrashPoints('migration', 5);
   t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
 });
 
@@ -87,22 +64,18 @@ test('worlds whose format is raised in one of their lives hold', async () => {
   }
 });
 
-interface Enumerated {
+interface Taken {
   readonly crashPoints: number;
   readonly byKind: ReadonlyMap<string, number>;
 }
 
-/** Lives the history once without a crash, then with one at each of its operations. */
-async function enumerate(history: WorldOptions, fates: readonly number[]): Promise<Enumerated> {
-  const world = new World({...history, crashAt: Number.POSITIVE_INFINITY});
-  const {operations, operationsByKind} = await world.run();
-  for (let crashAt = 1; crashAt <= operations; crashAt++) {
-    for (const crashSeed of fates) {
-      const failure = await failureOf(storageWorlds, {...history, crashAt, crashSeed});
-      assert.equal(failure, undefined, `crash at ${crashAt}, fate ${crashSeed}: ${failure?.stack}`);
-    }
-  }
-  return {crashPoints: operations, byKind: operationsByKind};
+async function takeCrashPoints(name: string, seed: number): Promise<Taken> {
+  const history = storageHistories[name];
+  assert.ok(history !== undefined);
+  let whole: WorldReport | undefined;
+  for await (const report of eachCrashPoint({...history, seed}, [11])) whole ??= report;
+  assert.ok(whole !== undefined);
+  return {crashPoints: whole.operations, byKind: whole.operationsByKind};
 }
 
 function list(byKind: ReadonlyMap<string, number>): string {

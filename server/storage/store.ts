@@ -132,6 +132,8 @@ export interface StoreProperties {
   readonly memtableBytes: number;
   readonly sstBytes: number;
   readonly blockCacheBytes: number;
+  /** What compactions that are due will have to read, about. */
+  readonly uncompactedBytes: number;
 }
 
 export interface Store extends Reader {
@@ -191,4 +193,6 @@ export interface StoreOptions {
   /** Refuse an absent store instead of creating it. */
   readonly mustExist?: boolean;
   readonly memtableBytes?: number;
+  /** Flushes and compactions at once; of the native store. */
+  readonly backgroundJobs?: number;
 }

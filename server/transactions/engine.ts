@@ -72,6 +72,15 @@ export interface ServerDocument {
   readonly bytes: Buffer;
 }
 
+export interface StorageFigures {
+  readonly memtableBytes: number;
+  /** Of sorted files; the stores' own logs are not counted. */
+  readonly fileBytes: number;
+  readonly cacheBytes: number;
+  /** What compactions that are due have to read, about. */
+  readonly uncompactedBytes: number;
+}
+
 const checkpointBytesMax = 32 << 20;
 const noBytes = new Uint8Array(0);
 
@@ -193,6 +202,20 @@ export class Engine {
     const fence = entry === undefined ? undefined : this.#set.fences.get(entry.id);
     if (fence !== undefined) throw new Refusal('database.fenced', `database ${name}: ${fence}`);
     return undefined;
+  }
+
+  /** What the stores of all databases hold in memory and on disk; some microseconds for each. */
+  storage(): StorageFigures {
+    const figures = {memtableBytes: 0, fileBytes: 0, cacheBytes: 0, uncompactedBytes: 0};
+    for (const {store} of this.#set.openDatabases) {
+      const properties = store.properties();
+      figures.memtableBytes += properties.memtableBytes;
+      figures.fileBytes += properties.sstBytes;
+      figures.uncompactedBytes += properties.uncompactedBytes;
+      // One cache for all.
+      figures.cacheBytes = Math.max(figures.cacheBytes, properties.blockCacheBytes);
+    }
+    return figures;
   }
 
   async createDatabase(name: string): Promise<Database> {

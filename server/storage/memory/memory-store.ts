@@ -185,6 +185,7 @@ class TwinStore implements MemoryStore {
       memtableBytes: 0,
       sstBytes: 0,
       blockCacheBytes: 0,
+      uncompactedBytes: 0,
     };
   }
 

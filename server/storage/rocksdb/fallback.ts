@@ -242,6 +242,7 @@ class FallbackStore implements Store {
       memtableBytes: read('cur-size-all-mem-tables'),
       sstBytes: read('total-sst-files-size'),
       blockCacheBytes: read('block-cache-usage'),
+      uncompactedBytes: read('estimate-pending-compaction-bytes'),
     };
   }
 

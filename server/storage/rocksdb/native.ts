@@ -39,7 +39,13 @@ export interface NativeBinding {
     makeFailure: (kind: string, message: string) => Error,
   ): void;
   trimMemory(): void;
-  open(path: string, create: boolean, memtableBytes: number, blockCacheBytes: number): number;
+  open(
+    path: string,
+    create: boolean,
+    memtableBytes: number,
+    blockCacheBytes: number,
+    backgroundJobs: number,
+  ): number;
   attach(databaseId: number): number;
   databaseId(client: number): number;
   close(client: number): void;
@@ -125,6 +131,8 @@ export interface NativeOpenOptions {
   readonly memtableBytes: number;
   /** Of the one cache of the process; the first open decides. 0: this store has no cache. */
   readonly blockCacheBytes: number;
+  /** Flushes and compactions at once. */
+  readonly backgroundJobs: number;
 }
 
 /** Opens or creates the database in the directory `path`. */
@@ -133,8 +141,14 @@ export function openNative(
   path: string,
   options: NativeOpenOptions,
 ): Store {
-  const {createIfMissing, memtableBytes, blockCacheBytes} = options;
-  const client = binding.open(path, createIfMissing, memtableBytes, blockCacheBytes);
+  const {createIfMissing, memtableBytes, blockCacheBytes, backgroundJobs} = options;
+  const client = binding.open(
+    path,
+    createIfMissing,
+    memtableBytes,
+    blockCacheBytes,
+    backgroundJobs,
+  );
   return new NativeStore(binding, client, path);
 }
 
@@ -266,9 +280,17 @@ class NativeStore extends NativeReader implements Store {
   properties(): StoreProperties {
     this.check();
     this.binding.properties(this.client);
-    const [estimatedKeys = 0, memtableBytes = 0, sstBytes = 0, blockCacheBytes = 0] =
-      this.memory.results;
-    return {engine: 'native', estimatedKeys, memtableBytes, sstBytes, blockCacheBytes};
+    const {results} = this.memory;
+    const [estimatedKeys = 0, memtableBytes = 0, sstBytes = 0, blockCacheBytes = 0] = results;
+    const uncompactedBytes = results[4] ?? 0;
+    return {
+      engine: 'native',
+      estimatedKeys,
+      memtableBytes,
+      sstBytes,
+      blockCacheBytes,
+      uncompactedBytes,
+    };
   }
 
   close(): void {

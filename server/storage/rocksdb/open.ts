@@ -40,6 +40,7 @@ export interface EngineChoice {
 
 const memtableBytesDefault = 32 << 20;
 const blockCacheBytesDefault = 64 << 20;
+const backgroundJobsDefault = 2;
 const selfTestMemtableBytes = 1 << 20;
 
 /**
@@ -56,6 +57,7 @@ export function chooseEngine(choice: EngineChoice): Engine {
         createIfMissing: true,
         memtableBytes: selfTestMemtableBytes,
         blockCacheBytes: 0,
+        backgroundJobs: backgroundJobsDefault,
       }),
     );
     return 'native';
@@ -86,8 +88,9 @@ export async function openStore(path: string, options: RocksStoreOptions = {}): 
     throw new StoreFailure('absent', `no store in ${path}`);
   }
   if (engine === 'native' || (engine === 'auto' && existsSync(findAddon()))) {
-    const binding = loadNative(findAddon());
-    return openNative(binding, path, {createIfMissing, memtableBytes, blockCacheBytes});
+    const backgroundJobs = options.backgroundJobs ?? backgroundJobsDefault;
+    const nativeOptions = {createIfMissing, memtableBytes, blockCacheBytes, backgroundJobs};
+    return openNative(loadNative(findAddon()), path, nativeOptions);
   }
   return await openFallback(loadFallback(), path, {createIfMissing, blockCacheBytes});
 }

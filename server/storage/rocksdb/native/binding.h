@@ -40,6 +40,10 @@ struct Database {
   // Memory that the active memtable may take, and has taken since the last switch at most.
   size_t memtable_bytes_max = 0;
   size_t memtable_bytes = 0;
+  // Deletions in the active memtable.
+  size_t memtable_deletions = 0;
+  // A write found no room: RocksDB takes the next one after it was told to resume.
+  bool is_full = false;
   std::mutex mutex;
   int clients = 0;
   uint64_t next_snapshot = 1;

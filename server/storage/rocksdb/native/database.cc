@@ -2,6 +2,7 @@
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
 
 #include <cstdarg>
 
@@ -16,6 +17,43 @@ class SilentLogger : public rocksdb::Logger {
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
   size_t GetLogFileSize() const override { return 0; }
+};
+
+// Asks for a compaction of every file in which much is deleted, so that the room of deleted rows
+// comes back by itself: RocksDB alone waits until new writes push the file down. A file of the
+// last level has nothing below it and is never asked for.
+class DeletionCollector : public rocksdb::TablePropertiesCollector {
+ public:
+  rocksdb::Status AddUserKey(const rocksdb::Slice&, const rocksdb::Slice&, rocksdb::EntryType type,
+                             rocksdb::SequenceNumber, uint64_t) override {
+    entries_++;
+    if (type == rocksdb::kEntryDelete || type == rocksdb::kEntrySingleDelete) deletions_++;
+    if (type == rocksdb::kEntryRangeDeletion) range_deletions_++;
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status Finish(rocksdb::UserCollectedProperties*) override {
+    return rocksdb::Status::OK();
+  }
+  rocksdb::UserCollectedProperties GetReadableProperties() const override { return {}; }
+  const char* Name() const override { return "svc.DeletionCollector"; }
+  bool NeedCompact() const override {
+    return range_deletions_ > 0 ||
+           (deletions_ >= kDeletionsLeast && deletions_ * 4 >= entries_);
+  }
+
+ private:
+  static constexpr uint64_t kDeletionsLeast = 1000;
+  uint64_t entries_ = 0;
+  uint64_t deletions_ = 0;
+  uint64_t range_deletions_ = 0;
+};
+
+class DeletionCollectorFactory : public rocksdb::TablePropertiesCollectorFactory {
+ public:
+  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(Context) override {
+    return new DeletionCollector();
+  }
+  const char* Name() const override { return "svc.DeletionCollector"; }
 };
 
 // What the threads of the process share. Never destroyed: RocksDB's own threads may still run
@@ -44,14 +82,16 @@ std::shared_ptr<rocksdb::Cache> SharedCache(size_t bytes) {
 
 // One format with the package's own API: the default column family, bytewise order, no prefix
 // extractor, no compression that it could not read.
-rocksdb::Options OptionsOf(size_t memtable_bytes, size_t cache_bytes) {
+rocksdb::Options OptionsOf(size_t memtable_bytes, size_t cache_bytes, int background_jobs) {
   rocksdb::Options options;
   // Beyond what the memtable reaches: writes.cc changes it, and its log, in time.
   options.write_buffer_size = memtable_bytes * 2;
   options.max_write_buffer_number = 4;
   options.compression = rocksdb::kNoCompression;
   options.wal_compression = rocksdb::kNoCompression;
-  options.max_background_jobs = 2;
+  options.max_background_jobs = background_jobs;
+  options.table_properties_collector_factories.push_back(
+      std::make_shared<DeletionCollectorFactory>());
   options.bytes_per_sync = 1 << 20;
   options.wal_bytes_per_sync = 1 << 20;
   options.avoid_unnecessary_blocking_io = true;
@@ -90,18 +130,19 @@ rocksdb::Status LeaveSequenceZero(rocksdb::DB* db) {
   return db->Delete(rocksdb::WriteOptions(), db->DefaultColumnFamily(), rocksdb::Slice("\0", 1));
 }
 
-// open(path, createIfMissing, memtableBytes, blockCacheBytes) -> client
+// open(path, createIfMissing, memtableBytes, blockCacheBytes, backgroundJobs) -> client
 napi_value Open(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const std::string path = call.Text(0);
   const bool create = call.Boolean(1);
   const auto memtable_bytes = static_cast<size_t>(call.Integer(2));
   const auto cache_bytes = static_cast<size_t>(call.Integer(3));
+  const auto background_jobs = static_cast<int>(call.Integer(4));
   if (!call.ok) return nullptr;
   auto database = std::make_shared<Database>();
   database->path = path;
   database->memtable_bytes_max = memtable_bytes;
-  database->options = OptionsOf(memtable_bytes, cache_bytes);
+  database->options = OptionsOf(memtable_bytes, cache_bytes, background_jobs);
   database->options.create_if_missing = create;
   rocksdb::DB* db = nullptr;
   if (!call.Check(rocksdb::DB::Open(database->options, path, &db))) return nullptr;
@@ -232,14 +273,15 @@ napi_value ReleaseSnapshot(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// properties(client): fills results with keys, memtable, SST and block cache bytes
+// properties(client): fills results with keys; memtable, SST, block cache and uncompacted bytes
 napi_value Properties(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Client* client = call.UsedClient();
   if (client == nullptr) return nullptr;
   const char* names[] = {"rocksdb.estimate-num-keys", "rocksdb.cur-size-all-mem-tables",
-                         "rocksdb.total-sst-files-size", "rocksdb.block-cache-usage"};
-  for (int index = 0; index < 4; index++) {
+                         "rocksdb.total-sst-files-size", "rocksdb.block-cache-usage",
+                         "rocksdb.estimate-pending-compaction-bytes"};
+  for (int index = 0; index < 5; index++) {
     uint64_t value = 0;
     client->database->db->GetIntProperty(names[index], &value);
     call.environment->results[index] = static_cast<double>(value);

@@ -17,18 +17,69 @@ constexpr size_t kRowOverheadBytes = 64;
 // alone goes on in a new log while the old one's end is unsynced, and a power loss that takes
 // that end and leaves the new log loses writes out of the middle: recovery finds no damage and
 // replays both. With the old log whole, what survives is a prefix. Only the writing thread calls.
-rocksdb::Status MakeRoom(Database* database, size_t bytes) {
-  if (database->memtable_bytes + bytes <= database->memtable_bytes_max) {
-    database->memtable_bytes += bytes;
-    return rocksdb::Status::OK();
-  }
+rocksdb::Status ChangeMemtable(Database* database) {
   const rocksdb::Status synced = database->db->SyncWAL();
   if (!synced.ok()) return synced;
-  database->memtable_bytes = bytes;
+  database->memtable_bytes = 0;
+  database->memtable_deletions = 0;
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
   return database->db->Flush(options);
+}
+
+// Counts what a batch deletes.
+class DeletionCounter : public rocksdb::WriteBatch::Handler {
+ public:
+  rocksdb::Status PutCF(uint32_t, const rocksdb::Slice&, const rocksdb::Slice&) override {
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status DeleteCF(uint32_t, const rocksdb::Slice&) override {
+    deletions++;
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status DeleteRangeCF(uint32_t, const rocksdb::Slice& start,
+                                const rocksdb::Slice& end) override {
+    ranges.emplace_back(start, end);
+    return rocksdb::Status::OK();
+  }
+  size_t deletions = 0;
+  std::vector<rocksdb::Range> ranges;
+};
+
+// Many deletions in memory, or a large range: their room on disk comes back only once they are in
+// a file (DeletionCollector), which an idle database would not write.
+constexpr size_t kDeletionsInMemory = 20'000;
+constexpr uint64_t kEmptiedBytes = 1 << 20;
+
+rocksdb::Status WriteDeletionsSoon(Database* database, const rocksdb::WriteBatch& batch) {
+  if (!batch.HasDelete() && !batch.HasDeleteRange()) return rocksdb::Status::OK();
+  DeletionCounter counter;
+  const rocksdb::Status counted = batch.Iterate(&counter);
+  if (!counted.ok()) return counted;
+  database->memtable_deletions += counter.deletions;
+  bool is_much = database->memtable_deletions >= kDeletionsInMemory;
+  for (const rocksdb::Range& range : counter.ranges) {
+    uint64_t bytes = 0;
+    database->db->GetApproximateSizes(&range, 1, &bytes);
+    is_much = is_much || bytes >= kEmptiedBytes;
+  }
+  return is_much ? ChangeMemtable(database) : rocksdb::Status::OK();
+}
+
+rocksdb::Status WriteInTime(Database* database, const rocksdb::WriteOptions& options,
+                            rocksdb::WriteBatch* batch) {
+  const size_t bytes =
+      batch->GetDataSize() + kRowOverheadBytes * static_cast<size_t>(batch->Count());
+  if (database->memtable_bytes + bytes > database->memtable_bytes_max) {
+    const rocksdb::Status changed = ChangeMemtable(database);
+    if (!changed.ok()) return changed;
+  }
+  database->memtable_bytes += bytes;
+  const rocksdb::Status written = database->db->Write(options, batch);
+  // What stands in its way is told to the next write: this one is done.
+  if (written.ok()) WriteDeletionsSoon(database, *batch).PermitUncheckedError();
+  return written;
 }
 
 // write(client, packedBatch, sync)
@@ -42,9 +93,17 @@ napi_value Write(napi_env env, napi_callback_info info) {
   if (!call.ok) return nullptr;
   rocksdb::WriteBatch batch(packed.ToString());
   Database* database = client->database.get();
-  const size_t bytes = packed.size() + kRowOverheadBytes * static_cast<size_t>(batch.Count());
-  if (!call.Check(MakeRoom(database, bytes))) return nullptr;
-  call.Check(database->db->Write(options, &batch));
+  if (database->is_full) {
+    const rocksdb::Status resumed = database->db->Resume();
+    if (!resumed.ok()) {
+      call.Fail("no-space", resumed.ToString());
+      return nullptr;
+    }
+    database->is_full = false;
+  }
+  const rocksdb::Status status = WriteInTime(database, options, &batch);
+  database->is_full = status.IsNoSpace();
+  call.Check(status);
   return nullptr;
 }
 
@@ -57,6 +116,7 @@ napi_value Flush(napi_env env, napi_callback_info info) {
   options.wait = true;
   options.allow_write_stall = true;
   client->database->memtable_bytes = 0;
+  client->database->memtable_deletions = 0;
   call.Check(client->database->db->Flush(options));
   return nullptr;
 }

@@ -1,0 +1,95 @@
+/**
+ * What the disk holds follows what the store holds: room of deleted rows comes back by itself, and
+ * the settings of memory and background work are those that RocksDB works with.
+ */
+import assert from 'node:assert/strict';
+import {mkdtempSync, readdirSync, readFileSync, rmSync, statSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, test} from 'node:test';
+import type {Batch, Store} from '../store.ts';
+import {openStore} from './open.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-disk-use-'));
+after(() => rmSync(root, {recursive: true}));
+const rows = 60_000;
+const secondsMax = 20;
+
+function keyOf(row: number): Buffer {
+  return Buffer.from(`row ${String(row).padStart(8, '0')}`);
+}
+
+function inBatches(store: Store, step: number, add: (batch: Batch, row: number) => void): void {
+  const batch = store.batch();
+  for (let row = 0; row < rows; row += step) {
+    add(batch, row);
+    if (batch.operationCount < 1000) continue;
+    store.write(batch);
+    batch.clear();
+  }
+  if (batch.operationCount > 0) store.write(batch);
+}
+
+/** Bytes of the sorted files in the directory. */
+function fileBytes(path: string): number {
+  return readdirSync(path)
+    .filter(name => name.endsWith('.sst'))
+    .reduce(
+      (sum, name) => sum + (statSync(join(path, name), {throwIfNoEntry: false})?.size ?? 0),
+      0,
+    );
+}
+
+async function untilBelow(path: string, bytesMax: number): Promise<void> {
+  const deadline = performance.now() + secondsMax * 1000;
+  while (fileBytes(path) > bytesMax) {
+    assert.ok(performance.now() < deadline, `${fileBytes(path)} bytes after ${secondsMax} s`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+const deletions: readonly [string, (store: Store) => void][] = [
+  ['rows one by one', store => inBatches(store, 1, (batch, row) => batch.delete(keyOf(row)))],
+  [
+    'a range',
+    store => {
+      const batch = store.batch();
+      batch.deleteRange(keyOf(0), keyOf(rows));
+      store.write(batch);
+    },
+  ],
+];
+
+for (const [what, remove] of deletions) {
+  test(`room comes back by itself after deleting ${what}`, async () => {
+    const path = join(root, what);
+    const store = await openStore(path, {engine: 'native'});
+    const value = Buffer.alloc(200, 7);
+    inBatches(store, 1, (batch, row) => batch.put(keyOf(row), value));
+    store.makeDurable();
+    store.compact();
+    const before = fileBytes(path);
+    assert.ok(before > rows * 200);
+    remove(store);
+    await untilBelow(path, before / 3);
+    assert.equal(store.get(keyOf(5)), undefined);
+    store.close();
+  });
+}
+
+test('settings of the store reach RocksDB', async () => {
+  const path = join(root, 'settings');
+  const options = {engine: 'native', memtableBytes: 3 << 20, backgroundJobs: 5} as const;
+  const store = await openStore(path, options);
+  const [file = ''] = readdirSync(path).filter(name => name.startsWith('OPTIONS-'));
+  const text = readFileSync(join(path, file), 'utf8');
+  // The store changes its memtable itself, at half of what it tells RocksDB.
+  assert.match(text, new RegExp(`\\bwrite_buffer_size=${6 << 20}\\n`));
+  assert.match(text, /\bmax_background_jobs=5\n/);
+  const batch = store.batch();
+  for (let row = 0; row < 1000; row++) batch.put(keyOf(row), Buffer.alloc(1000));
+  for (let count = 0; count < 5; count++) store.write(batch);
+  const {memtableBytes} = store.properties();
+  assert.ok(memtableBytes < 8 << 20, `${memtableBytes} bytes of memtables`);
+  store.close();
+});
