@@ -5,6 +5,7 @@
  * has a cycle, and no property means two things in one lineage.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {parseDataType} from '#server/model/data-type.ts';
 import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
 import type {Catalog} from './catalog.ts';
 import {agree, type CatalogType} from './catalog-type.ts';
@@ -83,7 +84,42 @@ export function renameType(catalog: Catalog, name: string, newName: string): Sch
   const type = catalog.requireType(name);
   checkName(newName, 'type');
   if (catalog.type(newName) !== undefined) throw existsRefusal('TYPE', newName);
-  return change(catalog, {types: withType(catalog, type.id, {name: newName})});
+  const types = withType(catalog, type.id, {name: newName});
+  return change(catalog, {types: withElements(types, type.name, newName)});
+}
+
+/** Properties that hold documents or records OF a type, under its new name or of any type. */
+function withElements(
+  types: readonly TypeDefinition[],
+  name: string,
+  newName: string | undefined,
+): readonly TypeDefinition[] {
+  return types.map(type => {
+    if (!type.properties.some(property => isOfType(property, name))) return type;
+    const properties = type.properties.map(property => {
+      if (!isOfType(property, name)) return property;
+      const {ofType: _, ...rest} = property;
+      return newName === undefined ? rest : {...rest, ofType: newName};
+    });
+    return {...type, properties};
+  });
+}
+
+/** Whether a property is declared OF the type; a data type of that name is another thing. */
+function isOfType({ofType, type}: PropertyDefinition, name: string): boolean {
+  if (ofType !== name) return false;
+  return type === 'LINK' || type === 'EMBEDDED' || parseDataType(ofType) === undefined;
+}
+
+/** Another type's property declared OF the type: `T.p`. */
+export function propertyOf(catalog: Catalog, type: CatalogType): string | undefined {
+  for (const other of catalog.types) {
+    const {properties} = other.definition;
+    const property =
+      other === type ? undefined : properties.find(each => isOfType(each, type.name));
+    if (property !== undefined) return `${other.name}.${property.name}`;
+  }
+  return undefined;
 }
 
 /** Replaces the supertypes. A type that becomes indexed by an inherited index has it rebuilt. */
@@ -268,8 +304,8 @@ export function setEdgeTraits(
 }
 
 /**
- * Subtypes stay and become roots. Inherited indexes are rebuilt when the type has records,
- * because the records vanish bucket by bucket, without a look at their keys.
+ * Subtypes stay and become roots, properties OF the type take any. Inherited indexes are rebuilt
+ * when the type has records, which vanish bucket by bucket, without a look at their keys.
  */
 export function dropType(
   catalog: Catalog,
@@ -288,7 +324,7 @@ export function dropType(
   const triggers = catalog.triggers.filter(trigger => trigger.typeId !== type.id);
   const next = change(
     catalog,
-    {types, buckets, indexes, triggers},
+    {types: withElements(types, type.name, undefined), buckets, indexes, triggers},
     {
       bucketIdsDropped: type.bucketIds,
       indexIdsDropped: catalog.ownIndexes(type.id).map(index => index.id),

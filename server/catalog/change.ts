@@ -46,7 +46,13 @@ export function withType(
 
 const nameLengthMax = 256;
 
-/** Refuses what cannot name something of the schema. */
+/** Parts of a line or paragraph, and what turns the direction of text around it or is not seen. */
+const unseen = /[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+
+/**
+ * Refuses what cannot name something of the schema. Names of every script are allowed, in one form
+ * of Unicode, so that two names that look the same are the same.
+ */
 export function checkName(
   name: string,
   what: 'type' | 'property' | 'index' | 'bucket' | 'function' | 'trigger',
@@ -54,9 +60,22 @@ export function checkName(
   // Control characters, quotes of names and what separates names in statements and files.
   const allowed =
     what === 'index' ? /^[^\u0000-\u001f\u007f`]+$/ : /^[^\u0000-\u001f\u007f`,:/\\]+$/;
-  if (name.length > nameLengthMax || !allowed.test(name) || name.trim() !== name) {
-    throw new Refusal('argument', `'${name.slice(0, 80)}' cannot be the name of a ${what}`, {
-      detail: {name: name.slice(0, 80)},
+  const fault =
+    name.length > nameLengthMax
+      ? `it has more than ${nameLengthMax} characters`
+      : name.trim() !== name || name === ''
+        ? 'it begins or ends with a blank, or is empty'
+        : !allowed.test(name)
+          ? 'it has a character that names cannot have'
+          : !name.isWellFormed() || unseen.test(name)
+            ? 'it has a character that nobody sees'
+            : name.normalize('NFC') !== name
+              ? `letters and their marks are written as one (NFC): '${name.normalize('NFC')}'`
+              : undefined;
+  if (fault !== undefined) {
+    const shown = name.slice(0, 80).toWellFormed();
+    throw new Refusal('argument', `'${shown}' cannot be the name of a ${what}: ${fault}`, {
+      detail: {name: shown},
     });
   }
   if (what !== 'index' && name.startsWith('@')) {

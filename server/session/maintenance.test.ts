@@ -52,7 +52,7 @@ test('COMPACT INDEX and LOCK check the names and say that there was nothing to d
 const refused = [
   // statement                                      code                     message
   ['REBUILD TYPE Nope', 'schema.unknown-type', /'Nope' was not found/],
-  ['REBUILD TYPE Item WITH repartition = true', 'not-available', /repartition/],
+  ['REBUILD TYPE Item WITH repartition = 1', 'sql.syntax', /repartition is true or false/],
   ['REBUILD TYPE Item WITH size = 1', 'sql.syntax', /batchSize, repartition/],
   ['REBUILD INDEX * WITH batchSize = 0', 'sql.syntax', /at least 1/],
   ['COMPACT INDEX nope', 'schema.unknown-index', /'nope' was not found/],

@@ -31,6 +31,8 @@ interface OpenSession {
   readonly isolation: Isolation;
   readonly parameters: KeptVariables;
   readonly startedAt: number;
+  /** By the clock that nobody sets. */
+  readonly begunMs: number;
   readonly tag: string | undefined;
   lastUsedMs: number;
   busy: boolean;
@@ -144,6 +146,7 @@ export class TransactionSessions {
       isolation: transaction.isolation,
       parameters: new KeptVariables(),
       startedAt: this.#clock.now(),
+      begunMs: this.#clock.monotonic(),
       tag,
       lastUsedMs: this.#clock.monotonic(),
       busy: false,
@@ -227,7 +230,7 @@ export class TransactionSessions {
       user: session.user,
       isolation: session.isolation,
       startedAt: session.startedAt,
-      elapsedMs: this.#clock.now() - session.startedAt,
+      elapsedMs: this.#clock.monotonic() - session.begunMs,
       idleMs: session.busy ? 0 : Math.round(now - session.lastUsedMs),
       tag: session.tag,
       busy: session.busy,

@@ -11,6 +11,7 @@ import {
   addTypeBucket,
   createType,
   dropType,
+  propertyOf,
   removeSuperType,
   removeTypeBucket,
   renameType,
@@ -164,6 +165,14 @@ export function planDropType(
         'delete them first, or add UNSAFE to leave dangling edges behind',
     );
   }
+  const property = propertyOf(catalog, type);
+  if (property !== undefined && !command.unsafe) {
+    throw new Refusal(
+      'schema.conflict',
+      `property '${property}' holds values OF type '${type.name}': change or drop it first, or ` +
+        'add UNSAFE to let it hold any',
+    );
+  }
   return one(dropType(catalog, command.name, {hasRecords}), answer(true));
 }
 
@@ -176,7 +185,7 @@ export function requireMovable({kind}: CatalogType, name: string): void {
   if (kind === 'document') return;
   throw new Refusal(
     'schema.conflict',
-    `records of the ${kind} type '${name}' cannot be moved to other buckets: the bucket is part of ` +
-      'the id that edges hold. Partition the type before its first record, or load it anew',
+    `records of the ${kind} type '${name}' cannot be moved to other buckets: the bucket is part ` +
+      'of the id that edges hold. Partition the type before its first record, or load it anew',
   );
 }

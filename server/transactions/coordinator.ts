@@ -61,6 +61,11 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #window: ConflictWindow;
   readonly #requests: RequestIds;
+  /**
+   * The system's time when the database was opened, less the monotonic one: entries are stamped by
+   * the latter, so that no jump of the former makes request ids old that are not.
+   */
+  readonly #clockBaseMs: number;
   readonly #positions = new Map<number, number>();
   readonly #counts = new Map<number, number>();
   readonly views = new LiveViews();
@@ -74,6 +79,7 @@ export class Coordinator {
   constructor(options: CoordinatorOptions) {
     this.#options = options;
     this.#schemaVersion = options.schemaVersion;
+    this.#clockBaseMs = options.clock.now() - options.clock.monotonic();
     this.#window = new ConflictWindow(options.positionIndex, options.limits.windowBytesMax);
     this.changes = new ChangeFeed(options.positionIndex);
     this.#requests = new RequestIds(options.store, {
@@ -131,7 +137,7 @@ export class Coordinator {
     if (obstacle !== undefined) return Promise.resolve(obstacle);
 
     const {log, encoder, limits, databaseId} = this.#options;
-    const clock = Math.max(0, Math.floor(this.#options.clock.now()));
+    const clock = Math.max(0, Math.floor(this.#clockBaseMs + this.#options.clock.monotonic()));
     const counters = this.#countersOf(request);
     const head = this.#headOf(request, counters, clock);
     const entry =

