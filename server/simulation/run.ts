@@ -5,8 +5,7 @@
  * Without HOURS it runs ten worlds, so that the same seed twice can be compared by eye. HOURS are
  * those of the clock on the wall, for the profile `raft` those that its groups live through.
  */
-import {faultKinds} from './raft/raft-faults.ts';
-import {raftWorlds} from './raft/raft-world.ts';
+import {raftWorldOf, raftWorlds} from './raft/raft-world.ts';
 import {failureOf, type Shrinkable, shrink} from './shrink.ts';
 import {storageWorlds, type WorldOptions, type WorldReport} from './world.ts';
 
@@ -40,21 +39,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       diskFullPercent: 10,
     }),
   ),
-  raft: profileOf(
-    'simulated',
-    raftWorlds,
-    report => report,
-    seed => ({
-      seed,
-      voters: seed % 2 === 0 ? 5 : 3,
-      spares: 2,
-      seconds: 60,
-      operationsPerSecond: 25,
-      faultsPerSecond: 0.5,
-      faults: faultKinds,
-      without: [],
-    }),
-  ),
+  raft: profileOf('simulated', raftWorlds, report => report, raftWorldOf),
 };
 const worldsDefault = 10;
 
@@ -156,5 +141,5 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const [profileName = 'storage', seed = '1', hours = '0'] = process.argv.slice(2);
+const {PROFILE: profileName = 'storage', SEED: seed = '1', HOURS: hours = '0'} = process.env;
 process.exitCode = await main(profileName, Number(seed), Number(hours) || 0);
