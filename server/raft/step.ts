@@ -42,7 +42,7 @@ import {answerRead, read, readAnswered} from './reads.ts';
 import {change, forgetRemoved, promoteJoined} from './reconfiguration.ts';
 import {advanceCommit, answered, propose} from './replication.ts';
 import {follow} from './role.ts';
-import {heartbeat, sendEntries} from './sending.ts';
+import {heartbeat} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
 import {beginTransfer, checkTransfer} from './transfer.ts';
 

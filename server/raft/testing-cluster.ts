@@ -61,7 +61,7 @@ export class ScriptCluster {
   readonly #nodes = new Map<NodeId, ScriptNode>();
   readonly #cut = new Set<NodeId>();
   #mail: Letter[] = [];
-  #lines: string[] = [];
+  readonly #lines: string[] = [];
   #hidden = false;
   #now = 0;
 

@@ -249,7 +249,7 @@ export class RaftWorld {
   /** Ends every fault; then a write must be acknowledged and all members must have everything. */
   #heal(): void {
     this.#healing = true;
-    for (const end of [...this.#ends]) end();
+    for (const end of this.#ends) end();
     this.#network.weather = fairWeather;
     for (const node of this.#nodes.values()) {
       if (node.raft === undefined) node.start();
