@@ -99,7 +99,7 @@ test('terms, bytes and what is durable are those of a log that forgets nothing',
 
 test('a log that begins anew behind a checkpoint forgets what was under way', () => {
   const log = new LogView({index: 0, term: 0});
-  log.append(1, 10);
+  for (let index = 1; index <= 12; index++) log.append(1, 10);
   log.writing(1);
   log.restart({index: 9, term: 3});
   log.persisted(1);
