@@ -18,12 +18,12 @@ PASSWORD := $(ROOT)/root-password
 SERVER_FLAGS = start --set svc.server.rootPath=$(ROOT) \
 	--set svc.server.rootPasswordPath=$(PASSWORD) --set svc.server.sampleDatabase=demo
 
-export CLASS CYCLES DIR HOURS PROFILE ROUNDS SECONDS SEED SUITE SVC_SHARED TARGET
+export CLASS CYCLES DIR HOURS PROFILE ROUNDS SECONDS SEED SUITE SVC_SHARED TARGET WORLDS
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test check docs crash simulate fuzz conformance keep bench clean prepared \
-	cluster porcupine images e2e release
+.PHONY: help start dev test check docs crash simulate mutants fuzz conformance keep bench clean \
+	prepared cluster porcupine images e2e release
 
 help: ## list the commands
 	echo 'make <command>:'
@@ -49,8 +49,11 @@ docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
 	$(call run,server/testing/crash.ts)
 
-simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage
+simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage or raft
 	$(call run,server/simulation/run.ts)
+
+mutants: $(INSTALLED) ## put small bugs into the consensus core and see who notices: WORLDS=40
+	$(call run,server/simulation/raft/mutants/run.ts)
 
 fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
 	$(call run,server/testing/fuzz.ts)

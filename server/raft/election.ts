@@ -10,7 +10,7 @@ import {atLeastAsLong, type NodeId, type PreVoteRequest, type VoteRequest} from 
 import {Progress} from './progress.ts';
 import {voteResult} from './quorum.ts';
 import {announceRole, follow} from './role.ts';
-import {appendAsLeader, heartbeat} from './sending.ts';
+import {appendAsLeader} from './sending.ts';
 import type {Campaign, Leadership, Raft} from './state.ts';
 
 /** Asks for votes when the time has come and this node may lead. */
@@ -121,7 +121,7 @@ function lead(raft: Raft): void {
     peers: new Map(peers),
     firstIndex: log.lastIndex + 1,
     round: 0,
-    heartbeatDue: now,
+    heartbeatDue: now + options.heartbeatMs,
     waitingReads: [],
     readRound: undefined,
     transfer: undefined,
@@ -130,5 +130,4 @@ function lead(raft: Raft): void {
   raft.role = role;
   announceRole(raft);
   appendAsLeader(raft, role, [{kind: 'empty', term: raft.term}]);
-  heartbeat(raft, role);
 }

@@ -32,6 +32,8 @@ export class Progress {
   mode: 'probe' | 'replicate' | 'snapshot' = 'probe';
   /** When the peer last answered in this term. */
   heardAt: number;
+  /** The greatest commit index that was sent, for a peer that may have nothing else to learn. */
+  commitSent: LogIndex = 0;
   /** The greatest round of ours that the peer has answered. */
   answeredRound = 0;
   /** Of a joining server: the round it is in, and whether the last one was quick. */

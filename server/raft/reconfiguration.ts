@@ -55,9 +55,6 @@ export function afterCommit(raft: Raft, leadership: Leadership): void {
   const {id} = raft.options;
   const {current, since} = raft.memberships;
   if (since > raft.commit) return;
-  for (const peer of leadership.peers.keys()) {
-    if (memberOf(current, peer) === undefined) leadership.peers.delete(peer);
-  }
   if (memberOf(current, id) === undefined) {
     const [successor] = fitTargets(raft, leadership);
     const {term} = raft;
@@ -68,6 +65,17 @@ export function afterCommit(raft: Raft, leadership: Leadership): void {
     return;
   }
   promoteJoined(raft, leadership);
+}
+
+/** Stops sending to who was removed, once it was told or says nothing any more. */
+export function forgetRemoved(raft: Raft, leadership: Leadership): void {
+  const {current, since} = raft.memberships;
+  for (const [id, progress] of leadership.peers) {
+    if (memberOf(current, id) !== undefined || raft.commit < since) continue;
+    if (progress.commitSent >= since || !answers(raft, leadership, id)) {
+      leadership.peers.delete(id);
+    }
+  }
 }
 
 function tryChange(raft: Raft, wanted: MembershipChange): RefusalReason | undefined {
@@ -82,7 +90,7 @@ function tryChange(raft: Raft, wanted: MembershipChange): RefusalReason | undefi
   const answering = voters.filter(id => answers(raft, role, id)).length;
   if (wanted.kind === 'remove' && answering < majorityOf(voters.length)) return 'quorum-at-risk';
   if (wanted.kind === 'add') role.peers.set(wanted.id, new Progress(log.lastIndex, raft.now));
-  // A removed peer is sent the log until its removal is committed, so that it knows of it.
+  // A removed peer is sent the log until it knows of its removal (forgetRemoved).
   appendAsLeader(raft, role, [{kind: 'membership', term: raft.term, membership}]);
   return undefined;
 }

@@ -12,7 +12,7 @@ import type {Progress} from './progress.ts';
 import {majorityOf, reachedBy} from './quorum.ts';
 import {confirmReads, openReadRound} from './reads.ts';
 import {afterCommit, noteCaughtUp} from './reconfiguration.ts';
-import {appendAsLeader, sendAppend, sendEntries} from './sending.ts';
+import {appendAsLeader, sendEntries, tellCommit} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
 import {askTarget} from './transfer.ts';
 
@@ -49,8 +49,10 @@ export function answered(
   if (reply.accepted) accepted(raft, leadership, from, progress, reply.match);
   else refused(raft, progress, reply);
   // What follows may end the leadership, so each asks whether it still lasts.
-  if (raft.role === leadership) sendEntries(raft, leadership, from, progress);
-  if (raft.role === leadership) confirmReads(raft, leadership);
+  if (raft.role !== leadership) return;
+  sendEntries(raft, leadership, from, progress);
+  tellCommit(raft, leadership, from, progress);
+  confirmReads(raft, leadership);
 }
 
 /**
@@ -66,10 +68,8 @@ export function advanceCommit(raft: Raft, leadership: Leadership): void {
   const index = reachedBy(needed, held);
   if (index <= raft.commit || log.termAt(index) !== raft.term) return;
   raft.commit = index;
-  for (const [id, progress] of leadership.peers) {
-    // Peers with appends under way learn it from the next one.
-    if (progress.idle) sendAppend(raft, leadership, id, progress, progress.next - 1);
-  }
+  // A peer with appends under way is told when they are answered, if no more follow.
+  for (const [id, progress] of leadership.peers) tellCommit(raft, leadership, id, progress);
   if (leadership.waitingReads.length > 0) openReadRound(raft, leadership);
   afterCommit(raft, leadership);
 }
@@ -89,7 +89,7 @@ function accepted(
   }
   if (news) advanceCommit(raft, leadership);
   if (raft.role !== leadership) return;
-  if (news) noteCaughtUp(raft, leadership, from, progress);
+  noteCaughtUp(raft, leadership, from, progress);
   askTarget(raft, leadership);
 }
 

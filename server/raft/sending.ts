@@ -36,6 +36,17 @@ export function broadcast(raft: Raft, leadership: Leadership): void {
   }
 }
 
+/** Tells a peer that waits for nothing else what is committed. */
+export function tellCommit(
+  raft: Raft,
+  leadership: Leadership,
+  id: NodeId,
+  progress: Progress,
+): void {
+  if (!progress.idle || progress.commitSent >= raft.commit) return;
+  sendAppend(raft, leadership, id, progress, progress.next - 1);
+}
+
 /** Sends what the window allows; false when nothing was sent. */
 export function sendEntries(
   raft: Raft,
@@ -68,7 +79,7 @@ function appendEnd(raft: Raft, first: LogIndex): LogIndex {
 }
 
 /** Sends the entries from `progress.next` to `through`; none when that is before it. */
-export function sendAppend(
+function sendAppend(
   raft: Raft,
   leadership: Leadership,
   id: NodeId,
@@ -81,6 +92,7 @@ export function sendAppend(
   assert(previousTerm !== undefined, 'an append begins at an entry that is held');
   const previous = {index, term: previousTerm};
   const {round} = leadership;
+  progress.commitSent = commit;
   raft.outbox.sendEntries(id, {kind: 'append', term, round, previous, commit}, through);
 }
 

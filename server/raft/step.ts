@@ -18,7 +18,7 @@
  * Time only ever decides when something is tried. Nothing that is said to be safe depends on it.
  *
  * Sources: Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (sections
- * are the paper's) and Ongaro's thesis. What is shown by what: docs/design/0010.
+ * are the paper's) and Ongaro's thesis. What is shown by what: docs/design/0010-consensus.md.
  *
  * Invariant R1: no term has two leaders. Invariant R2: what is committed on one node is never
  * replaced on any. Invariant R3: a message never says what is not durable.
@@ -39,10 +39,10 @@ import {
 import type {Input} from './input.ts';
 import type {Message, NodeId} from './message.ts';
 import {answerRead, read, readAnswered} from './reads.ts';
-import {change, promoteJoined} from './reconfiguration.ts';
+import {change, forgetRemoved, promoteJoined} from './reconfiguration.ts';
 import {advanceCommit, answered, propose} from './replication.ts';
 import {follow} from './role.ts';
-import {heartbeat, sendEntries} from './sending.ts';
+import {heartbeat} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
 import {beginTransfer, checkTransfer} from './transfer.ts';
 
@@ -113,6 +113,7 @@ function tick(raft: Raft): void {
   if (!hearsQuorum(raft, role)) return follow(raft, raft.term, undefined);
   checkTransfer(raft, role);
   promoteJoined(raft, role);
+  forgetRemoved(raft, role);
   if (raft.now >= role.heartbeatDue) heartbeat(raft, role);
 }
 

@@ -8,8 +8,7 @@
  * live through. The first ten traces are printed, so that one seed can be compared with itself.
  */
 import {eachCrashPoint, storageHistories} from './crash-points.ts';
-import {faultKinds} from './raft/raft-faults.ts';
-import {raftWorlds} from './raft/raft-world.ts';
+import {raftWorldOf, raftWorlds} from './raft/raft-world.ts';
 import {failureOf, type Shrinkable, shrink} from './shrink.ts';
 import {storageWorlds, type WorldOptions, type WorldReport} from './world.ts';
 
@@ -52,16 +51,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     {hours: 'simulated', least: {worlds: 10}},
     raftWorlds,
     report => report,
-    seed => ({
-      seed,
-      voters: seed % 2 === 0 ? 5 : 3,
-      spares: 2,
-      seconds: 60,
-      operationsPerSecond: 25,
-      faultsPerSecond: 0.5,
-      faults: faultKinds,
-      without: [],
-    }),
+    raftWorldOf,
   ),
 };
 const tracesPrinted = 10;
@@ -200,5 +190,5 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const [profileName = 'storage', seed = '1', hours = '0'] = process.argv.slice(2);
+const {PROFILE: profileName = 'storage', SEED: seed = '1', HOURS: hours = '0'} = process.env;
 process.exitCode = await main(profileName, Number(seed), Number(hours) || 0);

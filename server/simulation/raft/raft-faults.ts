@@ -76,10 +76,12 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
     .sort((left, right) => left.atMs - right.atMs);
 }
 
-/** Whom a fault hits: half of them the leader, if there is one. */
+/** Whom a fault hits: half of them the leader if there is one, some of them who campaigns. */
 export function victimOf(fault: PlannedFault, target: FaultTarget): SimulatedNode {
   const random = createSeededRandom(fault.seed);
   const nodes = [...target.nodes.values()];
+  const campaigns = nodes.filter(node => node.role.endsWith('candidate'));
+  if (random.chance(30) && campaigns.length > 0) return random.pick(campaigns);
   const leaders = nodes.filter(node => node.role === 'leader' && !node.paused);
   return random.chance(50) && leaders.length > 0 ? random.pick(leaders) : random.pick(nodes);
 }

@@ -20,6 +20,7 @@ import {EntryHistory} from './entry-history.ts';
 import {RaftClients} from './raft-clients.ts';
 import {
   beginFault,
+  faultKinds,
   type FaultKind,
   type FaultTarget,
   type PlannedFault,
@@ -248,7 +249,7 @@ export class RaftWorld {
   /** Ends every fault; then a write must be acknowledged and all members must have everything. */
   #heal(): void {
     this.#healing = true;
-    for (const end of [...this.#ends]) end();
+    for (const end of this.#ends) end();
     this.#network.weather = fairWeather;
     for (const node of this.#nodes.values()) {
       if (node.raft === undefined) node.start();
@@ -289,6 +290,20 @@ export class RaftWorld {
       })
       .join('; ');
   }
+}
+
+/** The world of a seed at the usual density, as `make simulate PROFILE=raft` runs it. */
+export function raftWorldOf(seed: number): RaftWorldOptions {
+  return {
+    seed,
+    voters: seed % 2 === 0 ? 5 : 3,
+    spares: 2,
+    seconds: 60,
+    operationsPerSecond: 25,
+    faultsPerSecond: 0.5,
+    faults: faultKinds,
+    without: [],
+  };
 }
 
 /** Fewer seconds, faults, operations and nodes; single faults last. */
