@@ -27,6 +27,7 @@ import type {
   Graph,
   Hop,
   HopEnds,
+  IdSpan,
   IndexEntry,
   IndexSpan,
   ScanOrder,
@@ -109,7 +110,7 @@ export class GraphReader implements Graph {
     typeIds: ReadonlySet<number> | undefined,
   ): Source<RecordValue> {
     const {test, isOver, descending} = order;
-    const ranges = buckets.map(bucketRange);
+    const ranges = rangesOf(buckets, order.ids);
     if (descending) ranges.reverse();
     const options = {
       reverse: descending,
@@ -332,4 +333,17 @@ function inTurn<T>(first: Source<T>, open: () => Source<T>): Source<T> {
     },
     close: () => current.close(),
   };
+}
+
+/** The keys of the buckets' records with ids within the span. */
+function rangesOf(buckets: readonly number[], {from, to}: Partial<IdSpan> = {}): ScanRange[] {
+  return buckets
+    .filter(bucket => bucket >= (from?.bucket ?? bucket) && bucket <= (to?.bucket ?? bucket))
+    .map(bucket => {
+      const {start, end} = bucketRange(bucket);
+      return {
+        start: from?.bucket === bucket ? recordKey(from) : start,
+        end: to?.bucket === bucket ? Uint8Array.of(...recordKey(to), 0) : end,
+      };
+    });
 }

@@ -286,7 +286,9 @@ function reversed(node: {readonly descending: boolean}): string {
 }
 
 function where(node: PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'}): string {
-  return node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+  const {ids} = node;
+  const range = ids === undefined ? '' : `${bound(ids.from, 'from')}${bound(ids.to, 'to')}`;
+  return node.where === undefined ? range : `${range} where ${expressionText(node.where)}`;
 }
 
 function bound(limit: IndexBound | undefined, word: string): string {

@@ -208,7 +208,11 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return node.rows.flat();
     case 'scan-type':
     case 'scan-bucket':
-      return node.where ? [node.where] : [];
+      return [
+        ...(node.where ? [node.where] : []),
+        ...(node.ids?.from?.values ?? []),
+        ...(node.ids?.to?.values ?? []),
+      ];
     case 'records':
       return [node.ids];
     case 'index-point':

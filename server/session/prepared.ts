@@ -31,6 +31,7 @@ import type {
   Statement,
 } from '#server/plan/statement.ts';
 import {drainedBefore} from '#server/plan/writing-calls.ts';
+import {constantEvaluator} from './constant-evaluator.ts';
 import {explain, type Explanation, type PlanFigures} from './explain.ts';
 import {type PreparedQuery, preparedQuery} from './prepared-query.ts';
 import type {Routines} from './routines.ts';
@@ -226,7 +227,8 @@ function prepareQuery(
 ): PreparedQuery {
   const {routines, catalog, statistics, functions} = options;
   const mayWrite = routines.mayWrite(statement.plan);
-  const optimized = optimize(statement.plan, options);
+  const constant = constantEvaluator(options.catalog, options.functions);
+  const optimized = optimize(statement.plan, {...options, constant});
   const plan = bindSubplans(
     mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
   );

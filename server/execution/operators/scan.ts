@@ -6,13 +6,14 @@
  * named by SQL alone.
  */
 import {unreachable} from '#server/base/assert.ts';
-import type {RecordValue, Value} from '#server/model/value.ts';
+import {ridOfText} from '#server/model/rid.ts';
+import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {PlanNode} from '#server/plan/node.ts';
+import type {IdBounds, PlanNode} from '#server/plan/node.ts';
 import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../closure.ts';
-import type {RecordTest, Source} from '../graph.ts';
+import type {IdSpan, RecordTest, Source} from '../graph.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {packedTerm, type PackedTestMaker} from '../stored/packed-term.ts';
 import {ScannedRecord} from '../stored/scanned-record.ts';
@@ -24,9 +25,11 @@ const firstRows = 16;
 
 export function prepareScan(node: Node, preparation: Preparation): Operator {
   const where = node.where && prepareTerms(node.where, node.slot, preparation);
+  const span = node.ids && prepareSpan(node.ids, preparation);
   return function* scan(context, argument) {
     const test = where && recordTest(where, node.slot, context, argument);
-    yield* scanRecords(open(node, context, test), {context, argument, slot: node.slot});
+    const ids = span?.(new Frame(context, argument));
+    yield* scanRecords(open(node, context, {test, ids}), {context, argument, slot: node.slot});
   };
 }
 
@@ -56,13 +59,28 @@ export function* scanRecords(
   }
 }
 
+/** Both bounds are included: what an exclusive one leaves out fails the condition. */
+function prepareSpan({from, to}: IdBounds, preparation: Preparation): (frame: Frame) => IdSpan {
+  const [low, high] = [from, to].map(bound => {
+    const value = bound?.values[0];
+    return value && preparation.expression(value);
+  });
+  return frame => ({from: low && idOf(low(frame)), to: high && idOf(high(frame))});
+}
+
+/** The id that a value is compared as; undefined where it is none, or none of a stored record. */
+function idOf(value: Value): Rid | undefined {
+  const rid = typeof value === 'string' ? ridOfText(value) : value;
+  return rid instanceof Rid && rid.bucket >= 0 && rid.position >= 0 ? rid : undefined;
+}
+
 function open(
   node: Node,
   context: ExecutionContext,
-  test: RecordTest | undefined,
+  {test, ids}: {readonly test: RecordTest | undefined; readonly ids: IdSpan | undefined},
 ): Source<RecordValue> {
   const isOver = test && (() => context.budget.spend(1));
-  const order = {descending: node.descending, test, isOver};
+  const order = {descending: node.descending, test, isOver, ids};
   switch (node.kind) {
     case 'scan-type':
       return context.graph.scanType(node.type, node.polymorphic, order);
