@@ -26,6 +26,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'scan-bucket':
       return {
         ...node,
+        ...(node.kind === 'scan-bucket' && node.asked && {asked: node.asked.map(map)}),
         ...(node.where && {where: map(node.where)}),
         ...(node.ids && {
           ids: {from: mapBound(node.ids.from, map), to: mapBound(node.ids.to, map)},

@@ -111,6 +111,8 @@ export type SourceNode =
   | {
       readonly kind: 'scan-bucket';
       readonly buckets: readonly number[];
+      /** More of them, by name or number or as lists of such: known when the statement runs. */
+      readonly asked?: readonly Expression[];
       readonly slot: Slot;
       readonly descending: boolean;
       readonly where?: Expression;

@@ -209,6 +209,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'scan-type':
     case 'scan-bucket':
       return [
+        ...(node.kind === 'scan-bucket' ? (node.asked ?? []) : []),
         ...(node.where ? [node.where] : []),
         ...(node.ids?.from?.values ?? []),
         ...(node.ids?.to?.values ?? []),
