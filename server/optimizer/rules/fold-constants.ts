@@ -10,14 +10,16 @@ import type {Expression} from '#server/plan/expression.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import {boundSlots, mapParts} from '#server/plan/tree.ts';
+import {boundSlots, mapParts, visitExpression} from '#server/plan/tree.ts';
 import {conjunction, conjunctsOf, filtered} from '../conjuncts.ts';
 import type {Rule, RuleContext} from '../rule.ts';
 
 export const foldConstants: Rule = {
   name: 'fold-constants',
   apply: (node, context) => {
-    const folded = mapExpressions(node, expression => withoutConstants(expression, context));
+    const folded = mapExpressions(node, expression =>
+      hasConstant(expression) ? withoutConstants(expression, context) : expression,
+    );
     if (folded.kind === 'filter') return simplified(folded);
     if (folded.kind === 'scan-type' || folded.kind === 'scan-bucket') {
       const {where, ...scan} = folded;
@@ -30,6 +32,15 @@ export const foldConstants: Rule = {
     return folded;
   },
 };
+
+/** Most expressions have none, and stay what they are. */
+function hasConstant(expression: Expression): boolean {
+  let found = false;
+  visitExpression(expression, part => {
+    found ||= operandsOf(part)?.every(isPlain) === true;
+  });
+  return found;
+}
 
 function withoutConstants(expression: Expression, context: RuleContext): Expression {
   const inner = mapParts(expression, part => withoutConstants(part, context));
