@@ -141,6 +141,15 @@ export class Catalog {
     });
   }
 
+  /** @throws {Refusal} `schema.unknown-bucket`. */
+  requireBucketById(id: number): BucketDefinition {
+    const bucket = this.bucketsById.get(id);
+    if (bucket !== undefined) return bucket;
+    throw new Refusal('schema.unknown-bucket', `Bucket with id ${id} was not found`, {
+      detail: {bucket: id},
+    });
+  }
+
   /** @throws {Refusal} `schema.unknown-index`. */
   requireIndex(name: string): IndexDefinition {
     const index = this.indexesByName.get(name);

@@ -1,5 +1,10 @@
-/** A graph without records, for expressions that stand outside of any statement. */
+/** A graph without records and a run without data: where no statement is around an expression. */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import {Budget, type BudgetLimits} from './budget.ts';
+import type {ExecutionContext} from './context.ts';
 import type {Graph, Source} from './graph.ts';
+import {newWriteCounts} from './write-counts.ts';
 
 const nothing: Source<never> = {next: () => undefined, close: () => {}};
 
@@ -22,3 +27,30 @@ export const emptyGraph: Graph = {
   isSubtype: () => false,
   typeExists: () => false,
 };
+
+export interface Outside {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: BudgetLimits;
+}
+
+/** What an expression runs in that sees neither data nor parameters. */
+export function contextOutside(
+  catalog: Catalog,
+  {clock, random, limits}: Outside,
+): ExecutionContext {
+  return {
+    catalog,
+    graph: emptyGraph,
+    writes: undefined,
+    parameters: new Map(),
+    clock,
+    random,
+    budget: new Budget(clock, limits),
+    startedAt: clock.now(),
+    format: {},
+    batchRows: 1,
+    memo: new Map(),
+    counts: newWriteCounts(),
+  };
+}

@@ -30,6 +30,7 @@ import type {
   Graph,
   Hop,
   HopEnds,
+  IdSpan,
   IndexEntry,
   IndexSpan,
   ScanOrder,
@@ -337,8 +338,11 @@ export class GraphReader implements Graph {
 }
 
 /** In the order of the scan. */
-function bucketRanges(buckets: readonly number[], {descending}: ScanOrder): readonly ScanRange[] {
-  const ranges = buckets.map(bucketRange);
+function bucketRanges(
+  buckets: readonly number[],
+  {descending, ids}: ScanOrder,
+): readonly ScanRange[] {
+  const ranges = rangesOf(buckets, ids);
   return descending ? ranges.reverse() : ranges;
 }
 
@@ -361,4 +365,17 @@ function inTurn<T>(first: Source<T>, open: () => Source<T>): Source<T> {
     },
     close: () => current.close(),
   };
+}
+
+/** The keys of the buckets' records with ids within the span. */
+function rangesOf(buckets: readonly number[], {from, to}: Partial<IdSpan> = {}): ScanRange[] {
+  return buckets
+    .filter(bucket => bucket >= (from?.bucket ?? bucket) && bucket <= (to?.bucket ?? bucket))
+    .map(bucket => {
+      const {start, end} = bucketRange(bucket);
+      return {
+        start: from?.bucket === bucket ? recordKey(from) : start,
+        end: to?.bucket === bucket ? Uint8Array.of(...recordKey(to), 0) : end,
+      };
+    });
 }

@@ -27,6 +27,8 @@ export type RecordTest = (record: RecordValue) => boolean;
 
 export interface ScanOrder {
   readonly descending: boolean;
+  /** Records of other ids need not be given; those within are, as far as `test` lets them. */
+  readonly ids?: IdSpan | undefined;
   /** Only records that pass; undefined: all. */
   readonly test?: RecordTest | undefined;
   /** Asked behind each test: whether the portion is to end here, so that the caller can pause. */
@@ -39,6 +41,12 @@ export interface ColumnWish {
   readonly properties: readonly string[];
   /** For the parts that are read as records. */
   readonly order: ScanOrder;
+}
+
+/** Ids from the one to the other, both included; undefined: no bound. */
+export interface IdSpan {
+  readonly from: Rid | undefined;
+  readonly to: Rid | undefined;
 }
 
 export interface IndexSpan {

@@ -6,6 +6,7 @@ import {createIndex, markIndexReady} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import type {IndexProperty} from '#server/catalog/definition.ts';
+import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import {bindCypher} from '#server/languages/cypher/bind.ts';
 import {parseCypher} from '#server/languages/cypher/parser.ts';
 import {bindSql} from '#server/languages/sql/bind-statement.ts';
@@ -15,6 +16,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {planText} from '#server/plan/printer.ts';
 import type {PropertyStatistics, Statistics} from '#server/plan/statistics.ts';
+import {constantEvaluator} from '#server/session/constant-evaluator.ts';
 import {call, literal, slot} from '#server/testing/hand-built-plan.ts';
 import {testScript} from '#server/testing/script.ts';
 import {optimize, rules} from './optimize.ts';
@@ -60,10 +62,12 @@ function follow(input: PlanNode, type: string): PlanNode & {kind: 'follow'} {
   return {kind: 'follow', input, from: 0, direction: 'out', types: [type], to: 1, edge: undefined};
 }
 
+const constant = constantEvaluator(catalog, createFunctionRegistry());
+
 testScript(new URL('./testdata/rules.txt', import.meta.url), ({input}) => {
   const statement = bindSql(input, catalog);
   assert.ok(statement.kind === 'query');
-  return planText(optimize(statement.plan, {catalog}));
+  return planText(optimize(statement.plan, {catalog, constant}));
 });
 
 const numbers = (from: number, to: number): readonly number[] =>

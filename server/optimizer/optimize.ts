@@ -18,9 +18,11 @@ import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {countEarly} from './rules/count-early.ts';
 import {covered} from './rules/covered.ts';
+import {foldConstants} from './rules/fold-constants.ts';
 import {frontiers} from './rules/frontiers.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
+import {narrowScan} from './rules/narrow-scan.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
@@ -30,10 +32,12 @@ import {unreadEdge} from './rules/unread-edge.ts';
 import {slotUse} from './slots.ts';
 
 export const rules: readonly Rule[] = [
+  foldConstants,
   orderPatterns,
   hopFromUnnest,
   pushFilter,
   semiFromExists,
+  narrowScan,
   top,
   sortByIndex,
   chooseIndex,
@@ -48,19 +52,22 @@ export interface OptimizeOptions {
   readonly catalog: Catalog;
   /** Absent: nothing is known, and the same is assumed of all data. */
   readonly statistics?: Statistics;
+  /** Works out expressions over literals. */
+  readonly constant?: RuleContext['constant'];
   /** Names of rules that are switched off. */
   readonly without?: ReadonlySet<string>;
 }
 
 export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
-  const {catalog, statistics = noStatistics, without} = options;
+  const {catalog, constant, statistics = noStatistics, without} = options;
   const estimates = new Estimates(catalog, statistics);
   let {next} = slotUse(plan);
   const newSlot = (): number => next++;
   return rules
     .filter(rule => without?.has(rule.name) !== true)
     .reduce((current, rule) => {
-      const context: RuleContext = {catalog, estimates, slots: slotUse(current), newSlot};
+      const slots = slotUse(current);
+      const context: RuleContext = {catalog, constant, estimates, slots, newSlot};
       if ('rewrite' in rule) return rule.rewrite(current, context);
       return applyEverywhere(current, rule, context);
     }, plan);

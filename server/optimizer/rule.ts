@@ -5,7 +5,8 @@
  * rows, in the same order where the plan promises one. No rule names a language.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import type {Slot} from '#server/plan/expression.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Estimates} from './estimates.ts';
 import type {SlotUse} from './slots.ts';
@@ -14,6 +15,8 @@ export interface RuleContext {
   readonly catalog: Catalog;
   /** What candidates are compared by. */
   readonly estimates: Estimates;
+  /** The value of an expression over literals; undefined for none. Absent: none is worked out. */
+  readonly constant?: ((expression: Expression) => Value | undefined) | undefined;
   /** Slots of the statement as the rule finds it. */
   readonly slots: SlotUse;
   /** A slot that the statement does not use. */

@@ -12,7 +12,9 @@ export function typeTestOf(term: Expression): TypeTest | undefined {
   if (term.kind !== 'call') return undefined;
   const isLabel = term.name === 'op:ofType';
   if (!isLabel && term.name !== 'op:instanceOf') return undefined;
-  const [of, type] = term.args;
+  const [tested, type] = term.args;
+  const isItself = tested?.kind === 'attribute' && tested.attribute === 'this';
+  const of = isItself ? tested.of : tested;
   if (of?.kind !== 'slot' || type?.kind !== 'literal') return undefined;
   return typeof type.value === 'string' ? {slot: of.slot, type: type.value, isLabel} : undefined;
 }

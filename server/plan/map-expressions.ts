@@ -24,6 +24,14 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       return {...node, rows: node.rows.map(row => row.map(map))};
     case 'scan-type':
     case 'scan-bucket':
+      return {
+        ...node,
+        ...(node.kind === 'scan-bucket' && node.asked && {asked: node.asked.map(map)}),
+        ...(node.where && {where: map(node.where)}),
+        ...(node.ids && {
+          ids: {from: mapBound(node.ids.from, map), to: mapBound(node.ids.to, map)},
+        }),
+      };
     case 'follow':
       return node.where ? {...node, where: map(node.where)} : node;
     case 'records':

@@ -44,6 +44,15 @@ export interface IndexBound {
   readonly inclusive: boolean;
 }
 
+/**
+ * What `where` says of the ids too: a scan reads from the one to the other. Each has one value,
+ * the same for all rows; one that is no id bounds nothing.
+ */
+export interface IdBounds {
+  readonly from: IndexBound | undefined;
+  readonly to: IndexBound | undefined;
+}
+
 export interface Column {
   readonly name: string;
   readonly value: Expression;
@@ -97,13 +106,17 @@ export type SourceNode =
       readonly descending: boolean;
       /** Pushed down by the optimizer: evaluated on packed bytes where it can be. */
       readonly where?: Expression;
+      readonly ids?: IdBounds;
     }
   | {
       readonly kind: 'scan-bucket';
       readonly buckets: readonly number[];
+      /** More of them, by name or number or as lists of such: known when the statement runs. */
+      readonly asked?: readonly Expression[];
       readonly slot: Slot;
       readonly descending: boolean;
       readonly where?: Expression;
+      readonly ids?: IdBounds;
     }
   /** Records by id: `ids` evaluates to a Rid, a record, or a (nested) list of such; absent
    * records are dropped silently, other values pass as they are when `loose`. */

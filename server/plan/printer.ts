@@ -68,8 +68,10 @@ export function nodeText(node: PlanNode): string {
       const only = node.polymorphic ? '' : ' only';
       return `scan ${node.type}${only}${into(node)}${where(node)}`;
     }
-    case 'scan-bucket':
-      return `scan buckets ${node.buckets.join(', ')}${into(node)}${where(node)}`;
+    case 'scan-bucket': {
+      const buckets = [...node.buckets, ...(node.asked ?? []).map(expressionText)];
+      return `scan buckets ${buckets.join(', ')}${into(node)}${where(node)}`;
+    }
     case 'records': {
       const loose = node.typeNames === true ? ' or type' : node.loose ? ' loosely' : '';
       return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
@@ -286,7 +288,9 @@ function reversed(node: {readonly descending: boolean}): string {
 }
 
 function where(node: PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'}): string {
-  return node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+  const {ids} = node;
+  const range = ids === undefined ? '' : `${bound(ids.from, 'from')}${bound(ids.to, 'to')}`;
+  return node.where === undefined ? range : `${range} where ${expressionText(node.where)}`;
 }
 
 function bound(limit: IndexBound | undefined, word: string): string {

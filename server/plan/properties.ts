@@ -9,7 +9,15 @@
 import type {Expression} from './expression.ts';
 import {functionSignature} from './function-table.ts';
 import type {PlanNode, SortKey} from './node.ts';
-import {expressionsOf, inputsOf, partsOf, visitExpression, visitPlan} from './tree.ts';
+import {
+  expressionsOf,
+  inputsOf,
+  partsOf,
+  runsPlan,
+  slotsOf,
+  visitExpression,
+  visitPlan,
+} from './tree.ts';
 
 export interface Effects {
   /** Types by name, subtypes implied. */
@@ -137,6 +145,12 @@ export function isDeterministic(plan: PlanNode): boolean {
   return (
     expressionsOf(plan).every(isDeterministicExpression) && inputsOf(plan).every(isDeterministic)
   );
+}
+
+/** Whether the expression has one value for all rows of a run, and is quickly worked out. */
+export function isSteady(expression: Expression): boolean {
+  const isFree = slotsOf(expression).size === 0 && !runsPlan(expression);
+  return isFree && isDeterministicExpression(expression);
 }
 
 function isDeterministicExpression(expression: Expression): boolean {

@@ -208,7 +208,12 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return node.rows.flat();
     case 'scan-type':
     case 'scan-bucket':
-      return node.where ? [node.where] : [];
+      return [
+        ...(node.kind === 'scan-bucket' ? (node.asked ?? []) : []),
+        ...(node.where ? [node.where] : []),
+        ...(node.ids?.from?.values ?? []),
+        ...(node.ids?.to?.values ?? []),
+      ];
     case 'records':
       return [node.ids];
     case 'index-point':

@@ -1,6 +1,7 @@
 /** Where records go: bucket selections, a change of them with records there, and what is refused. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
+import type {Value} from '#server/model/value.ts';
 import {assertIntegrity} from '#server/simulation/integrity.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
@@ -197,4 +198,32 @@ test('ALTER TYPE WITH changes what edges promise only before there are edges', a
       message,
     });
   }
+});
+
+test('buckets that are read may be named by parameters, and pages go on behind an id', async () => {
+  const database = await world.database(['CREATE DOCUMENT TYPE T BUCKETS 2']);
+  await database.run('INSERT INTO T (n) VALUES (1), (2), (3), (4), (5)');
+  const count = async (bucket: Value): Promise<unknown> => {
+    const parameters = new Map([['b', bucket]]);
+    const [row] = await database.run('SELECT count(*) AS n FROM bucket::b', {parameters});
+    return row?.['n'];
+  };
+  const second = await database.run('SELECT @rid AS r FROM bucket:T_1 LIMIT 1');
+  const id = Number(String(second[0]?.['r']).slice(1).split(':')[0]);
+  assert.deepEqual([await count('T_0'), await count(id), await count(['T_0', id])], [3, 2, 5]);
+  await assert.rejects(count('T_9'), {code: 'schema.unknown-bucket'});
+  await assert.rejects(count(true), {code: 'query.parameter'});
+
+  const seen: unknown[] = [];
+  let last = '#0:0';
+  for (;;) {
+    const parameters = new Map([['last', last]]);
+    const page = await database.run('SELECT n, @rid AS r FROM T WHERE @rid > :last LIMIT 2', {
+      parameters,
+    });
+    if (page.length === 0) break;
+    seen.push(...page.map(({n}) => n));
+    last = String(page.at(-1)?.['r']);
+  }
+  assert.deepEqual(seen.sort(), [1, 2, 3, 4, 5]);
 });

@@ -8,9 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {unitBatch} from '#server/execution/batch.ts';
-import {newWriteCounts} from '#server/execution/write-counts.ts';
-import {Budget} from '#server/execution/budget.ts';
-import {emptyGraph} from '#server/execution/empty-graph.ts';
+import {contextOutside} from '#server/execution/empty-graph.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
@@ -19,8 +17,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
 
-const timeoutMs = 1_000;
-const memoryBytesMax = 1 << 20;
+const limits = {timeoutMs: 1_000, memoryBytesMax: 1 << 20, valueBytesMax: 1 << 20};
 
 export function defaultEvaluator(
   catalog: Catalog,
@@ -34,24 +31,8 @@ export function defaultEvaluator(
       closure = compile(text, catalog, functions);
       compiled.set(text, closure);
     }
-    const frame = new Frame(
-      {
-        catalog,
-        graph: emptyGraph,
-        writes: undefined,
-        parameters: new Map(),
-        clock,
-        random,
-        budget: new Budget(clock, {timeoutMs, memoryBytesMax, valueBytesMax: memoryBytesMax}),
-        startedAt: clock.now(),
-        format: {},
-        batchRows: 1,
-        memo: new Map(),
-        counts: newWriteCounts(),
-      },
-      unitBatch,
-    );
-    return evaluate(closure, frame, text);
+    const context = contextOutside(catalog, {clock, random, limits});
+    return evaluate(closure, new Frame(context, unitBatch), text);
   };
 }
 

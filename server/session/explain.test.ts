@@ -144,3 +144,16 @@ test('a pattern begins where the fewest records are, in every language', async (
     assert.match(text, /<-\[:LivesIn\]-/, language);
   }
 });
+
+test('a command of the schema is explained and not carried out', async () => {
+  const {text, top} = await explained('EXPLAIN CREATE VERTEX TYPE Harbour');
+  assert.equal(text, 'create type');
+  assert.equal(top.name, 'CreateType');
+  await assert.rejects(database.run('SELECT FROM Harbour'), {code: 'schema.unknown-type'});
+  const [row] = await database.run('EXPLAIN DROP TYPE City;', {language: 'sqlscript'});
+  assert.equal((row as {executionPlanAsString: string}).executionPlanAsString, 'drop type');
+  await database.run('SELECT FROM City');
+  await assert.rejects(explained('PROFILE CREATE VERTEX TYPE Harbour'), {
+    message: /PROFILE measures queries and single writes/,
+  });
+});

@@ -29,6 +29,22 @@ export function explain(plan: PlanNode, figures: PlanFigures): Explanation {
   return {text, json: JSON.stringify({type: 'QueryExecutionPlan', cost, prettyPrint: text, steps})};
 }
 
+/**
+ * Of a command of the schema: one step, which is no plan of rows.
+ *
+ * @param command - What it does, words joined by `-`.
+ */
+export function explainCommand(command: string): Explanation {
+  const text = command.replaceAll('-', ' ');
+  const name = titled(command);
+  const step = {name, type: name, targetNode: name, description: text, cost: -1, totalCost: -1};
+  const steps = [{...step, estimatedRows: 1, subSteps: []}];
+  return {
+    text,
+    json: JSON.stringify({type: 'DDLExecutionPlan', cost: -1, prettyPrint: text, steps}),
+  };
+}
+
 /** A line longer than this moves its own figures, not those of all lines. */
 const treeWidthMax = 80;
 
@@ -75,8 +91,7 @@ function bytesText(bytes: number): string {
 }
 
 function stepJson(node: PlanNode, figures: PlanFigures): object {
-  const words = node.kind.split('-');
-  const name = words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const name = titled(node.kind);
   const run = figures.run?.profile.of(node);
   return {
     name,
@@ -89,6 +104,13 @@ function stepJson(node: PlanNode, figures: PlanFigures): object {
     ...(run && {rows: run.rows, memoryBytes: run.memoryBytes}),
     subSteps: inputsOf(node).map(input => stepJson(input, figures)),
   };
+}
+
+function titled(words: string): string {
+  return words
+    .split('-')
+    .map(word => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
 }
 
 function nanoseconds(milliseconds: number): number {

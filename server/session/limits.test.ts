@@ -86,6 +86,51 @@ for (const [language, text, code, says] of bombs) {
   });
 }
 
+const parentheses = (levels: number): string => `${'('.repeat(levels)}1${')'.repeat(levels)}`;
+
+test('a statement may be long and have many parameters, and nest so deep', async () => {
+  const positions = Array.from({length: 10_000}, (_, at) => at);
+  const parameters = new Map(positions.map(at => [String(at), at]));
+  const asked = `SELECT [${positions.map(() => '?').join()}].size() AS n`;
+  assert.deepEqual(await database.run(asked, {parameters}), [{n: 10_000}]);
+  const text = `SELECT '${'x'.repeat(1 << 20)}'.length() AS n`;
+  assert.deepEqual(await database.run(text), [{n: 1 << 20}]);
+  const terms = Array.from({length: 20_000}, (_, at) => `(a = ${at} OR b = 'text of ${at}')`);
+  assert.deepEqual(await database.run(`SELECT FROM D WHERE ${terms.join(' AND ')}`), []);
+  assert.deepEqual(await database.run(`SELECT ${parentheses(490)} AS n`), [{n: 1}]);
+  await assert.rejects(database.run(`SELECT ${parentheses(501)} AS n`), {
+    code: 'sql.syntax',
+    message: /deeper than 500 levels/,
+  });
+});
+
+test('walks of a dense graph end at a limit, however deep they may go', async () => {
+  await hurried.run('CREATE VERTEX TYPE N');
+  await hurried.run('CREATE EDGE TYPE E');
+  await hurried.run(`INSERT INTO N (n) VALUES ${Array.from({length: 30}, () => '(0)').join()}`);
+  await hurried.run('CREATE EDGE E FROM (SELECT FROM N) TO (SELECT FROM N)');
+  const reached = 'SELECT count(*) AS n FROM (TRAVERSE out() FROM N MAXDEPTH 1000000)';
+  assert.deepEqual(await hurried.run(reached), [{n: 30}]);
+  for (const bound of ['maxDepth: 1000000', 'while: (true)', 'while: ($depth < 1000000)']) {
+    await assert.rejects(
+      hurried.run(`MATCH {type: N, as: a}.out(){as: b, ${bound}} RETURN count(*) AS n`),
+      (error: unknown) => error instanceof Refusal && /queryMemoryMax|500 ms/.test(error.message),
+    );
+    assert.equal(world.service.load.queryMemoryBytes, 0);
+  }
+});
+
+test('a view reads no view that reads it', async () => {
+  await assert.rejects(database.run('CREATE MATERIALIZED VIEW W AS SELECT FROM W'), {
+    code: 'schema.unknown-type',
+  });
+  await database.run('CREATE MATERIALIZED VIEW A AS SELECT n FROM D REFRESH INCREMENTAL');
+  await database.run('CREATE MATERIALIZED VIEW B AS SELECT n FROM A REFRESH INCREMENTAL');
+  // What B reads stays what it is, so there is no way round to itself.
+  await assert.rejects(database.run('DROP MATERIALIZED VIEW A'));
+  await assert.rejects(database.run('CREATE MATERIALIZED VIEW A AS SELECT n FROM B'));
+});
+
 test('a pattern answers in bounded time, whatever its alternatives', async () => {
   const text = 'a'.repeat(40);
   const tests = [`'${text}!' MATCHES ${patterns}`, `:long MATCHES '(a|aa)*(a|aa)*b'`];

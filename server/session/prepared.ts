@@ -31,7 +31,8 @@ import type {
   Statement,
 } from '#server/plan/statement.ts';
 import {drainedBefore} from '#server/plan/writing-calls.ts';
-import {explain, type Explanation, type PlanFigures} from './explain.ts';
+import {constantEvaluator} from './constant-evaluator.ts';
+import {explain, explainCommand, type Explanation, type PlanFigures} from './explain.ts';
 import {type PreparedQuery, preparedQuery} from './prepared-query.ts';
 import type {Routines} from './routines.ts';
 
@@ -42,6 +43,8 @@ export type Prepared =
   | Extract<Statement, {readonly kind: 'user'}>
   | PreparedSession
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
+  /** EXPLAIN of what has no plan of rows. */
+  | {readonly kind: 'explained-command'; readonly explanation: Explanation}
   /** Types that must be made before the statement can be prepared. */
   | {readonly kind: 'needs-types'; readonly missing: readonly MissingType[]}
   | {readonly kind: 'script'; readonly script: Script};
@@ -172,7 +175,15 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
     case 'explain': {
       const inner = prepareStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
-      throw new Refusal('not-available', 'EXPLAIN shows plans of queries and of single writes');
+      if (inner.kind === 'schema' && !statement.execute) {
+        return {kind: 'explained-command', explanation: explainCommand(inner.command.kind)};
+      }
+      throw new Refusal(
+        'query.execution',
+        statement.execute
+          ? 'PROFILE measures queries and single writes; EXPLAIN shows commands of the schema too'
+          : 'EXPLAIN shows plans of queries, single writes and commands of the schema',
+      );
     }
     default:
       return unreachable(statement);
@@ -226,7 +237,8 @@ function prepareQuery(
 ): PreparedQuery {
   const {routines, catalog, statistics, functions} = options;
   const mayWrite = routines.mayWrite(statement.plan);
-  const optimized = optimize(statement.plan, options);
+  const constant = constantEvaluator(options.catalog, options.functions);
+  const optimized = optimize(statement.plan, {...options, constant});
   const plan = bindSubplans(
     mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
   );

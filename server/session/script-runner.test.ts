@@ -69,3 +69,9 @@ test('EXPLAIN answers its plan as a row, PROFILE runs it', async () => {
   await database.run('PROFILE DELETE FROM T', {language: 'sqlscript'});
   assert.deepEqual(await database.run('SELECT count(*) AS c FROM T'), [{c: 0}]);
 });
+
+test('BEGIN alone, in no session, is refused: it would end with the request', async () => {
+  for (const language of ['sql', 'sqlscript']) {
+    await assert.rejects(database.run('BEGIN', {language}), {message: /it is sent in none/});
+  }
+});

@@ -25,6 +25,7 @@ import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
 import {refusalOf, repeated} from './outcome.ts';
+import type {Explanation} from './explain.ts';
 import {explained, type Prepared, prepareStatement} from './prepared.ts';
 import {observed, type PreparedQuery} from './prepared-query.ts';
 import {runOptions, type ScriptParts, type StatementHost} from './run-parts.ts';
@@ -314,6 +315,7 @@ class ScriptRun {
         'BATCH commits by itself: the statement stands in no script',
       );
     }
+    if (prepared.kind === 'explained-command') return [planRow(prepared.explanation)];
     assert(prepared.kind === 'explain', 'a script does not stand inside a script');
     return this.#explain(prepared);
   }
@@ -329,17 +331,7 @@ class ScriptRun {
     const startedAt = clock.monotonic();
     if (watched !== undefined) await this.#query(watched);
     const run = watched && {profile: watched.profile, elapsedMs: clock.monotonic() - startedAt};
-    const {text, json} = explained(inner, options, {
-      isGuarded: guard !== undefined,
-      run,
-    });
-    const plan = parseJsonText(json);
-    return [
-      new Map<string, Value>([
-        ['executionPlan', plan],
-        ['executionPlanAsString', text],
-      ]),
-    ];
+    return [planRow(explained(inner, options, {isGuarded: guard !== undefined, run}))];
   }
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
@@ -432,4 +424,12 @@ function done(operation: string, more: Readonly<Record<string, Value>> = {}): Va
 function rowsOf(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value as readonly Value[];
   return value instanceof Map ? [new Map([['value', value]])] : [value];
+}
+
+/** A plan where a script reads it. */
+function planRow({text, json}: Explanation): Value {
+  return new Map<string, Value>([
+    ['executionPlan', parseJsonText(json)],
+    ['executionPlanAsString', text],
+  ]);
 }

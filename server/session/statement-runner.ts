@@ -113,20 +113,22 @@ export class StatementRunner implements StatementHost {
         return this.#changeSchema(parts, prepared);
       case 'user':
         return this.#changeUser(parts, prepared.command);
+      case 'explained-command':
+        return this.#tellCommand(parts, prepared.explanation);
       case 'explain':
         return this.#explain(parts, prepared);
-      case 'script':
+      case 'script': {
+        const [only, ...more] = prepared.script.statements;
+        // It would end with the request, and whoever sent it would write outside of it.
+        if (only?.kind === 'begin' && more.length === 0) throw withoutSession();
         return this.#script(parts, prepared.script);
+      }
       case 'batched':
         return this.#runBatched(parts);
       case 'needs-types':
         return this.#runWithTypes(parts, prepared.missing);
       case 'session':
-        throw new Refusal(
-          'query.execution',
-          'the statement is about the session that it is sent in, and it is sent in none: ' +
-            'begin a transaction by the protocol and give its id along',
-        );
+        throw withoutSession();
       default:
         return unreachable(prepared);
     }
@@ -416,8 +418,11 @@ export class StatementRunner implements StatementHost {
     if (prepared.kind === 'user') {
       throw new Refusal('query.execution', 'users are changed outside of transactions');
     }
-    if (prepared.kind === 'explain') {
-      const cursor = await this.#explain(parts, prepared);
+    if (prepared.kind === 'explain' || prepared.kind === 'explained-command') {
+      const cursor =
+        prepared.kind === 'explain'
+          ? await this.#explain(parts, prepared)
+          : this.#tellCommand(parts, prepared.explanation);
       held.done();
       return cursor;
     }
@@ -571,6 +576,13 @@ export class StatementRunner implements StatementHost {
     });
   }
 
+  #tellCommand(parts: RunParts, explanation: Explanation): ResultCursor {
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    parts.end();
+    tellPlan(summary, explanation);
+    return rowsCursor([], parts.request.format, summary);
+  }
+
   async #explain(
     parts: RunParts,
     {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
@@ -690,8 +702,17 @@ function rightFor(command: SchemaCommand): {readonly right: DatabaseRight; reado
 
 /** A script is taken to write: what it does is known only when it runs. */
 function isReadOnly(prepared: Prepared): boolean {
+  if (prepared.kind === 'explained-command') return true;
   if (prepared.kind === 'explain') return !prepared.execute || !prepared.inner.writes;
   return prepared.kind === 'query' && !prepared.writes;
+}
+
+function withoutSession(): Refusal {
+  return new Refusal(
+    'query.execution',
+    'the statement is about the session that it is sent in, and it is sent in none: ' +
+      'begin a transaction by the protocol and give its id along',
+  );
 }
 
 function typesInside(missing: readonly NeededType[]): Refusal {

@@ -1,8 +1,9 @@
 /**
  * Feeds parsers, decoders and a whole server with nonsense until the time or the count is over:
  * `make fuzz TARGET=sql`, or `cypher`, `json`, `record`, `http`; `sqlite` asks SQLite the same as
- * us, question by question; `plans` carries each question out in many ways; `isolation` runs
- * transactions side by side and looks for what their levels forbid.
+ * us, question by question; `plans` carries each question out in many ways, and `worst-plans`
+ * looks for those whose chosen way is not a good one; `isolation` runs transactions side by side
+ * and looks for what their levels forbid.
  *
  * Settings come by the environment: TARGET, SECONDS (60), COUNT, SEED. A failure prints the seed
  * and the input; the same seed finds it again.
@@ -20,7 +21,7 @@ import {httpFuzzer} from './hostile/fuzz-http.ts';
 import {recordFuzzer} from './hostile/fuzz-record.ts';
 import type {Fuzzer} from './hostile/fuzzer.ts';
 import {isolationFuzzer} from './random/isolation-history.ts';
-import {planFuzzer} from './random/plan-differential.ts';
+import {planFuzzer, planSearch} from './random/plan-differential.ts';
 import {sqliteFuzzer} from './random/sqlite-differential.ts';
 import {SqlGenerator} from './sql-generator.ts';
 import {withoutPlaces} from './sql-round-trip.ts';
@@ -96,6 +97,7 @@ const targets: ReadonlyMap<string, Target> = new Map<string, Target>([
   ['sqlite', sqliteFuzzer],
   ['plans', planFuzzer],
   ['isolation', isolationFuzzer],
+  ['worst-plans', planSearch],
 ]);
 
 async function main(): Promise<void> {

@@ -31,7 +31,9 @@ export interface ColumnInput {
 }
 
 export function columnInput(node: PlanNode, preparation: Preparation): ColumnInput | undefined {
-  return node.kind === 'scan-type' && !node.descending ? scanInput(node, preparation) : undefined;
+  // Of a few ids the records are read.
+  const isWhole = node.kind === 'scan-type' && !node.descending && node.ids === undefined;
+  return isWhole ? scanInput(node, preparation) : undefined;
 }
 
 type TypeScan = PlanNode & {readonly kind: 'scan-type'};

@@ -6,13 +6,17 @@
  * named by SQL alone.
  */
 import {unreachable} from '#server/base/assert.ts';
-import type {RecordValue, Value} from '#server/model/value.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {ridOfText} from '#server/model/rid.ts';
+import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {PlanNode} from '#server/plan/node.ts';
+import type {IdBounds, PlanNode} from '#server/plan/node.ts';
 import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../closure.ts';
-import type {RecordTest, ScanOrder, Source} from '../graph.ts';
+import type {IdSpan, RecordTest, ScanOrder, Source} from '../graph.ts';
+import {itemsOf} from '../expressions/access.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {packedTerm, type PackedTestMaker} from '../stored/packed-term.ts';
 import {ScannedRecord} from '../stored/scanned-record.ts';
@@ -24,9 +28,15 @@ const firstRows = 16;
 
 export function prepareScan(node: Node, preparation: Preparation): Operator {
   const where = node.where && prepareTerms(node.where, node.slot, preparation);
+  const span = node.ids && prepareSpan(node.ids, preparation);
+  const asked = node.kind === 'scan-bucket' ? (node.asked ?? []) : [];
+  const named = asked.map(bucket => preparation.expression(bucket));
   return function* scan(context, argument) {
     const test = where && recordTest(where, node.slot, context, argument);
-    yield* scanRecords(open(node, context, test), {context, argument, slot: node.slot});
+    const frame = new Frame(context, argument);
+    const buckets = named.flatMap(bucket => bucketsNamed(bucket(frame), context.catalog));
+    const source = open(node, context, {test, ids: span?.(frame), buckets});
+    yield* scanRecords(source, {context, argument, slot: node.slot});
   };
 }
 
@@ -56,17 +66,48 @@ export function* scanRecords(
   }
 }
 
+/** Both bounds are included: what an exclusive one leaves out fails the condition. */
+function prepareSpan({from, to}: IdBounds, preparation: Preparation): (frame: Frame) => IdSpan {
+  const [low, high] = [from, to].map(bound => {
+    const value = bound?.values[0];
+    return value && preparation.expression(value);
+  });
+  return frame => ({from: low && idOf(low(frame)), to: high && idOf(high(frame))});
+}
+
+/** The id that a value is compared as; undefined where it is none, or none of a stored record. */
+function idOf(value: Value): Rid | undefined {
+  const rid = typeof value === 'string' ? ridOfText(value) : value;
+  return rid instanceof Rid && rid.bucket >= 0 && rid.position >= 0 ? rid : undefined;
+}
+
+/** Numbers of buckets. @throws {Refusal} `schema.unknown-bucket`, `query.parameter`. */
+function bucketsNamed(value: Value, catalog: Catalog): readonly number[] {
+  const items = itemsOf(value);
+  if (items !== undefined) return items.flatMap(item => bucketsNamed(item, catalog));
+  if (typeof value === 'string') return [catalog.requireBucket(value).id];
+  if (typeof value === 'number') return [catalog.requireBucketById(value).id];
+  throw new Refusal('query.parameter', 'a bucket is given by its name or number');
+}
+
+interface Wanted {
+  readonly test: RecordTest | undefined;
+  readonly ids: IdSpan | undefined;
+  /** Beside those of the node. */
+  readonly buckets: readonly number[];
+}
+
 function open(
   node: Node,
   context: ExecutionContext,
-  test: RecordTest | undefined,
+  {test, ids, buckets}: Wanted,
 ): Source<RecordValue> {
-  const order = scanOrder(node, context, test);
+  const order = {...scanOrder(node, context, test), ids};
   switch (node.kind) {
     case 'scan-type':
       return context.graph.scanType(node.type, node.polymorphic, order);
     case 'scan-bucket':
-      return context.graph.scanBuckets(node.buckets, order);
+      return context.graph.scanBuckets([...node.buckets, ...buckets], order);
     default:
       return unreachable(node);
   }

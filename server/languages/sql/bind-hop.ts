@@ -15,7 +15,7 @@ import type {BindContext, Scope} from './bind-context.ts';
 import {literal, makeScope, operator, slotOf} from './bind-context.ts';
 import {attributeOf, bindExpression} from './bind-expression.ts';
 import {depthMaxOf} from './bind-select.ts';
-import {bucketId} from './bind-target.ts';
+import {bindBuckets} from './bind-target.ts';
 import type {PatternEdge, PatternNode, Repetition} from './match-pattern.ts';
 
 /** A plan and the slot of the value that was reached. */
@@ -98,7 +98,7 @@ export class HopBinder {
     if (node.bucket !== undefined) {
       return {
         kind: 'scan-bucket',
-        buckets: [bucketId(context, node.bucket)],
+        ...bindBuckets(context, [node.bucket]),
         slot,
         descending: false,
       };

@@ -43,10 +43,10 @@ export function bindTarget(
       }));
     }
     case 'bucket-target': {
-      const buckets = target.buckets.map(each => bucketId(context, each));
+      const buckets = bindBuckets(context, target.buckets);
       return bindElement(context, parent, slot => ({
         kind: 'scan-bucket',
-        buckets,
+        ...buckets,
         slot,
         descending: false,
       }));
@@ -79,22 +79,26 @@ function bindElement(
   };
 }
 
-/** Number of the bucket that is named or numbered. */
-export function bucketId(context: BindContext, bucket: Ast.BucketReference): number {
-  if (!('kind' in bucket)) {
-    return context.located(bucket.at, () => context.catalog.requireBucket(bucket.text)).id;
+/** The buckets that are named or numbered, and those that parameters will name. */
+export function bindBuckets(
+  context: BindContext,
+  references: readonly Ast.BucketReference[],
+): {readonly buckets: readonly number[]; readonly asked?: readonly Expression[]} {
+  const {catalog} = context;
+  const buckets: number[] = [];
+  const asked: Expression[] = [];
+  for (const reference of references) {
+    const {at} = reference;
+    if (!('kind' in reference)) {
+      buckets.push(context.located(at, () => catalog.requireBucket(reference.text)).id);
+    } else if (reference.kind === 'parameter') {
+      asked.push(bindExpression(context, makeScope(undefined, undefined), reference));
+    } else {
+      const id = Number(reference.value);
+      buckets.push(context.located(at, () => catalog.requireBucketById(id)).id);
+    }
   }
-  if (bucket.kind === 'parameter') {
-    return context.notAvailable(bucket.at, 'A bucket given by a parameter');
-  }
-  const id = Number(bucket.value);
-  if (context.catalog.bucketById(id) === undefined) {
-    throw new Refusal('schema.unknown-bucket', `Bucket with id ${id} was not found`, {
-      place: context.place(bucket.at),
-      detail: {bucket: id},
-    });
-  }
-  return id;
+  return asked.length === 0 ? {buckets} : {buckets, asked};
 }
 
 /** `index:` answers entries {key, rid}; `indexvalues:` the records in the index's order. */

@@ -3,15 +3,18 @@
  *
  * The sort's keys must be the parts of an ordered index behind those that a condition holds equal,
  * all in one direction, and every record must be found in it: an index that leaves out nulls
- * serves only behind a bound. Where nulls stand, and in which order classes of values come, must be
- * the index's own way, or not matter. Nodes between that keep the order of their input are looked
- * through. Whether it pays is a matter of cost: a few of the first rows are soon found, while all
- * rows in the index's order are fetched one by one.
+ * serves behind a condition that no null meets, or where nulls stand last: those are then looked
+ * for behind the index, which a limit seldom reaches. Where nulls stand, and in which order
+ * classes of values come, must be the index's own way, or not matter. Nodes between that keep the
+ * order of their input are looked through. Whether it pays is a matter of cost: a few of the first
+ * rows are soon found, while all rows in the index's order are fetched one by one.
  */
 import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
 import {hasExactKeys} from '#server/model/data-type.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
+import {functionSignature} from '#server/plan/function-table.ts';
 import type {PlanNode, SortKey} from '#server/plan/node.ts';
+import {conjunction, conjunctsOf} from '../conjuncts.ts';
 import {cost} from '../cost.ts';
 import {countOf} from '../estimates.ts';
 import type {Rule, RuleContext} from '../rule.ts';
@@ -36,7 +39,7 @@ function unsorted(node: Sorted, context: RuleContext): PlanNode | undefined {
   const {catalog, estimates} = context;
   if (source.kind === 'index-range') {
     const index = catalog.requireIndex(source.index);
-    if (!gives(source, index, order, context)) return undefined;
+    if (!isWhole(source, index, []) || !gives(source, index, order, context)) return undefined;
     return withoutSort(node, source, {...source, descending: order.descending});
   }
   if (source.kind !== 'scan-type') return undefined;
@@ -131,10 +134,41 @@ function orderedAccess(
   if (index.state !== 'ready' || index.kind === 'hash') return undefined;
   const {node, plan} = accessBy(scan, index, context);
   if (node.kind !== 'index-range' || !gives(node, index, order, context)) return undefined;
-  return withOnSpine(plan, node, {...node, descending: order.descending});
+  const found = withOnSpine(plan, node, {...node, descending: order.descending});
+  if (isWhole(node, index, conjunctsOf(scan.where))) return found;
+  const nullsAreLast = order.keys.every(({nulls}) => nulls === 'last');
+  if (!nullsAreLast || order.names.length !== index.properties.length) return undefined;
+  const nulls = order.keys.map(({by}): Expression => ({kind: 'is-null', of: by}));
+  const where = conjunction([...nulls, ...conjunctsOf(scan.where)]);
+  return {kind: 'union', inputs: [found, {...scan, ...(where && {where})}]};
 }
 
-/** Whether the access has every record that it should, in the order that is asked. */
+/** Whether every record that meets the condition is among the entries. */
+function isWhole(
+  {from, to}: PlanNode & {readonly kind: 'index-range'},
+  index: Index,
+  terms: readonly Expression[],
+): boolean {
+  if (index.nullStrategy !== 'SKIP' || from !== undefined || to !== undefined) return true;
+  // An entry is left out when all of its parts are null.
+  const names = new Set(index.properties.map(({name}) => name));
+  return terms.some(term => namesNotNull(term).some(name => names.has(name)));
+}
+
+/** Properties of which a null never meets the term. */
+function namesNotNull(term: Expression): readonly string[] {
+  if (term.kind === 'not' && term.of.kind === 'is-null') return propertyNames([term.of.of]);
+  if (term.kind !== 'call' || functionSignature(term.name)?.nulls === 'handled') return [];
+  return propertyNames(term.args);
+}
+
+function propertyNames(expressions: readonly Expression[]): readonly string[] {
+  return expressions.flatMap(expression =>
+    expression.kind === 'property' && expression.of.kind === 'slot' ? [expression.name] : [],
+  );
+}
+
+/** Whether the access gives its records in the order that is asked. */
 function gives(
   node: PlanNode & {readonly kind: 'index-range'},
   index: Index,
@@ -149,16 +183,12 @@ function gives(
   if (parts.length < order.names.length) return false;
   if (parts.some(({name}, at) => name !== order.names[at])) return false;
   const isBounded = low.length > equal || high.length > equal;
-  const isWhole = equal > 0 || isBounded || index.nullStrategy !== 'SKIP';
   const declared = context.catalog.typeById(index.typeId)?.properties;
-  return (
-    isWhole &&
-    order.keys.every((key, at) => {
-      const bounded = at === 0 && isBounded;
-      const hasNulls = !bounded && index.nullStrategy !== 'ERROR';
-      const nullsAgree = (key.nulls === 'first') !== key.descending;
-      const isOneClass = bounded || hasExactKeys(declared?.get(parts[at]?.name ?? '')?.type);
-      return (nullsAgree || !hasNulls) && (key.classes === undefined || isOneClass);
-    })
-  );
+  return order.keys.every((key, at) => {
+    const bounded = at === 0 && isBounded;
+    const hasNulls = !bounded && index.nullStrategy !== 'ERROR';
+    const nullsAgree = (key.nulls === 'first') !== key.descending;
+    const isOneClass = bounded || hasExactKeys(declared?.get(parts[at]?.name ?? '')?.type);
+    return (nullsAgree || !hasNulls) && (key.classes === undefined || isOneClass);
+  });
 }

@@ -1,10 +1,11 @@
 /**
- * `/openapi.json` and `/docs`: the API described by the server itself.
+ * `/openapi.json` and `/docs`: the API described by the server itself, and what statements call.
  *
  * Served by express, which is loaded at the first request for one of them, so that a start does
  * not wait for it. The page needs nothing from outside: no scripts or styles of other hosts.
  */
 import type {Express} from 'express';
+import {vocabularies, type Vocabulary} from '#server/session/vocabulary.ts';
 import type {Exchange} from './exchange.ts';
 import {openApiDocument} from './openapi.ts';
 import {basePath, type Route} from './router.ts';
@@ -68,9 +69,20 @@ summary { cursor: pointer }
 <h1>${escaped(info.title)} ${escaped(info.version)}</h1>
 <p>${escaped(info.description)} The same as data: <a href="openapi.json">openapi.json</a>.</p>
 ${rows.join('\n')}
+${vocabularies().map(calls).join('\n')}
 </body>
 </html>
 `;
+}
+
+/** What a statement of the language may call, from the tables that its front end reads. */
+function calls({languages, functions}: Vocabulary): string {
+  const items = functions.map(({name, kind, says = ''}) => {
+    const written = kind === 'method' ? `.${name}` : name;
+    return `<dt><code>${escaped(written)}</code> ${kind}</dt><dd>${escaped(says)}</dd>`;
+  });
+  const title = `Functions of ${languages.join(', ')}: ${functions.length}`;
+  return `<details><summary>${escaped(title)}</summary><dl>${items.join('\n')}</dl></details>`;
 }
 
 function escaped(text: string): string {

@@ -563,6 +563,7 @@ test('the document and its page are served, with credentials only', async () => 
   const page = await world.call('/docs');
   assert.match(String(page.headers.get('content-type')), /^text\/html/);
   assert.match(page.text, /<code>\/api\/v1\/command\/\{database\}<\/code>/);
+  assert.match(page.text, /<code>\.toUpperCase<\/code> method<\/dt><dd>.+<\/dd>/);
   const {json, headers} = await world.call('/openapi.json');
   assert.equal((json as {openapi: string}).openapi, '3.1.0');
   assert.equal(headers.get('x-svc-commit-index'), '42');

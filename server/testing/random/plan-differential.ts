@@ -32,6 +32,7 @@ import {planText} from '#server/plan/printer.ts';
 import type {Statistics} from '#server/plan/statistics.ts';
 import {visitPlan} from '#server/plan/tree.ts';
 import {createClock} from '#server/platform/real/clock.ts';
+import {constantEvaluator} from '#server/session/constant-evaluator.ts';
 import {DatabaseStatistics} from '#server/session/database-statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
@@ -137,6 +138,7 @@ export class PlanDifferential {
   #ways(question: PlanQuestion, random: SeededRandom, invented = 1): readonly Way[] {
     const {catalog} = this.#schema;
     const plain = new Catalog({...catalog.data, indexes: []});
+    const constant = constantEvaluator(catalog, this.#functions);
     const bound = this.#bind(question, question.literal, catalog);
     const off = new Set([random.pick(rules).name]);
     const batchRows = (): number => random.pick([1, 2, 7, 1_024]);
@@ -150,17 +152,21 @@ export class PlanDifferential {
     const other = (): Statistics => inventedStatistics(random.below(1 << 30));
     return [
       way('as bound', bound, 1_024),
-      way('chosen', optimize(bound, {catalog, statistics})),
-      way('chosen in batches of one', optimize(bound, {catalog, statistics}), 1),
+      way('chosen', optimize(bound, {catalog, statistics, constant})),
+      way('chosen in batches of one', optimize(bound, {catalog, statistics, constant}), 1),
       ...Array.from({length: invented}, () =>
-        way('invented statistics', optimize(bound, {catalog, statistics: other()})),
+        way('invented statistics', optimize(bound, {catalog, statistics: other(), constant})),
       ),
-      way(`without ${[...off][0]}`, optimize(bound, {catalog, statistics: other(), without: off})),
+      way(
+        `without ${[...off][0]}`,
+        optimize(bound, {catalog, statistics: other(), constant, without: off}),
+      ),
       way(
         'without indexes',
         optimize(this.#bind(question, question.literal, plain), {
           catalog: plain,
           statistics: other(),
+          constant,
         }),
       ),
       way(
@@ -168,6 +174,7 @@ export class PlanDifferential {
         optimize(this.#bind(question, question.parametrized, catalog), {
           catalog,
           statistics: other(),
+          constant,
         }),
       ),
     ];
@@ -269,6 +276,26 @@ function inventedStatistics(seed: number): Statistics {
       ]);
       return {count: size(random), from: shares, to: shares};
     },
+  };
+}
+
+/** Searches for plans that touch much more than another one would; says which are the worst. */
+export async function planSearch(seed: number): Promise<Fuzzer> {
+  const differential = await PlanDifferential.open();
+  const shown = 12;
+  let worst: {readonly ratio: number; readonly text: string}[] = [];
+  let next = seed;
+  return {
+    step: () => {
+      worst.push(differential.excess(next++));
+      worst = worst.sort((a, b) => b.ratio - a.ratio).slice(0, shown);
+    },
+    summary: () =>
+      [
+        `${next - seed} questions; what the chosen plan touches beside the best one, at worst:`,
+        ...worst.map(({ratio, text}) => `${ratio.toFixed(2)} times: ${text}`),
+      ].join('\n\n'),
+    close: () => differential.close(),
   };
 }
 

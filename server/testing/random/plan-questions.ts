@@ -134,7 +134,13 @@ export class PlanQuestions {
     const list = (one: () => string): string => {
       return `[${Array.from({length: random.below(4)}, one).join(', ')}]`;
     };
-    switch (random.below(9)) {
+    switch (random.below(language === 'sql' ? 12 : 10)) {
+      case 9:
+        return this.#computed(of);
+      case 10:
+        return `@rid ${random.pick(['<', '<=', '>', '>='])} ${this.#value(this.#id())}`;
+      case 11:
+        return random.pick(["@type = 'Worker'", "@type <> 'Person'", "@this INSTANCEOF 'Worker'"]);
       case 0:
         return `${of}${text} = ${this.#text(text)}`;
       case 1:
@@ -162,6 +168,26 @@ export class PlanQuestions {
     }
   }
 
+  /** The text of an id near those of people. */
+  #id(): string {
+    return `#${this.#random.below(4)}:${this.#random.below(people)}`;
+  }
+
+  /** A condition that has to be worked out. */
+  #computed(of: string): string {
+    const random = this.#random;
+    const number = (): string => {
+      const name = random.pick(['id', 'age', 'score']);
+      return random.pick([`${of}${name}`, `${of}${name}`, this.#number(name)]);
+    };
+    const sum = (): string => {
+      const [a, b] = [number(), number()];
+      if (random.once(3)) return `CASE WHEN ${a} > ${b} THEN ${number()} ELSE ${b} * 2 END`;
+      return `(${a} ${random.pick(['+', '-', '*'])} ${b} ${random.pick(['+ 3', '% 7', '- 1'])})`;
+    };
+    return `${sum()} ${random.pick(['<', '>=', '=', '<>'])} ${sum()}`;
+  }
+
   /** An order in which no two rows are alike, and how much of it is wanted. */
   #cut(of: string): string {
     const random = this.#random;
@@ -177,7 +203,9 @@ export class PlanQuestions {
     const random = this.#random;
     const type = random.pick(['Person', 'Person', 'Worker']);
     const where = ` WHERE ${this.#condition('', 'sql')}`;
-    switch (random.below(8)) {
+    switch (random.below(9)) {
+      case 8:
+        return {text: this.#nested(type, where), ordered: false};
       case 0:
         return {text: `SELECT id, name FROM ${type}${where}`, ordered: false};
       case 1: {
@@ -206,6 +234,26 @@ export class PlanQuestions {
       default:
         return {text: this.#match(), ordered: false};
     }
+  }
+
+  /** A condition on what another statement answers. */
+  #nested(type: string, where: string): string {
+    const random = this.#random;
+    const inner = random.pick([
+      'town, count(*) AS n',
+      'town, name, max(age) AS n',
+      'DISTINCT town, name',
+      'id, name, town, age',
+    ]);
+    const group = inner.includes('count') ? ' GROUP BY town' : '';
+    const groups = inner.includes('max') ? ' GROUP BY town, name' : group;
+    const order = inner.startsWith('id') && random.once(2) ? ' ORDER BY id LIMIT 9' : '';
+    const outer = random.pick([
+      `town = ${this.#text('town')}`,
+      `town IS NOT NULL AND ${random.pick(['1 = 1', '2 > 3', 'true'])}`,
+      `town >= ${this.#text('town')} AND 3 * 4 > ${this.#number('id')}`,
+    ]);
+    return `SELECT FROM (SELECT ${inner} FROM ${type}${where}${groups}${order}) WHERE ${outer}`;
   }
 
   /** A MATCH of SQL: a path, often a second one from its start, sometimes one that must not be. */
