@@ -24,7 +24,7 @@ export interface ScanThreadsOptions {
   readonly threadsMax: number;
   readonly timers: Timers;
   /** Heap of one thread; default: that of the process. */
-  readonly heapMegabytesMax?: number;
+  readonly heapMegabytesMax?: number | undefined;
 }
 
 const idleMs = 10_000;
@@ -65,7 +65,8 @@ export class ScanThreads implements PlanThreads {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#threads.map(thread => thread?.end()));
+    const threads = this.#threads.filter(thread => thread !== undefined);
+    await Promise.all(threads.map(thread => thread.end()));
   }
 
   #start(word: number): ScanThread {

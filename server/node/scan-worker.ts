@@ -13,6 +13,7 @@ import {createMachine} from '#server/platform/real/machine.ts';
 import type {ThreadNews, ThreadOrder} from '#server/session/thread-order.ts';
 import {ThreadRunner} from '#server/session/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
+import type {View} from '#server/storage/store.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
 
 /** Behind whoever serves short requests, when processors are short. */
@@ -43,9 +44,15 @@ async function run(
   order: ThreadOrder,
   tell: (news: ThreadNews) => void,
 ): Promise<void> {
-  const store = await attachStore(order.store);
+  const {view, schemaVersion} = order;
+  const store = await attachStore(view.store);
   try {
-    await runner.run(order, store, tell);
+    const views = {
+      schemaVersion,
+      open: () => store.attachView(view.handle),
+      release: (held: View) => held.release(),
+    };
+    await runner.run(order, views, tell);
   } finally {
     store.close();
   }
