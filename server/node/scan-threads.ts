@@ -44,9 +44,9 @@ export class ScanThreads implements PlanThreads {
     this.#threads = new Array<ScanThread | undefined>(words);
   }
 
-  /** Threads that are there, busy or idle. */
-  get count(): number {
-    return this.#threads.filter(thread => thread !== undefined).length;
+  /** Threads that have an order. */
+  get busy(): number {
+    return this.#threads.filter(thread => thread?.isIdle === false).length;
   }
 
   onRelease(listener: () => void): void {
