@@ -56,7 +56,8 @@ export class ScanThreads implements PlanThreads {
   take(): PlanThread | undefined {
     if (this.#isClosed) return undefined;
     const idle = this.#threads.find(thread => thread?.isIdle === true);
-    if (idle !== undefined) return idle;
+    const ready = idle ?? this.#threads.find(thread => thread?.isReady === true);
+    if (ready !== undefined) return ready;
     for (let word = 1; word < this.#threads.length; word += 1) {
       if (this.#threads[word] === undefined) return this.#start(word);
     }
@@ -94,7 +95,10 @@ class ScanThread implements PlanThread {
   readonly #parts: ScanThreadParts;
   readonly #worker: Worker;
   readonly #onChange: () => void;
-  #hear: ((news: ThreadNews) => void) | undefined;
+  /** Of the order under way, and of the next one. */
+  readonly #hears: ((news: ThreadNews) => void)[] = [];
+  /** The order under way is answered; the thread is about to let go. */
+  #isAnswered = false;
   #cancelIdle: () => void = () => {};
   #loss: ThreadNews & {readonly kind: 'lost'} = {kind: 'lost', reason: 'other', message: 'ended'};
 
@@ -116,15 +120,20 @@ class ScanThread implements PlanThread {
     this.#worker.on('exit', () => this.#gone());
   }
 
+  /** Whether an order would be begun at once: who has an answer may ask the next thing before. */
+  get isReady(): boolean {
+    return this.isIdle || (this.#isAnswered && this.#hears.length === 1 && !this.#isEnding);
+  }
+
   get isIdle(): boolean {
-    return this.#hear === undefined && !this.#isEnding;
+    return this.#hears.length === 0 && !this.#isEnding;
   }
 
   run(order: ThreadOrder, hear: (news: ThreadNews) => void): void {
-    assert(this.isIdle, 'a thread has one order at a time');
+    assert(this.isReady, 'a thread has one order at a time');
     this.#cancelIdle();
     this.#worker.postMessage(order);
-    this.#hear = hear;
+    this.#hears.push(hear);
   }
 
   async end(): Promise<void> {
@@ -133,10 +142,12 @@ class ScanThread implements PlanThread {
   }
 
   #told(news: ThreadNews): void {
-    const hear = this.#hear;
+    const [hear] = this.#hears;
+    if (news.kind === 'failed' || (news.kind === 'page' && news.isLast)) this.#isAnswered = true;
     if (news.kind === 'free') {
-      this.#hear = undefined;
-      this.#cancelIdle = this.#parts.timers.after(idleMs, () => void this.end());
+      this.#isAnswered = false;
+      this.#hears.shift();
+      if (this.isIdle) this.#cancelIdle = this.#parts.timers.after(idleMs, () => void this.end());
     }
     hear?.(news);
     if (news.kind === 'free') this.#onChange();
@@ -149,9 +160,7 @@ class ScanThread implements PlanThread {
     // What its statement kept is gone with it.
     const {pages, own} = this.#parts.ledger;
     Atomics.store(pages, own, 0);
-    const hear = this.#hear;
-    this.#hear = undefined;
-    hear?.(this.#loss);
+    for (const hear of this.#hears.splice(0)) hear(this.#loss);
     this.#onChange();
   }
 }

@@ -36,7 +36,10 @@ if (port !== null) {
     const isPage = news.kind === 'page' && news.bytes !== undefined;
     port.postMessage(news, isPage ? [news.bytes.buffer] : []);
   };
-  port.on('message', (order: ThreadOrder) => void run(runner, order, tell));
+  let last = Promise.resolve();
+  port.on('message', (order: ThreadOrder) => {
+    last = last.then(() => run(runner, order, tell));
+  });
 }
 
 async function run(
