@@ -186,9 +186,9 @@ export class Budget {
 }
 
 /**
- * What the statements of each thread keep, where all threads see it: a word a thread, in pages. Each
- * writes its own word and reads the others', so two may go beyond the limit together by what they
- * ask for in the same instant.
+ * What the statements of each thread keep, where all threads see it: a word a thread, in pages.
+ * Each writes its own word and reads the others', so two may go beyond the limit together by what
+ * they ask for in the same instant.
  */
 export interface MemoryLedger {
   readonly pages: Int32Array;

@@ -24,7 +24,7 @@ export interface ScanThreadsOptions {
   readonly threadsMax: number;
   readonly timers: Timers;
   /** Heap of one thread; default: that of the process. */
-  readonly heapMegabytesMax?: number;
+  readonly heapMegabytesMax?: number | undefined;
 }
 
 const idleMs = 10_000;
@@ -44,9 +44,9 @@ export class ScanThreads implements PlanThreads {
     this.#threads = new Array<ScanThread | undefined>(words);
   }
 
-  /** Threads that are there, busy or idle. */
-  get count(): number {
-    return this.#threads.filter(thread => thread !== undefined).length;
+  /** Threads that have an order. */
+  get busy(): number {
+    return this.#threads.filter(thread => thread?.isIdle === false).length;
   }
 
   onRelease(listener: () => void): void {
@@ -56,7 +56,8 @@ export class ScanThreads implements PlanThreads {
   take(): PlanThread | undefined {
     if (this.#isClosed) return undefined;
     const idle = this.#threads.find(thread => thread?.isIdle === true);
-    if (idle !== undefined) return idle;
+    const ready = idle ?? this.#threads.find(thread => thread?.isReady === true);
+    if (ready !== undefined) return ready;
     for (let word = 1; word < this.#threads.length; word += 1) {
       if (this.#threads[word] === undefined) return this.#start(word);
     }
@@ -65,7 +66,8 @@ export class ScanThreads implements PlanThreads {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#threads.map(thread => thread?.end()));
+    const threads = this.#threads.filter(thread => thread !== undefined);
+    await Promise.all(threads.map(thread => thread.end()));
   }
 
   #start(word: number): ScanThread {
@@ -93,7 +95,10 @@ class ScanThread implements PlanThread {
   readonly #parts: ScanThreadParts;
   readonly #worker: Worker;
   readonly #onChange: () => void;
-  #hear: ((news: ThreadNews) => void) | undefined;
+  /** Of the order under way, and of the next one. */
+  readonly #hears: ((news: ThreadNews) => void)[] = [];
+  /** The order under way is answered; the thread is about to let go. */
+  #isAnswered = false;
   #cancelIdle: () => void = () => {};
   #loss: ThreadNews & {readonly kind: 'lost'} = {kind: 'lost', reason: 'other', message: 'ended'};
 
@@ -115,15 +120,20 @@ class ScanThread implements PlanThread {
     this.#worker.on('exit', () => this.#gone());
   }
 
+  /** Whether an order would be begun at once: who has an answer may ask the next thing before. */
+  get isReady(): boolean {
+    return this.isIdle || (this.#isAnswered && this.#hears.length === 1 && !this.#isEnding);
+  }
+
   get isIdle(): boolean {
-    return this.#hear === undefined && !this.#isEnding;
+    return this.#hears.length === 0 && !this.#isEnding;
   }
 
   run(order: ThreadOrder, hear: (news: ThreadNews) => void): void {
-    assert(this.isIdle, 'a thread has one order at a time');
+    assert(this.isReady, 'a thread has one order at a time');
     this.#cancelIdle();
     this.#worker.postMessage(order);
-    this.#hear = hear;
+    this.#hears.push(hear);
   }
 
   async end(): Promise<void> {
@@ -132,10 +142,12 @@ class ScanThread implements PlanThread {
   }
 
   #told(news: ThreadNews): void {
-    const hear = this.#hear;
+    const [hear] = this.#hears;
+    if (news.kind === 'failed' || (news.kind === 'page' && news.isLast)) this.#isAnswered = true;
     if (news.kind === 'free') {
-      this.#hear = undefined;
-      this.#cancelIdle = this.#parts.timers.after(idleMs, () => void this.end());
+      this.#isAnswered = false;
+      this.#hears.shift();
+      if (this.isIdle) this.#cancelIdle = this.#parts.timers.after(idleMs, () => void this.end());
     }
     hear?.(news);
     if (news.kind === 'free') this.#onChange();
@@ -148,9 +160,7 @@ class ScanThread implements PlanThread {
     // What its statement kept is gone with it.
     const {pages, own} = this.#parts.ledger;
     Atomics.store(pages, own, 0);
-    const hear = this.#hear;
-    this.#hear = undefined;
-    hear?.(this.#loss);
+    for (const hear of this.#hears.splice(0)) hear(this.#loss);
     this.#onChange();
   }
 }

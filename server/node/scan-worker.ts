@@ -13,6 +13,7 @@ import {createMachine} from '#server/platform/real/machine.ts';
 import type {ThreadNews, ThreadOrder} from '#server/session/thread-order.ts';
 import {ThreadRunner} from '#server/session/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
+import type {View} from '#server/storage/store.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
 
 /** Behind whoever serves short requests, when processors are short. */
@@ -35,7 +36,10 @@ if (port !== null) {
     const isPage = news.kind === 'page' && news.bytes !== undefined;
     port.postMessage(news, isPage ? [news.bytes.buffer] : []);
   };
-  port.on('message', (order: ThreadOrder) => void run(runner, order, tell));
+  let last = Promise.resolve();
+  port.on('message', (order: ThreadOrder) => {
+    last = last.then(() => run(runner, order, tell));
+  });
 }
 
 async function run(
@@ -43,9 +47,15 @@ async function run(
   order: ThreadOrder,
   tell: (news: ThreadNews) => void,
 ): Promise<void> {
-  const store = await attachStore(order.store);
+  const {view, schemaVersion} = order;
+  const store = await attachStore(view.store);
   try {
-    await runner.run(order, store, tell);
+    const views = {
+      schemaVersion,
+      open: () => store.attachView(view.handle),
+      release: (held: View) => held.release(),
+    };
+    await runner.run(order, views, tell);
   } finally {
     store.close();
   }

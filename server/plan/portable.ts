@@ -49,7 +49,8 @@ const classNames: ReadonlyMap<unknown, ClassName> = new Map(
 const classMember = '#class';
 const textMember = '#text';
 
-const unportable = Symbol('unportable');
+/** Ends the packing of what holds something that belongs to this thread. */
+class Unportable extends Error {}
 
 /**
  * Ready to be cloned to another thread; undefined when it holds what belongs to this one, as a
@@ -59,7 +60,7 @@ export function packPortable<T>(value: T): Portable<T> | undefined {
   try {
     return {packed: copied(value, packObject)};
   } catch (error) {
-    if (error === unportable) return undefined;
+    if (error instanceof Unportable) return undefined;
     throw error;
   }
 }
@@ -89,7 +90,7 @@ function copied(value: unknown, replace: (value: object, copy: Copy) => unknown)
 function packObject(value: object, copy: Copy): unknown {
   if (!isPlain(value)) {
     const name = classNames.get(Object.getPrototypeOf(value));
-    if (name === undefined) throw unportable;
+    if (name === undefined) throw new Unportable();
     return {...fields(value, copy), [classMember]: name};
   }
   return inside(value, copy);

@@ -49,21 +49,17 @@ export class ThreadDispatch {
     if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
     const {database, kept} = parts.session;
     const {adjacency} = kept;
-    const store = database.store.shareable;
-    if (store?.engine !== 'native') return undefined;
-    const travelling = travellingParts(parts, query, data);
+    const travelling = database.sharesViews ? travellingParts(parts, query, data) : undefined;
     const thread = travelling && threads.take();
     if (travelling === undefined || thread === undefined) return undefined;
-    const held = database.holdView(data.kind === 'read' ? data.reader.view : data.transaction.view);
+    const reader = data.kind === 'read' ? data.reader : data.transaction;
+    const held = database.shareView(reader.view);
     const order: ThreadOrder = {
       ...travelling,
       database: {id: database.id, name: database.name},
-      store,
-      view: held.handle,
+      view: held.shared,
       schemaVersion: data.context.catalog.version,
-      adjacency: adjacency.share(
-        data.kind === 'read' ? data.reader.viewIndex : data.transaction.viewIndex,
-      ),
+      adjacency: adjacency.share(reader.viewIndex),
       wish,
       spending: this.#spending(),
       patterns: parts.session.patterns,

@@ -12,7 +12,7 @@ import type {Measure} from '#server/execution/profile.ts';
 import type {ServerPatterns} from '#server/execution/record-format.ts';
 import type {Portable} from '#server/plan/portable.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
-import type {ShareableStore} from '#server/storage/store.ts';
+import type {SharedView} from '#server/transactions/database.ts';
 import type {KeysRead, SharedChunk} from '#server/views/shared-adjacency.ts';
 import type {Parameters} from './session.ts';
 import type {ResultWish} from './statement-run.ts';
@@ -20,8 +20,7 @@ import type {PackedError} from './thread-errors.ts';
 
 export interface ThreadOrder {
   readonly database: {readonly id: number; readonly name: string};
-  readonly store: ShareableStore;
-  readonly view: bigint;
+  readonly view: SharedView;
   /** Version of the catalog in the view. */
   readonly schemaVersion: number;
   /** Packed edges that hold for the view. */

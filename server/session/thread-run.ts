@@ -21,11 +21,10 @@ import type {QueryStatement} from '#server/plan/statement.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {Machine} from '#server/platform/machine.ts';
-import type {Store} from '#server/storage/store.ts';
 import {learnNames} from '#server/transactions/database-schema.ts';
 import {CatalogSchema} from '#server/transactions/records-context.ts';
 import {catalogKey} from '#server/transactions/system-keys.ts';
-import {ReadSession} from '#server/transactions/transaction.ts';
+import {ReadSession, type ViewSource} from '#server/transactions/transaction.ts';
 import {SharedAdjacency} from '#server/views/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from './prepared-query.ts';
 import type {ReadSchema, RunHome} from './run-home.ts';
@@ -65,15 +64,15 @@ export class ThreadRunner {
     this.#means = means;
   }
 
-  /** Runs the order to its end, whatever that is, and gives its view back. Never rejects. */
-  async run(order: ThreadOrder, store: Store, tell: Tell): Promise<void> {
+  /**
+   * Runs the order to its end, whatever that is, and gives its view back. Never rejects.
+   *
+   * @param views - Opens the order's view.
+   */
+  async run(order: ThreadOrder, views: ViewSource, tell: Tell): Promise<void> {
     try {
       if (order.runsJavaScript) this.#javascript ??= await this.#means.loadJavaScript();
-      const reader = new ReadSession({
-        schemaVersion: order.schemaVersion,
-        open: () => store.attachView(order.view),
-        release: view => view.release(),
-      });
+      const reader = new ReadSession(views);
       try {
         await this.#runOver(reader, order, tell);
       } finally {
@@ -120,7 +119,7 @@ export class ThreadRunner {
     }
   }
 
-  /** As it is in the view; what was seen before is used again, and of the names the new ones read. */
+  /** As it is in the view; what was seen before is used again, and only new names are read. */
   #schemaOf(reader: ReadSession, {database, schemaVersion}: ThreadOrder): ReadSchema {
     const known = this.#known.get(database.id);
     const names = known?.names ?? new NameDictionary();

@@ -4,7 +4,6 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
-import {ScanThreads, type ScanThreadsOptions} from '#server/node/scan-threads.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
@@ -15,6 +14,7 @@ import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
+import type {PlanThreads} from '#server/session/thread-order.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
@@ -24,21 +24,24 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly BroughtProcedure[];
   readonly timers?: Timers;
-  /** Threads for long reads. Default: none. */
-  readonly scanThreads?: ScanThreadsOptions;
+  /** For long reads; the world closes them. Default: none. */
+  readonly threads?: PlanThreads;
 }
 
 export class ServiceWorld {
   readonly service: SessionService;
   readonly security: Security;
   readonly #inline: InlineEngine;
-  readonly #makeService: (settings: Readonly<Record<string, string>>) => SessionService;
+  readonly #makeService: (
+    settings: Readonly<Record<string, string>>,
+    threads?: PlanThreads,
+  ) => SessionService;
   #databases = 0;
 
   private constructor(
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
-    {procedures = [], timers = createTimers(), scanThreads}: WorldOptions,
+    {procedures = [], timers = createTimers(), threads}: WorldOptions,
     javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
@@ -59,7 +62,7 @@ export class ServiceWorld {
       settings: () => resolved,
       endSessionsOf: user => this.service.endSessionsOf(user),
     });
-    this.#makeService = values => {
+    this.#makeService = (values, scanThreads) => {
       const own = resolveSettings([{name: 'test', values}]).settings;
       return new SessionService({
         engine: inline.engine,
@@ -73,10 +76,10 @@ export class ServiceWorld {
         javascript,
         settings: () => own,
         procedures,
-        ...(scanThreads && {threads: new ScanThreads(scanThreads)}),
+        ...(scanThreads && {threads: scanThreads}),
       });
     };
-    this.service = this.#makeService(settings);
+    this.service = this.#makeService(settings, threads);
   }
 
   /** One more service over the same engine; close it before the world. */

@@ -5,9 +5,10 @@
  * Listeners hear of a new one in log order, before the commit that made it resolves. A fenced
  * database refuses everything; a closed one is not handed out by the engine.
  */
+import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {Store, View} from '#server/storage/store.ts';
+import type {ShareableStore, Store, View} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from './change-feed.ts';
 import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
@@ -31,6 +32,12 @@ export interface DatabaseOptions {
   readonly limits: TransactionLimits;
   readonly schemaVersion: number;
   readonly makeCoordinator: (onSchemaApplied: (schemaVersion: number) => void) => Coordinator;
+}
+
+/** A view as another thread of the process finds it. */
+export interface SharedView {
+  readonly store: ShareableStore;
+  readonly handle: bigint;
 }
 
 export class Database {
@@ -92,11 +99,18 @@ export class Database {
     return new ReadSession(this.#views);
   }
 
-  /** A second hold of an open view, for a thread that attaches to it; release it when it is done. */
-  holdView(view: View): Pick<View, 'handle' | 'release'> {
+  /** Whether other threads can use its views. */
+  get sharesViews(): boolean {
+    return this.store.shareable?.engine === 'native';
+  }
+
+  /** A hold of an open view beside its own; release it when no other thread uses it any more. */
+  shareView(view: View): {readonly shared: SharedView; readonly release: () => void} {
+    const store = this.store.shareable;
+    assert(store !== undefined && this.sharesViews, 'the store can be shared with threads');
     const held = this.store.attachView(view.handle);
     this.#viewsOpen += 1;
-    return {handle: held.handle, release: () => this.#views.release(held)};
+    return {shared: {store, handle: view.handle}, release: () => this.#views.release(held)};
   }
 
   /** The newest applied catalog as its writer encoded it; undefined before the first one. */
