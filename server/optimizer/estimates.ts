@@ -14,7 +14,7 @@ import {conjunctsOf} from './conjuncts.ts';
 import {cost, sortCost} from './cost.ts';
 import {Degrees, type VertexTypes} from './degrees.ts';
 import {indexRows} from './index-rows.ts';
-import {typeTestOf} from './type-test.ts';
+import {typeTestOf} from '#server/plan/type-test.ts';
 import {assumed, equalShare, listItems, type RowFacts, shareOfAll} from './selectivity.ts';
 
 export interface Estimate {
