@@ -164,6 +164,11 @@ export class Estimates {
         const slots = edge === undefined ? input.slots : withSlot(input.slots, edge, idOf());
         return {rows: input.rows * share, cost: input.cost + input.rows * cost.pair, slots};
       }
+      case 'degree': {
+        const {degree} = this.#degrees.hop(input.slots.get(node.from), node);
+        const rows = input.rows * Math.min(1, degree);
+        return {...input, rows, cost: input.cost + input.rows * cost.hop};
+      }
       case 'frontier':
         return this.#frontier(node, input);
       case 'walk': {

@@ -64,7 +64,7 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
 }
 
 /** Leaves out the second meeting of an edge that leads back to its own start. */
-function withLoopsOnce(filter: HopFilter | undefined): HopFilter {
+export function withLoopsOnce(filter: HopFilter | undefined): HopFilter {
   return (hops, vertices) => {
     const once = hops.filter(hop => !isLoopAgain(hop, vertices[hop.source]));
     return filter === undefined ? once : filter(once, vertices);
