@@ -45,7 +45,7 @@ export async function startKuzu(edges: EdgeList): Promise<Kuzu> {
   writeCsv(join(data, 'nodes.csv'), edges.vertices, at => `${at}`);
   writeCsv(join(data, 'edges.csv'), edges.from.length, at => `${edges.from[at]},${edges.to[at]}`);
   const words = [...placed('server'), process.execPath, '--conditions=source'];
-  const [program = '', ...rest] = [...words, import.meta.filename, data];
+  const [program, ...rest] = [...words, import.meta.filename, data];
   const child = spawn(program, rest, {stdio: ['pipe', 'pipe', 'inherit']});
   const lines = createInterface({input: child.stdout})[Symbol.asyncIterator]();
   const line = async (): Promise<string> => {

@@ -11,7 +11,7 @@ type Aggregate = PlanNode & {readonly kind: 'aggregate'};
 
 export const countHops: Rule = {
   name: 'count-hops',
-  apply(node, {newSlot}) {
+  apply(node, context) {
     if (node.kind !== 'aggregate' || node.input.kind !== 'follow') return node;
     const {edge, unlike, ...hop} = node.input;
     const weight = commonWeight(node);
@@ -21,7 +21,7 @@ export const countHops: Rule = {
       unlike === undefined &&
       (hop.to === undefined || !node.keys.some(key => slotsOf(key.value).has(hop.to ?? -1)));
     if (!isCounted) return node;
-    const slot = newSlot();
+    const slot = context.newSlot();
     const input: PlanNode = {...hop, kind: 'degree', weight: weight.slot, slot};
     return {...node, input, aggregates: node.aggregates.map(each => ({...each, weight: slot}))};
   },
