@@ -11,6 +11,7 @@ import {pointReads} from './W1/point-reads.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {starts} from './W20/starts.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
+import {hops} from './W5/hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
 
 /** What every class is given. */
@@ -26,7 +27,11 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W1: pointReads,
   W2: durableInserts,
   W4: bulkEdges,
-  W5: networkPatterns,
+  W5: async (report, options) => {
+    await networkPatterns(report, options);
+    await hops(report, options);
+  },
+  hops,
   W20: starts,
   store: storeClass,
   statement: statementCosts,

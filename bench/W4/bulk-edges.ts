@@ -15,7 +15,7 @@ import type {BenchOptions} from '../run.ts';
 import {type EdgeList, rmatEdges} from '../W5/network.ts';
 
 export const database = 'bench';
-const large = {vertices: 1_000_000, edges: 10_000_000, seed: 11};
+export const large = {vertices: 1_000_000, edges: 10_000_000, seed: 11};
 const small = {vertices: 50_000, edges: 500_000, seed: 11};
 const million = 1_000_000;
 const linesAtOnce = 1_000;

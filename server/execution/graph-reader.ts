@@ -10,17 +10,18 @@ import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
+import {foreignMembers} from '#server/layout/foreign-member-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange, recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {LightEdge} from '#server/layout/stored-record.ts';
 import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
-import type {Direction} from '#server/plan/node.ts';
 import {ForeignMembers} from '#server/transactions/records-members.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
-import {degreeOf, loadMany, loadRecord} from '#server/transactions/records-read.ts';
+import {loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
+import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
 import {type KeptViews, noViews} from '#server/views/kept-views.ts';
 import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 import type {
@@ -29,6 +30,7 @@ import type {
   EdgeTypes,
   Graph,
   Hop,
+  HopCounts,
   HopEnds,
   IdSpan,
   IndexEntry,
@@ -38,8 +40,9 @@ import type {
   WholeKey,
 } from './graph.ts';
 import {columnParts} from './stored/column-scan.ts';
+import {StoredHopCounts} from './stored/hop-counts.ts';
 import {HopSource} from './stored/hop-source.ts';
-import {PackedEdges, pairHops, placeInChunk} from './stored/packed-edges.ts';
+import {PackedEdges, pairHops} from './stored/packed-edges.ts';
 import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
 /** Records fetched one by one rather than packed. */
@@ -198,13 +201,12 @@ export class GraphReader implements Graph {
     return new Set(names.flatMap(name => [...this.#catalog.requireType(name).familyIds]));
   }
 
-  hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop> {
-    const packed = this.#packed(direction, types);
-    return new HopSource(this.#reader, packed, {vertices, direction, types});
+  hops(vertices: readonly Rid[], choice: EdgeChoice): Source<Hop> {
+    return new HopSource(this.#reader, this.#packed(choice), {vertices, choice});
   }
 
-  #packed(direction: Direction, types: EdgeTypes): PackedEdges {
-    return new PackedEdges(this.#reader, this.#kept.adjacency, {direction, types});
+  #packed(choice: EdgeChoice): PackedEdges {
+    return new PackedEdges(this.#reader, this.#kept.adjacency, choice);
   }
 
   packedEdges(bucket: number, chunk: number): HeldChunk | undefined {
@@ -213,15 +215,15 @@ export class GraphReader implements Graph {
     return view.chunkAt(bucket, chunk, this.#reader.viewIndex);
   }
 
-  hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop> {
-    const packed = this.#packed(direction, types);
+  hopsBetween(pairs: readonly HopEnds[], choice: EdgeChoice): Source<Hop> {
+    const {direction, types} = choice;
     const typeIds =
       types === undefined
         ? [...this.#catalog.types].filter(type => type.kind === 'edge').map(type => type.id)
         : [...types];
-    return pairHops(pairs, packed, rest => {
+    return pairHops(pairs, this.#packed(choice), rest => {
       const ranges = betweenRanges(rest, direction, typeIds);
-      return new EdgeCursor(this.#reader, ranges, types, {distinct: true});
+      return new EdgeCursor(this.#reader, ranges, {...choice, distinct: true});
     });
   }
 
@@ -236,13 +238,15 @@ export class GraphReader implements Graph {
     });
   }
 
-  degree(vertex: Rid, direction: Direction, types: EdgeTypes): number {
-    const packed = this.#packed(direction, types);
-    const selection = packed.of(vertex);
-    if (selection !== undefined) return selection.count(placeInChunk(vertex));
-    const degree = degreeOf(this.#reader, vertex, direction, types);
-    packed.noteRead(vertex, degree);
-    return degree;
+  degrees(vertices: readonly Rid[], choice: EdgeChoice): HopCounts {
+    return new StoredHopCounts(this.#reader, this.#packed(choice), {vertices, choice});
+  }
+
+  typesByBucket(): ((bucket: number) => string | undefined) | undefined {
+    const walker = new RowWalker(this.#reader, [foreignMembers], {bufferBytes: 1 << 10});
+    const isHome = !walker.next();
+    walker.close();
+    return isHome ? bucket => this.#catalog.typeOfBucket(bucket)?.name : undefined;
   }
 
   indexPoint(index: string, key: readonly Value[]): readonly Rid[] {

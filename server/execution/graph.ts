@@ -6,7 +6,7 @@
  * transaction. Everything is synchronous. Unknown names are refused (`schema.unknown-*`).
  */
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
-import type {Direction} from '#server/plan/node.ts';
+import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
 import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 import type {ColumnPart} from './stored/column-scan.ts';
 
@@ -73,6 +73,15 @@ export interface Hop {
   readonly outgoing: boolean;
 }
 
+/** Counts as long as it is asked to go on. */
+export interface HopCounts {
+  /** By place in the list of vertices; right when `next` has answered false. */
+  readonly counts: readonly number[];
+  /** Counts some thousand edges more; false when all are counted. */
+  next(): boolean;
+  close(): void;
+}
+
 /** Where a hop starts and ends. */
 export interface HopEnds {
   readonly vertex: Rid;
@@ -106,12 +115,12 @@ export interface Graph {
    * Edges of the vertices, vertex by vertex; of one vertex outgoing ones first, by edge type,
    * other end, edge. A loop is met once each way.
    */
-  hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop>;
+  hops(vertices: readonly Rid[], choice: EdgeChoice): Source<Hop>;
   /**
    * Edges between the ends of each pair (each pair at most once), as `hops` would give them from
    * `vertex`; `source` counts the pairs. Cost: a few keys a pair, whatever the degrees.
    */
-  hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop>;
+  hopsBetween(pairs: readonly HopEnds[], choice: EdgeChoice): Source<Hop>;
   /** The edges themselves; `vertices` as given to `hops`. Light edges are made up from the hop. */
   hopEdges(hops: readonly Hop[], vertices: readonly Rid[]): readonly (RecordValue | undefined)[];
   /**
@@ -119,8 +128,13 @@ export interface Graph {
    * point in time; what is not there is asked of `hops`, which uses the same.
    */
   packedEdges(bucket: number, chunk: number): HeldChunk | undefined;
-  /** How many edges a vertex has. */
-  degree(vertex: Rid, direction: Direction, types: EdgeTypes): number;
+  /** How many edges each of the vertices has; none is named twice. */
+  degrees(vertices: readonly Rid[], choice: EdgeChoice): HopCounts;
+  /**
+   * The type of the records in a bucket; undefined as a whole when it does not tell: records may
+   * lie in a bucket of another type, or looking at one says more than its type.
+   */
+  typesByBucket(): ((bucket: number) => string | undefined) | undefined;
   /** Ids under one full key, in id order. */
   indexPoint(index: string, key: readonly Value[]): readonly Rid[];
   indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;

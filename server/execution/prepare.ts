@@ -23,6 +23,7 @@ import {prepareChain} from './operators/chain.ts';
 import {prepareChange, prepareUpsert} from './operators/change.ts';
 import {prepareConnect} from './operators/connect.ts';
 import {prepareCreate} from './operators/create.ts';
+import {prepareDegree} from './operators/degree.ts';
 import {prepareDelete} from './operators/delete.ts';
 import {prepareErase} from './operators/erase.ts';
 import {prepareIntersect} from './operators/intersect.ts';
@@ -125,6 +126,8 @@ export class PlanPreparation implements Preparation {
         return prepareFollow(node, this);
       case 'connect':
         return prepareConnect(node, this);
+      case 'degree':
+        return prepareDegree(node, this);
       case 'frontier':
         return prepareFrontier(node, this);
       case 'walk':
@@ -203,6 +206,7 @@ type RowKind =
   | 'unnest'
   | 'follow'
   | 'connect'
+  | 'degree'
   | 'frontier'
   | 'walk'
   | 'chain'

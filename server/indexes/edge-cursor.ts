@@ -14,6 +14,7 @@ import {
   edgeTypeRange,
   incoming,
   isLightEdge,
+  otherBucketOf,
   otherEndOf,
   outgoing,
   type DirectionByte,
@@ -95,6 +96,16 @@ function waysOf(direction: EdgeDirection): readonly DirectionByte[] {
   return [direction === 'out' ? outgoing : incoming];
 }
 
+export interface EdgeCursorOptions {
+  /** Types wanted, subtypes included; undefined: every type. */
+  readonly types: ReadonlySet<number> | undefined;
+  /** Only edges whose other ends lie in such buckets. */
+  readonly ends?: ((bucket: number) => boolean) | undefined;
+  readonly keysOnly?: boolean;
+  /** No vertex (or pair) is named twice in the ranges. */
+  readonly distinct?: boolean;
+}
+
 export class EdgeCursor {
   private readonly walker: RowWalker;
   private readonly ranges: readonly EdgeRange[];
@@ -106,18 +117,16 @@ export class EdgeCursor {
   private started = false;
   /** No vertex (or pair) is asked for twice. */
   private readonly distinct: boolean;
+  private readonly ends: ((bucket: number) => boolean) | undefined;
 
-  constructor(
-    reader: Reader,
-    ranges: readonly EdgeRange[],
-    edgeTypeIds: ReadonlySet<number> | undefined,
-    options: {readonly keysOnly?: boolean; readonly distinct?: boolean} = {},
-  ) {
+  constructor(reader: Reader, ranges: readonly EdgeRange[], options: EdgeCursorOptions) {
+    const {keysOnly = false, distinct = false, types, ends} = options;
     this.ranges = ranges;
-    this.distinct = options.distinct ?? false;
-    this.edgeTypeIds = edgeTypeIds;
+    this.distinct = distinct;
+    this.edgeTypeIds = types;
+    this.ends = ends;
     const bufferBytes = Math.min(bufferBytesMin + ranges.length * rangeBytes, bufferBytesMax);
-    this.walker = new RowWalker(reader, ranges, {...options, bufferBytes, bufferBytesMax});
+    this.walker = new RowWalker(reader, ranges, {keysOnly, bufferBytes, bufferBytesMax});
   }
 
   /** The next 1 to `max` edges, or undefined at the end. */
@@ -139,11 +148,14 @@ export class EdgeCursor {
     return rows.length === 0 ? undefined : rows;
   }
 
-  /** Counts what is left and closes. */
-  count(): number {
-    let count = 0;
-    while (this.step()) count++;
-    return count;
+  /** Adds the next up to `max` edges to the counts of their sources; false at the end. */
+  countInto(counts: number[], max: number): boolean {
+    for (let rows = 0; rows < max; rows++) {
+      if (!this.step()) return false;
+      const source = this.sourceOf(this.walker.bytes, this.walker.keyStart);
+      counts[source] = (counts[source] ?? 0) + 1;
+    }
+    return true;
   }
 
   close(): void {
@@ -151,14 +163,11 @@ export class EdgeCursor {
   }
 
   private step(): boolean {
-    const {walker, edgeTypeIds} = this;
+    const {walker, edgeTypeIds, ends} = this;
     while (walker.next()) {
-      if (
-        edgeTypeIds === undefined ||
-        edgeTypeIds.has(edgeTypeIdOf(walker.bytes, walker.keyStart))
-      ) {
-        return true;
-      }
+      const {bytes, keyStart} = walker;
+      if (edgeTypeIds !== undefined && !edgeTypeIds.has(edgeTypeIdOf(bytes, keyStart))) continue;
+      if (ends === undefined || ends(otherBucketOf(bytes, keyStart))) return true;
     }
     return false;
   }

@@ -110,6 +110,10 @@ export function edgeTypeIdOf(bytes: Uint8Array, offset: number): number {
   return uint32At(bytes, offset + typeAt);
 }
 
+export function otherBucketOf(bytes: Uint8Array, offset: number): number {
+  return uint32At(bytes, offset + otherRidAt);
+}
+
 export function otherEndOf(bytes: Uint8Array, offset: number): Rid {
   return ridAt(bytes, offset + otherRidAt);
 }

@@ -14,7 +14,7 @@ import {conjunctsOf} from './conjuncts.ts';
 import {cost, sortCost} from './cost.ts';
 import {Degrees, type VertexTypes} from './degrees.ts';
 import {indexRows} from './index-rows.ts';
-import {typeTestOf} from './type-test.ts';
+import {typeTestOf} from '#server/plan/type-test.ts';
 import {assumed, equalShare, listItems, type RowFacts, shareOfAll} from './selectivity.ts';
 
 export interface Estimate {
@@ -163,6 +163,11 @@ export class Estimates {
         });
         const slots = edge === undefined ? input.slots : withSlot(input.slots, edge, idOf());
         return {rows: input.rows * share, cost: input.cost + input.rows * cost.pair, slots};
+      }
+      case 'degree': {
+        const {degree} = this.#degrees.hop(input.slots.get(node.from), node);
+        const rows = input.rows * Math.min(1, degree);
+        return {...input, rows, cost: input.cost + input.rows * cost.hop};
       }
       case 'frontier':
         return this.#frontier(node, input);

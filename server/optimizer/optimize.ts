@@ -17,6 +17,7 @@ import {Estimates} from './estimates.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {countEarly} from './rules/count-early.ts';
+import {countHops} from './rules/count-hops.ts';
 import {covered} from './rules/covered.ts';
 import {foldConstants} from './rules/fold-constants.ts';
 import {frontiers} from './rules/frontiers.ts';
@@ -44,6 +45,7 @@ export const rules: readonly Rule[] = [
   countEarly,
   unreadEdge,
   frontiers,
+  countHops,
   inlineColumns,
   covered,
 ];

@@ -5,7 +5,7 @@ import {slotsOf} from '#server/plan/tree.ts';
 import {conjunctsOf} from './conjuncts.ts';
 import type {Pattern, PatternHop, PatternSource} from './pattern.ts';
 import type {RuleContext} from './rule.ts';
-import {typeTestOf} from './type-test.ts';
+import {typeTestOf} from '#server/plan/type-test.ts';
 
 /** A vertex that can be found without another. */
 export interface Start {

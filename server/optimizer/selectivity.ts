@@ -12,7 +12,7 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PropertyStatistics} from '#server/plan/statistics.ts';
 import {conjunctsOf} from './conjuncts.ts';
 import {type Bounds, boundsOf} from './bounds.ts';
-import {typeTestOf} from './type-test.ts';
+import {typeTestOf} from '#server/plan/type-test.ts';
 
 /** What is known of the rows that are tested. */
 export interface RowFacts {

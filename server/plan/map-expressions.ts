@@ -33,6 +33,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
         }),
       };
     case 'follow':
+    case 'degree':
       return node.where ? {...node, where: map(node.where)} : node;
     case 'records':
       return {...node, ids: map(node.ids)};

@@ -220,6 +220,23 @@ export type RowNode =
       readonly steps: readonly FrontierStep[];
       readonly to: Slot;
     }
+  /**
+   * How many rows a `follow` would make of each row, times the row's weight; rows of which it would
+   * make none drop. `to` is bound for the condition alone.
+   */
+  | {
+      readonly kind: 'degree';
+      readonly input: PlanNode;
+      readonly from: Slot;
+      readonly direction: Direction;
+      /** Edge types with their subtypes; empty means every type. */
+      readonly types: readonly string[];
+      readonly to: Slot | undefined;
+      readonly where?: Expression;
+      readonly loops?: Loops;
+      readonly weight: Slot | undefined;
+      readonly slot: Slot;
+    }
   /** Edges between two bound ends. */
   | {
       readonly kind: 'connect';

@@ -139,6 +139,11 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
       const edge = node.edge === undefined ? '' : ` by ${slotText(node.edge)}`;
       return `connect ${arrow(node.from, node, node.to)}${edge}${unlike(node)}`;
     }
+    case 'degree': {
+      const weight = node.weight === undefined ? '' : ` times ${slotText(node.weight)}`;
+      const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
+      return `degree ${slotText(node.slot)} of ${arrow(node.from, node, node.to)}${weight}${where}`;
+    }
     case 'frontier':
       return frontierText(node);
     case 'walk':
@@ -184,6 +189,7 @@ type Row =
   | 'unnest'
   | 'follow'
   | 'connect'
+  | 'degree'
   | 'frontier'
   | 'walk'
   | 'chain'

@@ -83,6 +83,7 @@ function collectNode(node: PlanNode, draft: Draft): void {
       return;
     case 'follow':
     case 'connect':
+    case 'degree':
     case 'walk':
     case 'shortest':
       // The other end may be of any type, whatever the edge is.

@@ -241,6 +241,8 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return [...slotReads([node.from]), ...(node.condition ? [node.condition] : [])];
     case 'frontier':
       return slotReads([node.from]);
+    case 'degree':
+      return [...slotReads([node.from, node.weight]), ...(node.where ? [node.where] : [])];
     case 'chain':
       return slotReads([node.from, node.end, ...node.bodyEdges, ...node.lists.map(l => l.from)]);
     case 'shortest':

@@ -100,11 +100,13 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
     record: rid => readable(graph.record(rid)),
     records: rids => graph.records(rids).map(readable),
     edgeTypes: names => graph.edgeTypes(names),
-    hops: (vertices, direction, types) => graph.hops(vertices, direction, types),
-    hopsBetween: (pairs, direction, types) => graph.hopsBetween(pairs, direction, types),
+    hops: (vertices, choice) => graph.hops(vertices, choice),
+    hopsBetween: (pairs, choice) => graph.hopsBetween(pairs, choice),
     packedEdges: (bucket, chunk) => graph.packedEdges(bucket, chunk),
     hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
-    degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
+    degrees: (vertices, choice) => graph.degrees(vertices, choice),
+    // Whoever is told of a record's type has looked at it.
+    typesByBucket: () => undefined,
     indexPoint(index, key) {
       requireIndex(index);
       return graph.indexPoint(index, key);

@@ -59,11 +59,13 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
     record: rid => readable(graph.record(rid)),
     records: rids => graph.records(rids).map(readable),
     edgeTypes: names => graph.edgeTypes(names),
-    hops: (vertices, direction, types) => graph.hops(vertices, direction, types),
-    hopsBetween: (pairs, direction, types) => graph.hopsBetween(pairs, direction, types),
+    hops: (vertices, choice) => graph.hops(vertices, choice),
+    hopsBetween: (pairs, choice) => graph.hopsBetween(pairs, choice),
     packedEdges: (bucket, chunk) => graph.packedEdges(bucket, chunk),
     hopEdges: (hops, vertices) => graph.hopEdges(hops, vertices).map(readable),
-    degree: (vertex, direction, types) => graph.degree(vertex, direction, types),
+    degrees: (vertices, choice) => graph.degrees(vertices, choice),
+    // Whoever is told of a record's type has looked at it.
+    typesByBucket: () => undefined,
     indexPoint: (index, key) => graph.indexPoint(index, key),
     indexRange: (index, range, descending) => graph.indexRange(index, range, descending),
     indexEntries: (index, which, descending) =>
@@ -180,7 +182,7 @@ class FiringWrites implements WritableGraph {
   /** All before the first of them goes; a loop, which is met both ways, once. */
   #hopsOf(vertex: Rid): readonly Hop[] {
     const types = this.#graph.edgeTypes(this.#watchedEdges);
-    const source = this.#graph.hops([vertex], 'both', types);
+    const source = this.#graph.hops([vertex], {direction: 'both', types});
     const hops = new Map<string, Hop>();
     try {
       for (let part = source.next(portion); part !== undefined; part = source.next(portion)) {

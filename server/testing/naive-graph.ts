@@ -10,6 +10,7 @@ import type {
   EdgeTypes,
   Graph,
   Hop,
+  HopCounts,
   HopEnds,
   IndexEntry,
   IndexLimit,
@@ -23,7 +24,7 @@ import type {
 import {compareTotal, equalValues} from '#server/model/compare.ts';
 import {compareRids, ridsEqual} from '#server/model/rid.ts';
 import {type RecordKind, RecordValue, Rid, type Value} from '#server/model/value.ts';
-import type {Direction} from '#server/plan/node.ts';
+import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
 
 export class NaiveRecord extends RecordValue {
   readonly rid: Rid;
@@ -133,7 +134,7 @@ export class NaiveGraph implements Graph, WritableGraph {
     return new Set(names.flatMap(name => [...this.catalog.requireType(name).familyIds]));
   }
 
-  #hopsOf(vertex: Rid, source: number, direction: Direction, types: EdgeTypes): Hop[] {
+  #hopsOf(vertex: Rid, source: number, {direction, types, ends}: EdgeChoice): Hop[] {
     const hops: Hop[] = [];
     for (const outgoing of [true, false]) {
       if (direction === (outgoing ? 'in' : 'out')) continue;
@@ -144,6 +145,7 @@ export class NaiveGraph implements Graph, WritableGraph {
         if (from === undefined || to === undefined || types?.has(typeId) === false) continue;
         const here = outgoing ? from : to;
         const other = outgoing ? to : from;
+        if (ends?.(other.bucket) === false) continue;
         if (ridsEqual(here, vertex)) found.push({source, edge: rid, other, typeId, outgoing});
       }
       found.sort(
@@ -155,14 +157,14 @@ export class NaiveGraph implements Graph, WritableGraph {
     return hops;
   }
 
-  hops(vertices: readonly Rid[], direction: Direction, types: EdgeTypes): Source<Hop> {
-    return this.#open(vertices.flatMap((v, at) => this.#hopsOf(v, at, direction, types)));
+  hops(vertices: readonly Rid[], choice: EdgeChoice): Source<Hop> {
+    return this.#open(vertices.flatMap((v, at) => this.#hopsOf(v, at, choice)));
   }
 
-  hopsBetween(pairs: readonly HopEnds[], direction: Direction, types: EdgeTypes): Source<Hop> {
+  hopsBetween(pairs: readonly HopEnds[], choice: EdgeChoice): Source<Hop> {
     return this.#open(
       pairs.flatMap(({vertex, other}, at) =>
-        this.#hopsOf(vertex, at, direction, types).filter(hop => ridsEqual(hop.other, other)),
+        this.#hopsOf(vertex, at, choice).filter(hop => ridsEqual(hop.other, other)),
       ),
     );
   }
@@ -175,8 +177,13 @@ export class NaiveGraph implements Graph, WritableGraph {
     return undefined;
   }
 
-  degree(vertex: Rid, direction: Direction, types: EdgeTypes): number {
-    return this.#hopsOf(vertex, 0, direction, types).length;
+  degrees(vertices: readonly Rid[], choice: EdgeChoice): HopCounts {
+    const counts = vertices.map(vertex => this.#hopsOf(vertex, 0, choice).length);
+    return {counts, next: () => false, close: () => {}};
+  }
+
+  typesByBucket(): undefined {
+    return undefined;
   }
 
   #entries(index: string): {readonly definition: IndexDefinition; readonly entries: IndexEntry[]} {

@@ -108,11 +108,8 @@ export class EdgeKeys {
 
   /** Every edge of a vertex, a loop twice. Read whole: the caller deletes while it walks. */
   ofVertex(vertex: Rid): readonly AdjacencyRow[] {
-    const cursor = new EdgeCursor(
-      this.transaction,
-      edgeRanges([vertex], 'both', undefined),
-      undefined,
-    );
+    const ranges = edgeRanges([vertex], 'both', undefined);
+    const cursor = new EdgeCursor(this.transaction, ranges, {types: undefined});
     const rows: AdjacencyRow[] = [];
     for (let part = cursor.next(rowsAtOnce); part !== undefined; part = cursor.next(rowsAtOnce)) {
       rows.push(...part);

@@ -180,18 +180,5 @@ export function edgesOf(
   direction: EdgeDirection,
   edgeTypeIds: ReadonlySet<number> | undefined,
 ): EdgeCursor {
-  return new EdgeCursor(reader, edgeRanges(vertices, direction, edgeTypeIds), edgeTypeIds);
-}
-
-/** How many edges a vertex has. Cost: one key a edge. */
-export function degreeOf(
-  reader: Reader,
-  vertex: Rid,
-  direction: EdgeDirection,
-  edgeTypeIds: ReadonlySet<number> | undefined,
-): number {
-  const cursor = new EdgeCursor(reader, edgeRanges([vertex], direction, edgeTypeIds), edgeTypeIds, {
-    keysOnly: true,
-  });
-  return cursor.count();
+  return new EdgeCursor(reader, edgeRanges(vertices, direction, edgeTypeIds), {types: edgeTypeIds});
 }

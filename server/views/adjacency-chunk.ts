@@ -31,10 +31,13 @@ export interface EdgeShape {
   readonly light: boolean;
 }
 
-/** Which edges are wanted: those of a direction (or both) and of some types (or all). */
+/** Which edges are wanted: those of a direction (or both), of some types (or all). */
 export interface EdgeChoice {
   readonly direction: 'out' | 'in' | 'both';
+  /** Subtypes are named too; undefined stands for every type. */
   readonly types: ReadonlySet<number> | undefined;
+  /** Only edges whose far ends lie in such buckets. */
+  readonly ends?: ((bucket: number) => boolean) | undefined;
 }
 
 const shapesMax = 1 << 16;
@@ -220,12 +223,12 @@ export class ChunkSelection {
   }
 }
 
-function isChosen({direction, typeId}: EdgeShape, choice: EdgeChoice): boolean {
-  const way = direction === outgoing ? 'out' : 'in';
-  const {types} = choice;
+function isChosen(shape: EdgeShape, {direction, types, ends}: EdgeChoice): boolean {
+  const way = shape.direction === outgoing ? 'out' : 'in';
   return (
-    (choice.direction === 'both' || choice.direction === way) &&
-    (types === undefined || types.has(typeId))
+    (direction === 'both' || direction === way) &&
+    (types === undefined || types.has(shape.typeId)) &&
+    (ends === undefined || ends(shape.otherBucket))
   );
 }
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {createType} from '#server/catalog/change-type.ts';
-import type {Graph, Hop, Source} from '#server/execution/graph.ts';
+import type {Graph, Hop, HopCounts, Source} from '#server/execution/graph.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {adjacencyBucketRange} from '#server/layout/adjacency-key.ts';
 import {ridText} from '#server/model/rid.ts';
@@ -138,7 +138,7 @@ class History {
     const {context, database} = this.#database;
     const reader = database.read();
     const graph = new GraphReader(reader, context.catalog, context.schema);
-    const [hop] = drained(graph.hops([vertex], 'both', undefined), 5);
+    const [hop] = drained(graph.hops([vertex], {direction: 'both', types: undefined}), 5);
     reader.close();
     if (hop !== undefined && this.#roll(4) > 0) writer.delete(hop.edge);
     else writer.delete(vertex);
@@ -175,19 +175,19 @@ class History {
     const names = choices[this.#roll(choices.length)] ?? [];
     const direction = directions[this.#roll(directions.length)] ?? 'out';
     const portion = 1 + this.#roll(10);
+    const only = this.#buckets()[this.#roll(6)];
+    const ends = only === undefined ? undefined : (bucket: number): boolean => bucket === only;
     const asked = this.#vertices.filter(() => this.#roll(3) > 0);
     const pairs = asked.flatMap(vertex => {
       const other = this.#vertex();
       return other === undefined ? [] : [{vertex, other}];
     });
     const answers = (graph: Graph): unknown => {
-      const types = graph.edgeTypes(names);
+      const choice = {direction, types: graph.edgeTypes(names), ends};
       return {
-        hops: drained(graph.hops(asked, direction, types), portion).map(hopText),
-        between: drained(graph.hopsBetween(pairs, direction, types), portion)
-          .map(hopText)
-          .sort(),
-        degrees: asked.map(vertex => graph.degree(vertex, direction, types)),
+        hops: drained(graph.hops(asked, choice), portion).map(hopText),
+        between: drained(graph.hopsBetween(pairs, choice), portion).map(hopText).sort(),
+        degrees: counted(graph.degrees(asked, choice)),
       };
     };
     const expected = answers(plain);
@@ -211,6 +211,12 @@ function drained(source: Source<Hop>, portion: number): readonly Hop[] {
   }
   source.close();
   return hops;
+}
+
+function counted(counts: HopCounts): readonly number[] {
+  while (counts.next());
+  counts.close();
+  return counts.counts;
 }
 
 function hopText({source, edge, other, typeId, outgoing}: Hop): string {

@@ -11,6 +11,7 @@ import type {Direction} from '#server/plan/node.ts';
 import {itemsOf} from '../expressions/access.ts';
 import {describe} from '../expressions/arithmetic.ts';
 import type {CallContext} from '../context.ts';
+import {degreeOf} from '../stored/hop-counts.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 import {
   argument,
@@ -38,7 +39,9 @@ function degree(name: string, direction: Direction): ScalarFunction {
     const vertex = ridAt(args, 0, name);
     const {names, step} = relationships(args, direction);
     const known = knownEdgeTypes(names, call);
-    return known === undefined ? 0 : call.graph.degree(vertex, step, known.types);
+    return known === undefined
+      ? 0
+      : degreeOf(call.graph, vertex, {direction: step, types: known.types});
   };
 }
 

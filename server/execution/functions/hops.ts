@@ -33,7 +33,7 @@ export function collectHops(
   call: CallContext,
 ): Hop[] {
   const hops: Hop[] = [];
-  const source = call.graph.hops(vertices, step.direction, step.types);
+  const source = call.graph.hops(vertices, step);
   try {
     for (;;) {
       const part = source.next(portion);

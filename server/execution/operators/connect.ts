@@ -118,7 +118,7 @@ class Between {
   /** For each pair its hops in their order. */
   *hops(pairs: readonly HopEnds[]): Generator<Pause, readonly (readonly Hop[])[], undefined> {
     const {graph} = this.#context;
-    const {direction} = this.#node;
+    const choice = {direction: this.#node.direction, types: this.#types};
     const found: Hop[][] = pairs.map(() => []);
     const byStart = new Map<RidKey, {readonly vertex: Rid; readonly pairs: Map<RidKey, number>}>();
     pairs.forEach(({vertex, other}, number) => {
@@ -133,7 +133,7 @@ class Between {
     let readBefore = 0;
     if (starts.length * 2 <= pairs.length) {
       const vertices = starts.map(start => start.vertex);
-      const whole = yield* this.#drain(graph.hops(vertices, direction, this.#types), hop => {
+      const whole = yield* this.#drain(graph.hops(vertices, choice), hop => {
         readBefore = hop.source;
         const number = starts[hop.source]?.pairs.get(ridKey(hop.other));
         if (number !== undefined) found[number]?.push(hop);
@@ -146,7 +146,7 @@ class Between {
     for (const start of starts.slice(readBefore)) rest.push(...start.pairs.values());
     for (const number of rest) found[number] = [];
     const restPairs = rest.map(number => pairs[number] as HopEnds);
-    yield* this.#drain(graph.hopsBetween(restPairs, direction, this.#types), hop => {
+    yield* this.#drain(graph.hopsBetween(restPairs, choice), hop => {
       found[rest[hop.source] as number]?.push(hop);
       return true;
     });

@@ -70,9 +70,16 @@ function collect(value: Value, into: Map<RidKey, RecordValue>, context: Executio
   for (const item of items) collect(item, into, context);
 }
 
+function hasNoEdges(vertex: Rid, {graph}: ExecutionContext): boolean {
+  const source = graph.hops([vertex], {direction: 'both', types: undefined});
+  const first = source.next(1);
+  source.close();
+  return first === undefined;
+}
+
 function requireNoEdges(vertex: RecordValue, context: ExecutionContext): void {
   if (context.graph.record(vertex.rid) === undefined) return;
-  if (context.graph.degree(vertex.rid, 'both', undefined) === 0) return;
+  if (hasNoEdges(vertex.rid, context)) return;
   throw new Refusal(
     'query.execution',
     'a vertex that has edges cannot be deleted without them: delete them first, or detach it',

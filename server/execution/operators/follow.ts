@@ -30,7 +30,7 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
   return function* follow(context, argument) {
     const types = context.graph.edgeTypes(node.types);
     const memo = new RecordMemo(context);
-    const filter = hopTest?.(context, memo);
+    const {filter, ends} = hopTest(context, memo);
     // Small portions first: whoever asks may want only a few.
     let portion = Math.min(firstRows, context.batchRows);
     for (const batch of input(context, argument)) {
@@ -41,8 +41,7 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
       const {rids, rows} = idsOf(batch, node.from);
       if (rids.length === 0) continue;
       const fanOut = new HopFanOut(context.graph, rids, {
-        direction: node.direction,
-        types,
+        choice: {direction: node.direction, types, ends},
         filter: node.loops === 'once' && node.direction === 'both' ? withLoopsOnce(filter) : filter,
       });
       try {
@@ -65,7 +64,7 @@ export function prepareFollow(node: Node, preparation: Preparation): Operator {
 }
 
 /** Leaves out the second meeting of an edge that leads back to its own start. */
-function withLoopsOnce(filter: HopFilter | undefined): HopFilter {
+export function withLoopsOnce(filter: HopFilter | undefined): HopFilter {
   return (hops, vertices) => {
     const once = hops.filter(hop => !isLoopAgain(hop, vertices[hop.source]));
     return filter === undefined ? once : filter(once, vertices);
@@ -132,7 +131,9 @@ export function allHops(
   node: {readonly direction: Node['direction']; readonly types: readonly string[]},
   context: ExecutionContext,
 ): Hop[] {
-  const source = context.graph.hops(rids, node.direction, context.graph.edgeTypes(node.types));
+  const {graph} = context;
+  const types = graph.edgeTypes(node.types);
+  const source = graph.hops(rids, {direction: node.direction, types});
   const hops: Hop[] = [];
   try {
     for (;;) {

@@ -144,8 +144,7 @@ class Expansion {
   *#read(): Generator<Pause, void, undefined> {
     if (this.#rest.length === 0) return;
     const {graph, budget, batchRows} = this.#context;
-    const {direction, types} = this.#choice;
-    const source = graph.hops(this.#rest, direction, types);
+    const source = graph.hops(this.#rest, this.#choice);
     this.#rest = [];
     try {
       for (let part = source.next(batchRows); part !== undefined; part = source.next(batchRows)) {

@@ -24,7 +24,7 @@ function everything(graph: Graph): readonly RecordValue[] {
 }
 
 function hopsOf(graph: Graph, vertex: Rid, direction: Direction): readonly Hop[] {
-  const source = graph.hops([vertex], direction, undefined);
+  const source = graph.hops([vertex], {direction, types: undefined});
   const hops = source.next(1_000) ?? [];
   source.close();
   return hops;
@@ -50,7 +50,10 @@ test('each place gives the hops of its vertex, in order, whatever is asked for a
             .map(hop => [place, hop.edge, hop.other]),
         );
         const filter = (hops: readonly Hop[]): readonly Hop[] => hops.filter(keep);
-        const fanOut = new HopFanOut(graph, starts, {direction, types: undefined, filter});
+        const fanOut = new HopFanOut(graph, starts, {
+          choice: {direction, types: undefined},
+          filter,
+        });
         const found: unknown[] = [];
         for (let part = fanOut.next(max); part !== undefined; part = fanOut.next(max)) {
           assert.ok(part.hops.length <= max);

@@ -7,16 +7,15 @@
  * whatever the degrees. A test drops hops before they are kept or repeated.
  */
 import type {Rid} from '#server/model/value.ts';
-import type {Direction} from '#server/plan/node.ts';
-import type {EdgeTypes, Graph, Hop, Source} from '../graph.ts';
+import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
+import type {Graph, Hop, Source} from '../graph.ts';
 import {type RidKey, ridKey} from './vertex-ids.ts';
 
 /** Keeps some of the hops; `vertices` as their sources count them. */
 export type HopFilter = (hops: readonly Hop[], vertices: readonly Rid[]) => readonly Hop[];
 
 export interface HopStep {
-  readonly direction: Direction;
-  readonly types: EdgeTypes;
+  readonly choice: EdgeChoice;
   readonly filter?: HopFilter | undefined;
 }
 
@@ -72,7 +71,7 @@ export class HopFanOut {
     this.#step = step;
     this.#counts = counts;
     this.vertices = vertices;
-    this.#source = graph.hops(vertices, step.direction, step.types);
+    this.#source = graph.hops(vertices, step.choice);
   }
 
   /** The next up to `max` hops, maybe none; undefined at the end. */
@@ -168,8 +167,8 @@ export class HopFanOut {
   }
 
   #readAgain(vertex: number, into: {hops: Hop[]; places: number[]; max: number}): boolean {
-    const {direction, types} = this.#step;
-    this.#again ??= this.#graph.hops([this.vertices[vertex] as Rid], direction, types);
+    const {choice} = this.#step;
+    this.#again ??= this.#graph.hops([this.vertices[vertex] as Rid], choice);
     const read = this.#again.next(into.max - into.hops.length);
     if (read === undefined) {
       this.#again.close();

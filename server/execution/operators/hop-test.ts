@@ -5,8 +5,10 @@
  * lead to it; the others once a hop. Records are loaded for a portion of hops at once, ends only
  * where nothing is known of them yet.
  */
+import {rootType} from '#server/model/labels.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
+import {type TypeTest, typeTestOf} from '#server/plan/type-test.ts';
 import {slotsOf} from '#server/plan/tree.ts';
 import {Batch, type Column} from '../batch.ts';
 import {Frame, type Test} from '../closure.ts';
@@ -26,14 +28,44 @@ interface HopSlots {
   readonly where?: Expression;
 }
 
-/** Tests for the runs of one node; undefined when the node has no condition. */
+/** What is asked of the hops of one run. */
+export interface RunHopTest {
+  /** Buckets in which far ends may lie; what the filter asks comes on top. */
+  readonly ends: ((bucket: number) => boolean) | undefined;
+  readonly filter: HopFilter | undefined;
+}
+
+/** Tests for the runs of one node. */
 export function prepareHopTest(
   node: HopSlots,
   preparation: Preparation,
+): (context: ExecutionContext, memo: RecordMemo) => RunHopTest {
+  const {where, to} = node;
+  const terms = where?.kind === 'and' ? where.terms : where === undefined ? [] : [where];
+  const typeOf = (term: Expression): TypeTest | undefined => {
+    const test = typeTestOf(term);
+    return test?.slot === to ? test : undefined;
+  };
+  const types = terms.flatMap(term => typeOf(term) ?? []);
+  const whole = prepareFilter(terms, node, preparation);
+  const others = prepareFilter(
+    terms.filter(term => typeOf(term) === undefined),
+    node,
+    preparation,
+  );
+  return (context, memo) => {
+    const ends = types.length === 0 ? undefined : endsOfTypes(types, context);
+    const filter = ends === undefined ? whole : others;
+    return {ends, filter: filter?.(context, memo)};
+  };
+}
+
+function prepareFilter(
+  terms: readonly Expression[],
+  {to, edge}: HopSlots,
+  preparation: Preparation,
 ): ((context: ExecutionContext, memo: RecordMemo) => HopFilter) | undefined {
-  const {where, to, edge} = node;
-  if (where === undefined) return undefined;
-  const terms = where.kind === 'and' ? where.terms : [where];
+  if (terms.length === 0) return undefined;
   const readsEdge = (term: Expression): boolean => edge !== undefined && slotsOf(term).has(edge);
   const compiled = (chosen: readonly Expression[]): Test | undefined =>
     chosen.length === 0 ? undefined : preparation.condition({kind: 'and', terms: chosen});
@@ -48,6 +80,32 @@ export function prepareHopTest(
       const some = byEnd === undefined ? all : byEnd(all);
       return byHop === undefined ? some : byHop(some, vertices);
     };
+  };
+}
+
+/**
+ * Where records of all the types lie, so that no record is looked at; undefined where only the
+ * records tell, and in a run that may give them other types.
+ */
+export function endsOfTypes(
+  tests: readonly TypeTest[],
+  {graph, writes}: ExecutionContext,
+): ((bucket: number) => boolean) | undefined {
+  const typeOf = writes === undefined ? graph.typesByBucket() : undefined;
+  if (typeOf === undefined) return undefined;
+  const verdicts = new Map<number, boolean>();
+  return bucket => {
+    let verdict = verdicts.get(bucket);
+    if (verdict === undefined) {
+      const name = typeOf(bucket);
+      verdict =
+        name !== undefined &&
+        tests.every(({type, isLabel}) =>
+          isLabel && type === '' ? name === rootType : graph.isSubtype(name, type),
+        );
+      verdicts.set(bucket, verdict);
+    }
+    return verdict;
   };
 }
 

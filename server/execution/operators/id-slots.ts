@@ -29,11 +29,14 @@ function collectPlan(plan: PlanNode, needed: Set<Slot>): void {
 /** Slots that `expressionsOf` names only because the node starts a hop from them. */
 function takesId(node: PlanNode, expression: Expression): boolean {
   // A hop's own condition loads what it reads.
-  if (node.kind === 'follow' && expression === node.where) return true;
+  const isHop = node.kind === 'follow' || node.kind === 'degree';
+  if (isHop && expression === node.where) return true;
   if (expression.kind !== 'slot') return false;
   switch (node.kind) {
     case 'follow':
       return expression.slot === node.from || node.unlike?.includes(expression.slot) === true;
+    case 'degree':
+      return expression.slot === node.from;
     case 'frontier':
     case 'walk':
       return expression.slot === node.from;

@@ -21,6 +21,7 @@ export function isRowWise(plan: PlanNode): boolean {
     case 'extend':
     case 'unnest':
     case 'follow':
+    case 'degree':
     case 'connect':
     case 'walk':
       return isRowWise(plan.input);

@@ -12,6 +12,7 @@ import {PathValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {ExecutionContext} from '../context.ts';
 import {itemsOf} from '../expressions/access.ts';
 import {type Pause, pause} from '../operator.ts';
+import {degreeOf} from '../stored/hop-counts.ts';
 
 const hopsPerLook = 1_000;
 
@@ -79,8 +80,8 @@ export class GraphDocument {
     }
     const {graph} = this.#context;
     return {
-      in: String(graph.degree(record.rid, 'in', undefined)),
-      out: String(graph.degree(record.rid, 'out', undefined)),
+      in: String(degreeOf(graph, record.rid, {direction: 'in', types: undefined})),
+      out: String(degreeOf(graph, record.rid, {direction: 'out', types: undefined})),
     };
   }
 
@@ -88,7 +89,7 @@ export class GraphDocument {
   *connect(): Generator<Pause, void, undefined> {
     const {graph, budget} = this.#context;
     const vertices = [...this.#vertexRids.values()];
-    const source = graph.hops(vertices, 'out', undefined);
+    const source = graph.hops(vertices, {direction: 'out', types: undefined});
     try {
       for (let hops = source.next(hopsPerLook); hops; hops = source.next(hopsPerLook)) {
         if (budget.look()) yield pause;

@@ -22,6 +22,7 @@ import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame} from '../closure.ts';
 import {mergedRow, type PreparedColumn, type PreparedOutput} from '../output.ts';
+import {degreeOf} from '../stored/hop-counts.ts';
 import {typeHints} from './type-hints.ts';
 
 export interface RowOptions {
@@ -117,8 +118,8 @@ export class RowWriter {
     }
     if (!counts) return;
     const {graph} = this.#context;
-    out.ascii(`,"@out":${graph.degree(record.rid, 'out', undefined)}`);
-    out.ascii(`,"@in":${graph.degree(record.rid, 'in', undefined)}`);
+    out.ascii(`,"@out":${degreeOf(graph, record.rid, {direction: 'out', types: undefined})}`);
+    out.ascii(`,"@in":${degreeOf(graph, record.rid, {direction: 'in', types: undefined})}`);
   }
 
   /** `,"name":value` for each property. */

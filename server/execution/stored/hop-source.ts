@@ -7,17 +7,15 @@
  */
 import {EdgeCursor, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import type {Rid} from '#server/model/value.ts';
-import type {Direction} from '#server/plan/node.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {ChunkSelection} from '#server/views/adjacency-chunk.ts';
-import type {EdgeTypes, Hop, Source} from '../graph.ts';
+import type {ChunkSelection, EdgeChoice} from '#server/views/adjacency-chunk.ts';
+import type {Hop, Source} from '../graph.ts';
 import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
 import {hopOf, type PackedEdges, placeInChunk} from './packed-edges.ts';
 
 export interface HopRequest {
   readonly vertices: readonly Rid[];
-  readonly direction: Direction;
-  readonly types: EdgeTypes;
+  readonly choice: EdgeChoice;
 }
 
 export class HopSource implements Source<Hop> {
@@ -86,7 +84,7 @@ export class HopSource implements Source<Hop> {
 
   /** Begins with the next vertices. */
   #open(): void {
-    const {vertices, direction, types} = this.#request;
+    const {vertices, choice} = this.#request;
     const first = vertices[this.#next] as Rid;
     const selection = this.#packed.of(first);
     if (selection !== undefined) {
@@ -107,7 +105,9 @@ export class HopSource implements Source<Hop> {
       this.#packed.noteRead(vertex, 0);
     }
     const part = seen.size === vertices.length ? vertices : vertices.slice(this.#start, this.#next);
-    const ranges = edgeRanges(part, direction, types);
-    this.#cursor = new EdgeCursor(this.#reader, ranges, types, {distinct: true});
+    this.#cursor = new EdgeCursor(this.#reader, edgeRanges(part, choice.direction, choice.types), {
+      ...choice,
+      distinct: true,
+    });
   }
 }

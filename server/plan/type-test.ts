@@ -1,5 +1,5 @@
 /** A condition that the record in a slot is of a type or a subtype of it. */
-import type {Expression, Slot} from '#server/plan/expression.ts';
+import type {Expression, Slot} from './expression.ts';
 
 export interface TypeTest {
   readonly slot: Slot;
