@@ -68,7 +68,12 @@ export function prepareColumnAggregate(
     const {terms, keys: keyValues, args: argValues} = made;
     if (parts === undefined || terms === undefined) return undefined;
     if (keyValues === undefined || argValues === undefined) return undefined;
-    const run = new ColumnRun({terms, keys: keyValues, args: argValues}, aggregates, groups);
+    const {rowsMax} = input;
+    const run = new ColumnRun(
+      {rowsMax, terms, keys: keyValues, args: argValues},
+      aggregates,
+      groups,
+    );
     return steps(parts, run, groups, context);
   };
 }
@@ -102,6 +107,7 @@ const wholeRows: PackedColumn = {
 };
 
 interface RunParts {
+  readonly rowsMax: number;
   readonly terms: readonly ColumnTerm[];
   readonly keys: readonly ColumnValues[];
   readonly args: readonly ColumnValues[];
@@ -118,13 +124,15 @@ class ColumnRun {
   readonly #seenAt: number[] = [];
   #part = 0;
   readonly #fold = new ColumnFold();
-  readonly #rows = new Uint16Array(segmentRows);
-  readonly #groupOf = new Uint32Array(segmentRows);
+  readonly #rows: Uint16Array;
+  readonly #groupOf: Uint32Array;
 
   constructor(parts: RunParts, aggregates: readonly PreparedAggregate[], groups: Groups) {
     this.#parts = parts;
     this.#aggregates = aggregates;
     this.#groups = groups;
+    this.#rows = new Uint16Array(parts.rowsMax);
+    this.#groupOf = new Uint32Array(parts.keys.length === 0 ? 0 : parts.rowsMax);
     this.#numbers = parts.keys.length === 0 ? undefined : new ColumnGroups(parts.keys.length);
   }
 
