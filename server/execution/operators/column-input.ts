@@ -27,6 +27,8 @@ export interface InputPart {
 }
 
 export interface ColumnInput {
+  /** Columns are kept between runs, not decoded for one. */
+  readonly isKept: boolean;
   /** No part has more rows. */
   readonly rowsMax: number;
   /** Numbers the column that an expression reads. */
@@ -56,6 +58,7 @@ function scanInput(node: TypeScan, preparation: Preparation): ColumnInput | unde
   }
   const tests = where && prepareTerms(where, slot, preparation);
   return {
+    isKept: true,
     rowsMax: segmentRows,
     columnOf,
     terms,
@@ -92,6 +95,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
   const spanOf = prepareSpan(node, preparation);
   const wanted = parts.slice(0, 1 + parts.findLastIndex(part => part !== undefined));
   return {
+    isKept: false,
     rowsMax: entriesPerPart,
     columnOf: expression => {
       const at = expression.kind === 'slot' ? parts.indexOf(expression.slot) : -1;
