@@ -12,6 +12,8 @@ import {durableInserts} from './W2/durable-inserts.ts';
 import {starts} from './W20/starts.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {networkPatterns} from './W5/patterns.ts';
+import {rangeSums} from './W7/range-sums.ts';
+import {scans} from './W8/scans.ts';
 
 /** What every class is given. */
 export interface BenchOptions {
@@ -27,6 +29,8 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W2: durableInserts,
   W4: bulkEdges,
   W5: networkPatterns,
+  W7: rangeSums,
+  W8: scans,
   W20: starts,
   store: storeClass,
   statement: statementCosts,
