@@ -13,6 +13,8 @@ import {starts} from './W20/starts.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
+import {rangeSums} from './W7/range-sums.ts';
+import {scans} from './W8/scans.ts';
 
 /** What every class is given. */
 export interface BenchOptions {
@@ -32,6 +34,8 @@ const classes: Readonly<Record<string, BenchClass>> = {
     await hops(report, options);
   },
   hops,
+  W7: rangeSums,
+  W8: scans,
   W20: starts,
   store: storeClass,
   statement: statementCosts,

@@ -28,6 +28,7 @@ import type {
   ColumnPart,
   ColumnWish,
   EdgeTypes,
+  EntrySource,
   Graph,
   Hop,
   HopCounts,
@@ -258,14 +259,14 @@ export class GraphReader implements Graph {
     return {next: max => cursor.nextRids(max), close: () => cursor.close()};
   }
 
-  indexEntries(
-    index: string,
-    which: IndexSpan | WholeKey,
-    descending: boolean,
-  ): Source<IndexEntry> {
+  indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): EntrySource {
     const search = this.#search(index);
     const cursor = 'key' in which ? search.under(which.key) : search.range(which, {descending});
-    return {next: max => cursor.nextEntries(max), close: () => cursor.close()};
+    return {
+      next: max => cursor.nextEntries(max),
+      nextNumbers: (into, max) => cursor.nextNumbers(into, max),
+      close: () => cursor.close(),
+    };
   }
 
   #search(name: string): IndexSearch {

@@ -93,6 +93,19 @@ export interface IndexEntry {
   readonly rid: Rid;
 }
 
+export interface EntrySource extends Source<IndexEntry> {
+  /**
+   * The next entries whose values are whole numbers or null, in arrays by part of the key (NaN for
+   * null; no array: not wanted), as far as the last part that is wanted; how many, up to `max`: 0
+   * when the next entry has other values and is to be taken by `next`. Undefined at the end, and
+   * the method where entries must be looked at one by one.
+   */
+  readonly nextNumbers?: (
+    into: readonly (Float64Array | undefined)[],
+    max: number,
+  ) => number | undefined;
+}
+
 export interface IndexLimit {
   readonly values: readonly Value[];
   readonly inclusive: boolean;
@@ -139,7 +152,7 @@ export interface Graph {
   indexPoint(index: string, key: readonly Value[]): readonly Rid[];
   indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;
   /** As `indexRange`, with the values of the keys; without bounds all entries. */
-  indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): Source<IndexEntry>;
+  indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): EntrySource;
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */

@@ -30,8 +30,11 @@ export type Operator = (context: ExecutionContext, argument: Batch) => Batches;
 /** What an operator is prepared with. */
 export interface Preparation extends Compiler {
   prepare(node: PlanNode): Operator;
-  /** Set by whoever reads packed columns: the run belongs where they are kept. */
-  usesColumns: boolean;
+  /**
+   * Said by whoever takes the rows of `node` from columns that are kept: the run belongs where they
+   * are. What is returned is told how many rows a part had.
+   */
+  readsColumns(node: PlanNode): (rows: number) => void;
   /** True when nothing but the id of the record in `slot` is ever asked for. */
   idSuffices(slot: Slot): boolean;
 }

@@ -61,7 +61,8 @@ export interface PreparationOptions {
 
 export class PlanPreparation implements Preparation {
   readonly functions: FunctionRegistry;
-  usesColumns = false;
+  /** Nodes whose rows come from columns where they are kept. */
+  readonly columnNodes = new Set<PlanNode>();
   readonly #compiler: HotCompiler;
   readonly #recordSlots: ReadonlySet<Slot>;
   readonly #profile: PlanProfile | undefined;
@@ -86,6 +87,12 @@ export class PlanPreparation implements Preparation {
 
   idSuffices(slot: Slot): boolean {
     return !this.#recordSlots.has(slot);
+  }
+
+  readsColumns(node: PlanNode): (rows: number) => void {
+    this.columnNodes.add(node);
+    const profile = this.#profile;
+    return profile === undefined ? () => {} : rows => profile.tookColumns(node, rows);
   }
 
   prepare(node: PlanNode): Operator {

@@ -13,6 +13,8 @@ import {type Batches, type Operator, pause} from './operator.ts';
 /** Of one node. */
 export interface NodeProfile {
   readonly rows: number;
+  /** Those among them that were taken from columns. */
+  readonly columnRows: number;
   /** Milliseconds in the node itself, and with its inputs. */
   readonly ownMs: number;
   readonly totalMs: number;
@@ -23,6 +25,7 @@ export interface NodeProfile {
 /** Of one node, in one run; plain data. */
 export interface Measure {
   rows: number;
+  columnRows: number;
   /** Inputs included. */
   timeMs: number;
   /** Bytes that are kept now, inputs included. */
@@ -35,7 +38,7 @@ export class PlanProfile {
 
   /** The operator of a node, measured. */
   observe(node: PlanNode, operator: Operator): Operator {
-    const measure: Measure = {rows: 0, timeMs: 0, kept: 0, keptOwnMost: 0};
+    const measure: Measure = {rows: 0, columnRows: 0, timeMs: 0, kept: 0, keptOwnMost: 0};
     this.#measures.set(node, measure);
     const inputs = inputsOf(node);
     const keptBelow = (): number =>
@@ -61,6 +64,14 @@ export class PlanProfile {
     };
   }
 
+  /** Rows of a node that another one took from columns, without running it. */
+  tookColumns(node: PlanNode, rows: number): void {
+    const measure = this.#measures.get(node);
+    assert(measure !== undefined, 'a node is observed before its rows are taken');
+    measure.rows += rows;
+    measure.columnRows += rows;
+  }
+
   /** In the order in which the nodes were prepared, which is the same for the same plan. */
   measures(): readonly Measure[] {
     return [...this.#measures.values()];
@@ -76,13 +87,14 @@ export class PlanProfile {
   of(node: PlanNode): NodeProfile | undefined {
     const measure = this.#measures.get(node);
     if (measure === undefined) return undefined;
-    const {rows, timeMs, keptOwnMost} = measure;
+    const {rows, columnRows, timeMs, keptOwnMost} = measure;
     const below = inputsOf(node).reduce(
       (sum, input) => sum + (this.#measures.get(input)?.timeMs ?? 0),
       0,
     );
     return {
       rows,
+      columnRows,
       ownMs: Math.max(0, timeMs - below),
       totalMs: timeMs,
       memoryBytes: keptOwnMost,

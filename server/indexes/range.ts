@@ -11,7 +11,12 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
-import {indexKeyPrefix, ridOfEntry, valuesOfEntry} from '#server/layout/index-key.ts';
+import {
+  indexKeyPrefix,
+  ridOfEntry,
+  valuesOfEntry,
+  wholeNumbersOfEntry,
+} from '#server/layout/index-key.ts';
 import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {classify, equalValues, valueClass} from '#server/model/compare.ts';
 import type {DataType} from '#server/model/data-type.ts';
@@ -168,6 +173,8 @@ export class EntryCursor {
   private readonly search: IndexSearch;
   /** Ids given so far, where a record may have several keys (BY ITEM, KEY, VALUE). */
   private readonly seen: Set<string> | undefined;
+  /** The walker's entry was looked at and not given. */
+  private isHeld = false;
 
   constructor(walker: RowWalker, search: IndexSearch) {
     this.walker = walker;
@@ -181,7 +188,7 @@ export class EntryCursor {
     const {walker} = this;
     const {unique} = this.search.index;
     const rids: Rid[] = [];
-    while (rids.length < max && walker.next()) {
+    while (rids.length < max && this.step()) {
       const rid = ridOfEntry(unique, walker.bytes, walker.keyEnd);
       if (this.isNew(rid)) rids.push(rid);
     }
@@ -202,12 +209,37 @@ export class EntryCursor {
     const {walker} = this;
     const {index, declared} = this.search;
     const entries: FoundEntry[] = [];
-    while (entries.length < max && walker.next()) {
+    while (entries.length < max && this.step()) {
       const {bytes, keyStart, keyEnd, end} = walker;
       const key = valuesOfEntry({unique: index.unique, declared}, {bytes, keyStart, keyEnd, end});
       entries.push({key, rid: ridOfEntry(index.unique, bytes, keyEnd)});
     }
     return entries.length === 0 ? undefined : entries;
+  }
+
+  /**
+   * Puts the values of the next entries into arrays of their parts, as `wholeNumbersOfEntry` does;
+   * how many, at most the arrays' length: fewer when the entry that comes next has others values,
+   * which `nextEntries` gives. Undefined at the end.
+   */
+  nextNumbers(into: readonly (Float64Array | undefined)[], max: number): number | undefined {
+    const {walker} = this;
+    const {unique} = this.search.index;
+    let row = 0;
+    while (row < max) {
+      if (!this.step()) return row === 0 ? undefined : row;
+      this.isHeld = !wholeNumbersOfEntry(unique, walker, row, into);
+      if (this.isHeld) return row;
+      row++;
+    }
+    return row;
+  }
+
+  /** To the next entry that was not given. */
+  private step(): boolean {
+    if (!this.isHeld) return this.walker.next();
+    this.isHeld = false;
+    return true;
   }
 
   close(): void {

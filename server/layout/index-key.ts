@@ -17,7 +17,7 @@ import {
   type Value,
 } from '#server/model/value.ts';
 import {appendKeyPart} from './key-encoding.ts';
-import {KeyReader} from './key-decoding.ts';
+import {KeyReader, readWholeNumbers} from './key-decoding.ts';
 import {
   keyAfterPrefix,
   namespace,
@@ -109,15 +109,18 @@ export function ridOfEntry(unique: boolean, bytes: Uint8Array, keyEnd: number): 
   return unique ? ridAt(bytes, keyEnd) : ridAt(bytes, keyEnd - ridBytes);
 }
 
+/** An entry's key is bytes [keyStart, keyEnd), its value [keyEnd, end). */
+export interface EntryBytes {
+  readonly bytes: Uint8Array;
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly end: number;
+}
+
 /** The values that were indexed, representation included. */
 export function valuesOfEntry(
   index: {readonly unique: boolean; readonly declared: readonly (DataType | undefined)[]},
-  row: {
-    readonly bytes: Uint8Array;
-    readonly keyStart: number;
-    readonly keyEnd: number;
-    readonly end: number;
-  },
+  row: EntryBytes,
 ): readonly Value[] {
   const reader = new KeyReader(row.bytes, row.keyStart + indexPrefixBytes);
   const values = index.declared.map(declared => reader.next(declared));
@@ -129,6 +132,20 @@ export function valuesOfEntry(
     at += 5 + length;
   }
   return values;
+}
+
+/**
+ * The indexed values as `readWholeNumbers` puts them, for types whose keys hold whole numbers as
+ * they are; false when the entry has others, or dropped something.
+ */
+export function wholeNumbersOfEntry(
+  unique: boolean,
+  {bytes, keyStart, keyEnd, end}: EntryBytes,
+  row: number,
+  into: readonly (Float64Array | undefined)[],
+): boolean {
+  if (end > (unique ? keyEnd + ridBytes : keyEnd)) return false;
+  return readWholeNumbers(bytes, keyStart + indexPrefixBytes, row, into);
 }
 
 const noBytes = new Uint8Array(0);

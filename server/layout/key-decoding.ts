@@ -33,6 +33,45 @@ const precisionOf: Partial<Record<DataType, TimePrecision>> = {
   DATETIME_NANOS: 'nanosecond',
 };
 
+/** Where the words of a double are put together, to be read in the same breath. */
+const words = new DataView(new ArrayBuffer(8));
+
+function doubleAt(bytes: Uint8Array, at: number): number {
+  const high = uint32At(bytes, at);
+  const low = uint32At(bytes, at + 4);
+  const positive = high >= 0x80000000;
+  words.setUint32(0, positive ? high - 0x80000000 : ~high >>> 0);
+  words.setUint32(4, positive ? low : ~low >>> 0);
+  return words.getFloat64(0);
+}
+
+/**
+ * Puts the parts that begin at `at` into `row` of the arrays, null as NaN; parts without an array
+ * are passed over, those behind the last array not looked at. False, with nothing said of the
+ * arrays, when a part is neither null nor a whole number that a double holds.
+ */
+export function readWholeNumbers(
+  bytes: Uint8Array,
+  at: number,
+  row: number,
+  into: readonly (Float64Array | undefined)[],
+): boolean {
+  let next = at;
+  for (const numbers of into) {
+    const known = bytes[next++];
+    if (known === valueClass.null) {
+      if (numbers !== undefined) numbers[row] = Number.NaN;
+      continue;
+    }
+    if (known !== valueClass.number || bytes[next + 8] !== exactMark) return false;
+    const number = doubleAt(bytes, next);
+    if (!Number.isSafeInteger(number)) return false;
+    if (numbers !== undefined) numbers[row] = number;
+    next += 9;
+  }
+  return true;
+}
+
 /** Reads parts one behind the other from bytes [at, end). */
 export class KeyReader {
   readonly bytes: Uint8Array;
@@ -84,14 +123,8 @@ export class KeyReader {
   }
 
   private double(): number {
-    const view = new DataView(new ArrayBuffer(8));
-    const high = uint32At(this.bytes, this.at);
-    const low = uint32At(this.bytes, this.at + 4);
     this.at += 8;
-    const positive = high >= 0x80000000;
-    view.setUint32(0, positive ? high - 0x80000000 : ~high >>> 0);
-    view.setUint32(4, positive ? low : ~low >>> 0);
-    return view.getFloat64(0);
+    return doubleAt(this.bytes, this.at - 8);
   }
 
   private doubles(count: number): number[] {

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
-import type {SessionService} from '#server/session/service.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
+import type {SessionService} from './service.ts';
 
 const none = {'svc.columnViewMemoryMax': '0'};
 let world: ServiceWorld;
@@ -70,9 +70,9 @@ function randomQuery(dice: SeededRandom): string {
 function randomWrite(dice: SeededRandom): string {
   const value = (): string => (dice.below(40) === 0 ? dice.pick(rareValues) : dice.pick(values));
   const type = dice.pick(['T', 'U']);
-  const set = `SET v = ${value()}, w = ${dice.pick(['1', '2', '3', '2.5', value()])}, t = ${dice.pick(
-    ['"a"', '"b"', '"c"', 'null', '"d"', value()],
-  )}`;
+  const number = dice.pick(['1', '2', '3', '2.5', value()]);
+  const text = dice.pick(['"a"', '"b"', '"c"', 'null', '"d"', value()]);
+  const set = `SET v = ${value()}, w = ${number}, t = ${text}`;
   switch (dice.below(12)) {
     case 0:
     case 1:
@@ -183,7 +183,7 @@ test('sums hold while transfers are under way', async () => {
   }
 });
 
-test('a record that another type gained, a dropped bucket and a new property are seen', async () => {
+test('records that another type gained, and properties that are new, are seen', async () => {
   const database = await filled();
   const all = async (): Promise<void> => {
     for (const text of [
@@ -211,4 +211,83 @@ test('a record that another type gained, a dropped bucket and a new property are
   await database.run('DELETE FROM T WHERE n > 290');
   await database.run('TRUNCATE TYPE U UNSAFE');
   await all();
+});
+
+test('EXPLAIN and PROFILE say that columns are used, and of how many rows', async () => {
+  const database = await filled();
+  await database.run('UNWIND range(1, 300) AS i CREATE (:T {n: i, v: i, t: "a"})', {
+    language: 'cypher',
+  });
+  const planOf = async (text: string): Promise<string> => {
+    const cursor = await world.service.run(root, database.request(text));
+    while ((await cursor.next()) !== undefined);
+    cursor.close();
+    return cursor.summary.explain ?? '';
+  };
+  const query = 'SELECT t, sum(v) AS s FROM T WHERE v > 100 GROUP BY t';
+  assert.match(await planOf(`EXPLAIN ${query}`), /scan T .* or its columns/);
+  assert.match(await planOf(`PROFILE ${query}`), /scan T .*\(200 rows from columns\) +\d+ +200 /);
+  const other = 'SELECT t, sum(v) AS s FROM T WHERE v.asString() = "7" GROUP BY t';
+  assert.doesNotMatch(await planOf(`EXPLAIN ${other}`), /columns/);
+});
+
+test('columns take no more memory than there is, and go when it is needed', async () => {
+  const small = world.another({
+    'svc.columnViewRecordsMin': '1',
+    'svc.columnViewMemoryMax': '600KB',
+  });
+  const database = (await filled()).over(small);
+  for (const type of ['A', 'B', 'C']) {
+    await database.run(`CREATE DOCUMENT TYPE ${type}`);
+    await database.run(`INSERT INTO ${type} SET v = 1, w = 2, d = 3.5`);
+  }
+  const sums = async (): Promise<void> => {
+    for (const type of ['A', 'B', 'C', 'A']) {
+      const text = `SELECT sum(v) AS v, sum(w) AS w, sum(d) AS d FROM ${type} WHERE v > 0`;
+      assert.deepEqual(await database.run(text), [{v: 1, w: 2, d: 3.5}]);
+      assert.ok(small.load.columnViewBytes > 0);
+      assert.ok(small.load.columnViewBytes <= 600 << 10, `${small.load.columnViewBytes} bytes`);
+    }
+  };
+  await sums();
+  await sums();
+  await database.run('DROP TYPE B UNSAFE');
+  assert.deepEqual(await database.run('SELECT sum(v) AS v FROM A WHERE v > 0'), [{v: 1}]);
+  await small.dropDatabase(root, database.name);
+  assert.equal(small.load.columnViewBytes, 0);
+  await small.close();
+});
+
+test('aggregation over the keys of an index is that over the records', async () => {
+  const database = await filled();
+  for (const statement of [
+    'CREATE PROPERTY T.k INTEGER',
+    'CREATE PROPERTY T.v LONG',
+    'CREATE INDEX ON T (k, v) NOTUNIQUE NULL_STRATEGY INDEX',
+  ]) {
+    await database.run(statement);
+  }
+  const rows = ['1', 'null', '9007199254740991', '9223372036854775807', '-5', '0'];
+  for (let k = 0; k < 60; k++) {
+    await database.run(`INSERT INTO T SET k = ${k}, v = ${rows[k % rows.length]}`);
+  }
+  const columns = 'count(*) AS n, count(v) AS c, min(v) AS lo, max(v) AS hi';
+  for (const [from, to] of [
+    [0, 59],
+    [1, 1],
+    [3, 3],
+    [10, 20],
+    [70, 80],
+  ]) {
+    for (const select of [columns, 'sum(v * 2) AS s', 'sum(v) AS s', 'avg(v) AS a']) {
+      const where = `k BETWEEN ${from} AND ${to}`;
+      const answerOf = (text: string): Promise<unknown> =>
+        database.run(text).catch((error: unknown) => String(error).split('\n')[0]);
+      assert.deepEqual(
+        await answerOf(`SELECT ${select} FROM T WHERE ${where}`),
+        await answerOf(`SELECT ${select} FROM T WHERE ${where} AND n IS NULL`),
+        `${select}, ${where}`,
+      );
+    }
+  }
 });

@@ -13,6 +13,8 @@ import {inputsOf} from '#server/plan/tree.ts';
 
 export interface PlanFigures {
   readonly estimatedRows: (node: PlanNode) => number;
+  /** Nodes whose rows come from columns where they are kept. */
+  readonly columnNodes: ReadonlySet<PlanNode>;
   /** Of a run. */
   readonly run: {readonly profile: PlanProfile; readonly elapsedMs: number} | undefined;
 }
@@ -51,7 +53,7 @@ const treeWidthMax = 80;
 function tableText(plan: PlanNode, figures: PlanFigures): string {
   const {run} = figures;
   const lines = planLines(plan).map(({text, node}) => ({
-    text,
+    text: text + columnsText(node, figures),
     cells: cellsOf(figures.estimatedRows(node), run && (run.profile.of(node) ?? notRun)),
   }));
   const head = ['estimated', ...(run === undefined ? [] : ['rows', 'ms', 'memory'])];
@@ -67,8 +69,16 @@ function tableText(plan: PlanNode, figures: PlanFigures): string {
   );
 }
 
+/** What is kept beside the records may answer; of a run, what it did answer. */
+function columnsText(node: PlanNode, {columnNodes, run}: PlanFigures): string {
+  if (!columnNodes.has(node)) return '';
+  return run === undefined
+    ? ' or its columns'
+    : ` (${run.profile.of(node)?.columnRows ?? 0} rows from columns)`;
+}
+
 /** Its input was not asked for a row. */
-const notRun: NodeProfile = {rows: 0, ownMs: 0, totalMs: 0, memoryBytes: 0};
+const notRun: NodeProfile = {rows: 0, columnRows: 0, ownMs: 0, totalMs: 0, memoryBytes: 0};
 
 function cellsOf(estimated: number, run: NodeProfile | undefined): readonly string[] {
   const estimate = rounded(estimated);
@@ -101,7 +111,9 @@ function stepJson(node: PlanNode, figures: PlanFigures): object {
     cost: run === undefined ? -1 : nanoseconds(run.ownMs),
     totalCost: run === undefined ? -1 : nanoseconds(run.totalMs),
     estimatedRows: Number(rounded(figures.estimatedRows(node))),
+    ...(figures.columnNodes.has(node) && {columns: true}),
     ...(run && {rows: run.rows, memoryBytes: run.memoryBytes}),
+    ...(run && run.columnRows > 0 && {columnRows: run.columnRows}),
     subSteps: inputsOf(node).map(input => stepJson(input, figures)),
   };
 }

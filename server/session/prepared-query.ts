@@ -29,8 +29,8 @@ export interface PreparedQuery {
   readonly effort: number;
   readonly retry: Retry | undefined;
   readonly reportsStats: boolean;
-  /** Some of it is read from packed columns where they are kept. */
-  readonly usesColumns: boolean;
+  /** Nodes of the plan whose rows come from columns where they are kept. */
+  readonly columnNodes: ReadonlySet<PlanNode>;
   readonly needs: readonly ParameterUse[];
   readonly form: AnswerForm;
   /** Measures its only run node by node. */
@@ -64,14 +64,14 @@ export function preparedQuery(
 function preparedParts(
   plan: PlanNode,
   preparation: PlanPreparation,
-): Pick<PreparedQuery, 'plan' | 'output' | 'usesColumns'> {
+): Pick<PreparedQuery, 'plan' | 'output' | 'columnNodes'> {
   const output = outputOf(plan);
   assert(output !== undefined, "a statement's plan says what the client sees");
   const operator = preparation.prepare(plan);
   return {
     plan: {plan, operator},
     output: prepareOutput(output, preparation),
-    usesColumns: preparation.usesColumns,
+    columnNodes: preparation.columnNodes,
   };
 }
 

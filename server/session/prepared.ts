@@ -254,12 +254,12 @@ function prepareQuery(
  *   are those of data of which nothing is known.
  */
 export function explained(
-  {plan: {plan}}: PreparedQuery,
+  {plan: {plan}, columnNodes}: PreparedQuery,
   {catalog, statistics}: PrepareOptions,
   {isGuarded, run}: {readonly isGuarded: boolean; readonly run?: PlanFigures['run']},
 ): Explanation {
   const estimates = new Estimates(catalog, isGuarded ? noStatistics : statistics);
   // From the top down, so that what an inner plan is told of its row is known.
   estimates.of(plan);
-  return explain(plan, {estimatedRows: node => estimates.of(node).rows, run});
+  return explain(plan, {estimatedRows: node => estimates.of(node).rows, columnNodes, run});
 }

@@ -44,7 +44,7 @@ export class ThreadDispatch {
   ): ThreadResult | undefined {
     const {threads, environment, settings} = this.#options;
     // Columns are kept on this thread alone, and make the answer faster than another thread could.
-    if (query.usesColumns) return undefined;
+    if (query.columnNodes.size > 0 && parts.session.kept.columns.isOn) return undefined;
     if (query.writes || query.effort < settings().get('svc.scanWorkerCostMin')) return undefined;
     if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
     const {database, kept} = parts.session;

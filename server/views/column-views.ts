@@ -92,9 +92,14 @@ export class ColumnViews {
     this.#recordsMin = recordsMin;
   }
 
+  /** Whether there is any memory for columns. */
+  get isOn(): boolean {
+    return this.#memory.bytesMax > 0;
+  }
+
   /** Whether columns pay for a scan of so many records. */
   pays(records: number): boolean {
-    return this.#memory.bytesMax > 0 && records >= this.#recordsMin();
+    return this.isOn && records >= this.#recordsMin();
   }
 
   /** Begins to listen when nobody has yet; columns of `bucket` for a view, by properties' ids. */

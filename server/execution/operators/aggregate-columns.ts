@@ -57,19 +57,20 @@ export function prepareColumnAggregate(
     }),
   );
   if (keys === undefined || args === undefined) return undefined;
-  preparation.usesColumns = true;
+  const {rowsMax} = input;
+  const tell = input.isKept ? preparation.readsColumns(node.input) : undefined;
   return (context, argument, groups) => {
-    const parts = input.parts(context, argument);
     const made = {
       terms: allOf(input.terms.map(term => term(context))),
       keys: allOf(keys.map(key => key(context))),
       args: allOf(args.map(arg => arg(context))),
     };
     const {terms, keys: keyValues, args: argValues} = made;
-    if (parts === undefined || terms === undefined) return undefined;
-    if (keyValues === undefined || argValues === undefined) return undefined;
-    const run = new ColumnRun({terms, keys: keyValues, args: argValues}, aggregates, groups);
-    return steps(parts, run, groups, context);
+    if (terms === undefined || keyValues === undefined || argValues === undefined) return undefined;
+    const parts = input.parts(context, argument);
+    if (parts === undefined) return undefined;
+    const loops = {rowsMax, terms, keys: keyValues, args: argValues, tell};
+    return steps(parts, new ColumnRun(loops, aggregates, groups), groups, context);
   };
 }
 
@@ -102,6 +103,8 @@ const wholeRows: PackedColumn = {
 };
 
 interface RunParts {
+  readonly rowsMax: number;
+  readonly tell: ((rows: number) => void) | undefined;
   readonly terms: readonly ColumnTerm[];
   readonly keys: readonly ColumnValues[];
   readonly args: readonly ColumnValues[];
@@ -118,13 +121,15 @@ class ColumnRun {
   readonly #seenAt: number[] = [];
   #part = 0;
   readonly #fold = new ColumnFold();
-  readonly #rows = new Uint16Array(segmentRows);
-  readonly #groupOf = new Uint32Array(segmentRows);
+  readonly #rows: Uint16Array;
+  readonly #groupOf: Uint32Array;
 
   constructor(parts: RunParts, aggregates: readonly PreparedAggregate[], groups: Groups) {
     this.#parts = parts;
     this.#aggregates = aggregates;
     this.#groups = groups;
+    this.#rows = new Uint16Array(parts.rowsMax);
+    this.#groupOf = new Uint32Array(parts.keys.length === 0 ? 0 : parts.rowsMax);
     this.#numbers = parts.keys.length === 0 ? undefined : new ColumnGroups(parts.keys.length);
   }
 
@@ -140,6 +145,7 @@ class ColumnRun {
     const argColumns = allOf(args.map(arg => arg(block, selection)));
     if (keyColumns === undefined || argColumns === undefined) return false;
     context.budget.spend(selection.count / rowsPerUnit);
+    this.#parts.tell?.(selection.count);
     if (selection.count === 0) return true;
     const grouped = this.#group(keyColumns, selection);
     this.#aggregates.forEach((aggregate, at) => {

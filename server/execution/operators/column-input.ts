@@ -1,15 +1,20 @@
 /**
- * What can feed an operator with packed columns: a scan of a type whose condition columns decide.
+ * What can feed an operator with packed columns: a scan of a type whose condition columns decide,
+ * and a range of an index from whose keys all is read.
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ColumnOf, PackedColumn} from '../columnar/block.ts';
 import {columnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
+import {valueAt} from '../columnar/column-values.ts';
 import type {ExecutionContext} from '../context.ts';
-import type {ColumnPart} from '../graph.ts';
+import type {ColumnPart, EntrySource, IndexEntry} from '../graph.ts';
 import type {Batches, Preparation} from '../operator.ts';
+import {partsBatch, prepareSpan} from './index-rows.ts';
 import {prepareTerms, recordTest, scanOrder, scanRecords} from './scan.ts';
+import {argumentFrame, repeatRow} from './source-rows.ts';
+import {segmentRows} from '#server/views/segment.ts';
 
 /** Some rows of the input, in its order. */
 export interface InputPart {
@@ -22,6 +27,10 @@ export interface InputPart {
 }
 
 export interface ColumnInput {
+  /** Columns are kept between runs, not decoded for one. */
+  readonly isKept: boolean;
+  /** No part has more rows. */
+  readonly rowsMax: number;
   /** Numbers the column that an expression reads. */
   readonly columnOf: ColumnOf;
   /** What rows of the columns have to pass yet. */
@@ -31,6 +40,7 @@ export interface ColumnInput {
 }
 
 export function columnInput(node: PlanNode, preparation: Preparation): ColumnInput | undefined {
+  if (node.kind === 'index-range') return indexInput(node, preparation);
   // Of a few ids the records are read.
   const isWhole = node.kind === 'scan-type' && !node.descending && node.ids === undefined;
   return isWhole ? scanInput(node, preparation) : undefined;
@@ -50,6 +60,8 @@ function scanInput(node: TypeScan, preparation: Preparation): ColumnInput | unde
   }
   const tests = where && prepareTerms(where, slot, preparation);
   return {
+    isKept: true,
+    rowsMax: segmentRows,
     columnOf,
     terms,
     parts(context, argument) {
@@ -70,6 +82,111 @@ function propertyColumns(slot: Slot, properties: string[]): ColumnOf {
     const known = properties.indexOf(expression.name);
     return known < 0 ? properties.push(expression.name) - 1 : known;
   };
+}
+
+type Range = PlanNode & {readonly kind: 'index-range'};
+
+const entriesPerPart = 1_024;
+/** Entries in a row that have other values than whole numbers. */
+const otherEntriesAtOnce = 64;
+
+/** Values of keys, decoded into arrays as they are met: no column is kept of them. */
+function indexInput(node: Range, preparation: Preparation): ColumnInput | undefined {
+  const {slot, parts} = node;
+  if (parts === undefined) return undefined;
+  const spanOf = prepareSpan(node, preparation);
+  const wanted = parts.slice(0, 1 + parts.findLastIndex(part => part !== undefined));
+  return {
+    isKept: false,
+    rowsMax: entriesPerPart,
+    columnOf: expression => {
+      const at = expression.kind === 'slot' ? parts.indexOf(expression.slot) : -1;
+      return at < 0 ? undefined : at;
+    },
+    terms: [],
+    parts(context, argument) {
+      const span = spanOf(argumentFrame(context, argument));
+      if (span === undefined) return [];
+      const source = context.graph.indexEntries(node.index, span, node.descending);
+      const arrays = wanted.map(part =>
+        part === undefined ? undefined : new Float64Array(entriesPerPart),
+      );
+      return entryParts(source, arrays, {
+        ofEntries: entries => partsBatch(entries, slot, parts, argument),
+        ofColumns: (columns, count) => columnsBatch(columns, count, parts, argument),
+      });
+    },
+  };
+}
+
+function* entryParts(
+  source: EntrySource,
+  arrays: readonly (Float64Array | undefined)[],
+  batches: {
+    readonly ofEntries: (entries: readonly IndexEntry[]) => Batch;
+    readonly ofColumns: (columns: readonly PackedColumn[], count: number) => Batch;
+  },
+): Generator<InputPart, void, undefined> {
+  try {
+    for (;;) {
+      const count = source.nextNumbers?.(arrays, entriesPerPart) ?? 0;
+      if (count > 0) {
+        const columns = arrays.map(numbers => numberColumn(numbers ?? noNumbers, count));
+        yield {
+          columns,
+          select: into => selectFirst(into, count),
+          rows: () => oneBatch(batches.ofColumns(columns, count)),
+        };
+        continue;
+      }
+      const entries = source.next(otherEntriesAtOnce);
+      if (entries === undefined) return;
+      yield {columns: undefined, select: () => 0, rows: () => oneBatch(batches.ofEntries(entries))};
+    }
+  } finally {
+    source.close();
+  }
+}
+
+const noNumbers = new Float64Array(0);
+const noCodes = new Uint16Array(0);
+
+/** A column of the first `count` numbers, which are whole or NaN. */
+function numberColumn(numbers: Float64Array, count: number): PackedColumn {
+  let magnitude = 0;
+  for (let row = 0; row < Math.min(count, numbers.length); row++) {
+    const size = Math.abs(numbers[row] as number);
+    if (size > magnitude) magnitude = size;
+  }
+  return {kind: 'integer', numbers, codes: noCodes, texts: undefined, magnitude};
+}
+
+function selectFirst(into: Uint16Array, count: number): number {
+  for (let row = 0; row < count; row++) into[row] = row;
+  return count;
+}
+
+/** The rows of key columns, which say nothing of the record. */
+function columnsBatch(
+  columns: readonly PackedColumn[],
+  count: number,
+  parts: readonly (Slot | undefined)[],
+  argument: Batch,
+): Batch {
+  let batch = repeatRow(argument, count);
+  for (const [part, column] of columns.entries()) {
+    const slot = parts[part];
+    if (slot === undefined) continue;
+    batch = batch.with(
+      slot,
+      Array.from({length: count}, (_value, row) => valueAt(column, row)),
+    );
+  }
+  return batch;
+}
+
+function* oneBatch(batch: Batch): Batches {
+  yield batch;
 }
 
 function* asRows(

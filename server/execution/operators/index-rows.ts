@@ -14,7 +14,7 @@ import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {asItems, itemsOf} from '../expressions/access.ts';
 import type {Closure, Frame} from '../closure.ts';
-import type {IndexEntry, IndexLimit, Source} from '../graph.ts';
+import type {IndexEntry, IndexLimit, IndexSpan, Source} from '../graph.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {argumentFrame, repeatRow, sourceBatch} from './source-rows.ts';
 
@@ -89,16 +89,27 @@ function present(records: readonly (RecordValue | undefined)[]): readonly Record
   return records.filter(record => record !== undefined);
 }
 
-export function prepareIndexRange(node: Range, preparation: Preparation): Operator {
+/** The span of a run; undefined when nothing is in it. */
+export function prepareSpan(
+  node: Range,
+  preparation: Preparation,
+): (frame: Frame) => IndexSpan | undefined {
   const from = prepareBound(node.from, preparation);
   const to = prepareBound(node.to, preparation);
+  return frame => {
+    const span = {from: from(frame), to: to(frame)};
+    // A comparison with null is true of nothing.
+    const isEmpty = span.from?.values.includes(null) || span.to?.values.includes(null);
+    return isEmpty === true ? undefined : span;
+  };
+}
+
+export function prepareIndexRange(node: Range, preparation: Preparation): Operator {
+  const spanOf = prepareSpan(node, preparation);
   const idSuffices = preparation.idSuffices(node.slot);
   return function* indexRange(context, argument) {
-    const frame = argumentFrame(context, argument);
-    const range = {from: from(frame), to: to(frame)};
-    const nullBound = [...(range.from?.values ?? []), ...(range.to?.values ?? [])].includes(null);
-    // A comparison with null is true of nothing.
-    if (nullBound) return;
+    const range = spanOf(argumentFrame(context, argument));
+    if (range === undefined) return;
     if (node.parts !== undefined) {
       yield* partRows(context.graph.indexEntries(node.index, range, node.descending), {
         node,
@@ -141,21 +152,34 @@ function* partRows(
     for (let rows = firstRows; ; rows = Math.min(rows * 4, context.batchRows)) {
       const entries = source.next(Math.min(rows, context.batchRows));
       if (entries === undefined) return;
-      const rids = entries.map(entry => entry.rid);
-      let batch = sourceBatch(argument, node.slot, rids);
-      for (const [part, slot] of parts.entries()) {
-        if (slot === undefined) continue;
-        batch = batch.with(
-          slot,
-          entries.map(entry => entry.key[part] ?? null),
-        );
-      }
-      if (batch.rowCount > 0) yield batch;
+      if (entries.length > 0) yield partsBatch(entries, node.slot, parts, argument);
       if (context.budget.spend(entries.length)) yield pause;
     }
   } finally {
     source.close();
   }
+}
+
+/** @param parts - Slots that get the values of the key's parts. */
+export function partsBatch(
+  entries: readonly IndexEntry[],
+  slot: Slot,
+  parts: readonly (Slot | undefined)[],
+  argument: Batch,
+): Batch {
+  let batch = sourceBatch(
+    argument,
+    slot,
+    entries.map(entry => entry.rid),
+  );
+  for (const [part, partSlot] of parts.entries()) {
+    if (partSlot === undefined) continue;
+    batch = batch.with(
+      partSlot,
+      entries.map(entry => entry.key[part] ?? null),
+    );
+  }
+  return batch;
 }
 
 const everything = {from: undefined, to: undefined};

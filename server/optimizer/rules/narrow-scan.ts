@@ -11,7 +11,7 @@ import type {IndexBound, PlanNode} from '#server/plan/node.ts';
 import {isSteady} from '#server/plan/properties.ts';
 import {conjunction, conjunctsOf} from '../conjuncts.ts';
 import type {Rule} from '../rule.ts';
-import {typeTestOf} from '../type-test.ts';
+import {typeTestOf} from '#server/plan/type-test.ts';
 import type {Scan} from './access.ts';
 
 type AnyScan = Scan | (PlanNode & {readonly kind: 'scan-bucket'});
