@@ -19,6 +19,8 @@ export interface Job {
   /** The body is `before`, a number, `after`. */
   readonly before: string;
   readonly after: string;
+  /** With `rows`, so many numbers each followed by `each`, separated by commas, stand between. */
+  readonly rows?: {readonly count: number; readonly each: string};
   /** `random`: below `count`; `sequence`: client c counts from `start + c * stride`. */
   readonly numbers:
     | {readonly kind: 'random'; readonly count: number; readonly seed: number}
@@ -88,6 +90,15 @@ function numbersOf(job: Job, client: number): () => number {
   return () => next++;
 }
 
+function middleOf({rows}: Job, nextNumber: () => number): string {
+  if (rows === undefined) return String(nextNumber());
+  let text = '';
+  for (let row = 0; row < rows.count; row += 1) {
+    text += `${row === 0 ? '' : ','}${nextNumber()}${rows.each}`;
+  }
+  return text;
+}
+
 /** Runs one client until `deadline` and resolves when its last answer is in. */
 function runClient(job: Job, client: number, deadline: number, tally: Tally): Promise<void> {
   const {promise, resolve, reject} = Promise.withResolvers<void>();
@@ -107,9 +118,9 @@ function runClient(job: Job, client: number, deadline: number, tally: Tally): Pr
       return;
     }
     sentAt = now;
-    const number = String(nextNumber());
-    const length = fixedLength + number.length;
-    socket.write(`${headStart}${length}\r\n\r\n${job.before}${number}${job.after}`, 'latin1');
+    const middle = middleOf(job, nextNumber);
+    const length = fixedLength + middle.length;
+    socket.write(`${headStart}${length}\r\n\r\n${job.before}${middle}${job.after}`, 'latin1');
   };
   socket.on('connect', send);
   socket.on('error', reject);

@@ -9,7 +9,9 @@ import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
+import {insertGrowth} from './W2/growth.ts';
 import {starts} from './W20/starts.ts';
+import {hotRows} from './W3/hot-rows.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
@@ -28,6 +30,8 @@ type BenchClass = (report: Report, options: BenchOptions) => Promise<void>;
 const classes: Readonly<Record<string, BenchClass>> = {
   W1: pointReads,
   W2: durableInserts,
+  'W2-growth': insertGrowth,
+  W3: hotRows,
   W4: bulkEdges,
   W5: async (report, options) => {
     await networkPatterns(report, options);

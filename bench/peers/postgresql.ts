@@ -36,6 +36,8 @@ export interface PgbenchOptions {
   readonly clients: number;
   readonly seconds: number;
   readonly variables?: Readonly<Record<string, number>>;
+  /** Tries a transaction again that could not be serialized, as often as it takes. */
+  readonly retries?: boolean;
 }
 
 /** Starts a fresh cluster, installing the packages first where that is possible. */
@@ -145,7 +147,8 @@ async function pgbench(run: {
     '-D',
     `${name}=${value}`,
   ]);
-  const shape = ['-n', '-M', 'prepared', '-c', String(options.clients), '-j', '1'];
+  const retries = options.retries === true ? ['--max-tries=0'] : [];
+  const shape = ['-n', '-M', 'prepared', '-c', String(options.clients), '-j', '1', ...retries];
   const time = ['-T', String(options.seconds), '-f', path];
   const words = [...placed('client'), programPath('pgbench'), ...reach];
   const cpuBefore = cpuMicrosOf(pid);

@@ -8,6 +8,7 @@ import {Corruption} from '#server/base/errors.ts';
 import {Machine} from '#server/simulation/machine.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
+import {batchHeaderBytes, recordHeaderBytes, segmentHeaderBytes} from './segment-format.ts';
 import {LogFailure, SegmentLog, type SegmentLogOptions} from './segment-log.ts';
 
 const id = '0123456789abcdef0123456789abcdef';
@@ -188,4 +189,65 @@ test('what a start reads after a failed sync and a kill stays, or was never ther
     if (seen === undefined) assert.ok(['kept', 'kept,unsure'].includes(found), found);
     else assert.equal(found, seen.join());
   }
+});
+
+/** A log of three batches, the second one in the middle, and the path of its only segment. */
+function threeBatches(): {disk: SimulatedDisk; options: SegmentLogOptions; path: string} {
+  const {disk, options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  for (const text of ['first entry', 'second entry', 'third entry']) append(log, [text]);
+  log.handOver();
+  const [name] = disk.list('/log').filter(entry => entry.startsWith('segment'));
+  return {disk, options, path: `/log/${name}`};
+}
+
+const secondBatchAt = segmentHeaderBytes + batchHeaderBytes + recordHeaderBytes + 11;
+const secondBatchEnd = secondBatchAt + batchHeaderBytes + recordHeaderBytes + 12;
+const parts = [
+  {part: 'header of a segment', from: 0, to: 60, says: /header of the log segment .* damaged/},
+  {
+    part: 'header of a batch, its records and their heads',
+    from: secondBatchAt,
+    to: secondBatchEnd,
+    says: /record 2 .* damaged in .* acknowledged/,
+  },
+];
+
+for (const {part, from, to, says} of parts) {
+  test(`every flipped bit in the ${part} stops the start by name`, () => {
+    for (let at = from; at < to; at++) {
+      const {disk, options, path} = threeBatches();
+      const file = disk.open(path, 'write');
+      const byte = Buffer.alloc(1);
+      file.readAt(byte, at);
+      byte[0] = (byte[0] ?? 0) ^ (1 << (at % 8));
+      file.writeAt(byte, at);
+      assert.throws(
+        () => SegmentLog.open(options),
+        (error: unknown) => error instanceof Corruption && says.test(error.message),
+        `byte ${at}`,
+      );
+    }
+  });
+}
+
+test('a batch that was written in the place of another stops the start', () => {
+  const {disk, options, path} = threeBatches();
+  const file = disk.open(path, 'write');
+  const first = Buffer.alloc(secondBatchAt - segmentHeaderBytes);
+  file.readAt(first, segmentHeaderBytes);
+  file.writeAt(first, secondBatchAt);
+  assert.throws(() => SegmentLog.open(options), /record 2 .* acknowledged/);
+});
+
+test('a segment under the name of another stops the start', () => {
+  const {disk, options} = newDisk();
+  const log = SegmentLog.create(options, id, 1);
+  for (let number = 1; number <= 60; number++) append(log, [`entry ${number} ${'.'.repeat(400)}`]);
+  log.handOver();
+  const names = disk.list('/log').filter(entry => entry.startsWith('segment'));
+  const [first = '', second = ''] = names;
+  assert.ok(names.length > 2);
+  disk.rename(`/log/${second}`, `/log/${first}`);
+  assert.throws(() => SegmentLog.open(options), Corruption);
 });

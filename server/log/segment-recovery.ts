@@ -70,11 +70,16 @@ function openSegment(disk: Disk, path: string): OpenSegment {
   const file = disk.open(path, 'read');
   const bytes = Buffer.alloc(segmentHeaderBytes);
   const header = decodeSegmentHeader(bytes.subarray(0, file.readAt(bytes, 0)));
-  if (header === undefined) {
-    file.close();
-    throw new Corruption(`the header of the log segment ${path} is damaged`, {path});
-  }
-  return {file, header};
+  const named = parseName(path.slice(path.lastIndexOf('/') + 1))?.generation;
+  if (header?.generation === named && header !== undefined) return {file, header};
+  file.close();
+  throw new Corruption(
+    header === undefined
+      ? `the header of the log segment ${path} is damaged: restore the file from a copy`
+      : `the log segment ${path} is the one of generation ${header.generation} under another ` +
+        'name: restore the log directory from a copy',
+    {path},
+  );
 }
 
 function joinSegments(opened: readonly OpenSegment[]): RecoveredLog {

@@ -106,8 +106,9 @@ export class ServerAdministration implements Administration {
   }
 
   databaseIdentity(name: string): string {
-    const database = this.#options.engine.database(name);
-    return database === undefined ? '' : `${this.#options.engine.logId}-${database.id}`;
+    const {engine} = this.#options;
+    const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
+    return database === undefined ? '' : `${engine.logId}-${database.id}`;
   }
 
   shutdown(): void {

@@ -301,7 +301,7 @@ export class SessionService implements Service {
     this.#sessions.endWhere(session => session.database === name);
     this.#queries.terminateWhere(query => query.request.database === name);
     const {engine} = this.#options;
-    const database = engine.database(name);
+    const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     await engine.dropDatabase(name);
     if (database !== undefined) this.#databases.get(database)?.kept.close();
   }
@@ -315,7 +315,7 @@ export class SessionService implements Service {
   closeDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
     const {engine} = this.#options;
-    const database = engine.database(name);
+    const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     engine.closeDatabase(name);
     if (database !== undefined) this.#databases.get(database)?.kept.close();
     this.#sessions.endWhere(session => session.database === name);

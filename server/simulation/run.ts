@@ -44,6 +44,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       endings: ['power-loss', 'kill', 'clean-stop'],
       syncFailurePercent: 15,
       diskFullPercent: 10,
+      clockJumpPercent: 20,
       ...(seed % 3 === 0 ? {raisedInLife: 1 + (seed % 12)} : {}),
     }),
   ),

@@ -24,6 +24,8 @@ export class Scheduler {
   readonly #machine: Machine;
   #tasks: Task[] = [];
   #now = 0;
+  /** By how much the clock on the wall is wrong. */
+  wallErrorMs = 0;
 
   constructor(random: SeededRandom, machine: Machine) {
     this.#random = random;
@@ -31,7 +33,10 @@ export class Scheduler {
   }
 
   get clock(): Clock {
-    return {now: () => epochMs + Math.floor(this.#now), monotonic: () => this.#now};
+    return {
+      now: () => epochMs + this.wallErrorMs + Math.floor(this.#now),
+      monotonic: () => this.#now,
+    };
   }
 
   /** Simulated milliseconds since the world began. */

@@ -53,6 +53,15 @@ test('a disk that fills up costs refusals, and the server goes on when it has ro
   t.diagnostic(`${recovered} lives saw a disk fill up and get room again`);
 });
 
+test('a clock that jumps by an hour lets no request happen twice', async () => {
+  let jumps = 0;
+  for (let seed = 1; seed <= 30; seed++) {
+    const {faults} = await new World({...storage, seed, clockJumpPercent: 100}).run();
+    jumps += faults.get('clock jumped') ?? 0;
+  }
+  assert.ok(jumps > 30, `the clock jumped ${jumps} times`);
+});
+
 test('worlds whose format is raised in one of their lives hold', async () => {
   for (let seed = 1; seed <= 30; seed++) {
     const failure = await failureOf(storageWorlds, {

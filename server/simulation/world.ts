@@ -29,6 +29,8 @@ export interface WorldOptions {
   readonly syncFailurePercent: number;
   /** Percent of lives in which the disk becomes full while clients work. */
   readonly diskFullPercent: number;
+  /** Percent of lives in which the clock on the wall jumps by an hour, either way. */
+  readonly clockJumpPercent?: number;
   /** Bytes of a log segment; small ones are recycled often. */
   readonly segmentBytes?: number;
   /** From this life on (0 is the first) the server is of a release with a new format level. */
@@ -234,9 +236,16 @@ export class World {
       start(() => this.#administer(engine));
     });
     if (this.#random.chance(this.#options.diskFullPercent)) start(() => this.#fillDisk(engine));
+    if (this.#random.chance(this.#options.clockJumpPercent ?? 0)) start(() => this.#jumpClock());
     await this.#scheduler.run(
       () => this.#machine.dead || this.#failure !== undefined || running === 0,
     );
+  }
+
+  async #jumpClock(): Promise<void> {
+    await this.#scheduler.sleep(this.#random.below(100));
+    this.#count('clock jumped');
+    this.#scheduler.wallErrorMs += this.#random.pick([-1, 1]) * 3_600_000;
   }
 
   /** The disk becomes full and gets room again; the server goes on by itself within a second. */

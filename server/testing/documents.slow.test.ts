@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '../..');
 const millisMax = 120_000;
 
 /** Documents whose blocks make a whole: they start a server and end it. */
-const documents = ['README.md', 'docs/http.md', 'docs/isolation.md'];
+const documents = ['README.md', 'docs/http.md', 'docs/isolation.md', 'docs/durability.md'];
 
 for (const path of documents) {
   test(`every block of ${path} runs and prints what it says`, {skip: missingTools()}, async t => {

@@ -117,6 +117,28 @@ test('the invariants of ARCHITECTURE.md are those that the sources state, each o
   );
 });
 
+test('every promise of docs/durability.md names a test that is there', () => {
+  const page = read('docs/durability.md');
+  const named = [...page.matchAll(/`(server\/[\w./-]+\.test\.ts)`: \*([^*]+)\*/g)];
+  const missing = named.filter(([, path = '', name = '']) => {
+    const text = existsSync(join(root, path)) ? read(path) : '';
+    return !text.includes(name);
+  });
+  assert.deepEqual(
+    missing.map(([, path, name]) => `${path}: ${name}`),
+    [],
+  );
+  const rows = page
+    .split('\n')
+    .filter(line => line.startsWith('| ') && !/^\| (statement|bytes) /.test(line));
+  assert.ok(rows.length > 15);
+  assert.deepEqual(
+    rows.filter(row => !/\.test\.ts`: \*/.test(row)),
+    [],
+    'rows without a test',
+  );
+});
+
 test('the folders of server/ are those of the table', () => {
   const present = readdirSync(join(root, 'server'), {withFileTypes: true})
     .filter(entry => entry.isDirectory())

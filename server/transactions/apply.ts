@@ -49,6 +49,9 @@ interface Attached {
 }
 
 const batchBytesMax = 8 << 20;
+const fenceAdvice =
+  'its commits are safe in the log: restart the server, and where that does not help, restore the ' +
+  'database from a copy';
 const noRoomForIngest = 'its disk has no room for a bulk load: make room and restart';
 
 export class Applier {
@@ -241,7 +244,7 @@ export class Applier {
     } catch (error) {
       if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
       if (error instanceof StoreFailure && error.kind === 'no-space') return false;
-      this.#fence(database, index, error.message);
+      this.#fence(database, index, `${error.message} (${fenceAdvice})`);
     }
     return true;
   }

@@ -82,7 +82,7 @@ export class Coordinator {
     this.#clockBaseMs = options.clock.now() - options.clock.monotonic();
     this.#window = new ConflictWindow(options.positionIndex, options.limits.windowBytesMax);
     this.changes = new ChangeFeed(options.positionIndex);
-    this.#requests = new RequestIds(options.store, {
+    this.#requests = new RequestIds(options.store, options.clock, {
       ageMsMax: options.limits.requestIdAgeMsMax,
       countMax: options.limits.requestIdsMax,
     });

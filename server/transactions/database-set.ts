@@ -65,6 +65,8 @@ export class DatabaseSet {
   readonly #open = new Map<number, OpenDatabase>();
   /** Why a database of the state cannot be used, by id. */
   readonly fences = new Map<number, string>();
+  /** Of databases that cannot be opened: the log forgets nothing behind these indexes. */
+  readonly #held = new Map<number, number>();
   #state: ServerState;
   #attachments: Attachments;
 
@@ -119,6 +121,16 @@ export class DatabaseSet {
       durableIndex: Math.max(this.#state.durableIndex, durableIndex),
       positions: {...this.#state.positions, ...known},
     });
+  }
+
+  /** The log keeps everything that the database did not hold durably when it was last seen. */
+  holdLog(databaseId: number): void {
+    this.#held.set(databaseId, this.#state.positions[String(databaseId)] ?? 0);
+  }
+
+  /** How much of what is durable in all open databases the log may forget. */
+  heldFloor(durableIndex: number): number {
+    return Math.min(durableIndex, ...this.#held.values());
   }
 
   /**
@@ -209,7 +221,7 @@ export class DatabaseSet {
         if (flush && !this.fences.has(id)) store.makeDurable();
       } catch (error) {
         // All of it is in the store's own log, which was synced before.
-        if (!(error instanceof StoreFailure)) throw error;
+        if (!(error instanceof StoreFailure || error instanceof Corruption)) throw error;
         this.#options.logger.log('warn', 'database.not-flushed', {database: name, error});
       }
       store.close();
@@ -251,6 +263,7 @@ export class DatabaseSet {
     const dropped = `${rootPath}/databases/.dropped-${entry.id}`;
     if (stores.exists(path) && !stores.exists(dropped)) stores.rename(path, dropped);
     this.fences.delete(entry.id);
+    this.#held.delete(entry.id);
     this.#save(withoutDatabase(this.#state, index, entry.id));
     stores.remove(dropped);
     logger.log('info', 'database.dropped', {database: entry.name, id: entry.id});

@@ -451,7 +451,8 @@ export class Engine {
     const {floor, positions} = await this.#pipe.makeDurable();
     if (this.#log.failure !== undefined) return;
     const unexecuted = this.#serverEntries[0];
-    const safe = unexecuted === undefined ? floor : Math.min(floor, unexecuted - 1);
+    const executed = unexecuted === undefined ? floor : Math.min(floor, unexecuted - 1);
+    const safe = this.#set.heldFloor(executed);
     if (this.#saveDurable(safe, positions)) this.#pipe.recycle(safe);
   }
 

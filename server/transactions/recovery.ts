@@ -7,7 +7,7 @@
  * on one thread. Refuses the start where going on would lose or mix data; fences a single
  * database where only that one is concerned. Source: design/architecture.md section 3, Identity.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
 import {recoverLog} from '#server/log/segment-recovery.ts';
 import {SegmentLog} from '#server/log/segment-log.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
@@ -18,7 +18,12 @@ import {Applier} from './apply.ts';
 import {DatabaseSet, type OpenDatabase, readPosition} from './database-set.ts';
 import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
 import {checkFormat, type Formats} from './formats/levels.ts';
-import {emptyServerState, type ServerState, ServerStateFile} from './server-state.ts';
+import {
+  type DatabaseEntry,
+  emptyServerState,
+  type ServerState,
+  ServerStateFile,
+} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
 import {encodePosition, positionKey} from './system-keys.ts';
 
@@ -160,7 +165,7 @@ async function ownPositions(options: RecoveryOptions, logId: string): Promise<nu
 /** Makes the present state durable and lets the log forget what is in it. */
 function settle(databases: DatabaseSet, applier: Applier, log: SegmentLog): void {
   applier.makeDurable();
-  const floor = applier.durableFloor(log.lastIndex);
+  const floor = databases.heldFloor(applier.durableFloor(log.lastIndex));
   databases.saveDurable(floor, applier.positions());
   log.recycle(floor);
 }
@@ -252,13 +257,31 @@ async function openKnown(
       fence(options, databases, {entry, reason});
       continue;
     }
-    const database = await databases.openStore(entry);
+    const database = await openSound(options, databases, entry);
+    if (database === undefined) continue;
     const obstacle = judge(database, databases.state, log);
     if (obstacle === undefined) databases.adopt(database);
     else {
       database.store.close();
       fence(options, databases, {entry, reason: obstacle});
     }
+  }
+}
+
+/** Undefined, and fenced, when its files are damaged: the log keeps what a copy of it may lack. */
+async function openSound(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  entry: DatabaseEntry,
+): Promise<OpenDatabase | undefined> {
+  try {
+    return await databases.openStore(entry);
+  } catch (error) {
+    if (!(error instanceof Corruption)) throw error;
+    const reason = `${error.message} (its files are damaged: restore it from a copy)`;
+    fence(options, databases, {entry, reason});
+    databases.holdLog(entry.id);
+    return undefined;
   }
 }
 

@@ -2,16 +2,18 @@
  * Which requests were committed, so that one that is sent again is answered and not repeated.
  *
  * An id lies in the database's own store, written in the batch of the commit it names, so it is
- * as durable as what it speaks of. Ids expire by the clocks of the entries, never by the local
- * one: the entry that adds one also deletes those that were committed too long before it.
+ * as durable as what it speaks of. The entry that adds one also deletes those that are too old,
+ * so every node forgets the same. Too old is what was committed long ago by the clocks of the
+ * entries and by the time that passed here since: a clock that jumps ahead forgets nothing.
  */
 import {eachRow, createPackedRows} from '#server/storage/packed-rows.ts';
+import type {Clock} from '#server/platform/clock.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Operation} from './commit.ts';
 import {requestKey, requestOrderKey, systemPrefix} from './system-keys.ts';
 
 export interface RequestIdLimits {
-  /** Milliseconds of entry clock after which an id is forgotten. */
+  /** Milliseconds after which an id is forgotten. */
   readonly ageMsMax: number;
   readonly countMax: number;
 }
@@ -20,12 +22,15 @@ interface Known {
   readonly index: LogIndex;
   readonly clock: number;
   readonly id: string;
+  /** Monotonic time at which this process learnt of it. */
+  readonly seenAt: number;
 }
 
 const expiredPerCommit = 4;
 
 export class RequestIds {
   readonly #store: Store;
+  readonly #clock: Clock;
   readonly #limits: RequestIdLimits;
   readonly #pending = new Map<string, Promise<CommitOutcome>>();
   #order: Known[] | undefined;
@@ -33,8 +38,9 @@ export class RequestIds {
   /** Ids that the entry being made forgets; they are forgotten here when it is appended. */
   #expiring = 0;
 
-  constructor(store: Store, limits: RequestIdLimits) {
+  constructor(store: Store, clock: Clock, limits: RequestIdLimits) {
     this.#store = store;
+    this.#clock = clock;
     this.#limits = limits;
   }
 
@@ -71,7 +77,7 @@ export class RequestIds {
   /** Called when the entry is appended. */
   began(id: string, known: {index: LogIndex; clock: number}, outcome: Promise<CommitOutcome>) {
     const order = this.#loadOrder();
-    order.push({...known, id});
+    order.push({...known, id, seenAt: this.#clock.monotonic()});
     this.#head += this.#expiring;
     this.#expiring = 0;
     if (this.#head > 1024 && this.#head * 2 > order.length) {
@@ -85,12 +91,16 @@ export class RequestIds {
 
   #isExpired(known: Known, clock: number): boolean {
     const count = (this.#order?.length ?? 0) - this.#head - this.#expiring;
-    return known.clock + this.#limits.ageMsMax < clock || count > this.#limits.countMax;
+    const {ageMsMax, countMax} = this.#limits;
+    const isOld =
+      known.clock + ageMsMax < clock && known.seenAt + ageMsMax < this.#clock.monotonic();
+    return isOld || count > countMax;
   }
 
   #loadOrder(): Known[] {
     if (this.#order !== undefined) return this.#order;
     const order: Known[] = [];
+    const seenAt = this.#clock.monotonic();
     const start = Buffer.from([systemPrefix, 0x21]);
     const scanner = this.#store.scan([{start, end: Buffer.from([systemPrefix, 0x22])}]);
     const rows = createPackedRows(64 << 10);
@@ -99,7 +109,8 @@ export class RequestIds {
         for (const {key, value} of eachRow(scanner.next(rows))) {
           const index = key.readUInt32BE(2) * 0x1_0000_0000 + key.readUInt32BE(6);
           if (value === undefined) continue;
-          order.push({index, clock: value.readDoubleLE(0), id: value.toString('utf8', 8)});
+          const id = value.toString('utf8', 8);
+          order.push({index, clock: value.readDoubleLE(0), id, seenAt});
         }
       } while (!rows.done);
     } finally {

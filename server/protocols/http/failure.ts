@@ -78,11 +78,22 @@ export function failureAnswer(
     const headers = [...wait, ...(hidesDetail ? [] : placeHeader(error))];
     return {status, body, headers, unexpected: false};
   }
-  const damaged = error instanceof Corruption;
-  const exception = damaged ? 'DatabaseNotAvailableException' : 'InternalException';
-  const body = {error: 'Internal error', requestId, exception};
-  return {status: damaged ? 503 : 500, body, headers: [], unexpected: true};
+  if (error instanceof Corruption) {
+    const body = {
+      error: 'Damaged database',
+      requestId,
+      exception: 'DatabaseNotAvailableException',
+      ...(hidesDetail ? {} : {detail: `${causeChain(error)} (${damageAdvice})`}),
+    };
+    return {status: 503, body, headers: [], unexpected: true};
+  }
+  const body = {error: 'Internal error', requestId, exception: 'InternalException'};
+  return {status: 500, body, headers: [], unexpected: true};
 }
+
+const damageAdvice =
+  'stored bytes are not those that were written: CHECK DATABASE tells what is damaged, a copy of ' +
+  'the database brings it back';
 
 /** Which part of the statement is to blame, for whoever marks it: the body has no room for it. */
 function placeHeader({place}: Refusal): readonly string[] {
