@@ -13,7 +13,7 @@ import {createIndex, dropIndex, markIndexReady, parseIndexKind} from './change-i
 import {alterProperty, createProperty, dropProperty} from './change-property.ts';
 import {createFunction, createTrigger} from './change-routine.ts';
 import {addSuperType, createType, dropType, renameType, setAliases} from './change-type.ts';
-import {decodeCatalog, encodeCatalog} from './encode.ts';
+import {CatalogEncoder, decodeCatalog} from './encode.ts';
 import {NameDictionary} from './names.ts';
 
 const names = new NameDictionary();
@@ -89,7 +89,7 @@ test('the stored form gives back the same schema', () => {
     own('lib.one'),
     trigger('t', 'Person'),
   );
-  const again = decodeCatalog(encodeCatalog(catalog));
+  const again = decodeCatalog(new CatalogEncoder().encode(catalog));
   assert.deepEqual(again.data, catalog.data);
   assert.equal(again.requireType('Human').name, 'Person');
 });

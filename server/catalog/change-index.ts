@@ -8,6 +8,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from './catalog.ts';
 import type {CatalogType} from './catalog-type.ts';
 import {change, checkName, conflictRefusal, existsRefusal, type SchemaChange} from './change.ts';
+import {dropType} from './change-type.ts';
 import type {
   CatalogData,
   IndexDefinition,
@@ -27,6 +28,7 @@ export interface NewIndex {
   readonly kind: IndexKind;
   readonly unique: boolean;
   readonly nullStrategy?: NullStrategy | undefined;
+  readonly manual?: boolean;
 }
 
 const kinds: Readonly<Record<string, {readonly kind: IndexKind; readonly unique: boolean}>> = {
@@ -92,6 +94,7 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
     unique: wish.unique,
     nullStrategy: wish.nullStrategy ?? 'SKIP',
     state: 'building',
+    ...(wish.manual === true && {manual: true}),
   };
   return change(
     catalog,
@@ -167,8 +170,10 @@ function named(catalog: Catalog, name: string): readonly IndexDefinition[] {
   return catalog.data.indexes.filter(index => index.name === name);
 }
 
+/** One that is filled by hand goes with its entries. */
 export function dropIndex(catalog: Catalog, name: string): SchemaChange {
   const old = catalog.requireIndex(name);
+  if (old.manual === true) return dropType(catalog, name, {hasRecords: true});
   const dropped = named(catalog, name);
   const indexes = catalog.data.indexes.filter(index => index.name !== name);
   const names = old.properties.map(property => property.name).join();

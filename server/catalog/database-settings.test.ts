@@ -5,7 +5,7 @@ import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import {Catalog} from './catalog.ts';
 import {databaseSetting, requireDatabaseSetting, setDatabaseSetting} from './database-settings.ts';
-import {decodeCatalog, encodeCatalog} from './encode.ts';
+import {CatalogEncoder, decodeCatalog} from './encode.ts';
 
 function refusal(key: string, value: Value): RefusalCode | undefined {
   try {
@@ -36,7 +36,7 @@ for (const [key, value, code, because] of refused) {
 
 test('a value stays with the catalog as its row reads it, and null gives it back', () => {
   const set = setDatabaseSetting(new Catalog(), 'svc.command.timeout', '30s').catalog;
-  const stored = decodeCatalog(encodeCatalog(set));
+  const stored = decodeCatalog(new CatalogEncoder().encode(set));
   assert.equal(databaseSetting(stored, 'svc.command.timeout'), 30_000);
   assert.equal(databaseSetting(stored, 'svc.txRetries'), undefined);
   const back = setDatabaseSetting(stored, 'svc.command.timeout', null).catalog;

@@ -115,6 +115,8 @@ export interface IndexDefinition {
    * (`rebuilding`) keeps its promise meanwhile: new unique keys are refused until it is ready.
    */
   readonly state: 'building' | 'rebuilding' | 'ready';
+  /** Its entries are the records of its type, made by hand; see manual-index.ts. */
+  readonly manual?: true;
 }
 
 /** A function of the database's own; statements of every language call it by its name. */

@@ -17,15 +17,28 @@ const format = 2;
 const formatBefore = 1;
 const depthMax = 1_000;
 
-export function encodeCatalog(catalog: Catalog): Uint8Array {
-  return utf8Bytes(
-    jsonText(
-      new Map<string, Value>([
-        ['format', format],
-        ['data', toValue(catalog.data)],
-      ]),
-    ),
-  );
+/**
+ * Writes catalogs. A definition never changes, so its text is made once, however often the schema
+ * around it is written: the cost is that of what is new, and of putting the texts together.
+ */
+export class CatalogEncoder {
+  /** Of the catalog written last. */
+  #texts: ReadonlyMap<object, string> = new Map();
+
+  encode({data}: Catalog): Uint8Array {
+    const texts = new Map<object, string>();
+    const textOf = (definition: object): string => {
+      const text = this.#texts.get(definition) ?? jsonText(toValue(definition));
+      texts.set(definition, text);
+      return text;
+    };
+    const fields = Object.entries(data).map(([name, field]: [string, unknown]) => {
+      const isList = Array.isArray(field);
+      return `"${name}":${isList ? `[${field.map(textOf).join(',')}]` : jsonText(toValue(field))}`;
+    });
+    this.#texts = texts;
+    return utf8Bytes(`{"format":${format},"data":{${fields.join(',')}}}`);
+  }
 }
 
 /**
@@ -34,7 +47,7 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
  */
 export function extendsCatalog(before: Catalog, after: Catalog): boolean {
   const {types, buckets} = before.data;
-  const common = {
+  const common: CatalogData = {
     ...after.data,
     version: before.version,
     typeIdNext: before.data.typeIdNext,
@@ -42,7 +55,18 @@ export function extendsCatalog(before: Catalog, after: Catalog): boolean {
     types: after.data.types.slice(0, types.length),
     buckets: after.data.buckets.slice(0, buckets.length),
   };
-  return jsonText(toValue(common)) === jsonText(toValue(before.data));
+  return Object.entries(common).every(([name, field]: [string, unknown]) =>
+    isSame(field, before.data[name as keyof CatalogData]),
+  );
+}
+
+/** Whether two definitions, lists of them or values say the same; most are the same objects. */
+function isSame(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (!Array.isArray(left) || !Array.isArray(right)) {
+    return jsonText(toValue(left)) === jsonText(toValue(right));
+  }
+  return left.length === right.length && left.every((one, at) => isSame(one, right[at]));
 }
 
 /** @throws {Corruption} when the bytes are not an encoded catalog of a known format. */

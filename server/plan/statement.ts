@@ -224,6 +224,16 @@ export type SchemaCommand =
       readonly unique: boolean;
       readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
     }
+  | {
+      readonly kind: 'create-manual-index';
+      readonly name: string;
+      readonly ifNotExists: boolean;
+      /** Of the parts of a key, at least one. */
+      readonly keyTypes: readonly DataType[];
+      readonly indexKind: 'ordered' | 'hash';
+      readonly unique: boolean;
+      readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
+    }
   | {readonly kind: 'drop-index'; readonly name: string; readonly ifExists: boolean}
   | {readonly kind: 'rebuild-index' | 'compact-index'; readonly name: string}
   | {

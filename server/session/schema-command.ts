@@ -22,6 +22,7 @@ import {
   replaceIndex,
   sameIndex,
 } from '#server/catalog/change-index.ts';
+import {createManualIndex} from '#server/catalog/manual-index.ts';
 import {
   createFunction,
   createTrigger,
@@ -83,6 +84,8 @@ export function planSchemaCommand(
       return planDropProperty(catalog, command);
     case 'create-index':
       return planCreateIndex(catalog, command);
+    case 'create-manual-index':
+      return planCreateManualIndex(catalog, command, facts);
     case 'drop-index':
       return planDropIndex(catalog, command);
     case 'rebuild-index':
@@ -374,6 +377,31 @@ function requireAtLeast(
   throw new Refusal('argument', `index '${name}' exists and ${lack}: drop it first`, {
     detail: {index: name},
   });
+}
+
+function planCreateManualIndex(
+  catalog: Catalog,
+  command: Command<'create-manual-index'>,
+  {names}: SchemaFacts,
+): PlannedChange {
+  const {name, keyTypes, indexKind, unique, nullStrategy} = command;
+  const twin = catalog.index(name);
+  if (command.ifNotExists && twin !== undefined) {
+    const declared = catalog.typeById(twin.typeId)?.properties;
+    const found = twin.properties.map(part => declared?.get(part.name)?.type);
+    const isAsWished = twin.manual === true && twin.unique === unique && twin.kind === indexKind;
+    if (isAsWished && found.join() === keyTypes.join())
+      return nothing(createdIndexRow(twin, false));
+    throw new Refusal('argument', `index '${name}' exists and is another one: drop it first`, {
+      detail: {index: name},
+    });
+  }
+  const wish = {name, keyTypes, kind: indexKind, unique, nullStrategy};
+  const nameId = (property: string): number => names.idOf(property).id;
+  const changes = createManualIndex(catalog, {...wish, nameId});
+  const made = changes.at(-1)?.catalog.requireIndex(name);
+  const answer = made === undefined ? row({}) : createdIndexRow(made, true);
+  return {changes, row: answer, bucketIdsEmptied: []};
 }
 
 function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {

@@ -169,7 +169,7 @@ export class SchemaExecutor {
     if (last !== undefined) this.#requireStillEmpty(transaction, last.catalog);
     for (const bucketId of planned.bucketIdsEmptied) emptyBucket(transaction, bucketId);
     for (const change of planned.changes) writeDrops(transaction, change);
-    if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema.names);
+    if (last !== undefined) writeCatalog(transaction, last.catalog, this.#schema);
   }
 
   /** What was planned for a type without records holds only if nobody makes one meanwhile. */
@@ -389,7 +389,7 @@ export class SchemaExecutor {
       const transaction = this.#database.begin('READ_COMMITTED');
       const change = make(this.#schema.catalog);
       writeDrops(transaction, change);
-      writeCatalog(transaction, change.catalog, this.#schema.names);
+      writeCatalog(transaction, change.catalog, this.#schema);
       const outcome = await transaction.commit();
       if (outcome.kind === 'conflict' && attempt < attemptsMax) continue;
       committed(outcome);

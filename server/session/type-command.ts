@@ -21,6 +21,7 @@ import {
   setTypeCustom,
 } from '#server/catalog/change-type.ts';
 import {requireNoView} from '#server/catalog/change-view.ts';
+import {requireNoManualIndex} from '#server/catalog/manual-index.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {TypeChange} from '#server/plan/statement.ts';
 import {
@@ -92,6 +93,7 @@ function alterType(
   switch (wish.kind) {
     case 'name':
       requireNoView(catalog, name, 'renamed');
+      requireNoManualIndex(catalog, name);
       return renameType(catalog, name, wish.name);
     case 'add-supertype':
       return addSuperType(catalog, name, wish.name);
@@ -157,6 +159,7 @@ export function planDropType(
   if (command.ifExists && catalog.type(command.name) === undefined) return nothing(answer(false));
   const type = catalog.requireType(command.name);
   requireNoView(catalog, command.name, 'dropped');
+  requireNoManualIndex(catalog, command.name);
   const hasRecords = type.bucketIds.some(id => facts.recordCount(id) > 0);
   if (hasRecords && type.kind !== 'document' && !command.unsafe) {
     throw new Refusal(

@@ -8,7 +8,7 @@
  */
 import {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
-import {decodeCatalog} from '#server/catalog/encode.ts';
+import {CatalogEncoder, decodeCatalog} from '#server/catalog/encode.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import {idOfNameKey, nameKey, namesRange} from '#server/layout/name-key.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
@@ -38,6 +38,9 @@ export class DatabaseSchema {
   readonly names = new NameDictionary();
   readonly #options: DatabaseSchemaOptions;
   readonly #bucketTurns = new Map<number, number>();
+  readonly #encoder = new CatalogEncoder();
+  /** What was encoded last. */
+  #written: {readonly catalog: Catalog; readonly bytes: Uint8Array} | undefined;
   #context: RecordContext;
 
   constructor(database: Database, options: DatabaseSchemaOptions) {
@@ -46,7 +49,7 @@ export class DatabaseSchema {
     this.#context = this.#contextOf(bytes === undefined ? new Catalog() : decodeCatalog(bytes));
     learnNames(this.names, database.store);
     database.onCatalogChange(changed => {
-      if (changed !== undefined) this.#context = this.#contextOf(decodeCatalog(changed));
+      if (changed !== undefined) this.#context = this.#contextOf(this.#applied(changed));
     });
   }
 
@@ -57,6 +60,21 @@ export class DatabaseSchema {
   /** What reads and writes of records need, under the newest catalog. */
   get context(): RecordContext {
     return this.#context;
+  }
+
+  /** The catalog as bytes to store, for a change of it that is about to be committed. */
+  encode(catalog: Catalog): Uint8Array {
+    const bytes = this.#encoder.encode(catalog);
+    this.#written = {catalog, bytes};
+    return bytes;
+  }
+
+  /** The catalog of stored bytes: the one that was written, if those are its bytes. */
+  #applied(bytes: Uint8Array): Catalog {
+    const written = this.#written;
+    this.#written = undefined;
+    const isOwn = written !== undefined && Buffer.compare(written.bytes, bytes) === 0;
+    return isOwn ? written.catalog : decodeCatalog(bytes);
   }
 
   #contextOf(catalog: Catalog): RecordContext {

@@ -11,13 +11,12 @@ import {Refusal} from '#server/base/errors.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
-import {encodeCatalog} from '#server/catalog/encode.ts';
-import type {NameAllocator} from '#server/catalog/names.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {adjacencyBucketRange} from '#server/layout/adjacency-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import {bucketRange} from '#server/layout/record-key.ts';
+import type {DatabaseSchema} from './database-schema.ts';
 import {catalogKey} from './system-keys.ts';
 import type {Transaction} from './transaction-contract.ts';
 
@@ -25,16 +24,16 @@ import type {Transaction} from './transaction-contract.ts';
 export function writeCatalog(
   transaction: Transaction,
   catalog: Catalog,
-  names: NameAllocator,
+  schema: DatabaseSchema,
 ): void {
   for (const type of catalog.types) {
     for (const property of type.definition.properties) {
-      if (names.idOf(property.name).isNew) {
+      if (schema.names.idOf(property.name).isNew) {
         transaction.put(nameKey(property.id), utf8Bytes(property.name));
       }
     }
   }
-  transaction.put(catalogKey, encodeCatalog(catalog));
+  transaction.put(catalogKey, schema.encode(catalog));
   transaction.newSchemaVersion = catalog.version;
 }
 

@@ -344,7 +344,6 @@ function bindAlterProperty(context: BindContext, ast: Sql.AlterProperty): Schema
 }
 
 function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaCommand {
-  if (ast.on === undefined) return context.notAvailable(ast.at, 'A manual index');
   const {kind, unique} = context.located(ast.indexKind.at, () =>
     parseIndexKind(ast.indexKind.text),
   );
@@ -352,18 +351,28 @@ function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaComm
     context.syntax(ast.metadata.at, `Index type '${ast.indexKind.text}' takes no METADATA`);
   }
   const strategy = ast.nullStrategy;
+  const nullStrategy =
+    strategy === undefined
+      ? 'SKIP'
+      : context.located(strategy.at, () => parseNullStrategy(strategy.text));
+  const {ifNotExists} = ast;
+  const promise = {ifNotExists, indexKind: kind, unique, nullStrategy};
+  if (ast.on === undefined) {
+    if (ast.name === undefined || ast.keyTypes.length === 0) {
+      return context.syntax(
+        ast.at,
+        'An index is ON a type and its properties, or has a name and the data types of its keys',
+      );
+    }
+    const keyTypes = ast.keyTypes.map(type => dataTypeOf(context, type));
+    return {kind: 'create-manual-index', name: ast.name.text, keyTypes, ...promise};
+  }
   return {
     kind: 'create-index',
     name: ast.name?.text,
-    ifNotExists: ast.ifNotExists,
     type: ast.on.type.text,
     parts: ast.on.properties.map(part => indexPart(context, part)),
-    indexKind: kind,
-    unique,
-    nullStrategy:
-      strategy === undefined
-        ? 'SKIP'
-        : context.located(strategy.at, () => parseNullStrategy(strategy.text)),
+    ...promise,
   };
 }
 
@@ -462,11 +471,11 @@ type FlagSetting = 'repartition' | 'lightweight' | 'unique';
  * The settings behind WITH. How many records go into one transaction (`batchSize`) is the server's
  * own affair; the others are true or false.
  */
-function settingsOf<K extends 'batchSize' | FlagSetting>(
+function settingsOf(
   context: BindContext,
   {kind, settings, ...ast}: Sql.Rebuild | Sql.AlterType,
-  known: readonly K[],
-): {readonly [name in K & FlagSetting]?: boolean} {
+  known: readonly ('batchSize' | FlagSetting)[],
+): {readonly [name in FlagSetting]?: boolean} {
   const flags: {[name in FlagSetting]?: boolean} = {};
   for (const {at, name, value} of settings) {
     const key = known.find(one => one.toLowerCase() === name.toLowerCase());
@@ -481,7 +490,7 @@ function settingsOf<K extends 'batchSize' | FlagSetting>(
     }
     const flag = constantOf(context, value);
     if (typeof flag !== 'boolean') context.syntax(at, `${key} is true or false`);
-    else flags[key as FlagSetting] = flag;
+    else flags[key] = flag;
   }
   return flags;
 }

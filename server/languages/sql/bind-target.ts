@@ -12,6 +12,7 @@ import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope, Shape} from './bind-context.ts';
 import {isCheap, literal, makeScope, operator, slotOf, withNames} from './bind-context.ts';
 import {bindExpression, elementOf, mapOfColumns} from './bind-expression.ts';
+import {bindManualEntries} from './bind-manual-index.ts';
 
 export interface Source {
   readonly plan: PlanNode;
@@ -21,7 +22,7 @@ export interface Source {
   /** What names mean in WHERE, where that differs. */
   readonly conditions?: Scope;
   /** The plan for rows that a condition holds for, where that is another one. */
-  readonly where?: (condition: Expression) => PlanNode;
+  readonly where?: ((condition: Expression) => PlanNode) | undefined;
 }
 
 /** @param parent - Scope of the statement around; undefined for the outermost. */
@@ -107,9 +108,12 @@ function bindIndex(
   target: Extract<Ast.Target, {kind: 'index-target'}>,
   parent: Scope | undefined,
 ): Source {
-  const {name, properties} = context.located(target.at, () =>
-    context.catalog.requireIndex(target.name),
-  );
+  const index = context.located(target.at, () => context.catalog.requireIndex(target.name));
+  const {name, properties} = index;
+  if (index.manual === true) {
+    if (target.form === 'index') return bindManualEntries(context, index, parent);
+    return context.refuse(target.at, `'${name}' is filled by hand: SELECT expand(rid) FROM index:`);
+  }
   const descending = target.form === 'indexvaluesdesc';
   if (target.form !== 'index') {
     return bindElement(context, parent, slot => ({

@@ -23,6 +23,7 @@ import {
   slotOf,
 } from './bind-context.ts';
 import {bindExpression, bindItems, elementOf} from './bind-expression.ts';
+import {assignedParts, bindManualRecords, manualIndexAt} from './bind-manual-index.ts';
 import {bindMoveVertex} from './bind-move.ts';
 import {bindBounds, bindProjected} from './bind-projection.ts';
 import {countOf} from './bind-schema.ts';
@@ -100,6 +101,14 @@ interface Making {
 
 function bindInsert(context: BindContext, ast: Sql.Insert, parent: Scope | undefined): BoundQuery {
   const making: Making = {...insertTarget(context, ast), what: 'any', at: ast.at};
+  const index = manualIndexAt(context, ast.target);
+  if (index !== undefined && ast.target.kind === 'index-target') {
+    const {target} = ast;
+    const {plan, assignments} = bindBody(context, ast.body, parent);
+    const parts = assignedParts(context, target, index, assignments);
+    const entries = createPlan(context, making, {plan, assignments: parts}, parent);
+    return returned(context, entries, ast.returning);
+  }
   const made = bindCreation(context, making, ast.body, parent);
   return returned(context, made, ast.returning);
 }
@@ -119,6 +128,8 @@ function insertTarget(
   ast: Sql.Insert,
 ): {readonly type: string; readonly bucket: string | undefined} {
   const {target} = ast;
+  const index = manualIndexAt(context, target);
+  if (index !== undefined) return {type: index.name, bucket: undefined};
   if (target.kind === 'type-target') {
     return typeAndBucket(context, target.name, ast.bucket, target.at);
   }
@@ -167,7 +178,15 @@ function bindCreation(
   body: Sql.Body,
   parent: Scope | undefined,
 ): Made {
-  const {plan: input, assignments} = bindBody(context, body, parent);
+  return createPlan(context, making, bindBody(context, body, parent), parent);
+}
+
+function createPlan(
+  context: BindContext,
+  making: Making,
+  {plan: input, assignments}: BoundBody,
+  parent: Scope | undefined,
+): Made {
   const slot = context.newSlot();
   const plan: PlanNode = {
     kind: 'create',
@@ -370,12 +389,15 @@ function updated(
 }
 
 /** A target whose rows are records in a slot. */
-function elementSource(
-  context: BindContext,
-  source: Source,
-): {readonly plan: PlanNode; readonly slot: Slot; readonly scope: Scope} {
+/** Records in a slot. */
+interface ElementSource extends Pick<Source, 'plan' | 'scope' | 'where'> {
+  readonly slot: Slot;
+}
+
+function elementSource(context: BindContext, source: Source): ElementSource {
   if (source.shape.kind === 'element') {
-    return {plan: source.plan, slot: source.shape.slot, scope: source.scope};
+    const {plan, scope, shape, where} = source;
+    return {plan, slot: shape.slot, scope, where};
   }
   const {plan, slot} = elementOf(context, {...source, variables: noVariables});
   return {plan, slot, scope: makeScope(slotOf(slot), source.scope.parent)};
@@ -438,16 +460,23 @@ export function total(
 }
 
 function bindDelete(context: BindContext, ast: Sql.Delete, parent: Scope | undefined): WriteSteps {
+  const index = manualIndexAt(context, ast.target);
   const source =
-    ast.from === undefined && ast.to === undefined
-      ? elementSource(context, bindTarget(context, ast.target, parent))
-      : edgesBetween(context, ast, parent);
+    index !== undefined
+      ? elementSource(context, bindManualRecords(context, index, parent))
+      : ast.from === undefined && ast.to === undefined
+        ? elementSource(context, bindTarget(context, ast.target, parent))
+        : edgesBetween(context, ast, parent);
   const {slot} = source;
   const condition = ast.where && bindExpression(context, source.scope, ast.where);
+  const rows =
+    source.where !== undefined && condition !== undefined
+      ? source.where(condition)
+      : filtered(source.plan, condition);
   const only = ast.what === 'record' ? undefined : ast.what;
   const shape: Shape = {kind: 'element', slot};
   return {
-    rows: limited(context, filtered(source.plan, condition), parent, ast.limit),
+    rows: limited(context, rows, parent, ast.limit),
     slot,
     condition,
     write: input => ({kind: 'delete', input, slot, only}),
@@ -471,7 +500,7 @@ function edgesBetween(
   context: BindContext,
   ast: Sql.Delete,
   parent: Scope | undefined,
-): {readonly plan: PlanNode; readonly slot: Slot; readonly scope: Scope} {
+): ElementSource {
   const scope = makeScope(undefined, parent);
   const [start, other] = ast.from === undefined ? [ast.to, ast.from] : [ast.from, ast.to];
   if (start === undefined) return context.refuse(ast.at, 'DELETE EDGE needs FROM or TO');

@@ -236,6 +236,7 @@ export function parseCreateIndex(c: Cursor, at: number): CreateIndex {
   const ifNotExists = acceptIfNotExists(c) || early;
   const on = c.accept('ON') ? parseIndexed(c) : undefined;
   const indexKind = c.name('the kind of the index');
+  if (on === undefined) c.accept('KEY');
   const keyTypes =
     on === undefined && c.isName() && !startsIndexClause(c) ? parseNames(c, 'a data type') : [];
   const draft: {-readonly [K in keyof CreateIndex]: CreateIndex[K]} = {
