@@ -5,6 +5,7 @@
 import {utf8Bytes} from '#server/base/utf8.ts';
 import {categoryOf, jsonString} from '#server/model/json.ts';
 import {RecordValue, Rid, type Value} from '#server/model/value.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Output, OutputColumn, PlanNode} from '#server/plan/node.ts';
 import type {Batch} from './batch.ts';
 import type {Budget} from './budget.ts';
@@ -22,6 +23,8 @@ interface NamedColumn {
   /** `"name":` as bytes. */
   readonly key: Uint8Array;
   readonly value: Closure;
+  /** Where the value is a property of the record in a slot and may be copied as it is stored. */
+  readonly stored: {readonly slot: Slot; readonly name: string} | undefined;
 }
 
 interface SpreadColumn {
@@ -54,13 +57,19 @@ function withoutDoubles(columns: readonly PreparedColumn[]): readonly PreparedCo
 function prepareColumn(column: OutputColumn, compiler: Compiler): PreparedColumn {
   if ('value' in column) {
     const key = utf8Bytes(`${jsonString(column.name)}:`);
-    return {name: column.name, key, value: compiler.expression(column.value)};
+    const value = compiler.expression(column.value);
+    return {name: column.name, key, value, stored: storedProperty(column.value)};
   }
   return {
     spread: compiler.expression(column.spread),
     except: new Set(column.except),
     attributes: column.attributes,
   };
+}
+
+function storedProperty(value: Expression): NamedColumn['stored'] {
+  if (value.kind !== 'property' || value.each || value.of.kind !== 'slot') return undefined;
+  return {slot: value.of.slot, name: value.name};
 }
 
 /** The output of the plan's project, which only nodes that keep rows as they are stand above. */

@@ -121,6 +121,12 @@ test('a record gives back what was stored, whole and property by property', () =
         ...values.map((value, at) => `"p${70_000 - at * 300}":${jsonText(value)}`),
       ];
       assert.equal(readUtf8(out.bytes, 0, out.length), `{${row.join()}}`);
+      const ids = [...values.map((_, at) => 70_000 - at * 300), 1];
+      for (const [at, id] of ids.entries()) {
+        const alone = new ByteWriter();
+        new RecordJson(schema).appendProperty(alone, buffer, {offset: 5, length: bytes.length, id});
+        assert.equal(readUtf8(alone.bytes, 0, alone.length), jsonText(values[at] ?? null));
+      }
     }),
     {numRuns: 1_500},
   );

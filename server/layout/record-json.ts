@@ -14,8 +14,12 @@ import {
   edgeFrom,
   edgeTo,
   bodyOffsetAt,
+  findProperty,
   misplaced,
   nameIdAt,
+  propertyEnd,
+  propertyStart,
+  propertyTag,
   recordLayout,
   recordKindOf,
   recordTypeId,
@@ -74,6 +78,23 @@ export class RecordJson {
       appendValueJson(out, bytes[at + 3] as number, bytes, start, end, this.format);
       start = end;
     }
+  }
+
+  /** Appends the value of one property as it is stored; null when the record has it not. */
+  appendProperty(
+    out: ByteWriter,
+    bytes: Uint8Array,
+    {offset, length, id}: {readonly offset: number; readonly length: number; readonly id: number},
+  ): void {
+    const slot = findProperty(bytes, offset, id);
+    if (slot < 0) {
+      out.raw(nullWord);
+      return;
+    }
+    const start = propertyStart(bytes, offset, slot);
+    const end = propertyEnd(bytes, offset, length, slot);
+    if (end < start || end > offset + length) throw misplaced(offset, length);
+    appendValueJson(out, propertyTag(bytes, offset, slot), bytes, start, end, this.format);
   }
 
   private typePart(typeId: number, category: string): Uint8Array {

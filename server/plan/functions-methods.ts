@@ -115,8 +115,8 @@ export const methods: readonly FunctionSignature[] = [
     "'banana'.lastIndexOf('an')",
     '3',
   ]),
-  laterRow('.intersectsWith(shape)', 'geospatial data'),
-  laterRow('.isWithin(shape)', 'geospatial data'),
+  laterRow('.intersectsWith(shape)', 'geospatial data', [], {needsShape: true}),
+  laterRow('.isWithin(shape)', 'geospatial data', [], {needsShape: true}),
   methodRow('javaType()', 'The name of the class of the value in the Java API.', [
     'name.javaType()',
     '"java.lang.String"',

@@ -31,6 +31,8 @@ export interface FunctionSignature {
   readonly says: string;
   /** An expression of SQL and its answer, over the people of the manual's page; a test runs it. */
   readonly example?: readonly [expression: string, answer: string];
+  /** A method of shapes alone. */
+  readonly needsShape?: true;
   /** Reserved name of later work: binders refuse it with 'not-available'. */
   readonly later?: string;
 }

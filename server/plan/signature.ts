@@ -11,7 +11,7 @@ import type {FunctionSignature} from './functions.ts';
 export type SignatureOptions = Partial<
   Pick<
     FunctionSignature,
-    'aliases' | 'nulls' | 'deterministic' | 'needs' | 'cost' | 'later' | 'writes'
+    'aliases' | 'nulls' | 'deterministic' | 'needs' | 'needsShape' | 'cost' | 'later' | 'writes'
   >
 >;
 
@@ -45,9 +45,10 @@ export function laterRow(
   call: string,
   later: string,
   aliases: readonly string[] = [],
+  options: SignatureOptions = {},
 ): FunctionSignature {
   const row = rowMaker(call.startsWith('.') ? 'method' : 'function');
-  return row(call, `Reserved for ${later}.`, undefined, {later, aliases});
+  return row(call, `Reserved for ${later}.`, undefined, {...options, later, aliases});
 }
 
 /** The function looks at its null arguments itself. */

@@ -2,9 +2,10 @@
  * Rows as JSON objects: the shape of the `record` serializer, straight from slots to bytes.
  *
  * A whole record begins with `@rid, @type, @cat` (edges then `@in, @out`) and is stitched from
- * its stored bytes; a record inside a row has `@cat` last (model/json.ts). A value that is no
- * record and no map becomes `{"value": ...}`. With edge counts, vertices have `@out` and `@in`
- * as numbers behind `@cat`. Source: reference http 2.2, oracle 3.2.
+ * its stored bytes, as a column is that is one of its properties; a record inside a row has `@cat`
+ * last (model/json.ts). A value that is no record and no map becomes `{"value": ...}`. With edge
+ * counts, vertices have `@out` and `@in` as numbers behind `@cat`. Source: reference http 2.2,
+ * oracle 3.2.
  */
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {appendRid, type RecordJson} from '#server/layout/record-json.ts';
@@ -161,10 +162,23 @@ export class RowWriter {
       if ('spread' in column) return;
       if (at > 0) out.byte(0x2c);
       out.raw(column.key);
-      this.#value(column.value(this.#frame));
+      if (!this.#stored(column)) this.#value(column.value(this.#frame));
       this.#context.budget.checkRow(out.length - start);
     });
     out.byte(0x7d);
+  }
+
+  /** Copies a property of a stored record; false where the column is something else. */
+  #stored({stored}: Extract<PreparedColumn, {readonly name: string}>): boolean {
+    if (stored === undefined) return false;
+    const {columns, row} = this.#frame;
+    const record = columns[stored.slot]?.[row];
+    if (!(record instanceof StoredRecord)) return false;
+    const id = record.schema.propertyId(stored.name);
+    if (id === undefined) return false;
+    const {bytes, offset, length} = record;
+    this.#json.appendProperty(this.out, bytes, {offset, length, id});
+    return true;
   }
 
   #value(value: Value): void {

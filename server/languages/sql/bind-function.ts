@@ -134,10 +134,21 @@ export function callMethod(
 ): Expression {
   const {name, at, args, receiver} = call;
   const signature = functionSignature(`.${name}`);
+  if (signature?.needsShape === true && isNoShape(receiver)) {
+    throw new Refusal('argument', `'${name}' is a method of shapes: a text or map that is one`, {
+      place: context.place(at),
+    });
+  }
   if (signature !== undefined) check(context, {name, at, signature, count: args.length});
   else if (!isGraphMethod(name)) unknownFunction(context, name, at, true);
   const place = context.place(at);
   return {kind: 'call', name: signature?.name ?? `.${name}`, args: [receiver, ...args], place};
+}
+
+/** Values that were written out and are no shape, whatever is known of shapes. */
+function isNoShape({kind, ...receiver}: Expression): boolean {
+  if (kind === 'list') return true;
+  return kind === 'literal' && 'value' in receiver && typeof receiver.value !== 'string';
 }
 
 function bindConstruct(
