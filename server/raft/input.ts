@@ -8,7 +8,7 @@ import type {Checkpoint, MembershipChange} from './membership.ts';
 import type {LogIndex, Message, NodeId} from './message.ts';
 
 export type Input =
-  /** Time has passed; at least once per heartbeat interval, more often for exact timers. */
+  /** Time has passed; several times per heartbeat interval, since timers end at ticks. */
   | {readonly kind: 'tick'}
   | {readonly kind: 'message'; readonly from: NodeId; readonly message: Message}
   /** Entries to order, as a whole or not at all. The core passes the bytes on, unread. */

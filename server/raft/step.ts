@@ -126,7 +126,7 @@ function hearsQuorum(raft: Raft, leadership: Leadership): boolean {
 
 function peerLost(raft: Raft, id: NodeId): void {
   const {role} = raft;
-  if (role.kind === 'follower' && role.leader === id) return leaderIsLost(raft);
+  if (role.kind === 'follower' && role.leader === id) return leaderIsLost(raft, id);
   if (role.kind !== 'leader') return;
   // What was under way is lost as well.
   const progress = role.peers.get(id);
