@@ -20,7 +20,7 @@ export type Input =
   | {readonly kind: 'transfer'; readonly to: NodeId | undefined}
   /**
    * From which index on is a read linearizable? `id` is never used twice, not by this node, not
-   * by another, not after a restart.
+   * by another, not after a restart. The driver bounds how many wait, and for how long.
    */
   | {readonly kind: 'read'; readonly id: string}
   /** The connection to a peer was reset and the peer refuses a new one: its process has ended. */

@@ -155,7 +155,7 @@ function receive(raft: Raft, from: NodeId, message: Message): void {
       assert(role.kind !== 'leader', 'a term has one leader');
       follow(raft, raft.term, from);
       if (message.kind === 'append') acceptAppend(raft, from, message);
-      else acceptOffer(raft, from, message.round, message.atLeast);
+      else acceptOffer(raft, from, message);
       return;
     case 'append-reply':
       if (role.kind === 'leader') answered(raft, role, from, message);

@@ -404,9 +404,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'acceptance.ts',
-    text: "raft.outbox.send(from, message, 'log')",
-    replacement: "raft.outbox.send(from, message, 'term')",
+    text: "waits ? 'log' : 'term'",
+    replacement: "'term'",
     because: 'entries are acknowledged before they are durable',
+  },
+  {
+    file: 'acceptance.ts',
+    text: 'const held = waits ? match : durable;',
+    replacement: 'const held = match;',
+    because: 'a heartbeat is answered with entries that are not durable yet',
   },
   {
     file: 'acceptance.ts',
