@@ -52,7 +52,7 @@ crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 
 simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage or raft
 	$(call run,server/simulation/run.ts)
 
-mutants: $(INSTALLED) ## put small bugs into the consensus core and see who notices: WORLDS=40
+mutants: $(INSTALLED) ## put small bugs into the consensus core and see who notices: WORLDS=20
 	$(call run,server/simulation/raft/mutants/run.ts)
 
 fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60

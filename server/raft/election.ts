@@ -88,7 +88,7 @@ export function answerVote(raft: Raft, from: NodeId, request: VoteRequest): void
   }
   if (granted && raft.role.kind === 'pre-candidate') follow(raft, raft.term, undefined);
   else if (granted) raft.restartElectionTimer();
-  raft.outbox.send(from, {kind: 'vote-reply', term: raft.term, granted}, 'log');
+  raft.outbox.send(from, {kind: 'vote-reply', term: raft.term, granted}, 'term');
 }
 
 /**
@@ -103,16 +103,15 @@ export function hearsLeader(raft: Raft): boolean {
 }
 
 /** The leader's process has ended: the others agree on a successor at once. */
-export function leaderIsLost(raft: Raft): void {
-  raft.leaderLost = true;
+export function leaderIsLost(raft: Raft, leader: NodeId): void {
+  raft.leaderLost = leader;
   follow(raft, raft.term, undefined);
-  // Two that noticed at the same moment are kept apart, or they would split the votes.
-  raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.random();
+  raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.electionTurn();
 }
 
 function lead(raft: Raft): void {
   const {log, now, options} = raft;
-  raft.leaderLost = false;
+  raft.leaderLost = undefined;
   const peers = raft.memberships.current
     .filter(member => member.id !== options.id)
     .map(member => [member.id, new Progress(log.lastIndex, now)] as const);

@@ -8,7 +8,7 @@ import type {Checkpoint, MembershipChange} from './membership.ts';
 import type {LogIndex, Message, NodeId} from './message.ts';
 
 export type Input =
-  /** Time has passed; at least once per heartbeat interval, more often for exact timers. */
+  /** Time has passed; several times per heartbeat interval, since timers end at ticks. */
   | {readonly kind: 'tick'}
   | {readonly kind: 'message'; readonly from: NodeId; readonly message: Message}
   /** Entries to order, as a whole or not at all. The core passes the bytes on, unread. */
@@ -20,7 +20,7 @@ export type Input =
   | {readonly kind: 'transfer'; readonly to: NodeId | undefined}
   /**
    * From which index on is a read linearizable? `id` is never used twice, not by this node, not
-   * by another, not after a restart.
+   * by another, not after a restart. The driver bounds how many wait, and for how long.
    */
   | {readonly kind: 'read'; readonly id: string}
   /** The connection to a peer was reset and the peer refuses a new one: its process has ended. */

@@ -108,8 +108,8 @@ export class Raft {
   electionDeadline = 0;
   /** When the leader of this term was last heard. */
   leaderHeardAt = Number.NEGATIVE_INFINITY;
-  /** The leader's process has ended: the next election does not wait for the timeout. */
-  leaderLost = false;
+  /** The last leader, when its process has ended: the next election does not wait for a timeout. */
+  leaderLost: NodeId | undefined;
   installing = false;
   /** What the driver was last told to apply. */
   applyOrdered: LogIndex;
@@ -165,20 +165,35 @@ export class Raft {
   }
 
   /**
-   * The next election begins within the range of timeouts, in the part of it that belongs to this
-   * node's priority; soon, when the leader is known to be gone.
+   * The next election begins within the range of timeouts; soon, when the leader is known to be
+   * gone.
    */
   restartElectionTimer(): void {
     const {electionTimeoutMinMs: min, electionTimeoutMaxMs: max, heartbeatMs} = this.options;
-    if (this.leaderLost) {
-      this.electionDeadline = this.now + heartbeatMs * (1 + this.random());
-      return;
+    const delayMs =
+      this.leaderLost === undefined
+        ? min + (max - min) * this.electionTurn()
+        : heartbeatMs * (1 + this.electionTurn());
+    this.electionDeadline = this.now + delayMs;
+  }
+
+  /**
+   * When it is this node's turn to campaign, in [0, 1): those of higher priority come first, and
+   * chance keeps equals apart. After the loss of a leader that all notice at once chance is not
+   * enough, so each voter that is left has a turn of its own.
+   */
+  electionTurn(): number {
+    const {id} = this.options;
+    const left = this.memberships.current.filter(member => member.id !== this.leaderLost);
+    const mine = left.find(member => member.id === id)?.priority ?? 0;
+    if (this.leaderLost !== undefined) {
+      const ahead = left.filter(
+        other => other.priority > mine || (other.priority === mine && other.id < id),
+      );
+      return (ahead.length + this.random()) / Math.max(1, left.length);
     }
-    const members = this.memberships.current;
-    const mine = members.find(member => member.id === this.options.id)?.priority ?? 0;
-    const priorities = new Set(members.map(member => member.priority)).add(mine);
-    const ahead = [...priorities].filter(priority => priority > mine).length;
-    const share = (ahead + this.random()) / priorities.size;
-    this.electionDeadline = this.now + min + (max - min) * share;
+    const priorities = new Set(left.map(member => member.priority)).add(mine);
+    const ahead = [...priorities].filter(priority => priority > mine);
+    return (ahead.length + this.random()) / priorities.size;
   }
 }

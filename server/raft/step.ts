@@ -126,7 +126,7 @@ function hearsQuorum(raft: Raft, leadership: Leadership): boolean {
 
 function peerLost(raft: Raft, id: NodeId): void {
   const {role} = raft;
-  if (role.kind === 'follower' && role.leader === id) return leaderIsLost(raft);
+  if (role.kind === 'follower' && role.leader === id) return leaderIsLost(raft, id);
   if (role.kind !== 'leader') return;
   // What was under way is lost as well.
   const progress = role.peers.get(id);
@@ -155,7 +155,7 @@ function receive(raft: Raft, from: NodeId, message: Message): void {
       assert(role.kind !== 'leader', 'a term has one leader');
       follow(raft, raft.term, from);
       if (message.kind === 'append') acceptAppend(raft, from, message);
-      else acceptOffer(raft, from, message.round, message.atLeast);
+      else acceptOffer(raft, from, message);
       return;
     case 'append-reply':
       if (role.kind === 'leader') answered(raft, role, from, message);

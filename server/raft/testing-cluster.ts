@@ -9,6 +9,7 @@
  *   wait 500 | run 500        time passes, everybody ticks; with `run` messages arrive as well
  *   deliver [1 2] [once]      messages arrive, all or from 1 to 2, until quiet or just once
  *   drop [1 2]                messages are lost
+ *   again 1 2 append          the last such message from 1 to 2 arrives once more
  *   cut 1 | mend 1            node 1 and the others do not hear each other
  *   disk 1 slow | sync 1      writes of node 1 wait until it syncs; `disk 1 fast` ends that
  *   crash 1 | start 1         what is not durable is lost
@@ -61,6 +62,7 @@ export class ScriptCluster {
   readonly #nodes = new Map<NodeId, ScriptNode>();
   readonly #cut = new Set<NodeId>();
   #mail: Letter[] = [];
+  readonly #arrived: Letter[] = [];
   readonly #lines: string[] = [];
   #hidden = false;
   #now = 0;
@@ -122,6 +124,12 @@ export class ScriptCluster {
       case 'drop':
         this.#mail = this.#mail.filter(letter => !isBetween(letter, first, second));
         return;
+      case 'again': {
+        const isMeant = (letter: Letter) => letter.message.kind === third;
+        const letter = this.#arrived.findLast(one => isBetween(one, first, second) && isMeant(one));
+        if (letter === undefined) throw new Error(`no ${third} from ${first} to ${second}`);
+        return this.#receive(letter);
+      }
       case 'cut':
         this.#cut.add(first);
         return;
@@ -269,8 +277,10 @@ export class ScriptCluster {
     }
   }
 
-  #receive({from, to, message}: Letter): void {
+  #receive(letter: Letter): void {
+    const {from, to, message} = letter;
     if (this.#cut.has(from) || this.#cut.has(to) || !this.#nodes.has(to)) return;
+    this.#arrived.push(letter);
     if (this.#node(to).running) this.#say(`${from} > ${to} ${messageText(message)}`);
     this.#input(to, {kind: 'message', from, message});
   }

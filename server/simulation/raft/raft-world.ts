@@ -292,7 +292,10 @@ export class RaftWorld {
   }
 }
 
-/** The world of a seed at the usual density, as `make simulate PROFILE=raft` runs it. */
+/**
+ * The world of a seed, as `make simulate PROFILE=raft` runs it: calm ones and storms, on average
+ * 1.6 faults and 25 operations a second.
+ */
 export function raftWorldOf(seed: number): RaftWorldOptions {
   return {
     seed,
@@ -300,7 +303,7 @@ export function raftWorldOf(seed: number): RaftWorldOptions {
     spares: 2,
     seconds: 60,
     operationsPerSecond: 25,
-    faultsPerSecond: 0.5,
+    faultsPerSecond: [0.3, 0.6, 1.5, 4][(seed >> 1) % 4] ?? 1,
     faults: faultKinds,
     without: [],
   };

@@ -132,6 +132,11 @@ export class SimulatedLog {
     };
   }
 
+  /** Up to here the applied state is durable, whatever the log holds. */
+  get checkpointIndex(): LogIndex {
+    return this.#checkpoint?.last.index ?? 0;
+  }
+
   #restart({last, membership}: Checkpoint): void {
     this.durable.base = last;
     this.durable.entries = [];

@@ -254,6 +254,7 @@ export class SimulatedNode {
       broken('the vote');
     }
     if (message.kind !== 'append-reply' || !message.accepted || !sameTerm) return;
+    if (message.match <= this.log.checkpointIndex) return;
     if (message.match > durable.lastIndex) broken(`entry ${message.match}`);
     const held = durable.termAt(message.match);
     const meant = this.#view.termAt(message.match);

@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'role.ts',
-    text: '  if (leader !== undefined) raft.leaderLost = false;\n',
+    text: '  if (leader !== undefined) raft.leaderLost = undefined;\n',
     replacement: '',
     because: 'after one kill a follower campaigns with every heartbeat that is late',
   },
@@ -240,20 +240,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'election.ts',
-    text: "{kind: 'vote-reply', term: raft.term, granted}, 'log')",
-    replacement: "{kind: 'vote-reply', term: 0 + raft.term, granted}, 'none')",
-    because: 'the vote relies on no write that came before it',
-  },
-  {
-    file: 'election.ts',
-    text: '  raft.leaderLost = true;\n',
+    text: '  raft.leaderLost = leader;\n',
     replacement: '',
     because: 'after a kill a split vote waits for the long timeout',
   },
   {
     file: 'election.ts',
-    text: '  raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.random();\n',
-    replacement: '',
+    text: 'raft.options.heartbeatMs * raft.electionTurn();',
+    replacement: 'raft.options.electionTimeoutMinMs;',
     because: 'after a kill the successor waits longer than it must',
   },
   {
@@ -267,6 +261,18 @@ export const mutants: readonly Mutant[] = [
     text: 'firstIndex: log.lastIndex + 1,',
     replacement: 'firstIndex: 0,',
     because: 'a new leader serves reads, and takes changes, before it knows what is committed',
+  },
+  {
+    file: 'state.ts',
+    text: 'other.priority > mine || (other.priority === mine && other.id < id)',
+    replacement: 'other.priority > mine',
+    because: 'after a kill all that are left campaign in the same moment',
+  },
+  {
+    file: 'state.ts',
+    text: 'return (ahead.length + this.random()) / priorities.size;',
+    replacement: 'return this.random();',
+    because: 'priorities mean nothing in an election',
   },
   // The leader's side of the log.
   {
@@ -398,9 +404,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'acceptance.ts',
-    text: "raft.outbox.send(from, message, 'log')",
-    replacement: "raft.outbox.send(from, message, 'term')",
+    text: "waits ? 'log' : 'term'",
+    replacement: "'term'",
     because: 'entries are acknowledged before they are durable',
+  },
+  {
+    file: 'acceptance.ts',
+    text: 'const held = waits ? match : durable;',
+    replacement: 'const held = match;',
+    because: 'a heartbeat is answered with entries that are not durable yet',
   },
   {
     file: 'acceptance.ts',

@@ -1,5 +1,5 @@
 /**
- * `make mutants [WORLDS=40]`: puts each mutant into the core and says who noticed it. Fails when
+ * `make mutants [WORLDS=20]`: puts each mutant into the core and says who noticed it. Fails when
  * less than 95 percent are noticed.
  */
 import {tryMutant} from './mutant-trial.ts';
@@ -29,4 +29,4 @@ async function main(worlds: number): Promise<number> {
   return share >= shareMin ? 0 : 1;
 }
 
-process.exitCode = await main(Number(process.env['WORLDS'] ?? 40));
+process.exitCode = await main(Number(process.env['WORLDS'] ?? 20));
