@@ -81,7 +81,7 @@ async function* lines(type: TypeName): AsyncGenerator<string> {
 async function fillPostgreSql(postgresql: PostgreSql): Promise<void> {
   await postgresql.sql(
     `CREATE TABLE covered (k bigint NOT NULL, v bigint NOT NULL);
-     INSERT INTO covered SELECT k, (k * 611953) % 1000000 FROM generate_series(0, ${records - 1}) AS k;
+     INSERT INTO covered SELECT k, (k * 611953) % 1000000 FROM generate_series(0::bigint, ${records - 1}) AS k;
      CREATE INDEX ON covered (k, v);
      VACUUM ANALYZE covered;`,
   );

@@ -91,7 +91,7 @@ async function fillPostgreSql(postgresql: PostgreSql): Promise<void> {
   await postgresql.sql(
     `CREATE TABLE fact (id bigint PRIMARY KEY, g integer NOT NULL, v bigint NOT NULL);
      INSERT INTO fact SELECT id, (id * 7919) % ${groups}, (id * 611953) % ${values}
-       FROM generate_series(0, ${records - 1}) AS id;
+       FROM generate_series(0::bigint, ${records - 1}) AS id;
      VACUUM ANALYZE fact;`,
   );
 }

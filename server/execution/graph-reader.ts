@@ -34,7 +34,6 @@ import type {
   HopCounts,
   HopEnds,
   IdSpan,
-  IndexEntry,
   IndexSpan,
   ScanOrder,
   Source,

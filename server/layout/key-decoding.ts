@@ -48,7 +48,8 @@ function doubleAt(bytes: Uint8Array, at: number): number {
 /**
  * Puts the parts that begin at `at` into `row` of the arrays, null as NaN; parts without an array
  * are passed over, those behind the last array not looked at. False, with nothing said of the
- * arrays, when a part is neither null nor a whole number that a double holds.
+ * arrays, when a part is neither null nor a number that a double holds, or one that is wanted is
+ * not whole.
  */
 export function readWholeNumbers(
   bytes: Uint8Array,
@@ -64,9 +65,11 @@ export function readWholeNumbers(
       continue;
     }
     if (known !== valueClass.number || bytes[next + 8] !== exactMark) return false;
-    const number = doubleAt(bytes, next);
-    if (!Number.isSafeInteger(number)) return false;
-    if (numbers !== undefined) numbers[row] = number;
+    if (numbers !== undefined) {
+      const number = doubleAt(bytes, next);
+      if (!Number.isSafeInteger(number)) return false;
+      numbers[row] = number;
+    }
     next += 9;
   }
   return true;

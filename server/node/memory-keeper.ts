@@ -9,6 +9,9 @@
  * later, since a burst is often not over at the first time. A collection stops the process for
  * some 50 ms: what grows again and again is what the load needs, and is looked at less and less
  * often, every 30 s at last.
+ *
+ * Where the machine (or the container) has little left, what is kept only to answer faster goes
+ * first.
  */
 import {setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
@@ -20,15 +23,21 @@ const growthBytes = 48 * 1024 * 1024;
 const waitMsMin = 5_000;
 const waitMsMax = 30_000;
 
+/** With less left for all processes, nothing is kept that can be made again. */
+const availableBytesMin = 192 * 1024 * 1024;
+
 export interface MemoryKeeperOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   /** Gives back what the C library keeps free. */
   readonly trim: () => void;
+  /** Lets go of what is kept only to answer faster. */
+  readonly shed: () => void;
 }
 
 /** Looks until the returned function is called. */
-export function keepMemorySmall({clock, timers, trim}: MemoryKeeperOptions): () => void {
+export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
+  const {clock, timers, trim, shed} = options;
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: object) => void;
   let floor = process.memoryUsage.rss();
@@ -38,6 +47,7 @@ export function keepMemorySmall({clock, timers, trim}: MemoryKeeperOptions): () 
   let cancel = timers.after(lookMs, look);
   function look(): void {
     const now = clock.monotonic();
+    if (process.availableMemory() < availableBytesMin) shed();
     const hasGrown = process.memoryUsage.rss() > floor + growthBytes;
     const sinceMs = now - collectedAt;
     if (hasGrown ? sinceMs >= waitMs : secondIsDue && sinceMs >= secondLookMs) {

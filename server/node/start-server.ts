@@ -290,7 +290,12 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   engine.onFailure(reason => stop.resolve(reason));
   if (engine.failure !== undefined) stop.resolve(engine.failure);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
-  const leaveMemory = keepMemorySmall({clock, timers, trim: parts.trim});
+  const leaveMemory = keepMemorySmall({
+    clock,
+    timers,
+    trim: parts.trim,
+    shed: () => service.dropViews(),
+  });
   const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
     version,

@@ -3,8 +3,9 @@
  *
  * Of a property with statistics: by its frequent values, its number of values and its quantiles;
  * bounds on one property are taken together, terms on different things as independent. What is
- * not known until the statement runs counts as a usual value. Without statistics the shares are
- * the customary guesses.
+ * not known until the statement runs counts as a usual value; of a span from such a value, whose
+ * width is written down (`BETWEEN :k AND :k + 999`), the width decides. Without statistics the
+ * shares are the customary guesses.
  */
 import {compareTotal, equalValues} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
@@ -155,12 +156,34 @@ function boundedShare({slot, name, low, high}: Bounds, facts: RowFacts): number 
   if (known === undefined || known.quantiles.length < 2) {
     return (known?.present ?? 1) * assumed.range ** sides.length;
   }
+  const width = low && high && widthOf(low, high);
+  if (width !== undefined) {
+    const share = spanShare(width, known.quantiles);
+    if (share !== undefined) return known.present * Math.max(share, usualShare(known));
+  }
   const literals = sides.filter(side => side.kind === 'literal');
   const upTo = high?.kind === 'literal' ? rankOf(high.value, known.quantiles) : 1;
   const from = low?.kind === 'literal' ? rankOf(low.value, known.quantiles) : 0;
   // What lies between two neighbouring quantiles is not seen: count a few values at least.
   const between = Math.max(upTo - from, usualShare(known) / Math.max(known.present, leastShare));
   return known.present * between * assumed.range ** (sides.length - literals.length);
+}
+
+/** How far `high` is above `low`, where that is written down: the same, more a number. */
+function widthOf(low: Expression, high: Expression): number | undefined {
+  if (high.kind !== 'call' || (high.name !== 'op:add' && high.name !== 'op:plus')) return undefined;
+  const [from, more] = high.args;
+  if (low.kind !== 'parameter' || from?.kind !== 'parameter' || from.name !== low.name) {
+    return undefined;
+  }
+  return more?.kind === 'literal' && typeof more.value === 'number' ? more.value : undefined;
+}
+
+/** The share of values in a span of the width, somewhere among them. */
+function spanShare(width: number, quantiles: readonly Value[]): number | undefined {
+  const [least, greatest] = [quantiles[0], quantiles.at(-1)];
+  if (typeof least !== 'number' || typeof greatest !== 'number') return undefined;
+  return greatest > least ? Math.min(1, Math.max(0, width) / (greatest - least)) : 1;
 }
 
 /** The share of values below `value`, taken as even between two quantiles. */

@@ -170,6 +170,11 @@ export class SessionService implements Service {
     };
   }
 
+  /** Lets go of what is kept only to answer faster: the machine is short of memory. */
+  dropViews(): void {
+    this.#kept.dropAll();
+  }
+
   get appliedIndex(): number {
     return this.#options.engine.appliedIndex;
   }

@@ -69,7 +69,7 @@ export class ViewMemory {
 
   /** Drops everything: the process needs its memory for something else. */
   dropAll(): void {
-    for (const item of [...this.#held.keys()]) {
+    for (const item of this.#held.keys()) {
       this.forget(item);
       item.drop();
     }
