@@ -79,7 +79,7 @@ function countedHops(name: string, [hops]: readonly Expression[]): Operation | u
   if (name !== '.size' || hops?.kind !== 'call') return undefined;
   const run = hopCounts[hops.name];
   if (run === undefined) return undefined;
-  return {operands: hops.args, propagatesNull: true, arity: 'any', run};
+  return {operands: hops.args, propagatesNull: false, arity: 'any', run};
 }
 
 /** Operators whose answer may be larger than either side. */
