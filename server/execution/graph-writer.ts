@@ -8,7 +8,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {LightEdge} from '#server/layout/stored-record.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
-import type {RecordWriter} from '#server/transactions/records.ts';
+import type {EdgeRemoval, RecordWriter} from '#server/transactions/records.ts';
 import type {NewRecord, WritableGraph} from './graph.ts';
 
 export class GraphWriter implements WritableGraph {
@@ -45,6 +45,10 @@ export class GraphWriter implements WritableGraph {
 
   retype(rid: Rid, type: string): RecordValue | undefined {
     return this.#writer.retype(rid, type);
+  }
+
+  removeEdges(vertex: RecordValue): EdgeRemoval {
+    return this.#writer.removeEdges(vertex.rid);
   }
 
   delete(record: RecordValue): boolean {

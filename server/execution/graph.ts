@@ -6,6 +6,7 @@
  * transaction. Everything is synchronous. Unknown names are refused (`schema.unknown-*`).
  */
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {EdgeRemoval} from '#server/transactions/records.ts';
 import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
 import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 import type {ColumnPart} from './stored/column-scan.ts';
@@ -189,6 +190,11 @@ export interface WritableGraph {
   ): RecordValue | undefined;
   /** Gives a vertex another type, which exists; undefined when it is gone. */
   retype(rid: Rid, type: string): RecordValue | undefined;
+  /**
+   * Begins to remove the edges of a vertex that is deleted next, some at a time, so that a hub does
+   * not hold the thread; undefined where somebody is asked before any of them goes.
+   */
+  removeEdges(vertex: RecordValue): EdgeRemoval | undefined;
   /** Removes the record, a vertex with its edges; false when it is gone already or may not go. */
   delete(record: RecordValue): boolean;
 }

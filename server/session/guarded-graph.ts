@@ -147,6 +147,10 @@ export function guardWrites(writes: WritableGraph, graph: Graph, guard: TypeGuar
       guard.require('createRecord', type);
       return writes.retype(rid, type);
     },
+    removeEdges(vertex: RecordValue) {
+      guard.require('deleteRecord', vertex.typeName);
+      return writes.removeEdges(vertex);
+    },
     delete(record: RecordValue): boolean {
       guard.require('deleteRecord', record.typeName);
       return writes.delete(record);

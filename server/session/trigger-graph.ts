@@ -15,6 +15,7 @@ import type {RecordEvent, TriggerDefinition} from '#server/catalog/definition.ts
 import type {Graph, Hop, NewRecord, ScanOrder, WritableGraph} from '#server/execution/graph.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
+import type {EdgeRemoval} from '#server/transactions/records.ts';
 import type {RecordImages, TriggerVerdict} from './javascript-programs.ts';
 import {readableEntries} from './readable-entries.ts';
 
@@ -148,6 +149,11 @@ class FiringWrites implements WritableGraph {
       this.#after(this.#triggersOf(record), 'update', {record, oldRecord: before});
     }
     return record;
+  }
+
+  removeEdges(vertex: RecordValue): EdgeRemoval | undefined {
+    const isWatched = this.#triggersOf(vertex).length > 0 || this.#watchedEdges.length > 0;
+    return isWatched ? undefined : this.#writes.removeEdges(vertex);
   }
 
   delete(record: RecordValue): boolean {

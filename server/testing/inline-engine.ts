@@ -26,11 +26,14 @@ export interface InlineEngineOptions {
   readonly reportsLate?: boolean;
   /** Where it lies, and stays after `close`. Default: a directory of its own. */
   readonly rootPath?: string;
+  /** Bytes that one transaction may write. Default: the engine's. */
+  readonly writeBytesMax?: number;
 }
 
 export async function openInlineEngine({
   reportsLate = false,
   rootPath,
+  writeBytesMax = defaultEngineSettings.transaction.writeBytesMax,
 }: InlineEngineOptions = {}): Promise<InlineEngine> {
   const base = rootPath === undefined ? mkdtempSync(join(tmpdir(), 'svc-inline-')) : undefined;
   const disk = createDisk();
@@ -42,7 +45,12 @@ export async function openInlineEngine({
     random: createRandom(),
     logger: {log: () => {}},
     stores: createDiskStoreFactory(disk, openStore),
-    settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
+    settings: {
+      ...defaultEngineSettings,
+      segmentBytes: 1 << 20,
+      walFlush: 0,
+      transaction: {...defaultEngineSettings.transaction, writeBytesMax},
+    },
     process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, applier}) => {
       const pipe = new InlinePipe({

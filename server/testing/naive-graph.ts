@@ -277,6 +277,10 @@ export class NaiveGraph implements Graph, WritableGraph {
     return changed;
   }
 
+  removeEdges(): undefined {
+    return undefined;
+  }
+
   delete(record: RecordValue): boolean {
     const at = this.all.findIndex(other => ridsEqual(other.rid, record.rid));
     if (at < 0) return false;

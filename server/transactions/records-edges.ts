@@ -2,7 +2,7 @@
  * Adjacency keys inside a transaction: both sides of an edge are written and removed together.
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
-import {EdgeCursor, edgeRanges, type AdjacencyRow} from '#server/indexes/edge-cursor.ts';
+import {EdgeCursor, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {
   adjacencyKey,
@@ -26,7 +26,6 @@ export interface EdgeEnds {
   readonly to: Rid;
 }
 
-const rowsAtOnce = 1_024;
 const smallBufferBytes = 1 << 10;
 
 export class EdgeKeys {
@@ -106,15 +105,13 @@ export class EdgeKeys {
     this.transaction.require({kind: 'range-untouched', ...range});
   }
 
-  /** Every edge of a vertex, a loop twice. Read whole: the caller deletes while it walks. */
-  ofVertex(vertex: Rid): readonly AdjacencyRow[] {
+  /**
+   * Every edge of a vertex, a loop twice, as of now: the caller deletes while it walks. To be
+   * closed.
+   */
+  ofVertex(vertex: Rid): EdgeCursor {
     const ranges = edgeRanges([vertex], 'both', undefined);
-    const cursor = new EdgeCursor(this.transaction, ranges, {types: undefined});
-    const rows: AdjacencyRow[] = [];
-    for (let part = cursor.next(rowsAtOnce); part !== undefined; part = cursor.next(rowsAtOnce)) {
-      rows.push(...part);
-    }
-    return rows;
+    return new EdgeCursor(this.transaction, ranges, {types: undefined, distinct: true});
   }
 }
 

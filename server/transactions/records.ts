@@ -12,6 +12,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
+import type {AdjacencyRow} from '#server/indexes/edge-cursor.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import type {RecordHeader} from '#server/layout/record.ts';
 import {appendRecord, type RecordField} from '#server/layout/record-encoding.ts';
@@ -63,7 +64,16 @@ function newTally(): KindTally {
   return {document: 0, vertex: 0, edge: 0};
 }
 
+/** Goes on as long as it is asked to. */
+export interface EdgeRemoval {
+  /** Removes a few edges more, some milliseconds' worth; false when none is left. */
+  next(): boolean;
+  close(): void;
+}
+
 const nameLengthMax = 1_024;
+/** Edges removed in one turn. */
+const edgesPerTurn = 256;
 
 /** One per transaction and catalog; what it knows of the transaction goes on to the next. */
 export class RecordWriter {
@@ -238,10 +248,33 @@ export class RecordWriter {
   delete(rid: Rid): boolean {
     const record = loadRecord(this.transaction, this.context.schema, rid);
     if (record === undefined) return false;
-    if (record.kind === 'vertex') this.deleteEdgesOf(rid);
+    if (record.kind === 'vertex') {
+      const removal = this.removeEdges(rid);
+      while (removal.next());
+      removal.close();
+    }
     if (record.kind === 'edge') this.edges.removeOf(record);
     this.removeRecord(record);
     return true;
+  }
+
+  /**
+   * Deletes the edges of a vertex that will be deleted, some at a time; the commit fails when
+   * another transaction attaches one. Memory follows what was written so far.
+   */
+  removeEdges(vertex: Rid): EdgeRemoval {
+    if (!this.created.has(ridText(vertex))) {
+      this.transaction.require({kind: 'unpinned', key: recordKey(vertex)});
+    }
+    const cursor = this.edges.ofVertex(vertex);
+    return {
+      next: () => {
+        const rows = cursor.next(edgesPerTurn);
+        for (const row of rows ?? []) this.deleteRow(vertex, row);
+        return rows !== undefined;
+      },
+      close: () => cursor.close(),
+    };
   }
 
   /** Deletes an edge, with or without a record; false when it is gone already. */
@@ -427,21 +460,15 @@ export class RecordWriter {
     this.changes.add(typeId, rid);
   }
 
-  private deleteEdgesOf(vertex: Rid): void {
-    if (!this.created.has(ridText(vertex))) {
-      this.transaction.require({kind: 'unpinned', key: recordKey(vertex)});
-    }
-    for (const row of this.edges.ofVertex(vertex)) {
-      if (row.light) {
-        const [from, to] = row.outgoing ? [vertex, row.other] : [row.other, vertex];
-        const edge = {rid: row.edge, typeId: row.typeId, from, to};
-        // A loop is met twice; the second time it is gone.
-        if (this.edges.removeLight(edge))
-          this.countLightEdgeGone({rid: row.edge, typeId: row.typeId});
-        continue;
-      }
+  private deleteRow(vertex: Rid, row: AdjacencyRow): void {
+    if (!row.light) {
       this.delete(row.edge);
+      return;
     }
+    const [from, to] = row.outgoing ? [vertex, row.other] : [row.other, vertex];
+    // A loop is met twice; the second time it is gone.
+    if (!this.edges.removeLight({rid: row.edge, typeId: row.typeId, from, to})) return;
+    this.countLightEdgeGone({rid: row.edge, typeId: row.typeId});
   }
 
   /** Optimistic locking: the commit fails when somebody wrote the record meanwhile. */

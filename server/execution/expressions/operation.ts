@@ -12,6 +12,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import {functionSignature} from '#server/plan/function-table.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {FunctionRegistry, ScalarFunction} from '../function-registry.ts';
+import {hopCounts} from '../functions/hops.ts';
 import {plainText} from './arithmetic.ts';
 import {areEqual} from './comparison.ts';
 import {containsTest, memberTest} from './containment.ts';
@@ -64,11 +65,21 @@ function general({name, args, place}: Call, functions: FunctionRegistry): Operat
     const run = growing.has(name) ? grown(binary) : binary;
     return {operands, propagatesNull, arity: 2, run};
   }
+  const counted = countedHops(name, args);
+  if (counted !== undefined) return counted;
   const implementation = variadicOperators[name] ?? functions.scalar(name);
   if (implementation === undefined) {
     throw new Refusal('query.unknown-function', `there is no function ${name}`, {place});
   }
   return {operands: args, propagatesNull, arity: 'any', run: charged(implementation)};
+}
+
+/** `out().size()`: a hub's edges are counted, and no list is made of them. */
+function countedHops(name: string, [hops]: readonly Expression[]): Operation | undefined {
+  if (name !== '.size' || hops?.kind !== 'call') return undefined;
+  const run = hopCounts[hops.name];
+  if (run === undefined) return undefined;
+  return {operands: hops.args, propagatesNull: false, arity: 'any', run};
 }
 
 /** Operators whose answer may be larger than either side. */

@@ -12,6 +12,7 @@ import {itemsOf} from '../expressions/access.ts';
 import type {EdgeTypes, Hop} from '../graph.ts';
 import {itemCountMax, namesFrom, refuse, singleRid} from './arguments.ts';
 import {neighbourEdges, neighbourVertices, recordsOfRids} from './neighbour-records.ts';
+import {degreeOf} from '../stored/hop-counts.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';
 
 const portion = 4_096;
@@ -78,6 +79,27 @@ function vertexHop(direction: Direction, edges: boolean): ScalarFunction {
     return edges ? neighbourEdges(hops, vertices, call) : neighbourVertices(hops, call);
   };
 }
+
+/** How many there are, without making any of them. */
+function hopCount(direction: Direction): ScalarFunction {
+  return ([value = null, ...names], call) => {
+    const known = knownEdgeTypes(namesFrom(names, 0), call);
+    if (known === undefined) return 0;
+    let sum = 0;
+    for (const vertex of startsOf(value)) {
+      sum += degreeOf(call.graph, vertex, {direction, types: known.types});
+      call.budget.spend(1);
+    }
+    return sum;
+  };
+}
+
+/** What `size()` of a hop's vertices comes to, by the name of the hop. */
+export const hopCounts: Readonly<Record<string, ScalarFunction>> = {
+  '.out': hopCount('out'),
+  '.in': hopCount('in'),
+  '.both': hopCount('both'),
+};
 
 /** The ends of edges: ids first, their records when somebody looks inside. */
 function edgeEnds(ends: readonly ('from' | 'to')[]): ScalarFunction {

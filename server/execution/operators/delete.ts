@@ -10,7 +10,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {prepareWriteInput, writesOf} from './write-input.ts';
+import {prepareWriteInput, withoutEdges, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'delete'};
 
@@ -27,6 +27,7 @@ export function prepareDelete(node: Node, preparation: Preparation): Operator {
         const record = recordOf(batch.get(node.slot, row), context);
         if (record !== undefined) {
           checkKind(record, node);
+          yield* withoutEdges(record, context);
           if (writesOf(context).delete(record)) {
             builder.copy(batch, row);
             builder.set(node.slot, record);

@@ -17,7 +17,7 @@ import {Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 import {type RidKey, ridKey} from './vertex-ids.ts';
-import {writesOf} from './write-input.ts';
+import {withoutEdges, writesOf} from './write-input.ts';
 
 type Node = PlanNode & {readonly kind: 'erase'};
 
@@ -44,6 +44,7 @@ export function prepareErase(node: Node, preparation: Preparation): Operator {
       const vertices = records.filter(one => one.kind !== 'edge');
       if (!node.detach) for (const vertex of vertices) requireNoEdges(vertex, context);
       for (const vertex of vertices) {
+        yield* withoutEdges(vertex, context);
         writesOf(context).delete(vertex);
         if (context.budget.spend(8)) yield pause;
       }

@@ -14,7 +14,7 @@ import {effectsOf} from '#server/plan/properties.ts';
 import type {Batch} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {NewRecord, WritableGraph} from '../graph.ts';
-import type {Batches, Operator, Preparation} from '../operator.ts';
+import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 
 /** @param slot - Holds the records that will be written: kept as ids. */
@@ -60,4 +60,17 @@ export function madeBy(context: ExecutionContext, wish: NewRecord): RecordValue 
 export function writesOf(context: ExecutionContext): WritableGraph {
   assert(context.writes !== undefined, 'a plan that writes runs in a transaction that may');
   return context.writes;
+}
+
+/** Removes the edges of a vertex that is deleted next, in turns: a hub may have millions. */
+export function* withoutEdges(
+  record: RecordValue,
+  context: ExecutionContext,
+): Generator<Pause, void, undefined> {
+  const removal = record.kind === 'vertex' ? writesOf(context).removeEdges(record) : undefined;
+  try {
+    while (removal?.next() === true) if (context.budget.look()) yield pause;
+  } finally {
+    removal?.close();
+  }
 }
