@@ -35,17 +35,24 @@ export class ThreadDispatch {
     this.#options = options;
   }
 
-  /** The answer of the query from another thread; undefined when it is to run here. */
+  /** Whether the query may be worth a thread; every statement pays for this question. */
+  isFor(query: PreparedQuery): boolean {
+    // Columns are kept on this thread alone, and make the answer faster than another thread could.
+    if (query.writes || query.usesColumns) return false;
+    return query.effort >= this.#options.settings().get('svc.scanWorkerCostMin');
+  }
+
+  /**
+   * The answer of a query that is worth a thread from there; undefined when it has to run here
+   * all the same.
+   */
   start(
     parts: RunParts,
     query: PreparedQuery,
     data: RunData,
     wish: ResultWish,
   ): ThreadResult | undefined {
-    const {threads, environment, settings} = this.#options;
-    // Columns are kept on this thread alone, and make the answer faster than another thread could.
-    if (query.usesColumns) return undefined;
-    if (query.writes || query.effort < settings().get('svc.scanWorkerCostMin')) return undefined;
+    const {threads, environment} = this.#options;
     if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
     const {database, kept} = parts.session;
     const {adjacency} = kept;
