@@ -4,6 +4,7 @@
  * Exit code 0 when every gate holds, 1 when one does not or the run failed, 2 for a wrong class.
  */
 import {batchClass} from './batch/batch.ts';
+import {readsBesideAnalysis} from './mixed/reads-beside-analysis.ts';
 import {Report} from './report.ts';
 import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
@@ -41,6 +42,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W7: rangeSums,
   W8: scans,
   W20: starts,
+  mixed: readsBesideAnalysis,
   store: storeClass,
   statement: statementCosts,
   batch: batchClass,

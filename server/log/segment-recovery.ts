@@ -77,7 +77,7 @@ function openSegment(disk: Disk, path: string): OpenSegment {
     header === undefined
       ? `the header of the log segment ${path} is damaged: restore the file from a copy`
       : `the log segment ${path} is the one of generation ${header.generation} under another ` +
-        'name: restore the log directory from a copy',
+          'name: restore the log directory from a copy',
     {path},
   );
 }

@@ -124,6 +124,11 @@ class ApplyThread {
         this.#tell({kind: 'done', id: request.id, result});
         return;
       }
+      case 'copy': {
+        const result = this.#applier?.copy(request.databaseId, request.directory);
+        this.#tell({kind: 'done', id: request.id, result});
+        return;
+      }
       case 'make-durable': {
         const applier = this.#applier;
         applier?.makeDurable();

@@ -51,6 +51,13 @@ export type ApplyRequest =
       readonly after: number;
       readonly databaseId: number;
     }
+  | {
+      readonly kind: 'copy';
+      readonly id: number;
+      readonly after: number;
+      readonly databaseId: number;
+      readonly directory: string;
+    }
   | {readonly kind: 'make-durable'; readonly id: number; readonly after: number}
   | {readonly kind: 'close'; readonly id: number; readonly after: number};
 

@@ -113,3 +113,43 @@ test('new databases, checkpoints and large entries lose nothing between threads'
   }
   await again.close();
 });
+
+test('a copy of a database is one state of it, while clients commit', async () => {
+  const engine = await open(startCommitThreads(), 'copied');
+  const database = await engine.createDatabase('db');
+  let running = true;
+  let committed = 0;
+  // Both keys of a client always hold the same number.
+  const client = async (name: string) => {
+    for (let number = 1; running; number += 1) {
+      const transaction = database.begin('READ_COMMITTED');
+      transaction.put(Buffer.from(`a${name}`), Buffer.from(`${number}`));
+      transaction.put(Buffer.from(`z${name}`), Buffer.from(`${number}`));
+      assert.equal((await transaction.commit()).kind, 'committed');
+      committed += 1;
+    }
+  };
+  const names = Array.from({length: 8}, (_, number) => `${number}`);
+  const clients = names.map(client);
+  const directories = [1, 2, 3].map(number => join(root, `copy${number}`));
+  for (const directory of directories) {
+    const before = engine.appliedIndex;
+    const committedBefore = committed;
+    const index = await engine.copyDatabase('db', directory);
+    assert.ok(index >= before, 'the copy holds what was committed before it was asked for');
+    assert.ok(committed > committedBefore || committed === 0, 'and commits went on');
+  }
+  await assert.rejects(engine.copyDatabase('db', directories[0] ?? ''), /cannot be copied/);
+  await assert.rejects(engine.copyDatabase('none', join(root, 'copy4')), /no database/);
+  running = false;
+  await Promise.all(clients);
+  await engine.close();
+  for (const directory of directories) {
+    const copy = await openStore(directory, {mustExist: true});
+    for (const name of names) {
+      const [a, z] = ['a', 'z'].map(part => copy.get(Buffer.from(part + name))?.toString());
+      assert.equal(a, z);
+    }
+    copy.close();
+  }
+});

@@ -10,7 +10,12 @@ import {assert} from '#server/base/assert.ts';
 import type {ShareableStore, Store} from '#server/storage/store.ts';
 import type {Fence} from '#server/transactions/apply.ts';
 import type {LogIndex, Refused} from '#server/transactions/commit.ts';
-import type {CommitPipe, DurableState, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import type {
+  CommitPipe,
+  CopyOutcome,
+  DurableState,
+  PipeProgress,
+} from '#server/transactions/commit-pipe.ts';
 import type {PipeParts} from '#server/transactions/engine.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {ApplyRequest, LogRequest, WorkerNews} from './commit-messages.ts';
@@ -161,6 +166,16 @@ class ThreadedPipe implements CommitPipe {
     const {id, answer} = this.#request<DurableState>();
     this.#askApply({kind: 'make-durable', id, after: this.#writer.head});
     return await answer;
+  }
+
+  async copy(databaseId: number, directory: string): Promise<CopyOutcome> {
+    const synced = this.#request<void>();
+    this.#askLog({kind: 'sync', id: synced.id});
+    await synced.answer;
+    const {id, answer} = this.#request<CopyOutcome | undefined>();
+    this.#askApply({kind: 'copy', id, after: this.#writer.head, databaseId, directory});
+    const outcome = await answer;
+    return outcome ?? {kind: 'failed', reason: this.#failure ?? 'the server stops'};
   }
 
   recycle(floor: LogIndex): void {

@@ -26,9 +26,13 @@ export function effortOf(plan: PlanNode, catalog: Catalog, statistics: Statistic
   return new Efforts(catalog, new Estimates(catalog, statistics)).of(plan, 1);
 }
 
+type Call = Expression & {readonly kind: 'call'};
+
 class Efforts {
   readonly #catalog: Catalog;
   readonly #estimates: Estimates;
+  /** Edges of a vertex, of all types. */
+  #degree: number | undefined;
 
   constructor(catalog: Catalog, estimates: Estimates) {
     this.#catalog = catalog;
@@ -72,17 +76,28 @@ class Efforts {
         if (part.correlated) eachRow += steps;
         else once += steps;
       } else if (part.kind === 'routine') eachRow += routineSteps;
-      else if (part.kind === 'call') eachRow += this.#call(part.name);
+      else if (part.kind === 'call') eachRow += this.#call(part);
     };
     for (const expression of expressionsOf(node)) visitExpression(expression, visit);
     return once + rowsIn * eachRow;
   }
 
-  #call(name: string): number {
+  #call({name, args}: Call): number {
     const signature = functionSignature(name);
     const nanos = signature?.cost ?? 0;
-    if (signature?.needs === 'graph' && nanos >= searchNanos) return this.#edges([]) * cost.edge;
-    return nanos / nanosPerStep;
+    if (signature?.needs !== 'graph') return nanos / nanosPerStep;
+    if (nanos >= searchNanos) return this.#edges([]) * cost.edge;
+    return (nanos / nanosPerStep) * this.#reached(args[0]);
+  }
+
+  /** Records that hops from one have come to, as in `out().out()`. */
+  #reached(expression: Expression | undefined): number {
+    if (expression?.kind === 'property') return this.#reached(expression.of);
+    if (expression?.kind !== 'call') return 1;
+    const [from] = expression.args;
+    if (functionSignature(expression.name)?.needs !== 'graph') return 1;
+    this.#degree ??= this.#estimates.meanDegree();
+    return this.#degree * this.#reached(from);
   }
 
   #edges(types: readonly string[]): number {

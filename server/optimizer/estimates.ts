@@ -69,6 +69,11 @@ export class Estimates {
     return this.statistics.recordCount(type) ?? recordsAssumed;
   }
 
+  /** Edges of a vertex of whatever type, in both directions. */
+  meanDegree(): number {
+    return this.#degrees.hop(undefined, {direction: 'both', types: []}).degree;
+  }
+
   /** What conditions over these slots may be judged by. */
   facts(slots: Slots): RowFacts {
     const typeOf = (slot: Slot): string | undefined => slots.get(slot)?.type;

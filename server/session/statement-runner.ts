@@ -499,7 +499,8 @@ export class StatementRunner implements StatementHost {
   }
 
   #elsewhere(parts: RunParts, query: PreparedQuery, data: RunData): Streaming | undefined {
-    const result = this.#threads?.start(parts, query, data, this.wishOf(parts.request));
+    if (this.#threads?.isFor(query) !== true) return undefined;
+    const result = this.#threads.start(parts, query, data, this.wishOf(parts.request));
     return result && {result, close: () => result.close()};
   }
 

@@ -35,17 +35,25 @@ export class ThreadDispatch {
     this.#options = options;
   }
 
-  /** The answer of the query from another thread; undefined when it is to run here. */
+  /** Whether the query may be worth a thread; every statement pays for this question. */
+  isFor(query: PreparedQuery): boolean {
+    if (query.writes) return false;
+    return query.effort >= this.#options.settings().get('svc.scanWorkerCostMin');
+  }
+
+  /**
+   * The answer of a query that is worth a thread from there; undefined when it has to run here
+   * all the same.
+   */
   start(
     parts: RunParts,
     query: PreparedQuery,
     data: RunData,
     wish: ResultWish,
   ): ThreadResult | undefined {
-    const {threads, environment, settings} = this.#options;
+    const {threads, environment} = this.#options;
     // Columns are kept on this thread alone, and make the answer faster than another thread could.
     if (query.columnNodes.size > 0 && parts.session.kept.columns.isOn) return undefined;
-    if (query.writes || query.effort < settings().get('svc.scanWorkerCostMin')) return undefined;
     if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
     const {database, kept} = parts.session;
     const {adjacency} = kept;

@@ -37,11 +37,21 @@ export interface CommitPipe {
    * needs the log, and the positions by database.
    */
   makeDurable(): Promise<DurableState>;
+  /**
+   * Copies a database into a new directory, as of one moment between call and answer, durable when
+   * it resolves. Others go on committing.
+   */
+  copy(databaseId: number, directory: string): Promise<CopyOutcome>;
   /** Lets the log forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
   /** Applies what was offered, makes everything durable, closes the log. */
   close(): Promise<void>;
 }
+
+/** What became of a copy; of one that failed nothing is left behind. */
+export type CopyOutcome =
+  | {readonly kind: 'copied'; readonly position: DatabasePosition}
+  | {readonly kind: 'failed'; readonly reason: string};
 
 export interface DurableState {
   readonly floor: LogIndex;

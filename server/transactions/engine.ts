@@ -305,6 +305,22 @@ export class Engine {
     return {version, bytes: Buffer.from(bytes)};
   }
 
+  /**
+   * A whole copy of a database in a new directory, as of everything that was committed before the
+   * call; by hard links where the file system has them. Commits go on meanwhile.
+   *
+   * @returns The log index up to which the copy holds every entry.
+   * @throws {Refusal} `database.missing`; `database.operation` when it cannot be copied.
+   */
+  async copyDatabase(name: string, directory: string): Promise<LogIndex> {
+    const database = this.database(name);
+    if (database === undefined)
+      throw new Refusal('database.missing', `there is no database ${name}`);
+    const outcome = await this.#pipe.copy(database.id, directory);
+    if (outcome.kind === 'copied') return outcome.position.index;
+    throw new Refusal('database.operation', `${name} cannot be copied: ${outcome.reason}`);
+  }
+
   /** Makes everything applied durable and lets the log forget what is in the databases. */
   checkpoint(): Promise<void> {
     this.#checkpoint ??= this.#runCheckpoint().finally(() => {

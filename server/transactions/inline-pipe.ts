@@ -10,7 +10,7 @@ import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {Applier} from './apply.ts';
 import type {LogIndex, Refused} from './commit.ts';
-import type {CommitPipe, DurableState, PipeProgress} from './commit-pipe.ts';
+import type {CommitPipe, CopyOutcome, DurableState, PipeProgress} from './commit-pipe.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface InlinePipeOptions {
@@ -91,6 +91,13 @@ export class InlinePipe implements CommitPipe {
     if (this.#failure === undefined) applier.makeDurable();
     const floor = applier.durableFloor(this.#appliedIndex);
     return Promise.resolve({floor, positions: applier.positions()});
+  }
+
+  async copy(databaseId: number, directory: string): Promise<CopyOutcome> {
+    await this.#idle();
+    if (this.#failure === undefined) this.#guard(() => this.#options.log.sync());
+    if (this.#failure !== undefined) return {kind: 'failed', reason: this.#failure};
+    return this.#options.applier.copy(databaseId, directory);
   }
 
   recycle(floor: LogIndex): void {
