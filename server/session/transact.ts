@@ -17,7 +17,7 @@ export interface TransactOptions {
   readonly signal: Cancellation;
   /** How often it is run again. */
   readonly retries: number;
-  /** Pause before that; undefined: a random one. */
+  /** Pause before that; undefined: until the other commits are applied. */
   readonly waitMs: number | undefined;
   readonly requestId: string | undefined;
   /** What follows from the commit, before anybody is told of it. */
@@ -49,9 +49,19 @@ export async function transact<T>(
       transaction.rollback();
       if (!isConflict(error) || attempt >= retries) throw error;
     }
-    await backOff(options.environment, {attempt, signal: options.signal, waitMs: options.waitMs});
+    // Most often the other commit is still under way: whoever runs before it is applied meets it
+    // again, and of those who run then one wins.
+    await session.database.settled();
+    if (attempt < eagerAttempts && options.waitMs === undefined) requireGoing(options.signal);
+    else {
+      const {environment, signal, waitMs} = options;
+      await backOff(environment, {attempt: attempt - eagerAttempts, signal, waitMs});
+    }
   }
 }
+
+/** Attempts that do not pause: work so short that others win so often gets a chance by chance. */
+const eagerAttempts = 30;
 
 /**
  * Waits before another attempt. Full jitter unless the pause is given: those who collided do not
@@ -69,9 +79,14 @@ export async function backOff(
     readonly attempt: number;
   },
 ): Promise<void> {
-  if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
+  requireGoing(signal);
   const delayMs = waitMs ?? (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
   await new Promise<void>(resolve => timers.after(delayMs, resolve));
+}
+
+/** @throws {Refusal} `query.terminated`. */
+function requireGoing(signal: Cancellation): void {
+  if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
 }
 
 export function isConflict(error: unknown): boolean {

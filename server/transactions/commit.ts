@@ -139,6 +139,11 @@ export interface CommitLog {
     databaseId: number,
     onApplied?: () => void,
   ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>};
+  /**
+   * Resolves when the entry at `index` is applied here, and when nothing more will be. One that is
+   * not appended yet may be waited for.
+   */
+  whenApplied(index: LogIndex): Promise<void>;
   /** Greatest index applied on this node. */
   readonly appliedIndex: LogIndex;
   /** Greatest index handed out. */

@@ -159,6 +159,16 @@ export class Database {
     return this.#options.log.lastIndex;
   }
 
+  /** Resolves when everything that is under way now is applied, or never will be. */
+  settled(): Promise<void> {
+    return this.#options.log.whenApplied(this.#options.log.lastIndex);
+  }
+
+  /** Resolves when an entry that is not appended yet is applied, of whatever database. */
+  nextApplied(): Promise<void> {
+    return this.#options.log.whenApplied(this.#options.log.lastIndex + 1);
+  }
+
   /** Refuses everything from now on. */
   close(reason: string): void {
     this.#coordinator.close(reason);

@@ -134,7 +134,6 @@ export class Engine {
   #onFailure: ((reason: string) => void) | undefined;
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
-  readonly #appliedWaiters: (() => void)[] = [];
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options;
@@ -333,7 +332,6 @@ export class Engine {
   async close(): Promise<void> {
     this.#log.stop();
     await this.#log.settled();
-    this.#wakeAppliedWaiters();
     await Promise.all(this.#migrations.values());
     await this.#serverWork;
     await this.#checkpoint;
@@ -383,22 +381,13 @@ export class Engine {
     const about = {database: database.name, from: state.from, to: level};
     logger.log('info', 'format.migrating', {...about, rowsRewritten: state.rowsRewritten});
     const step = levels.find(known => known.level === level)?.step;
-    const nextApplied = () =>
-      new Promise<void>(resolve => {
-        if (this.failure === undefined) this.#appliedWaiters.push(resolve);
-        else resolve();
-      });
-    const work = migrate(database, step, nextApplied)
+    const work = migrate(database, step)
       .then(done => {
         if (done) logger.log('info', 'format.migrated', about);
       })
       .catch((error: unknown) => logger.log('error', 'format.migration-failed', {...about, error}))
       .finally(() => this.#migrations.delete(database.name));
     this.#migrations.set(database.name, work);
-  }
-
-  #wakeAppliedWaiters(): void {
-    for (const resolve of this.#appliedWaiters.splice(0)) resolve();
   }
 
   async #change(name: string, work: () => Promise<void>): Promise<void> {
@@ -453,7 +442,6 @@ export class Engine {
       this.#databases.get(name)?.close(fence.reason);
       this.#options.logger.log('error', 'database.fenced', {database: name, reason: fence.reason});
     }
-    this.#wakeAppliedWaiters();
     this.#bytesSinceCheckpoint += bytes;
     if (this.#bytesSinceCheckpoint < this.#checkpointBytes) return;
     this.#bytesSinceCheckpoint = 0;
@@ -486,7 +474,6 @@ export class Engine {
 
   #failed(reason: string): void {
     this.#options.logger.log('error', 'log.failed', {reason});
-    this.#wakeAppliedWaiters();
     this.#onFailure?.(reason);
   }
 

@@ -36,6 +36,7 @@ export class LocalCommitLog implements CommitLog {
   #failure: string | undefined;
   #stopping = false;
   #settledWaiters: (() => void)[] = [];
+  #appliedWaiters: {readonly index: LogIndex; readonly resolve: () => void}[] = [];
 
   constructor(pipe: CommitPipe, observer: CommitLogObserver) {
     this.#pipe = pipe;
@@ -60,6 +61,13 @@ export class LocalCommitLog implements CommitLog {
   /** Refuses what comes from now on; what is under way is finished. */
   stop(): void {
     this.#stopping = true;
+    if (this.#waiting.length === this.#head) this.#wakeApplied(Number.POSITIVE_INFINITY);
+  }
+
+  async whenApplied(index: LogIndex): Promise<void> {
+    const isOver = this.#failure !== undefined || (this.#stopping && index > this.#lastIndex);
+    if (index <= this.#appliedIndex || isOver) return;
+    await new Promise<void>(resolve => this.#appliedWaiters.push({index, resolve}));
   }
 
   admission(bytes: number): Refused | undefined {
@@ -103,6 +111,7 @@ export class LocalCommitLog implements CommitLog {
     this.#head = 0;
     this.#observer.failed(reason);
     this.#wakeSettled();
+    this.#wakeApplied(Number.POSITIVE_INFINITY);
   }
 
   #advance(progress: PipeProgress): void {
@@ -131,7 +140,17 @@ export class LocalCommitLog implements CommitLog {
     }
     if (progress.failure !== undefined) this.fail(progress.failure);
     else this.#observer.advanced(bytes, progress.fences);
-    if (this.#waiting.length === this.#head) this.#wakeSettled();
+    const isSettled = this.#waiting.length === this.#head;
+    if (isSettled) this.#wakeSettled();
+    const isLast = isSettled && this.#stopping;
+    this.#wakeApplied(isLast ? Number.POSITIVE_INFINITY : this.#appliedIndex);
+  }
+
+  #wakeApplied(index: LogIndex): void {
+    if (this.#appliedWaiters.length === 0) return;
+    const waiters = this.#appliedWaiters;
+    this.#appliedWaiters = waiters.filter(waiter => waiter.index > index);
+    for (const waiter of waiters) if (waiter.index <= index) waiter.resolve();
   }
 
   #wakeSettled(): void {

@@ -50,13 +50,11 @@ export function migrationOf(database: Database): MigrationState | undefined {
  * Migrates to the end; true when it is reached, false when the database takes no commits any more.
  *
  * Waits for each piece to be durable, so others have their turn in between. What was refused (a
- * full disk) or met another commit is tried again after `nextApplied`: when another entry of the
- * log has been applied.
+ * full disk) is tried again when another entry of the log has been applied.
  */
 export async function migrate(
   database: Database,
   step: MigrationStep | undefined,
-  nextApplied: () => Promise<void>,
 ): Promise<boolean> {
   try {
     while (migrationOf(database) !== undefined) {
@@ -64,11 +62,10 @@ export async function migrate(
       rewritePiece(transaction, step);
       const outcome = await transaction.commit();
       if (outcome.kind === 'committed') continue;
-      const isPassing =
-        outcome.kind === 'conflict' ||
-        (outcome.kind === 'refused' && passingRefusals.has(outcome.code));
-      if (!isPassing) return false;
-      await nextApplied();
+      if (outcome.kind === 'conflict') await database.settled();
+      else if (outcome.kind === 'refused' && passingRefusals.has(outcome.code)) {
+        await database.nextApplied();
+      } else return false;
     }
     return true;
   } catch (error) {
