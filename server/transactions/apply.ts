@@ -51,8 +51,8 @@ interface Attached {
 
 const batchBytesMax = 8 << 20;
 const fenceAdvice =
-  'its commits are safe in the log: restart the server, and where that does not help, restore the ' +
-  'database from a copy';
+  'its commits are safe in the log: restart the server, and where that does not help, restore ' +
+  'the database from a copy';
 const noRoomForIngest = 'its disk has no room for a bulk load: make room and restart';
 
 export class Applier {
