@@ -274,6 +274,19 @@ test('a statement that fails before it starts gives its place back', async () =>
   }
 });
 
+test('COMMIT RETRY begins anew when a statement before it is overtaken', async () => {
+  const database = await world.database(items);
+  const script = `
+    BEGIN;
+    UPDATE Item SET n = n + 1 WHERE k = 1;
+    SLEEP 1;
+    SELECT FROM Item;
+    UPDATE Item SET n = n + 1 WHERE k = 2;
+    COMMIT RETRY 100;`;
+  await Promise.all(Array.from({length: 8}, () => database.run(script, {language: 'sqlscript'})));
+  assert.deepEqual(await database.run('SELECT n FROM Item WHERE k <= 2'), [{n: 8}, {n: 8}]);
+});
+
 test('COMMIT RETRY gives up in time, with its variables as at BEGIN', async () => {
   const database = await world.database([...items, 'CREATE DOCUMENT TYPE Log']);
   let stop = false;

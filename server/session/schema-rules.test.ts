@@ -95,3 +95,17 @@ test('what a record must have may come later in the statement that makes it', as
     {n: 2, t: ['C', 'C']},
   ]);
 });
+
+test('another data type is refused while a value does not fit into it', async () => {
+  await database.run('CREATE PROPERTY Base.code STRING');
+  await database.run("INSERT INTO Sub SET n = 7, code = 'x1'");
+  await database.run("INSERT INTO Sub SET n = 8, code = '12'");
+  await assert.rejects(database.run('ALTER PROPERTY Base.code TYPE INTEGER'), {
+    code: 'query.execution',
+    message: /^the record #\d+:1 breaks the rule: the text 'x1' does not fit into 'Sub\.code' of/,
+  });
+  await database.run("UPDATE Sub SET code = '11' WHERE n = 7");
+  await database.run('ALTER PROPERTY Base.code TYPE INTEGER');
+  await database.run('UPDATE Sub SET seen = true');
+  assert.deepEqual(await database.run('SELECT n FROM Base WHERE code = 11'), [{n: 7}]);
+});

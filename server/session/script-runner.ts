@@ -128,8 +128,13 @@ class ScriptRun {
         if (error instanceof Leaving) {
           throw new Refusal('query.semantic', 'BREAK stands outside of a loop');
         }
-        if (statement.kind !== 'commit' || !isRetryable(error)) throw error;
-        const retries = await this.#number(statement.retry, 0);
+        // A conflict is met at the commit, or at a statement before that is overtaken.
+        const commitAt = isRetryable(error) ? commitFrom(statements, at) : statements.length;
+        const commit = statements[commitAt];
+        if (commit?.kind !== 'commit') throw error;
+        this.#transaction?.rollback();
+        this.#transaction = undefined;
+        const retries = await this.#number(commit.retry, 0);
         attempts += 1;
         if (attempts <= retries) {
           const {signal} = this.#parts;
@@ -139,9 +144,10 @@ class ScriptRun {
           at = beginAt - 1;
           continue;
         }
-        if (statement.otherwise.length === 0) throw error;
-        await this.#block(statement.otherwise);
-        if (statement.then !== 'continue') throw error;
+        if (commit.otherwise.length === 0) throw error;
+        await this.#block(commit.otherwise);
+        if (commit.then !== 'continue') throw error;
+        at = commitAt;
       }
     }
   }
@@ -410,6 +416,13 @@ class ScriptRun {
 }
 
 const sleepSliceMs = 50;
+
+/** Where the transaction that the statement belongs to ends. */
+function commitFrom(statements: readonly Statement[], at: number): number {
+  const ends = new Set(['begin', 'commit', 'rollback']);
+  const behind = statements.slice(at).findIndex(({kind}) => ends.has(kind));
+  return behind < 0 ? statements.length : at + behind;
+}
 
 function isRetryable(error: unknown): boolean {
   return error instanceof Refusal && error.retry === 'retryable';

@@ -4,6 +4,7 @@
  * A transaction that goes on to a newer state asks whether one of the commits that this brings
  * along touched any of them: few commits against many keys, where its own commit asks for each
  * condition by itself. Filled when somebody asks, from the conditions that came since.
+ * Why: docs/design/0015-overtaken-statements.md.
  */
 import type {Precondition} from './commit.ts';
 import {keyText} from './conflict-window.ts';

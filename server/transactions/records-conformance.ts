@@ -14,14 +14,20 @@ import {foreignMembers} from '#server/layout/foreign-member-key.ts';
 import {bucketRange, ridOfRecordKey} from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
+import type {Value} from '#server/model/value.ts';
 import type {RecordContext} from './records-context.ts';
 import {ForeignMembers} from './records-members.ts';
 import {loadMany} from './records-read.ts';
-import {checkComplete, checkRules} from './records-rules.ts';
+import {checkComplete, checkRules, convertProperties} from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
 
-/** A type of the new schema and those of its properties whose rules are new. */
-type NewRules = Pick<CatalogType, 'id' | 'name' | 'bucketIds' | 'ruledProperties'>;
+/** A type of the new schema and those of its properties whose rules or data types are new. */
+interface NewRules extends Pick<CatalogType, 'id' | 'name' | 'bucketIds' | 'ruledProperties'> {
+  /** The new schema, in which values are to fit into the data types. */
+  readonly catalog: Catalog;
+  readonly type: CatalogType;
+  readonly retyped: readonly PropertyDefinition[];
+}
 
 /**
  * Reads all records that get a new rule, so many in one step; iterate to the end.
@@ -88,8 +94,29 @@ function newRules(before: Catalog, after: Catalog): readonly NewRules[] {
     const ruledProperties = type.ruledProperties.filter(property =>
       isStricter(property, old.properties.get(property.name)),
     );
-    return ruledProperties.length === 0 ? [] : [{id, name, bucketIds, ruledProperties}];
+    const retyped = [...type.properties.values()].filter(property =>
+      isRetyped(property, old.properties.get(property.name), before, after),
+    );
+    if (ruledProperties.length === 0 && retyped.length === 0) return [];
+    return [{id, name, bucketIds, ruledProperties, catalog: after, type, retyped}];
   });
+}
+
+/**
+ * One that is declared for the first time takes the values that are there as they are, and so does
+ * one that is declared OF nothing any more, or of a type that has another name now.
+ */
+function isRetyped(
+  next: PropertyDefinition,
+  old: PropertyDefinition | undefined,
+  before: Catalog,
+  after: Catalog,
+): boolean {
+  if (old === undefined) return false;
+  if (next.type !== old.type) return true;
+  if (next.ofType === undefined || next.ofType === old.ofType) return false;
+  const id = after.type(next.ofType)?.id;
+  return id === undefined || before.type(old.ofType ?? '')?.id !== id;
 }
 
 function isStricter(next: PropertyDefinition, old: PropertyDefinition | undefined): boolean {
@@ -106,13 +133,16 @@ function isStricter(next: PropertyDefinition, old: PropertyDefinition | undefine
 function requireKept(rules: NewRules, record: StoredRecord): void {
   // Those of other types that lie in the bucket are not concerned.
   if (record.typeId !== rules.id) return;
-  try {
-    const properties = new Map(
-      rules.ruledProperties.flatMap(({name}) => {
+  const valuesOf = (properties: readonly PropertyDefinition[]): Map<string, Value> =>
+    new Map(
+      properties.flatMap(({name}) => {
         const value = record.get(name);
         return value === undefined ? [] : [[name, value] as const];
       }),
     );
+  try {
+    convertProperties(rules.catalog, rules.type, valuesOf(rules.retyped));
+    const properties = valuesOf(rules.ruledProperties);
     checkRules(rules, properties);
     checkComplete(rules, properties);
   } catch (error) {

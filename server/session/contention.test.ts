@@ -1,0 +1,101 @@
+/** Many at once after the same unique key, edge or vertex: one gets it, and the others are told. */
+import assert from 'node:assert/strict';
+import {after, test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {assertIntegrity} from '#server/simulation/integrity.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+
+const worlds = [
+  await ServiceWorld.open({'svc.txRetries': '50'}),
+  await ServiceWorld.open({'svc.txRetries': '50'}, {reportsLate: true}),
+];
+after(async () => {
+  for (const world of worlds) await world.close();
+});
+
+const clients = 24;
+
+/** How many of each outcome: `done`, or the code of the refusal. */
+async function outcomes(work: (client: number) => Promise<unknown>): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const all = Array.from({length: clients}, async (_, client) => {
+    const outcome = await work(client).then(
+      () => 'done',
+      (error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+        return error.code;
+      },
+    );
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  });
+  await Promise.all(all);
+  return counts;
+}
+
+function assertWhole(world: ServiceWorld, {name}: TestDatabase): void {
+  const {database, schema} = world.service.databaseSession(root, name);
+  const reader = database.read();
+  assertIntegrity(reader, schema.context);
+  reader.close();
+}
+
+const schema = [
+  'CREATE VERTEX TYPE V',
+  'CREATE PROPERTY V.k STRING',
+  'CREATE INDEX ON V (k) UNIQUE',
+  'CREATE EDGE TYPE Once UNIQUE',
+  'CREATE EDGE TYPE Light LIGHTWEIGHT UNIQUE',
+  'CREATE EDGE TYPE E',
+  "CREATE VERTEX V SET k = 'a'",
+  "CREATE VERTEX V SET k = 'b'",
+];
+
+for (const [number, world] of worlds.entries()) {
+  const when = number === 0 ? '' : ', commits heard of late';
+  test(`one of many inserts of a unique key is stored${when}`, async () => {
+    const database = await world.database(schema);
+    const counts = await outcomes(() => database.run("CREATE VERTEX V SET k = 'x'"));
+    assert.deepEqual(
+      counts,
+      new Map([
+        ['done', 1],
+        ['commit.duplicate-key', clients - 1],
+      ]),
+    );
+    assert.equal((await database.run("SELECT FROM V WHERE k = 'x'")).length, 1);
+    assertWhole(world, database);
+  });
+
+  test(`many upserts of a unique key make one record${when}`, async () => {
+    const database = await world.database([...schema, "INSERT INTO V SET k = 'other', n = 0"]);
+    const counts = await outcomes(() =>
+      database.run("UPDATE V SET n = ifnull(n, 0) + 1 UPSERT WHERE k = 'x'"),
+    );
+    assert.deepEqual(counts, new Map([['done', clients]]));
+    assert.deepEqual(await database.run("SELECT n FROM V WHERE k = 'x'"), [{n: clients}]);
+    assertWhole(world, database);
+  });
+
+  for (const type of ['Once', 'Light']) {
+    test(`one of many unique edges is made: ${type}${when}`, async () => {
+      const database = await world.database(schema);
+      const counts = await outcomes(() => database.run(`CREATE EDGE ${type} FROM #1:0 TO #1:1`));
+      assert.equal(counts.get('done'), 1, [...counts].join(' '));
+      assert.equal(counts.get('commit.duplicate-key'), clients - 1);
+      assert.deepEqual(await database.run('SELECT out().size() AS n FROM #1:0'), [{n: 1}]);
+      assertWhole(world, database);
+    });
+  }
+
+  test(`edges to a vertex that is deleted meanwhile are refused or go with it${when}`, async () => {
+    const database = await world.database(schema);
+    const counts = await outcomes(client =>
+      database.run(client === 12 ? 'DELETE FROM #1:1' : 'CREATE EDGE E FROM #1:0 TO #1:1'),
+    );
+    for (const outcome of counts.keys()) assert.match(outcome, /^(done|record\.not-found)$/);
+    assert.equal((await database.run('SELECT FROM #1:1')).length, 0);
+    assert.deepEqual(await database.run('SELECT out().size() AS n FROM #1:0'), [{n: 0}]);
+    assert.deepEqual(await database.run('SELECT count(*) AS n FROM E'), [{n: 0}]);
+    assertWhole(world, database);
+  });
+}
