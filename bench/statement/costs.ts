@@ -1,14 +1,27 @@
 /**
  * `statement`: what a statement costs beside its data, in one process and on one thread.
  *
+ * Expressions as generated code against the same as closures, both over one batch of rows.
+ *
  * A simple statement from the cache against the get of the same record from the store, as the
  * time that it takes longer; and the first time of a statement of ten lines, which is parsed,
  * bound, optimized and prepared because nobody has sent its text before. Measured is the
  * processor time of the thread, which a busy machine does not stretch.
  */
 import assert from 'node:assert/strict';
+import {Catalog} from '#server/catalog/catalog.ts';
+import {createType} from '#server/catalog/change-type.ts';
+import {Batch} from '#server/execution/batch.ts';
+import {Frame} from '#server/execution/closure.ts';
+import {contextOutside} from '#server/execution/empty-graph.ts';
+import {PlanPreparation} from '#server/execution/prepare.ts';
+import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
+import {bindSql} from '#server/languages/sql/bind-statement.ts';
 import {putRecordKey, recordKeyBytes} from '#server/layout/record-key.ts';
 import {parseRid} from '#server/model/rid.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import {slotsOf} from '#server/plan/tree.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
@@ -18,6 +31,10 @@ const repetitions = 20_000;
 const compilations = 300;
 const overheadMicrosMax = 15;
 const compileMillisMax = 1;
+/** Of what closures take: 1.3 times as fast at least. */
+const generatedShareMax = 1 / 1.3;
+const batchRows = 1_024;
+const batches = 400;
 
 export async function statementCosts(report: Report, options: BenchOptions): Promise<void> {
   report.say(`statement: ${records} records in the cache, one client in the same process`);
@@ -41,6 +58,17 @@ export async function statementCosts(report: Report, options: BenchOptions): Pro
       overheads.push(overhead);
       compiles.push(compile);
     }
+    const {generated, closures} = expressionMicros(options.rounds);
+    report.add({
+      class: 'statement',
+      point: 'ten operators over a batch, generated',
+      unit: 'us',
+      ours: generated,
+      peer: 'closures',
+      theirs: closures,
+      durability: 'reads',
+      gate: {at: 'most', bound: generatedShareMax},
+    });
     const alone = {class: 'statement', peer: '', theirs: [], durability: 'reads'} as const;
     report.add({
       ...alone,
@@ -92,6 +120,68 @@ function microsOfEach(times: number, work: () => unknown): number {
 function microsSince(start: NodeJS.CpuUsage): number {
   const {user, system} = process.threadCpuUsage(start);
   return user + system;
+}
+
+/** Microseconds of a condition and a sum over a batch, in each round first as closures. */
+function expressionMicros(rounds: number): {
+  readonly generated: readonly number[];
+  readonly closures: readonly number[];
+} {
+  const functions = createFunctionRegistry();
+  const ways = {
+    closures: new PlanPreparation({kind: 'unit'}, functions, {hotAfter: Number.POSITIVE_INFINITY}),
+    generated: new PlanPreparation({kind: 'unit'}, functions, {hotAfter: 0}),
+  };
+  const texts = [
+    "(a * 2 + b % 7 > 40 AND (a - b) * 3 < 500000) OR b > 90 OR name = 'person 7'",
+    "CASE WHEN b > 50 THEN a * 3 + 1 WHEN name = 'person 1' THEN b ELSE a - b END",
+  ];
+  const {catalog} = createType(new Catalog(), {name: 'T', kind: 'document'});
+  const expressions = texts.map(text => columnOf(`SELECT ${text} AS x FROM T`, catalog));
+  const rows = Array.from({length: batchRows}, (_, at): Value => {
+    return new Map<string, Value>([
+      ['a', at * 37],
+      ['b', at % 97],
+      ['name', `person ${at % 13}`],
+    ]);
+  });
+  const frame = new Frame(contextOutside(catalog, still), new Batch([rows], batchRows));
+  const timed = (way: PlanPreparation): number => {
+    const compiled = expressions.map(each => way.expression(each));
+    return microsOfEach(batches, () => {
+      for (const each of compiled) {
+        for (let row = 0; row < batchRows; row += 1) {
+          frame.row = row;
+          each(frame);
+        }
+      }
+    });
+  };
+  const found = {closures: [] as number[], generated: [] as number[]};
+  for (let round = 0; round <= rounds; round += 1) {
+    const [closures, generated] = [timed(ways.closures), timed(ways.generated)];
+    if (round === 0) continue;
+    found.closures.push(closures);
+    found.generated.push(generated);
+  }
+  return found;
+}
+
+const still = {
+  clock: {now: () => 0, monotonic: () => 0},
+  random: {u32: () => 0, fill: (target: Uint8Array) => target.fill(0)},
+  limits: {},
+};
+
+/** The only column of a SELECT, over a record in slot 0. */
+function columnOf(text: string, catalog: Catalog): Expression {
+  const statement = bindSql(text, catalog);
+  assert(statement.kind === 'query' && statement.plan.kind === 'project');
+  const {output} = statement.plan;
+  const [column] = output.kind === 'columns' ? output.columns : [];
+  assert(column !== undefined && 'value' in column);
+  assert.deepEqual([...slotsOf(column.value)], [0]);
+  return column.value;
 }
 
 /** EXPLAIN runs nothing: its time is that of the front end, each text being a new one. */

@@ -7,11 +7,11 @@
  * statistics, same result. Patterns are ordered first: hops that other rules make keep theirs.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import type {Expression} from '#server/plan/expression.ts';
+import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
-import {mapInputs, mapParts} from '#server/plan/tree.ts';
+import {expressionsOf, mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
 
 import {Estimates} from './estimates.ts';
 import type {Rule, RuleContext} from './rule.ts';
@@ -30,7 +30,7 @@ import {semiFromExists} from './rules/semi-from-exists.ts';
 import {sortByIndex} from './rules/sort-by-index.ts';
 import {top} from './rules/top.ts';
 import {unreadEdge} from './rules/unread-edge.ts';
-import {slotUse} from './slots.ts';
+import {type SlotUse, slotUse} from './slots.ts';
 
 export const rules: readonly Rule[] = [
   foldConstants,
@@ -63,13 +63,26 @@ export interface OptimizeOptions {
 export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
   const {catalog, constant, statistics = noStatistics, without} = options;
   const estimates = new Estimates(catalog, statistics);
-  let {next} = slotUse(plan);
-  const newSlot = (): number => next++;
+  let next: Slot | undefined;
+  const newSlot = (): Slot => {
+    const slot = next ?? slotUse(plan).next;
+    next = slot + 1;
+    return slot;
+  };
   return rules
     .filter(rule => without?.has(rule.name) !== true)
     .reduce((current, rule) => {
-      const slots = slotUse(current);
-      const context: RuleContext = {catalog, constant, estimates, slots, newSlot};
+      let slots: SlotUse | undefined;
+      const context: RuleContext = {
+        catalog,
+        constant,
+        estimates,
+        newSlot,
+        // Few rules ask, and the answer is a walk through the whole plan.
+        get slots() {
+          return (slots ??= slotUse(current));
+        },
+      };
       if ('rewrite' in rule) return rule.rewrite(current, context);
       return applyEverywhere(current, rule, context);
     }, plan);
@@ -79,7 +92,10 @@ type NodeRule = Extract<Rule, {readonly apply: unknown}>;
 
 function applyEverywhere(node: PlanNode, rule: NodeRule, context: RuleContext): PlanNode {
   const inner = mapInputs(node, input => applyEverywhere(input, rule, context));
-  const within = mapExpressions(inner, expression => inSubplans(expression, rule, context));
+  // Most nodes have no sub-plan, and their expressions need not be made anew for every rule.
+  const within = expressionsOf(inner).some(runsPlan)
+    ? mapExpressions(inner, expression => inSubplans(expression, rule, context))
+    : inner;
   return rule.apply(within, context);
 }
 

@@ -10,16 +10,16 @@ import type {Expression} from '#server/plan/expression.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import {boundSlots, mapParts, visitExpression} from '#server/plan/tree.ts';
+import {boundSlots, expressionsOf, mapParts, visitExpression} from '#server/plan/tree.ts';
 import {conjunction, conjunctsOf, filtered} from '../conjuncts.ts';
 import type {Rule, RuleContext} from '../rule.ts';
 
 export const foldConstants: Rule = {
   name: 'fold-constants',
   apply: (node, context) => {
-    const folded = mapExpressions(node, expression =>
-      hasConstant(expression) ? withoutConstants(expression, context) : expression,
-    );
+    const folded = expressionsOf(node).some(hasConstant)
+      ? mapExpressions(node, expression => withoutConstants(expression, context))
+      : node;
     if (folded.kind === 'filter') return simplified(folded);
     if (folded.kind === 'scan-type' || folded.kind === 'scan-bucket') {
       const {where, ...scan} = folded;

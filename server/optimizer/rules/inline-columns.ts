@@ -11,14 +11,15 @@ import type {Rule} from '../rule.ts';
 
 export const inlineColumns: Rule = {
   name: 'inline-columns',
-  apply(node, {slots}) {
+  apply(node, context) {
     if (node.kind !== 'project' || node.output.kind !== 'columns') return node;
     const {input} = node;
     if (input.kind !== 'extend') return node;
+    const {reads} = context.slots;
     const readWithin = new Set(input.bind.flatMap(({value}) => [...slotsOf(value)]));
     const inlined = new Map<Slot, Expression>();
     for (const {slot, value} of input.bind) {
-      const isForAnswer = slots.reads.get(slot) === 1 && !readWithin.has(slot);
+      const isForAnswer = reads.get(slot) === 1 && !readWithin.has(slot);
       if (isForAnswer && !hasSubplan(value)) inlined.set(slot, value);
     }
     const columns = node.output.columns.map(column => {

@@ -3,8 +3,8 @@ import type {Rule} from '../rule.ts';
 
 export const unreadEdge: Rule = {
   name: 'unread-edge',
-  apply(node, {slots}) {
+  apply(node, context) {
     if (node.kind !== 'follow' || node.edge === undefined) return node;
-    return (slots.reads.get(node.edge) ?? 0) > 0 ? node : {...node, edge: undefined};
+    return (context.slots.reads.get(node.edge) ?? 0) > 0 ? node : {...node, edge: undefined};
   },
 };
