@@ -309,7 +309,7 @@ export function raftWorldOf(seed: number): RaftWorldOptions {
   };
 }
 
-/** Fewer seconds, faults, operations and nodes; single faults last. */
+/** Fewer seconds, kinds of faults, nodes and operations; parts of the plan of faults last. */
 export const raftWorlds: Shrinkable<RaftWorldOptions, RaftWorldReport> = {
   run: options => new RaftWorld(options).run(),
   smallerThan: function* (options) {
@@ -326,8 +326,14 @@ export const raftWorlds: Shrinkable<RaftWorldOptions, RaftWorldReport> = {
     if (voters > 3) yield {...options, voters: 3};
     if (operationsPerSecond > 2) yield {...options, operationsPerSecond: operationsPerSecond / 2};
     const planned = Math.round(seconds * options.faultsPerSecond);
-    for (let place = 0; place < planned; place++) {
-      if (!without.includes(place)) yield {...options, without: [...without, place]};
+    const left = Array.from({length: planned}, (_, place) => place).filter(
+      place => !without.includes(place),
+    );
+    // Large parts of the plan first: most faults have nothing to do with it.
+    for (let size = Math.ceil(left.length / 2); size >= 1; size = Math.floor(size / 2)) {
+      for (let from = 0; from < left.length; from += size) {
+        yield {...options, without: [...without, ...left.slice(from, from + size)]};
+      }
     }
   },
 };
