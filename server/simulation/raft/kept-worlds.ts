@@ -26,4 +26,8 @@ export const keptWorlds: readonly KeptWorld[] = [
     because: 'the only voter led a term, forgot it in a crash, and led it again',
     options: {...raftWorldOf(100071), faultsPerSecond: 4},
   },
+  {
+    because: 'the check of leaders took a late one of term 15 for one that came after term 16',
+    options: {...raftWorldOf(100189), faultsPerSecond: 1.5},
+  },
 ];
