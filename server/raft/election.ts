@@ -53,7 +53,15 @@ export function campaign(raft: Raft, kind: Campaign['kind'], transfer = false): 
       raft.outbox.send(voter, {kind: 'pre-vote', term: raft.term + 1, last}, 'term');
     }
   }
-  countVote(raft, role, id, true);
+  if (kind === 'pre-candidate') countVote(raft, role, id, true);
+}
+
+/** A candidate's own vote counts like everybody's: once it is durable. */
+export function countOwnVote(raft: Raft, persisted: number): void {
+  const {role, outbox, options} = raft;
+  if (role.kind === 'candidate' && outbox.termIsDurable(persisted)) {
+    countVote(raft, role, options.id, true);
+  }
 }
 
 /** Takes a vote of the campaign that is under way. */

@@ -28,6 +28,11 @@ export class Outbox {
   /** The persist effect that carried the term and vote now in force. */
   #termNumber = 0;
 
+  /** Whether the term and vote now in force are durable, when all writes up to `persisted` are. */
+  termIsDurable(persisted: number): boolean {
+    return !this.#hardStateChanged && persisted >= this.#termNumber;
+  }
+
   hardStateChanged(): void {
     this.#hardStateChanged = true;
   }

@@ -31,6 +31,7 @@ import {
   answerVote,
   campaign,
   checkElectionTimer,
+  countOwnVote,
   countVote,
   hearsLeader,
   leaderIsLost,
@@ -82,6 +83,7 @@ function takeInput(raft: Raft, input: Input): void {
       return propose(raft, input.data);
     case 'persisted':
       raft.log.persisted(input.number);
+      countOwnVote(raft, input.number);
       if (raft.role.kind === 'leader') advanceCommit(raft, raft.role);
       return;
     case 'change':

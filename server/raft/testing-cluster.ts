@@ -9,7 +9,7 @@
  *   wait 500 | run 500        time passes, everybody ticks; with `run` messages arrive as well
  *   deliver [1 2] [once]      messages arrive, all or from 1 to 2, until quiet or just once
  *   drop [1 2]                messages are lost
- *   again 1 2 append          the last such message from 1 to 2 arrives once more
+ *   again 1 2 refused         the last message from 1 to 2 with that word arrives once more
  *   cut 1 | mend 1            node 1 and the others do not hear each other
  *   disk 1 slow | sync 1      writes of node 1 wait until it syncs; `disk 1 fast` ends that
  *   crash 1 | start 1         what is not durable is lost
@@ -125,7 +125,7 @@ export class ScriptCluster {
         this.#mail = this.#mail.filter(letter => !isBetween(letter, first, second));
         return;
       case 'again': {
-        const isMeant = (letter: Letter) => letter.message.kind === third;
+        const isMeant = (letter: Letter) => messageText(letter.message).includes(third);
         const letter = this.#arrived.findLast(one => isBetween(one, first, second) && isMeant(one));
         if (letter === undefined) throw new Error(`no ${third} from ${first} to ${second}`);
         return this.#receive(letter);

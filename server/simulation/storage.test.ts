@@ -1,6 +1,6 @@
 /**
- * The commit path under faults: a bounded number of seeds, every crash point of one history, the
- * same trace for the same seed, and the shrinker on a world that is made to fail.
+ * The commit path under faults: a bounded number of seeds, every crash point of one history, and
+ * the same trace for the same seed.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

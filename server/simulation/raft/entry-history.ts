@@ -19,6 +19,8 @@ export class EntryHistory {
   /** By index - 1. */
   readonly #committed: Entry[] = [];
   readonly #leaders = new Map<Term, NodeId>();
+  /** The last index that the leader of a term has committed. */
+  readonly #commits = new Map<Term, LogIndex>();
 
   /** How many entries are known to be committed; they are those from 1 on. */
   get committedCount(): number {
@@ -33,20 +35,27 @@ export class EntryHistory {
     return this.#committed[index - 1];
   }
 
-  /** Election safety: a term has one leader. Leader completeness: it holds what is committed. */
-  led(node: NodeId, term: Term, termAt: (index: LogIndex) => Term | undefined): void {
+  /**
+   * Election safety: a term has one leader. Leader completeness: it holds what leaders of earlier
+   * terms have committed. (One of a later term may be at work already: a paused node can win late.)
+   */
+  led(node: NodeId, term: Term, holds: (position: LogPosition) => boolean): void {
     const other = this.#leaders.get(term);
     if (other !== undefined && other !== node) {
       throw new Violation(`term ${term} is led by ${other} and by ${node}`);
     }
     this.#leaders.set(term, node);
-    const last = this.#committed.length;
-    // With log matching, holding the last committed entry is holding all of them.
-    const expected = this.#committed.at(-1)?.term;
-    if (expected !== undefined && termAt(last) !== expected) {
-      const found = String(termAt(last));
-      throw new Violation(`${node} leads term ${term} without entry ${last}: term ${found}`);
+    for (const [earlier, index] of this.#commits) {
+      // With log matching, holding the last committed entry is holding all before it.
+      if (earlier < term && !holds({index, term: earlier})) {
+        throw new Violation(`${node} leads term ${term} without entry ${index} of ${earlier}`);
+      }
     }
+  }
+
+  /** The leader of `term` has committed up to `index`, whose entry is one of its own. */
+  committed(index: LogIndex, term: Term): void {
+    this.#commits.set(term, Math.max(index, this.#commits.get(term) ?? 0));
   }
 
   /** Log matching: an entry is told by index and term, and so is everything before it. */

@@ -22,4 +22,12 @@ export const keptWorlds: readonly KeptWorld[] = [
     because: 'the check of promises met an answer of before a checkpoint',
     options: {...raftWorldOf(1166), faultsPerSecond: 0.5},
   },
+  {
+    because: 'the only voter led a term, forgot it in a crash, and led it again',
+    options: {...raftWorldOf(100071), faultsPerSecond: 4},
+  },
+  {
+    because: 'the check of leaders took a late one of term 15 for one that came after term 16',
+    options: {...raftWorldOf(100189), faultsPerSecond: 1.5},
+  },
 ];

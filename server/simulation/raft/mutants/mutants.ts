@@ -204,6 +204,18 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'election.ts',
+    text: "role.kind === 'candidate' && outbox.termIsDurable(persisted)",
+    replacement: "role.kind === 'candidate'",
+    because: 'a candidate counts its own vote when any earlier write is durable',
+  },
+  {
+    file: 'election.ts',
+    text: "if (kind === 'pre-candidate') countVote(raft, role, id, true);",
+    replacement: 'countVote(raft, role, id, true);',
+    because: 'the only voter leads a term that a crash makes it forget, and leads it again',
+  },
+  {
+    file: 'election.ts',
     text: 'request.term > raft.term && !hearsLeader(raft) && atLeastAsLong',
     replacement: 'request.term > raft.term && atLeastAsLong',
     because: 'pre-votes are given although a leader is at work',
