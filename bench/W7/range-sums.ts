@@ -23,6 +23,11 @@ const database = 'bench';
 const types = ['Covered', 'Plain', 'Halved'] as const;
 type TypeName = (typeof types)[number];
 
+interface Rate {
+  readonly perSecond: number;
+  readonly cpuMicrosPerOp: number;
+}
+
 const sumOf = (type: TypeName, width: number): string =>
   `SELECT sum(v) AS s FROM ${type} WHERE k BETWEEN :k AND :k + ${width - 1}`;
 
@@ -129,43 +134,40 @@ async function rounds(
     `\\set k random(0, ${records - 2 * rows})\n` +
     `SELECT sum(v) FROM covered WHERE k BETWEEN :k AND :k + ${rows - 1};\n`;
   await postgresql.pgbench(script, {clients, seconds});
-  const rates: Record<TypeName | 'select', number[]> = {
+  const measured: Record<TypeName | 'select', Rate[]> = {
     Covered: [],
     Plain: [],
     Halved: [],
     select: [],
   };
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const type of types) {
-      const {perSecond} = await ask(type, widths[type], round);
-      rates[type].push(perSecond);
-    }
-    rates.select.push((await postgresql.pgbench(script, {clients, seconds})).perSecond);
+    for (const type of types) measured[type].push(await ask(type, widths[type], round));
+    measured.select.push(await postgresql.pgbench(script, {clients, seconds}));
   }
   const add = (
     point: string,
-    measured: readonly number[],
-    peer: string,
-    theirs: readonly number[],
+    {ours: mine, peer, theirs}: {ours: readonly Rate[]; peer: string; theirs: readonly Rate[]},
     gate?: Gate,
   ): void =>
     report.add({
       class: 'W7',
       point,
       unit: 'queries/s',
-      ours: measured,
+      ours: mine.map(rate => rate.perSecond),
       peer,
-      theirs,
+      theirs: theirs.map(rate => rate.perSecond),
       durability: 'reads',
+      cpuMicrosPerOpOurs: mine.map(rate => rate.cpuMicrosPerOp),
+      cpuMicrosPerOpTheirs: theirs.map(rate => rate.cpuMicrosPerOp),
       ...(gate && {gate}),
       notes: {rows, pinned: pinned()},
     });
-  add('covered by the index', rates.Covered, postgresql.label, rates.select, {
-    at: 'least',
-    bound: 0.8,
-  });
-  add('records read', rates.Plain, postgresql.label, rates.select);
-  add('half deleted', rates.Halved, 'a clean range', rates.Covered, {at: 'least', bound: 0.5});
+  const {Covered, Plain, Halved, select} = measured;
+  const beside = {peer: postgresql.label, theirs: select};
+  add('covered by the index', {ours: Covered, ...beside}, {at: 'least', bound: 0.8});
+  add('records read', {ours: Plain, ...beside});
+  const clean = {peer: 'a clean range', theirs: Covered};
+  add('half deleted', {ours: Halved, ...clean}, {at: 'least', bound: 0.5});
 }
 
 const ownRecords = 100_000;

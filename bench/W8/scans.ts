@@ -23,6 +23,11 @@ const coldRoundsMax = 3;
 /** A thousand records a second. */
 const written = {records: 100, everyMillis: 100};
 
+interface Rate {
+  readonly perSecond: number;
+  readonly cpuMicrosPerOp: number;
+}
+
 interface Question {
   readonly name: string;
   readonly sql: string;
@@ -144,9 +149,9 @@ async function cold(report: Report, options: BenchOptions, sides: Sides): Promis
 async function warm(report: Report, options: BenchOptions, sides: Sides): Promise<void> {
   const {ours, postgresql, question} = sides;
   const {seconds} = options;
-  const ask = async (): Promise<number> => {
+  const ask = (): Promise<Rate> => {
     const command = JSON.stringify(question.sql);
-    const measured = await measure(ours, {
+    return measure(ours, {
       path: `/api/v1/query/${database}`,
       before: `{"language":"sql","command":${command},"params":{"unused":`,
       after: '}}',
@@ -154,9 +159,8 @@ async function warm(report: Report, options: BenchOptions, sides: Sides): Promis
       clients: 1,
       millis: seconds * 1_000,
     });
-    return measured.perSecond;
   };
-  const rates: {alone: number[]; beside: number[]; selects: number[]} = {
+  const rates: {alone: Rate[]; beside: Rate[]; selects: Rate[]} = {
     alone: [],
     beside: [],
     selects: [],
@@ -165,24 +169,25 @@ async function warm(report: Report, options: BenchOptions, sides: Sides): Promis
   for (let round = 0; round < options.rounds; round += 1) {
     rates.alone.push(await ask());
     rates.beside.push(await whileWriting(ours, round, ask));
-    const {perSecond} = await postgresql.pgbench(question.postgresql, {clients: 1, seconds});
-    rates.selects.push(perSecond);
+    rates.selects.push(await postgresql.pgbench(question.postgresql, {clients: 1, seconds}));
   }
   const add = (
     point: string,
-    measured: readonly number[],
+    measured: readonly Rate[],
     peer: string,
-    theirs: readonly number[],
+    theirs: readonly Rate[],
     gate: Gate,
   ): void =>
     report.add({
       class: 'W8',
       point: `${question.name}, ${point}`,
       unit: 'queries/s',
-      ours: measured,
+      ours: measured.map(rate => rate.perSecond),
       peer,
-      theirs,
+      theirs: theirs.map(rate => rate.perSecond),
       durability: 'reads',
+      cpuMicrosPerOpOurs: measured.map(rate => rate.cpuMicrosPerOp),
+      cpuMicrosPerOpTheirs: theirs.map(rate => rate.cpuMicrosPerOp),
       gate,
       notes: {pinned: pinned()},
     });
@@ -195,8 +200,8 @@ async function warm(report: Report, options: BenchOptions, sides: Sides): Promis
 async function whileWriting(
   {client}: Target,
   round: number,
-  work: () => Promise<number>,
-): Promise<number> {
+  work: () => Promise<Rate>,
+): Promise<Rate> {
   let isOver = false;
   const write = async (): Promise<void> => {
     for (let turn = 0; !isOver; turn += 1) {

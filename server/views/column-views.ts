@@ -8,6 +8,8 @@
  * of its own view, whatever is written beside it; a run with an older view than the segment reads
  * the records. Nothing here awaits: a segment is used in the turn in which it was asked for.
  *
+ * Why so: docs/design/0011-columns-beside-the-store.md.
+ *
  * Invariant W1: a segment that is handed out shows exactly the rows of the view it was asked for.
  */
 import {
