@@ -12,6 +12,7 @@ import {durableInserts} from './W2/durable-inserts.ts';
 import {starts} from './W20/starts.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
+import {hubEdges} from './W5/hub.ts';
 import {lsqb} from './W5/lsqb.ts';
 import {networkPatterns} from './W5/patterns.ts';
 import {rangeSums} from './W7/range-sums.ts';
@@ -34,9 +35,11 @@ const classes: Readonly<Record<string, BenchClass>> = {
     await networkPatterns(report, options);
     await hops(report, options);
     await lsqb(report, options);
+    await hubEdges(report);
   },
   hops,
   lsqb,
+  hub: hubEdges,
   W7: rangeSums,
   W8: scans,
   W20: starts,
