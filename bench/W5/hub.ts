@@ -89,7 +89,7 @@ async function removal(report: Report, svc: Target): Promise<void> {
     (error: unknown) => String(error),
   );
   const hold = await holdDuring(svc, whole);
-  assert.match(await whole, /svc\.txSizeMax/);
+  assert.match(await whole, /svc\.txSizeMax|svc\.ha\.appendBufferSize/);
   add(report, 'longest wait of others, refused delete', 'ms', {
     ours: [hold],
     gate: {at: 'most', bound: holdMillisMax},

@@ -27,6 +27,8 @@ const patienceMillis = 30_000;
 const linesAtOnce = 1_000;
 const triangles = patternQueries.findIndex(({name}) => name.includes('triangles'));
 const seed = 5;
+/** For the compilers of both. */
+const warmRounds = 4;
 
 export async function lsqb(report: Report, options: BenchOptions): Promise<void> {
   const folder = dataFolder(process.env);
@@ -64,8 +66,7 @@ async function over(report: Report, {rounds}: BenchOptions, graph: Graph): Promi
       if (counts) times.get(target)?.[at]?.push(millis ?? patienceMillis);
     };
     const others = [...patternQueries.keys()].filter(at => at !== triangles);
-    for (let round = 0; round <= rounds; round += 1) {
-      // The first round is for the compilers.
+    for (let round = 1 - warmRounds; round <= rounds; round += 1) {
       for (const at of others) {
         for (const target of targets) await measured(target, at, round > 0);
       }
