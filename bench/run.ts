@@ -15,6 +15,8 @@ import {starts} from './W20/starts.ts';
 import {hotRows} from './W3/hot-rows.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
+import {hubEdges} from './W5/hub.ts';
+import {lsqb} from './W5/lsqb.ts';
 import {networkPatterns} from './W5/patterns.ts';
 import {rangeSums} from './W7/range-sums.ts';
 import {scans} from './W8/scans.ts';
@@ -37,8 +39,12 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W5: async (report, options) => {
     await networkPatterns(report, options);
     await hops(report, options);
+    await lsqb(report, options);
+    await hubEdges(report);
   },
   hops,
+  lsqb,
+  hub: hubEdges,
   W7: rangeSums,
   W8: scans,
   W20: starts,

@@ -76,7 +76,7 @@ function shuffled(count: number, random: () => number): Uint32Array {
 }
 
 /** Whole numbers from 0 to 2^32 - 1. */
-function xorshift(seed: number): () => number {
+export function xorshift(seed: number): () => number {
   let state = seed | 1;
   return () => {
     state ^= state << 13;

@@ -8,7 +8,7 @@ import {pipeline} from 'node:stream/promises';
 import {isDeepStrictEqual} from 'node:util';
 import {Client} from '#server/client/client.ts';
 import {answers} from './answers.ts';
-import {graphChunks} from './convert.ts';
+import {graphChunks, graphLines} from './convert.ts';
 import {dataFolder} from './files.ts';
 import {loadSocialNetwork} from './load.ts';
 import {readNetwork} from './network.ts';
@@ -109,7 +109,7 @@ const secondsMax = 60;
 
 /** Prints a line for each pattern and answers how many counts differ. */
 async function countPatterns(client: Client, database: string): Promise<number> {
-  const counts = patternCounts(dataFolder(process.env));
+  const counts = patternCounts(graphLines(dataFolder(process.env)));
   let different = 0;
   let sum = 0;
   for (const [at, {name, text}] of patternQueries.entries()) {

@@ -6,7 +6,7 @@
  * factor): then it pays whatever comes, and no plan has to foresee it. It is made in short turns
  * between statements, from a store view of its own. What is told of the chunk's vertices from
  * before that view on makes them *dirty*: they are read from the keys, and when that has cost
- * enough again, the chunk is made anew.
+ * enough again, the chunk is made anew. See docs/design/0012-packed-edges.md.
  * Invariant W2: of a vertex that is not dirty, a chunk shows exactly the edges of every store view
  * that is not older than the chunk's.
  */

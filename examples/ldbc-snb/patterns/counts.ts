@@ -1,9 +1,7 @@
 /**
- * The answers of the nine patterns, counted from the files in plain TypeScript: no plan, no index,
+ * The answers of the nine patterns, counted from the graph in plain TypeScript: no plan, no index,
  * one loop inside the other.
  */
-import {graphLines} from '../convert.ts';
-
 interface Vertex {
   readonly type: string;
   readonly out: Map<string, string[]>;
@@ -15,8 +13,8 @@ const messages = ['Post', 'Comment'];
 class Network {
   readonly #vertices = new Map<string, Vertex>();
 
-  constructor(folder: string) {
-    for (const line of graphLines(folder)) {
+  constructor(lines: Iterable<string>) {
+    for (const line of lines) {
       const row = JSON.parse(line) as Record<string, string>;
       const type = String(row['@class']);
       if (row['@type'] === 'vertex') {
@@ -67,9 +65,9 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** In the order of the patterns. */
-export function patternCounts(folder: string): readonly number[] {
-  const n = new Network(folder);
+/** In the order of the patterns, from the lines that were loaded. */
+export function patternCounts(lines: Iterable<string>): readonly number[] {
+  const n = new Network(lines);
   return [
     chain(n),
     conversations(n),

@@ -13,6 +13,7 @@ import {type Closure, Frame} from '../closure.ts';
 import {estimateValue} from '../expressions/value-size.ts';
 import {aggregate, type AggregateFunction} from '../function-registry.ts';
 import {type Batches, type Operator, type Pause, pause} from '../operator.ts';
+import {ridKey, ridOf} from './vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
 
@@ -41,7 +42,7 @@ export class Groups {
   readonly #context: ExecutionContext;
   readonly #keys: readonly Closure[];
   readonly #aggregates: readonly PreparedAggregate[];
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string | number, Group>();
   #bytes = 0;
 
   constructor(
@@ -98,7 +99,7 @@ export class Groups {
 
   /** The group of a tuple of keys, a new one if need be. */
   group(keys: readonly Value[]): Group {
-    const key = joinKeys(keys);
+    const key = tupleKey(keys);
     const known = this.#groups.get(key);
     if (known !== undefined) return known;
     const group = {
@@ -107,7 +108,7 @@ export class Groups {
       seen: [],
     };
     this.#groups.set(key, group);
-    this.keep(key.length + 64 + 32 * this.#aggregates.length + estimateAll(keys));
+    this.keep((typeof key === 'number' ? 8 : key.length) + 64 + 32 * this.#aggregates.length + estimateAll(keys));
     return group;
   }
 
@@ -136,6 +137,13 @@ export class Groups {
     }
     if (builder.rowCount > 0) yield builder.take();
   }
+}
+
+/** A number for the record or id that is the only key: no text is put together for it. */
+function tupleKey(keys: readonly Value[]): string | number {
+  const rid = keys.length === 1 ? ridOf(keys[0]) : undefined;
+  const key = rid === undefined ? undefined : ridKey(rid);
+  return typeof key === 'number' ? key : joinKeys(keys);
 }
 
 /** Whether a state grows with every row: then its arguments count as kept. */
