@@ -12,6 +12,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Machine} from '#server/platform/machine.ts';
+import {ThreadNeeded} from './needed.ts';
 
 export interface BudgetLimits {
   /** Milliseconds from the start; undefined: no deadline. */
@@ -32,6 +33,8 @@ export interface Cancellation {
 const heapShareMax = 0.85;
 const unitsPerLook = 256;
 export const sliceMs = 5;
+/** How long a slice that is used up may go on, in a run that may move. */
+const overrunMsMax = 40;
 /** Bytes of new values between two looks at the heap. */
 const bytesPerHeapLook = 8 << 20;
 /** Bytes that are made in a unit of work. */
@@ -55,6 +58,7 @@ export class Budget {
   #memoryBytes = 0;
   #memoryBytesPeak = 0;
   #bytesToHeapLook = bytesPerHeapLook;
+  #overrunMsMax = Number.POSITIVE_INFINITY;
 
   constructor(clock: Clock, limits: BudgetLimits, cancellation?: Cancellation) {
     const now = clock.monotonic();
@@ -72,6 +76,7 @@ export class Budget {
    * Reports work; true when the slice is used up and the caller should pass `pause` on.
    *
    * @throws {Refusal} `query.timeout`, `query.terminated`.
+   * @throws {ThreadNeeded} As `mayMove` says.
    */
   spend(units: number): boolean {
     this.#unitsLeft -= units;
@@ -89,10 +94,19 @@ export class Budget {
         detail: {timeoutMs: this.timeoutMs},
       });
     }
+    if (now > this.#sliceEnd + this.#overrunMsMax) throw new ThreadNeeded();
     const isOver = now >= this.#sliceEnd || now < this.#wakeAt;
     // Until it pauses every report looks: a function may have been told, who can only go on.
     this.#unitsLeft = isOver ? 0 : unitsPerLook;
     return isOver;
+  }
+
+  /**
+   * Whether the run may begin again elsewhere. While it may, a step that cannot pause, as a call of
+   * a function, ends it by ThreadNeeded when it holds the thread for long.
+   */
+  set mayMove(mayMove: boolean) {
+    this.#overrunMsMax = mayMove ? overrunMsMax : Number.POSITIVE_INFINITY;
   }
 
   /** Whether the next look would refuse. */

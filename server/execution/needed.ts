@@ -43,6 +43,9 @@ export function requireLabels(labels: readonly string[], graph: Graph): string {
   return type;
 }
 
+/** One step of the run takes long: it is to begin again where nobody waits for the thread. */
+export class ThreadNeeded extends Error {}
+
 export class SourceNeeded extends Error {
   readonly address: string;
 

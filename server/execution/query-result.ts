@@ -10,6 +10,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {RecordJson} from '#server/layout/record-json.ts';
 import {type Batch, unitBatch} from './batch.ts';
 import type {ExecutionContext} from './context.ts';
+import {ThreadNeeded} from './needed.ts';
 import {type Pause, pause} from './operator.ts';
 import type {PlanRun} from './run.ts';
 import {GraphDocument} from './result/graph-document.ts';
@@ -125,6 +126,8 @@ export class QueryResult {
       if (this.#failure !== undefined || this.#document !== undefined || this.#wholeRows === 0) {
         throw error;
       }
+      // It begins anew: its rows come from there.
+      if (error instanceof ThreadNeeded) throw error;
       // The row that failed may be half written.
       out.length = this.#wholeRows;
       this.#failure = {error};

@@ -12,7 +12,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {extendsCatalog} from '#server/catalog/encode.ts';
-import type {Cancellation} from '#server/execution/budget.ts';
+import type {Budget, Cancellation} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
@@ -25,6 +25,7 @@ import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {Explanation} from './explain.ts';
+import {MovableResult} from './movable-result.ts';
 import {ending, orElse, orFailed} from './now-or-later.ts';
 import {BatchedRun} from './batched-run.ts';
 import {
@@ -51,7 +52,7 @@ import {
   writeData,
 } from './statement-run.ts';
 import {runSessionCommand} from './session-command.ts';
-import {type PulledResult, StreamCursor} from './stream-cursor.ts';
+import {StreamCursor, type Streaming} from './stream-cursor.ts';
 import {ThreadDispatch} from './thread-dispatch.ts';
 import type {PlanThreads} from './thread-order.ts';
 import {transact} from './transact.ts';
@@ -64,12 +65,6 @@ export interface StatementRunnerOptions {
   readonly security: Security;
   /** Where long reads run; undefined: here. */
   readonly threads: PlanThreads | undefined;
-}
-
-/** An answer that is being made, and the end of what makes it. */
-interface Streaming {
-  readonly result: PulledResult;
-  readonly close: () => void;
 }
 
 export class StatementRunner implements StatementHost {
@@ -466,7 +461,7 @@ export class StatementRunner implements StatementHost {
   ): ResultCursor | Promise<ResultCursor> {
     const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
       const {query, tell} = this.#asWished(parts, plain);
-      const {result, close} = this.#elsewhere(parts, query, data) ?? this.#here(parts, query, data);
+      const {result, close} = this.#begun(parts, query, data);
       const summary = newSummary(result.limit);
       const cursor = new StreamCursor({
         result,
@@ -493,15 +488,30 @@ export class StatementRunner implements StatementHost {
     );
   }
 
-  #here(parts: RunParts, query: PreparedQuery, data: RunData): Streaming {
-    const run = new StatementRun(query, data, runOptions(parts), this.environment);
-    return {result: run.result(this.wishOf(parts.request)), close: () => run.close()};
+  /** On a thread of its own when it is likely to be long, or when it turns out to hold this one. */
+  #begun(parts: RunParts, query: PreparedQuery, data: RunData): Streaming {
+    const threads = this.#threads;
+    if (threads === undefined || query.writes) return this.#here(parts, query, data);
+    const elsewhere = (): Streaming | undefined => {
+      const result = threads.start(parts, query, data, this.wishOf(parts.request));
+      return result && {result, close: () => result.close()};
+    };
+    const far = threads.isFor(query) ? elsewhere() : undefined;
+    if (far !== undefined) return far;
+    const here = this.#here(parts, query, data);
+    here.budget.mayMove = true;
+    const movable = new MovableResult(here, () => elsewhere() ?? this.#here(parts, query, data));
+    return {result: movable, close: () => movable.end()};
   }
 
-  #elsewhere(parts: RunParts, query: PreparedQuery, data: RunData): Streaming | undefined {
-    if (this.#threads?.isFor(query) !== true) return undefined;
-    const result = this.#threads.start(parts, query, data, this.wishOf(parts.request));
-    return result && {result, close: () => result.close()};
+  #here(
+    parts: RunParts,
+    query: PreparedQuery,
+    data: RunData,
+  ): Streaming & {readonly budget: Budget} {
+    const run = new StatementRun(query, data, runOptions(parts), this.environment);
+    const result = run.result(this.wishOf(parts.request));
+    return {result, close: () => run.close(), budget: run.context.budget};
   }
 
   /** Again, with the types that the data asked for, as often as it finds new ones. */

@@ -26,6 +26,12 @@ export interface PulledResult {
   close(): void;
 }
 
+/** Such an answer, and the end of what makes it. */
+export interface Streaming {
+  readonly result: PulledResult;
+  readonly close: () => void;
+}
+
 export interface StreamCursorOptions {
   readonly result: PulledResult;
   readonly summary: ResultSummary;

@@ -278,6 +278,28 @@ test('a thread that runs out of memory ends its statement alone', async () => {
   }
 });
 
+test('one call that takes long holds nobody up, and is stopped like anything else', async () => {
+  const counted = new CountedThreads(1);
+  // By its estimate it is short, so it begins on the thread that serves everybody.
+  const world = await ServiceWorld.open({}, {threads: counted});
+  try {
+    const database = await world.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
+    const stop = new AbortController();
+    const language = 'cypher';
+    const sums = (count: number): string =>
+      `RETURN reduce(s = 0, x IN range(1, ${count}) | s + size(range(1, ${count}))) AS r`;
+    const running = answerOf(database, sums(100_000), {language, signal: stop.signal});
+    await eventually(() => counted.inner.busy === 1);
+    assert.deepEqual(await database.run('SELECT n FROM D'), [{n: 1}]);
+    stop.abort();
+    assert.match(JSON.stringify(await running), /query.terminated/);
+    assert.deepEqual(await database.run(sums(10), {language}), [{r: 100}]);
+    assert.equal(counted.orders, 1);
+  } finally {
+    await world.close();
+  }
+});
+
 test('a database is dropped while a thread reads it', async () => {
   const database = await filled(far);
   const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';
