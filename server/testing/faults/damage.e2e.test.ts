@@ -118,6 +118,25 @@ test('a flipped bit in a manifest fences its database, and no other', async () =
   }
 });
 
+test('the figures of the stores are in the answer of the server', async () => {
+  const root = await copyOf('figures');
+  const server = await startServer({root, port: await freePort()});
+  const client = server.client();
+  try {
+    const {metrics} = (await client.serverInfo('default')) as {
+      metrics: {profiler: Record<string, {space?: number; count?: number}>};
+    };
+    const {storageFiles, storageUncompacted, databasesMigrating, diskFreeSpace} = metrics.profiler;
+    assert.ok((storageFiles?.space ?? 0) > records * 500, 'two databases of so many records');
+    assert.equal(storageUncompacted?.space, 0);
+    assert.equal(databasesMigrating?.count, 0);
+    assert.ok((diskFreeSpace?.space ?? 0) > 0);
+  } finally {
+    client.close();
+    await server.stop();
+  }
+});
+
 test('a lock that holds nonsense or a process that is gone is taken over', async () => {
   const root = await copyOf('lock');
   for (const content of ['nonsense', '', '99999999\n', '\u0000\u0000']) {
