@@ -1,4 +1,4 @@
-/** Where records go: bucket selections, a change of them with records there, and what is refused. */
+/** Where records go: bucket selections, their change with records there, and what is refused. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import type {Value} from '#server/model/value.ts';

@@ -60,7 +60,7 @@ for (const kind of ['UNIQUE', 'NOTUNIQUE', 'UNIQUE_HASH', 'NOTUNIQUE_HASH']) {
   });
 }
 
-test('a duplicate made during the build of a unique index ends the build or is refused', async () => {
+test('a duplicate made while a unique index is built ends the build or is refused', async () => {
   const database = await filled();
   const built = database.run('CREATE INDEX ON T (k) UNIQUE').then(
     () => 'built',

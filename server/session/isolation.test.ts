@@ -5,8 +5,9 @@
  * REPEATABLE_READ, one state for the whole transaction (snapshot isolation). Nothing ever waits
  * for a lock: of two transactions that write one record, the first commit wins and the second is
  * refused with commit.conflict: at its commit or, under READ_COMMITTED, at the statement whose
- * newer state shows the other's write. Write skew (G2-item, G2) is possible under both. A row of a table
- * is a step and its answer: values of a read, rows of a write, the outcome of a commit.
+ * newer state shows the other's write. Write skew (G2-item, G2) is possible under both.
+ * A row of a table is a step and its answer: values of a read, rows of a write, the outcome of a
+ * commit.
  * Source: Adya, Weak Consistency (1999); Hermitage (Kleppmann) for the interleavings.
  */
 import assert from 'node:assert/strict';

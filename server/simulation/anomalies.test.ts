@@ -5,7 +5,7 @@ import {type Attempt, findAnomalies, type Level} from './anomalies.ts';
 
 type Step = readonly [object: string, seenOrValue: readonly number[] | number];
 
-/** Steps: ['x', [1, 2]] saw values, ['x', 3] appended one; ['n', [..]] are looks of one statement. */
+/** Steps: ['x', [1, 2]] saw values, ['x', 3] appended one; a list of looks is one statement's. */
 function attempt(
   name: string,
   steps: readonly (Step | readonly Step[])[],

@@ -103,7 +103,7 @@ function comparedKey(parts: readonly Expression[], key: Expression): Expression 
   return more.length === 0 ? first : key;
 }
 
-/** Where a whole key is equal to something, its parts are equal to the items: that an index finds. */
+/** Where a key is equal to something, its parts are equal to the items, which an index finds. */
 function byParts(condition: Expression, key: Expression, parts: readonly Expression[]): Expression {
   const terms = condition.kind === 'and' ? condition.terms : [condition];
   const more = terms.flatMap(term => {
