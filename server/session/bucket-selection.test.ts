@@ -225,5 +225,6 @@ test('buckets that are read may be named by parameters, and pages go on behind a
     seen.push(...page.map(({n}) => n));
     last = String(page.at(-1)?.['r']);
   }
-  assert.deepEqual(seen.sort(), [1, 2, 3, 4, 5]);
+  assert.deepEqual(new Set(seen), new Set([1, 2, 3, 4, 5]));
+  assert.equal(seen.length, 5);
 });

@@ -89,7 +89,8 @@ const cases: readonly (readonly [string, string])[] = [
   [':floats.size()', '2'],
   [':rid.type()', '"LINK"'],
   [':bytes.asString()', '"hi"'],
-  ['[1].isWithin([2])', "not-available: The function 'isWithin' is not available yet"],
+  ["'POINT (1 2)'.isWithin([2])", "not-available: The function 'isWithin' is not available yet"],
+  ['[1].isWithin([2])', "argument: 'isWithin' is a method of shapes: a text or map that is one"],
 ];
 
 test('methods', () => {

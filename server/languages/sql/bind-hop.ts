@@ -161,10 +161,10 @@ export class HopBinder {
     if (to !== undefined && edge.step.kind === 'hop' && edge.repetition === undefined) {
       const direction = vertexDirection(edge.step.method);
       if (direction !== undefined) {
-        const types = this.#edgeTypes(edge.step.types);
         // A match is made of edges: each of several between the same two nodes is one.
         const slot = this.#context.newSlot();
-        return {kind: 'connect', input: plan, from, to, direction, types, edge: slot};
+        const hop = {kind: 'connect', input: plan, from, to, direction, edge: slot} as const;
+        return this.#overTypes(hop, edge.step.types);
       }
     }
     const reached = this.#reach(plan, from, edge.step, edge.repetition);
@@ -202,17 +202,9 @@ export class HopBinder {
       'farEnd follows a hop from a bound node',
     );
     const [edgeSlot, to] = [this.#context.newSlot(), this.#context.newSlot()];
-    const types = this.#edgeTypes(edge.step.types);
     const direction = edgeDirections[edge.step.method] ?? 'both';
-    const hop: PlanNode = {
-      kind: 'follow',
-      input: plan,
-      from,
-      direction,
-      types,
-      to,
-      edge: edgeSlot,
-    };
+    const ends = {kind: 'follow', input: plan, from, direction, to, edge: edgeSlot} as const;
+    const hop = this.#overTypes(ends, edge.step.types);
     this.#bind(edge.to, edgeSlot);
     const filtered = this.#filter(hop, edge.to, edgeSlot, true);
     this.#bind(end.to, to);
@@ -226,17 +218,9 @@ export class HopBinder {
     }
     const direction = reversed[vertexDirection(step.method) ?? 'both'];
     const slot = this.#context.newSlot();
-    const types = this.#edgeTypes(step.types);
+    const ends = {kind: 'follow', input: plan, from: to, direction, to: slot} as const;
+    const hop = this.#overTypes({...ends, edge: undefined}, step.types);
     this.#bind(edge.from, slot);
-    const hop: PlanNode = {
-      kind: 'follow',
-      input: plan,
-      from: to,
-      direction,
-      types,
-      to: slot,
-      edge: undefined,
-    };
     return this.#filter(hop, edge.from, slot, true);
   }
 
@@ -267,29 +251,16 @@ export class HopBinder {
   #once(plan: PlanNode, from: Slot, step: Ast.MatchStep): Reached {
     if (step.kind === 'block') return this.#block(plan, from, step.steps);
     const slot = this.#context.newSlot();
-    const types = this.#edgeTypes(step.types);
+    const hop = {kind: 'follow', input: plan, from} as const;
     const direction = vertexDirection(step.method);
     if (direction !== undefined) {
-      const to = slot;
-      return {
-        plan: {kind: 'follow', input: plan, from, direction, types, to, edge: undefined},
-        slot,
-      };
+      const ends = {...hop, direction, to: slot, edge: undefined};
+      return {plan: this.#overTypes(ends, step.types), slot};
     }
     const edgeDirection = edgeDirections[step.method];
     if (edgeDirection !== undefined) {
-      return {
-        plan: {
-          kind: 'follow',
-          input: plan,
-          from,
-          direction: edgeDirection,
-          types,
-          to: undefined,
-          edge: slot,
-        },
-        slot,
-      };
+      const ends = {...hop, direction: edgeDirection, to: undefined, edge: slot};
+      return {plan: this.#overTypes(ends, step.types), slot};
     }
     const end = (name: 'out' | 'in'): Expression => ({
       kind: 'attribute',
@@ -371,15 +342,28 @@ export class HopBinder {
     };
   }
 
-  /** Names of edge types given as strings; none means every type. */
-  #edgeTypes(types: readonly Ast.Expression[]): readonly string[] {
-    return types.map(type => {
-      if (type.kind !== 'literal' || typeof type.value !== 'string') {
-        return this.#context.notAvailable(type.at, 'An edge type that is not a string');
-      }
-      const name = type.value;
-      return this.#context.located(type.at, () => this.#context.catalog.requireType(name)).name;
+  /**
+   * The hop over edges of the types named, none meaning all. Where only a run knows the names it
+   * goes over all edges and asks each whether it is of one of them.
+   */
+  #overTypes(hop: UntypedHop, types: readonly Ast.Expression[]): PlanNode {
+    const context = this.#context;
+    const names = types.flatMap(type => (isName(type) ? [type] : []));
+    if (names.length === types.length) {
+      const known = names.map(({at, value}) =>
+        context.located(at, () => context.catalog.requireType(value)),
+      );
+      return {...hop, types: known.map(({name}) => name)};
+    }
+    const edge = hop.edge ?? context.newSlot();
+    const item = context.newSlot();
+    const where = operator('instanceOf', slotOf(edge), slotOf(item));
+    const scope = makeScope(undefined, this.#parent);
+    const terms = types.map((type): Expression => {
+      const list = operator('each', bindExpression(context, scope, type));
+      return {kind: 'comprehension', mode: 'any', list, item, where};
     });
+    return filtered({...hop, types: [], edge}, [{kind: 'or', terms}]);
   }
 }
 
@@ -410,4 +394,13 @@ function vertexRoots(context: BindContext): readonly string[] {
   return [...context.catalog.types]
     .filter(type => type.kind === 'vertex' && type.superTypes.length === 0)
     .map(type => type.name);
+}
+
+/** A hop before it is known over which edges it goes. */
+type UntypedHop =
+  | Omit<Extract<PlanNode, {readonly kind: 'follow'}>, 'types'>
+  | Omit<Extract<PlanNode, {readonly kind: 'connect'}>, 'types'>;
+
+function isName(type: Ast.Expression): type is Ast.Expression & {readonly value: string} {
+  return type.kind === 'literal' && typeof type.value === 'string';
 }
