@@ -1,4 +1,4 @@
-/** Memberships as a log holds them: in force from their entry on, gone with it, kept by compaction. */
+/** Memberships as a log holds them: in force from their entry on, and gone with it. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {type Membership, MembershipHistory, ordered} from './membership.ts';
