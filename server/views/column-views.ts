@@ -28,9 +28,9 @@ import {TextCodes} from './text-codes.ts';
 import type {Droppable, ViewMemory} from './view-memory.ts';
 
 /** More changed rows are not read one by one: the segment is built anew. */
-const patchedRowsMax = 512;
+const patchedRowsMax = 1_024;
 /** More are not even remembered. */
-const changedRowsMax = 4_096;
+const changedRowsMax = 8_192;
 
 /** What is known of one segment's place. */
 class Slot implements Droppable {

@@ -20,7 +20,7 @@ import {readDouble, readInteger} from '#server/layout/stored-value-reader.ts';
 import {valueTag} from '#server/layout/value-tag.ts';
 import type {TextCodes} from './text-codes.ts';
 
-export const segmentRows = 16_384;
+export const segmentRows = 65_536;
 
 const typesMax = 255;
 
@@ -41,6 +41,8 @@ export class Column {
   codes = noCodes;
   /** No number is farther from zero. */
   magnitude = 0;
+  /** Rows with a record that has no value. */
+  nulls = 0;
 
   constructor(property: number, texts: TextCodes) {
     this.property = property;
@@ -54,16 +56,23 @@ export class Column {
     );
   }
 
+  get hasNulls(): boolean {
+    return this.nulls > 0;
+  }
+
+  /** The record at the row is gone. */
   clear(row: number): void {
-    if (this.numbers !== noNumbers) this.numbers[row] = Number.NaN;
-    if (this.codes !== noCodes) this.codes[row] = 0;
+    const isNull = this.kind === 'text' ? this.codes[row] === 0 : Number.isNaN(this.numbers[row]);
+    if (isNull) this.nulls--;
+    else if (this.kind === 'text') this.codes[row] = 0;
+    else this.numbers[row] = Number.NaN;
   }
 
   /** Puts the stored value with `tag`, whose body is bytes [start, end), at `row`. */
   put(row: number, tag: number, bytes: Uint8Array, start: number, end: number): void {
     switch (tag) {
       case valueTag.null:
-        this.clear(row);
+        this.nulls++;
         return;
       case valueTag.byte:
       case valueTag.short:
@@ -151,7 +160,10 @@ export class Segment {
       const entry = table + place * entryBytes;
       if (entry >= tableEnd || nameIdAt(bytes, entry) !== column.property) {
         place = findProperty(bytes, start, column.property);
-        if (place < 0) continue;
+        if (place < 0) {
+          column.nulls++;
+          continue;
+        }
         this.places[at] = place;
       }
       const from = propertyStart(bytes, start, place);

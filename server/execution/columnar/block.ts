@@ -18,6 +18,8 @@ export interface PackedColumn {
   readonly texts: TextCodes | undefined;
   /** No number is farther from zero. */
   readonly magnitude: number;
+  /** False when no row is null. */
+  readonly hasNulls: boolean;
 }
 
 export interface Block {

@@ -24,8 +24,9 @@ export interface Grouped {
   /** Undefined: all rows are of group 0. */
   readonly groups: Uint32Array | undefined;
   /** Groups that a row of the selection may be in, each once. */
-  readonly touched: Iterable<number>;
-  readonly groupCount: number;
+  readonly touched: readonly number[];
+  /** Rows of the selection by group. */
+  readonly rowCounts: Uint32Array;
 }
 
 type Sum = NumbersAtOnce & {readonly kind: 'sum'};
@@ -40,12 +41,13 @@ export class ColumnFold {
   /** False: nothing was done, and each row is to be taken by itself. */
   take(how: NumbersAtOnce, column: PackedColumn, grouped: Grouped, states: States): boolean {
     if (column.kind === 'empty') return true;
-    this.makeRoom(grouped.groupCount);
+    this.makeRoom(grouped.rowCounts.length);
     switch (how.kind) {
       case 'count':
-        this.count(column, grouped);
+        if (column.hasNulls) this.count(column, grouped);
         for (const group of grouped.touched) {
-          states.set(group, how.counted(states.get(group), this.counts[group] as number));
+          const {[group]: count = 0} = column.hasNulls ? this.counts : grouped.rowCounts;
+          states.set(group, how.counted(states.get(group), count));
         }
         return true;
       case 'sum':
@@ -63,8 +65,8 @@ export class ColumnFold {
 
   private makeRoom(groupCount: number): void {
     if (this.sums.length >= groupCount) return;
-    this.sums = new Float64Array(groupCount * 2);
-    this.counts = new Float64Array(groupCount * 2);
+    this.sums = new Float64Array(groupCount);
+    this.counts = new Float64Array(groupCount);
   }
 
   private sum(how: Sum, column: PackedColumn, grouped: Grouped, states: States): boolean {
@@ -84,10 +86,13 @@ export class ColumnFold {
       }
       this.counts[group] = 0;
     }
-    if (grouped.groups === undefined) this.sumAll(column.numbers, grouped.selection);
-    else this.sumGroups(column.numbers, grouped.selection, grouped.groups);
+    const {groups, selection} = grouped;
+    if (groups === undefined) this.sumAll(column.numbers, selection);
+    else if (column.hasNulls) this.sumGroups(column.numbers, selection, groups);
+    else this.sumGroupsWithoutNulls(column.numbers, selection, groups);
+    const isCounted = groups === undefined || column.hasNulls;
     for (const group of grouped.touched) {
-      const added = this.counts[group] as number;
+      const {[group]: added = 0} = isCounted ? this.counts : grouped.rowCounts;
       if (added === 0) continue;
       const sum = this.sums[group] as number;
       const state = states.get(group);
@@ -119,6 +124,18 @@ export class ColumnFold {
       const group = groups[at] as number;
       sums[group] = (sums[group] as number) + value;
       counts[group] = (counts[group] as number) + 1;
+    }
+  }
+
+  private sumGroupsWithoutNulls(
+    numbers: Float64Array,
+    {rows, count}: Rows,
+    groups: Uint32Array,
+  ): void {
+    const {sums} = this;
+    for (let at = 0; at < count; at++) {
+      const group = groups[at] as number;
+      sums[group] = (sums[group] as number) + (numbers[rows[at] as number] as number);
     }
   }
 

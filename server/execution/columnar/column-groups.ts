@@ -48,11 +48,12 @@ class KeyNumbers {
     for (let at = 0; at < count; at++) {
       const row = rows[at] as number;
       const key = numbers[row] as number;
-      if (key >>> 0 === key && key < tableSize) {
-        let number = table[key] as number;
+      const place = key >= 0 && key < tableSize ? key | 0 : -1;
+      if (place === key) {
+        let number = table[place] as number;
         if (number < 0) {
           number = this.values.push(valueAt(column, row)) - 1;
-          table[key] = number;
+          table[place] = number;
         }
         into[at] = number;
       } else into[at] = Number.isNaN(key) ? this.ofNull() : this.ofOther(column, row, key);

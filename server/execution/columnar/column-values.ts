@@ -78,6 +78,7 @@ function constantColumn(value: Value): PackedColumn | undefined {
     codes: new Uint16Array(0),
     texts: undefined,
     magnitude: Math.abs(number),
+    hasNulls: false,
   };
 }
 
@@ -101,7 +102,8 @@ function combined(operation: Operation, operands: Operands): PackedColumn | unde
   else multiplyRows(operands, isDouble);
   const isEmpty = left.kind === 'empty' || right.kind === 'empty';
   const kind = isEmpty ? 'empty' : isDouble ? 'double' : 'integer';
-  return {kind, numbers: into, codes: noCodes, texts: undefined, magnitude};
+  const hasNulls = left.hasNulls || right.hasNulls;
+  return {kind, numbers: into, codes: noCodes, texts: undefined, magnitude, hasNulls};
 }
 
 const noCodes = new Uint16Array(0);

@@ -100,6 +100,7 @@ const wholeRows: PackedColumn = {
   codes: new Uint16Array(0),
   texts: undefined,
   magnitude: 0,
+  hasNulls: false,
 };
 
 interface RunParts {
@@ -117,9 +118,8 @@ class ColumnRun {
   readonly #numbers: ColumnGroups | undefined;
   /** The groups by their numbers. */
   readonly #known: Group[] = [];
-  /** By group: the last part that had a row of it. */
-  readonly #seenAt: number[] = [];
-  #part = 0;
+  /** By group: rows of the part under way. */
+  #rowCounts = new Uint32Array(1);
   readonly #fold = new ColumnFold();
   readonly #rows: Uint16Array;
   readonly #groupOf: Uint32Array;
@@ -158,7 +158,8 @@ class ColumnRun {
     const numbers = this.#numbers;
     if (numbers === undefined) {
       this.#known[0] ??= this.#groups.group([]);
-      return {selection, groups: undefined, touched: [0], groupCount: 1};
+      this.#rowCounts[0] = selection.count;
+      return {selection, groups: undefined, touched: [0], rowCounts: this.#rowCounts};
     }
     const groups = this.#groupOf;
     numbers.number(keys, selection, groups);
@@ -166,21 +167,22 @@ class ColumnRun {
     this.#groups.keep((groupCount - this.#known.length) * bytesPerNumber);
     for (let number = this.#known.length; number < groupCount; number++) {
       this.#known.push(this.#groups.group(numbers.tuple(number)));
-      this.#seenAt.push(0);
     }
-    return {selection, groups, touched: this.#touched(selection.count), groupCount};
+    const touched = this.#countRows(selection.count, groupCount);
+    return {selection, groups, touched, rowCounts: this.#rowCounts};
   }
 
-  /** The groups of the first `count` rows, each once. */
-  #touched(count: number): readonly number[] {
-    const seenAt = this.#seenAt;
-    const part = ++this.#part;
+  /** Counts the first `count` rows by their groups; which those are, each once. */
+  #countRows(count: number, groupCount: number): readonly number[] {
+    if (this.#rowCounts.length < groupCount) this.#rowCounts = new Uint32Array(groupCount * 2);
+    else this.#rowCounts.fill(0, 0, groupCount);
+    const [groupOf, rowCounts] = [this.#groupOf, this.#rowCounts];
     const touched: number[] = [];
     for (let place = 0; place < count; place++) {
-      const group = this.#groupOf[place] as number;
-      if (seenAt[group] === part) continue;
-      seenAt[group] = part;
-      touched.push(group);
+      const group = groupOf[place] as number;
+      const before = rowCounts[group] as number;
+      if (before === 0) touched.push(group);
+      rowCounts[group] = before + 1;
     }
     return touched;
   }

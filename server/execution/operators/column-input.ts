@@ -154,11 +154,13 @@ const noCodes = new Uint16Array(0);
 /** A column of the first `count` numbers, which are whole or NaN. */
 function numberColumn(numbers: Float64Array, count: number): PackedColumn {
   let magnitude = 0;
+  let hasNulls = false;
   for (let row = 0; row < Math.min(count, numbers.length); row++) {
     const size = Math.abs(numbers[row] as number);
     if (size > magnitude) magnitude = size;
+    else if (Number.isNaN(size)) hasNulls = true;
   }
-  return {kind: 'integer', numbers, codes: noCodes, texts: undefined, magnitude};
+  return {kind: 'integer', numbers, codes: noCodes, texts: undefined, magnitude, hasNulls};
 }
 
 function selectFirst(into: Uint16Array, count: number): number {

@@ -108,7 +108,12 @@ export class Groups {
       seen: [],
     };
     this.#groups.set(key, group);
-    this.keep((typeof key === 'number' ? 8 : key.length) + 64 + 32 * this.#aggregates.length + estimateAll(keys));
+    this.keep(
+      (typeof key === 'number' ? 8 : key.length) +
+        64 +
+        32 * this.#aggregates.length +
+        estimateAll(keys),
+    );
     return group;
   }
 
