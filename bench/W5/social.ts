@@ -40,9 +40,12 @@ const edgeKinds: readonly {
 
 /** Lines for the bulk route. */
 export function* socialLines(random: () => number): Generator<string> {
+  // Unique in every type and its supertypes.
+  let id = 0;
   for (const [type, count] of Object.entries(counts)) {
-    for (let id = 0; id < count; id += 1) {
-      yield JSON.stringify({'@type': 'vertex', '@class': type, '@id': `${type}:${id}`, id});
+    for (let at = 0; at < count; at += 1) {
+      yield JSON.stringify({'@type': 'vertex', '@class': type, '@id': `${type}:${at}`, id});
+      id += 1;
     }
   }
   const share = (): number => random() / 2 ** 32;

@@ -66,7 +66,7 @@ test('a delete that one transaction cannot hold is refused in turns, and names t
     assert.match(error.message, /svc\.txSizeMax/);
     return error.code === 'transaction.too-large';
   });
-  assert.ok(longest < 200, `nothing else had a turn for ${longest} ms`);
+  assert.ok(longest < 1_000, `nothing else had a turn for ${longest} ms`);
   assert.deepEqual(await ask('MATCH (:V {name: "hub"})-[:E]->() RETURN count(*) AS n'), [
     {n: edges},
   ]);
