@@ -28,7 +28,7 @@ const edgeKinds: readonly {
   {type: 'isLocatedIn', from: 'Person', to: 'City', each: 'one', skew: 3},
   {type: 'hasType', from: 'Tag', to: 'TagClass', each: 'one', skew: 2},
   {type: 'hasInterest', from: 'Person', to: 'Tag', each: 22, skew: 3},
-  {type: 'knows', from: 'Person', to: 'Person', each: 4, skew: 2},
+  {type: 'knows', from: 'Person', to: 'Person', each: 4, skew: 1.2},
   {type: 'hasMember', from: 'Forum', to: 'Person', each: 5, skew: 2},
   {type: 'hasCreator', from: 'Post', to: 'Person', each: 'one', skew: 2},
   {type: 'hasCreator', from: 'Comment', to: 'Person', each: 'one', skew: 2},
