@@ -24,7 +24,7 @@ const edgeKinds: readonly {
   readonly each: number | 'one';
   readonly skew: number;
 }[] = [
-  {type: 'isPartOf', from: 'City', to: 'Country', each: 'one', skew: 2},
+  {type: 'isPartOf', from: 'City', to: 'Country', each: 'one', skew: 4},
   {type: 'isLocatedIn', from: 'Person', to: 'City', each: 'one', skew: 3},
   {type: 'hasType', from: 'Tag', to: 'TagClass', each: 'one', skew: 2},
   {type: 'hasInterest', from: 'Person', to: 'Tag', each: 22, skew: 3},
