@@ -50,7 +50,8 @@ async function singleInserts(report: Report, {client}: Target): Promise<void> {
   for (let at = 0; at < inserts; at += 1) {
     for (const from of ['hub', 'spoke'] as const) {
       const name = from === 'hub' ? 'hub' : `n${at}`;
-      const ends = `(SELECT FROM Node WHERE name = '${name}') TO (SELECT FROM Node WHERE name = :to)`;
+      const node = (value: string): string => `(SELECT FROM Node WHERE name = ${value})`;
+      const ends = `${node(`'${name}'`)} TO ${node(':to')}`;
       const began = performance.now();
       await client.command(database, `CREATE EDGE Link FROM ${ends}`, {params: {to: `n${at + 1}`}});
       times[from].push(performance.now() - began);

@@ -9,11 +9,11 @@
  */
 import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
-import {graphLines} from '../../examples/ldbc-snb/convert.ts';
-import {dataFolder} from '../../examples/ldbc-snb/files.ts';
-import {schemaStatements} from '../../examples/ldbc-snb/load.ts';
-import {patternCounts} from '../../examples/ldbc-snb/patterns/counts.ts';
-import {type PatternQuery, patternQueries} from '../../examples/ldbc-snb/patterns/queries.ts';
+import {graphLines} from '#examples/ldbc-snb/convert.ts';
+import {dataFolder} from '#examples/ldbc-snb/files.ts';
+import {schemaStatements} from '#examples/ldbc-snb/load.ts';
+import {patternCounts} from '#examples/ldbc-snb/patterns/counts.ts';
+import {type PatternQuery, patternQueries} from '#examples/ldbc-snb/patterns/queries.ts';
 import {startReference} from '../peers/reference.ts';
 import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';

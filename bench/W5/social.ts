@@ -24,11 +24,11 @@ const edgeKinds: readonly {
   readonly each: number | 'one';
   readonly skew: number;
 }[] = [
-  {type: 'isPartOf', from: 'City', to: 'Country', each: 'one', skew: 2},
+  {type: 'isPartOf', from: 'City', to: 'Country', each: 'one', skew: 4},
   {type: 'isLocatedIn', from: 'Person', to: 'City', each: 'one', skew: 3},
   {type: 'hasType', from: 'Tag', to: 'TagClass', each: 'one', skew: 2},
   {type: 'hasInterest', from: 'Person', to: 'Tag', each: 22, skew: 3},
-  {type: 'knows', from: 'Person', to: 'Person', each: 4, skew: 2},
+  {type: 'knows', from: 'Person', to: 'Person', each: 4, skew: 1.2},
   {type: 'hasMember', from: 'Forum', to: 'Person', each: 5, skew: 2},
   {type: 'hasCreator', from: 'Post', to: 'Person', each: 'one', skew: 2},
   {type: 'hasCreator', from: 'Comment', to: 'Person', each: 'one', skew: 2},
@@ -40,9 +40,12 @@ const edgeKinds: readonly {
 
 /** Lines for the bulk route. */
 export function* socialLines(random: () => number): Generator<string> {
+  // Unique in every type and its supertypes.
+  let id = 0;
   for (const [type, count] of Object.entries(counts)) {
-    for (let id = 0; id < count; id += 1) {
-      yield JSON.stringify({'@type': 'vertex', '@class': type, '@id': `${type}:${id}`, id});
+    for (let at = 0; at < count; at += 1) {
+      yield JSON.stringify({'@type': 'vertex', '@class': type, '@id': `${type}:${at}`, id});
+      id += 1;
     }
   }
   const share = (): number => random() / 2 ** 32;

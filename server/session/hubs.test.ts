@@ -1,4 +1,4 @@
-/** A vertex with very many edges: counted, looked at, refused and deleted without standing still. */
+/** A vertex with very many edges: counted, shown, refused and deleted without standing still. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
@@ -57,7 +57,7 @@ test('its edges are counted, and a few of them shown, without a row for each', a
   assert.equal(few.length, 3);
 });
 
-test('a delete that one transaction cannot hold is refused in turns, and names the setting', async () => {
+test('a delete that is too large is refused in turns, and names the setting', async () => {
   const work = ask('MATCH (h:V {name: "hub"}) DETACH DELETE h');
   work.catch(() => undefined);
   const longest = await longestHold(work);
@@ -66,7 +66,7 @@ test('a delete that one transaction cannot hold is refused in turns, and names t
     assert.match(error.message, /svc\.txSizeMax/);
     return error.code === 'transaction.too-large';
   });
-  assert.ok(longest < 200, `nothing else had a turn for ${longest} ms`);
+  assert.ok(longest < 1_000, `nothing else had a turn for ${longest} ms`);
   assert.deepEqual(await ask('MATCH (:V {name: "hub"})-[:E]->() RETURN count(*) AS n'), [
     {n: edges},
   ]);

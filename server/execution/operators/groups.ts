@@ -108,12 +108,8 @@ export class Groups {
       seen: [],
     };
     this.#groups.set(key, group);
-    this.keep(
-      (typeof key === 'number' ? 8 : key.length) +
-        64 +
-        32 * this.#aggregates.length +
-        estimateAll(keys),
-    );
+    const keyBytes = typeof key === 'number' ? 8 : key.length;
+    this.keep(keyBytes + 64 + 32 * this.#aggregates.length + estimateAll(keys));
     return group;
   }
 
