@@ -3,10 +3,10 @@
  * them. What counts is the slowest hundredth of the reads: beside over without, in the same round.
  *
  * The analytical query is one connection that asks for it again and again. Two servers answer the
- * same: one with threads for long reads, one without. Each has all processors; the clients that
- * read have the second one to themselves as far as the servers leave it to them (`pinned()`), so on
- * two processors the thread of the analysis and the clients share one, and the ratio is of a machine
- * that is busy on all of them.
+ * same: one with threads for long reads, one without. Each has all processors, and the clients that
+ * read have the second one (`pinned()`) as far as the servers leave it to them: on two processors
+ * the thread of the analysis and the clients share one, so the ratio is of a machine that is busy
+ * on both.
  */
 import assert from 'node:assert/strict';
 import {startSvc} from '../peers/svc.ts';

@@ -499,7 +499,8 @@ export class StatementRunner implements StatementHost {
     const far = threads.isFor(query) ? elsewhere() : undefined;
     if (far !== undefined) return far;
     const here = this.#here(parts, query, data);
-    here.budget.mayMove = true;
+    // What is made of columns is kept here, and would be made again.
+    here.budget.mayMove = query.columnNodes.size === 0;
     const movable = new MovableResult(here, () => elsewhere() ?? this.#here(parts, query, data));
     return {result: movable, close: () => movable.end()};
   }
