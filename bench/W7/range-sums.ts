@@ -86,7 +86,8 @@ async function* lines(type: TypeName): AsyncGenerator<string> {
 async function fillPostgreSql(postgresql: PostgreSql): Promise<void> {
   await postgresql.sql(
     `CREATE TABLE covered (k bigint NOT NULL, v bigint NOT NULL);
-     INSERT INTO covered SELECT k, (k * 611953) % 1000000 FROM generate_series(0::bigint, ${records - 1}) AS k;
+     INSERT INTO covered SELECT k, (k * 611953) % 1000000
+       FROM generate_series(0::bigint, ${records - 1}) AS k;
      CREATE INDEX ON covered (k, v);
      VACUUM ANALYZE covered;`,
   );
@@ -195,7 +196,9 @@ async function ownEngine(report: Report, options: BenchOptions): Promise<void> {
       {
         class: 'W7',
         point: `covered, ${rows} rows in process`,
-        statement: `SELECT sum(v) AS s FROM Covered WHERE k BETWEEN ${ownFrom} AND ${ownFrom + rows - 1}`,
+        statement:
+          'SELECT sum(v) AS s FROM Covered ' +
+          `WHERE k BETWEEN ${ownFrom} AND ${ownFrom + rows - 1}`,
         plan: ownPlan,
         repetitions: 2_000,
       },

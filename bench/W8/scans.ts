@@ -86,7 +86,8 @@ async function* lines(): AsyncGenerator<string> {
   for (let from = 0; from < records; from += linesAtOnce) {
     let chunk = '';
     for (let id = from; id < from + linesAtOnce; id += 1) {
-      chunk += `{"@type":"v","@class":"Fact","@id":"${id}","id":${id},"g":${groupOf(id)},"v":${valueOf(id)}}\n`;
+      const properties = `"id":${id},"g":${groupOf(id)},"v":${valueOf(id)}`;
+      chunk += `{"@type":"v","@class":"Fact","@id":"${id}",${properties}}\n`;
     }
     yield chunk;
   }
