@@ -70,7 +70,7 @@ function randomQuery(dice: SeededRandom): string {
 function randomWrite(dice: SeededRandom): string {
   const value = (): string => (dice.below(40) === 0 ? dice.pick(rareValues) : dice.pick(values));
   const type = dice.pick(['T', 'U']);
-  const number = dice.pick(['1', '2', '3', '2.5', value()]);
+  const number = dice.pick(['-1', '0', '1', '2', '3', '2.5', value()]);
   const text = dice.pick(['"a"', '"b"', '"c"', 'null', '"d"', value()]);
   const set = `SET v = ${value()}, w = ${number}, t = ${text}`;
   switch (dice.below(12)) {

@@ -48,8 +48,8 @@ class KeyNumbers {
     for (let at = 0; at < count; at++) {
       const row = rows[at] as number;
       const key = numbers[row] as number;
-      const place = key >= 0 && key < tableSize ? key | 0 : -1;
-      if (place === key) {
+      const place = key | 0;
+      if (place === key && place >= 0 && place < tableSize) {
         let number = table[place] as number;
         if (number < 0) {
           number = this.values.push(valueAt(column, row)) - 1;
