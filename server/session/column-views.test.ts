@@ -118,6 +118,8 @@ async function filled(): Promise<TestDatabase> {
     'CREATE VERTEX TYPE T BUCKETS 2',
     'CREATE VERTEX TYPE U EXTENDS T BUCKETS 1',
     'CREATE VERTEX TYPE Other',
+    // The other service knows the names that were there when it met the database.
+    'INSERT INTO Other SET n = 1, v = 1, w = 1, t = "a"',
   ]);
 }
 
