@@ -132,28 +132,30 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
   let refused = 0;
   let next = 0;
   let running = true;
+  const once = async () => {
+    const id = next++;
+    if (await insert(client, id, 20_000)) acknowledged.add(id);
+    else refused++;
+  };
   const write = async () => {
-    while (running) {
-      const id = next++;
-      if (await insert(client, id, 20_000)) acknowledged.add(id);
-      else {
-        refused++;
-        await new Promise(resolve => setTimeout(resolve, 10));
-      }
-    }
+    while (running) await once();
   };
   try {
     const writers = Promise.all(Array.from({length: 8}, write));
     await until('writers have begun', () => Promise.resolve(acknowledged.size > 200));
     fill(path, 0);
     // Commits under way wait for room; others are refused.
-    await until('a write is refused', async () => !(await insert(client, -1)));
+    const probes: Promise<void>[] = [];
+    await until('a write is refused', () => {
+      probes.push(once());
+      return Promise.resolve(refused > 0);
+    });
     assert.ok((await count(client)) > 0, 'reads go on');
     rmSync(join(path, 'ballast'));
     const before = acknowledged.size;
     await until('writes go on', () => Promise.resolve(acknowledged.size > before + 100));
     running = false;
-    await writers;
+    await Promise.all([writers, ...probes]);
     t.diagnostic(`${acknowledged.size} acknowledged, ${refused} refused`);
     client.close();
     await server.kill();
@@ -168,6 +170,8 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
     const [report] = (await client.command('d', 'CHECK DATABASE')).result;
     assert.equal(report?.['totalErrors'], 0);
   } finally {
+    running = false;
+    rmSync(join(path, 'ballast'), {force: true});
     client.close();
     await server.stop();
   }
