@@ -401,6 +401,38 @@ export const refusals = {
     exception: 'NeedRetryException',
     says: 'the disk has no room for another commit',
   },
+
+  // The cluster.
+  'cluster.not-leader': {
+    retry: 'retryable',
+    exception: 'ServerIsNotTheLeaderException',
+    says: 'only the leader takes this, and this server does not lead',
+  },
+  'cluster.no-quorum': {
+    retry: 'retryable',
+    exception: 'QuorumNotReachedException',
+    says: 'too few members answer; nothing was changed',
+  },
+  'cluster.peer': {
+    retry: 'never',
+    exception: 'IllegalArgumentException',
+    says: 'the request names a peer that cannot be meant',
+  },
+  'cluster.membership': {
+    retry: 'never',
+    exception: 'ConfigurationException',
+    says: 'the members of the cluster do not allow the change',
+  },
+  'cluster.snapshot-pending': {
+    retry: 'never',
+    exception: 'DatabaseNotAvailableException',
+    says: 'the database is not available: interrupted snapshot install',
+  },
+  'commit.applied-remotely': {
+    retry: 'never',
+    exception: 'TransactionCommittedRemotelyException',
+    says: 'the commit happened, and this server could not apply it: read again, do not repeat',
+  },
 } as const satisfies Record<string, RefusalRow>;
 
 /** The name of one row of the table. */

@@ -58,7 +58,7 @@ export const statusOf = {
 
   'commit.conflict': {status: 503, error: command},
   'commit.duplicate-key': {status: 409, error: 'Found duplicate key in index'},
-  'commit.unknown': {status: 500, error: 'Error on transaction commit'},
+  'commit.unknown': {status: 503, error: 'Error on transaction commit'},
   'commit.queue-full': {status: 503, error: command},
   'transaction.gone': {status: 404, error: session},
   'transaction.expired': {status: 404, error: session},
@@ -100,6 +100,12 @@ export const statusOf = {
   'start.refused': {status: 500, error: 'Internal error'},
   'server.stopping': {status: 503, error: command},
   'storage.full': {status: 503, error: command},
+  'cluster.not-leader': {status: 409, error: command},
+  'cluster.no-quorum': {status: 503, error: command},
+  'cluster.peer': {status: 400, error: command},
+  'cluster.membership': {status: 409, error: command},
+  'cluster.snapshot-pending': {status: 503, error: command},
+  'commit.applied-remotely': {status: 409, error: 'Committed remotely, do not retry'},
 } as const satisfies Record<RefusalCode, StatusRow>;
 
 const existsLabels: ReadonlyMap<unknown, string> = new Map([

@@ -1,0 +1,117 @@
+/**
+ * The cluster that this server belongs to, as sessions and protocols see it.
+ *
+ * Declared here because protocols need it, implemented over `replication/` and wired in `node/`.
+ * A single server has none: there, every question below answers itself.
+ *
+ * Source: specification, "Cluster management REST API" and "Read consistency headers and modes";
+ * reference 3.
+ */
+
+/** A member, or a server that is declared and is none. */
+export interface ClusterPeer {
+  /** `<host>_<raftPort>`. */
+  readonly id: string;
+  /** `svc.server.name` or the name in the list, where known. */
+  readonly name: string | undefined;
+  readonly host: string;
+  readonly raftPort: number;
+  /** `host:port`; undefined where it cannot be told. */
+  readonly httpAddress: string | undefined;
+  readonly httpsAddress: string | undefined;
+  /** Two peers derive the same address: it is used for neither. */
+  readonly httpAddressAmbiguous: boolean;
+  readonly priority: number;
+  /** In the live configuration. */
+  readonly inConfiguration: boolean;
+  /** In `svc.ha.serverList`. */
+  readonly isDeclared: boolean;
+  readonly isVoter: boolean;
+  /** Release and format levels that it reads; undefined while it is not known. */
+  readonly release: string | undefined;
+  readonly formats: {readonly from: number; readonly to: number} | undefined;
+  /** Why those are not known. */
+  readonly unknownReason: 'unreachable' | 'older build' | 'not identified' | undefined;
+  /** The leader's view of a follower; undefined elsewhere. */
+  readonly progress: PeerProgress | undefined;
+}
+
+export interface PeerProgress {
+  readonly matchIndex: number;
+  readonly nextIndex: number;
+  /** Milliseconds since it was last heard; undefined: never. */
+  readonly lastContactMs: number | undefined;
+  /** Milliseconds for which its match index has not moved while it lags. */
+  readonly laggingForMs: number;
+  readonly isInstallingSnapshot: boolean;
+}
+
+export interface ClusterState {
+  readonly clusterName: string;
+  readonly localPeerId: string;
+  readonly raftState: 'STARTING' | 'RUNNING' | 'CLOSED' | 'EXCEPTION';
+  readonly isLeader: boolean;
+  /** The leader has committed an entry of its own term, and applied it. */
+  readonly leaderReady: boolean;
+  readonly leaderId: string | undefined;
+  readonly currentTerm: number;
+  readonly electionCount: number;
+  /** Wall clock, milliseconds; undefined: none seen. */
+  readonly lastElectionTime: number | undefined;
+  readonly uptimeMs: number;
+  readonly appliedIndex: number;
+  readonly commitIndex: number;
+  /** As the leader last said; undefined without one. */
+  readonly leaderCommitIndex: number | undefined;
+  readonly peers: readonly ClusterPeer[];
+  /** Entries of the log that wait for a quorum, in bytes. */
+  readonly uncommittedBytes: number;
+  /** Why the log takes nothing more on this node. */
+  readonly logFailure: string | undefined;
+  /** A checkpoint of another node is being fetched or put in place. */
+  readonly isInstallingSnapshot: boolean;
+}
+
+export interface AddedPeer {
+  readonly id: string;
+  readonly host: string;
+  readonly raftPort: number;
+  readonly httpPort: number | undefined;
+  readonly name: string | undefined;
+  readonly priority: number;
+}
+
+export interface Cluster {
+  state(): ClusterState;
+  /** Cheap: asked on every request. */
+  readonly isLeader: boolean;
+  /** Where writes are taken; undefined while nobody leads, or where it cannot be told. */
+  leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined;
+  /** Calls `listener` after the leader changed or was lost; the returned function ends it. */
+  onLeaderChange(listener: () => void): () => void;
+  /** Resolves when a leader is known; false when `timeoutMs` went by first. */
+  whenLeaderKnown(timeoutMs: number): Promise<boolean>;
+  /**
+   * The index from which a read is linearizable.
+   *
+   * @throws {Refusal} `cluster.no-quorum` after `timeoutMs`.
+   */
+  readIndex(timeoutMs: number): Promise<number>;
+  /** False when the entry was not applied here within `timeoutMs`. */
+  whenApplied(index: number, timeoutMs: number): Promise<boolean>;
+  /** `svc.ha.clusterToken`, its file, or what is derived from name and root password. */
+  readonly token: string;
+  /**
+   * The changes below are made on the leader.
+   *
+   * @throws {Refusal} `cluster.not-leader`, `cluster.peer`, `cluster.quorum`, `cluster.no-quorum`.
+   */
+  addPeer(peer: AddedPeer): Promise<void>;
+  removePeer(id: string, force: boolean): Promise<void>;
+  /** Resolves with the new leader's id. Without `to` the fittest one is chosen. */
+  transferLeadership(to: string | undefined, timeoutMs: number): Promise<string>;
+  /** On any member: hands leadership over first where it leads. */
+  leave(force: boolean): Promise<void>;
+  /** On a follower: throws its copy of a database away and takes the leader's. */
+  resync(database: string): Promise<void>;
+}
