@@ -1,8 +1,16 @@
 /** Settings: every default passes its own check; sources, messages and units as documented. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {environmentName, MASK, parseSetting, resolveSettings} from './setting-values.ts';
-import {type SettingRow, settingKeys, settingRows} from './settings.ts';
+import {
+  environmentName,
+  MASK,
+  parseSetting,
+  requireSettingKey,
+  resolveSettings,
+} from './setting-values.ts';
+import type {SettingRow} from './setting-row.ts';
+import {settingKeys, settingRows} from './settings.ts';
+import {refusedSettings} from './settings-refused.ts';
 
 test('names are unique as environment variables and begin with svc', () => {
   assert.equal(new Set(settingKeys.map(environmentName)).size, settingKeys.length);
@@ -70,6 +78,9 @@ const refusedValues = [
   ['svc.server.httpIncomingPort', '9-3', /range such as/],
   ['svc.server.httpIncomingPort', '70000', /from 0 to 65535/],
   ['svc.queryQueueMaxSize', '99999999999999999999', /whole number/],
+  ['svc.ha.quorum', 'none', /one of majority, all; commits are acknowledged by a majority/],
+  ['svc.ha.quorum', 'Three', /three of five/],
+  ['svc.ha.raftPort', '0', /from 1 to 65535/],
 ] as const;
 
 for (const [key, raw, message] of refusedValues) {
@@ -92,6 +103,17 @@ test('an unknown key names the nearest one, and all refusals come at once', () =
   );
   assert.match(refused[0]?.message ?? '', /did you mean 'svc.txRetries'/);
   assert.equal(settings.get('svc.txWalFlush'), 2);
+});
+
+test('names of other systems are refused with the reason, and are none of ours', () => {
+  for (const [key, reason] of Object.entries(refusedSettings)) {
+    assert.ok(!settingKeys.some(known => known === key), key);
+    assert.throws(() => requireSettingKey(key, 'test'), {
+      code: 'setting.unknown',
+      message: `Setting '${key}' (test) has no meaning here: ${reason}`,
+    });
+    for (const [named] of reason.matchAll(/svc(\.\w+)+/g)) requireSettingKey(named, 'reason');
+  }
 });
 
 test('folders follow the root path unless they are set', () => {

@@ -7,15 +7,15 @@
  */
 import {assert, unreachable} from './assert.ts';
 import {Refusal} from './errors.ts';
+import type {Ports, SettingRow} from './setting-row.ts';
 import {
   isSettingKey,
-  type Ports,
   type SettingKey,
-  type SettingRow,
   type SettingValue,
   settingKeys,
   settingRows,
 } from './settings.ts';
+import {refusedSettings} from './settings-refused.ts';
 
 /** A value as a person or a file gave it. */
 export type RawSetting = string | number | boolean;
@@ -141,7 +141,7 @@ export function resolveSettings(sources: readonly SettingSource[]): {
 }
 
 /** The environment variable of a setting: `svc.ha.enabled` is `SVC_HA_ENABLED`. */
-export function environmentName(key: SettingKey): string {
+export function environmentName(key: string): string {
   return key.toUpperCase().replaceAll('.', '_');
 }
 
@@ -167,12 +167,23 @@ export function parseSetting(key: SettingKey, raw: RawSetting, origin: string): 
   const value = parsed(row, typeof raw === 'string' ? raw.trim() : raw);
   if (value !== undefined) return value;
   const given = row.secret ? MASK : String(raw);
+  const reason = row.type === 'enum' ? reasonAgainst(row.refused, given) : '';
   const wantsNumber = row.type === 'integer' || row.type === 'size' || row.type === 'duration';
   throw new Refusal(
     wantsNumber && !/\d/.test(String(raw)) ? 'number.format' : 'setting.value',
-    `Value '${given}' is not valid for setting '${key}' (${origin}): expected ${allowed(row)}`,
+    `Value '${given}' is not valid for setting '${key}' (${origin}): expected ` +
+      `${allowed(row)}${reason}`,
     {detail: {key, value: given, origin, allowed: allowed(row)}},
   );
+}
+
+/** What to say to whoever wrote a word of another system. */
+function reasonAgainst(
+  refused: Readonly<Record<string, string>> | undefined,
+  given: string,
+): string {
+  const word = given.toLowerCase();
+  return refused !== undefined && Object.hasOwn(refused, word) ? `; ${refused[word]}` : '';
 }
 
 function parsed(row: SettingRow, raw: RawSetting): RawSetting | Ports | undefined {
@@ -304,6 +315,10 @@ function substituted(resolved: ReadonlyMap<SettingKey, Resolved>): Map<SettingKe
 }
 
 function unknownSetting(key: string, origin: string): Refusal {
+  if (Object.hasOwn(refusedSettings, key)) {
+    const message = `Setting '${key}' (${origin}) has no meaning here: ${refusedSettings[key]}`;
+    return new Refusal('setting.unknown', message, {detail: {key, origin}});
+  }
   const nearest = nearestKey(key);
   return new Refusal(
     'setting.unknown',

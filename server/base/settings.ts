@@ -8,59 +8,19 @@
  *
  * Invariant B2: a setting exists here or nowhere, and its default passes its own check.
  */
-
-/** What every row says, whatever its type. */
-interface Common {
-  /** One or two sentences for a person who must decide on a value. */
-  readonly description: string;
-  /** A `database` setting may differ by database; its value for the server is the default. */
-  readonly scope: 'server' | 'database';
-  /** Whether a change takes effect without a restart. */
-  readonly dynamic: boolean;
-  /** Never shown, logged or returned. */
-  readonly secret?: true;
-}
-
-/** One row, by type. */
-export type SettingRow = Common &
-  (
-    | {readonly type: 'boolean'; readonly default: boolean}
-    | {readonly type: 'string' | 'path'; readonly default: string}
-    | {readonly type: 'enum'; readonly default: string; readonly values: readonly string[]}
-    | {
-        readonly type: 'integer';
-        readonly default: number;
-        readonly min: number;
-        readonly max: number;
-      }
-    /** Bytes; people may write 64MB (binary multiples). -1 means without a limit where allowed. */
-    | {readonly type: 'size'; readonly default: number; readonly min: number; readonly max: number}
-    /** Held in milliseconds; a bare number counts in `unit`; 500ms, 30s, 5m, 1h are read too. */
-    | {
-        readonly type: 'duration';
-        readonly unit: 'milliseconds' | 'seconds';
-        readonly default: number;
-        readonly min: number;
-        readonly max: number;
-      }
-    /** One port, or the first free one of `from-to`. */
-    | {readonly type: 'ports'; readonly default: Ports}
-  );
-
-/** An inclusive range of TCP ports; 0 lets the system choose. */
-export interface Ports {
-  readonly from: number;
-  readonly to: number;
-}
-
-const KB = 1024;
-const MB = 1024 * KB;
-const GB = 1024 * MB;
-const TB = 1024 * GB;
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import {
+  DAY,
+  GB,
+  HOUR,
+  KB,
+  MB,
+  MINUTE,
+  type Ports,
+  SECOND,
+  type SettingRow,
+  TB,
+} from './setting-row.ts';
+import {clusterSettingRows} from './settings-cluster.ts';
 
 export const settingRows = {
   // Who the server is and where its files lie.
@@ -140,6 +100,23 @@ export const settingRows = {
     scope: 'server',
     dynamic: false,
     description: 'How long a stop waits for running requests before it ends them.',
+  },
+  'svc.server.readinessRequiresHA': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Whether /ready asks for a leader too, for membership, and that this server is not behind.',
+  },
+  'svc.server.readinessHAMaxLag': {
+    type: 'integer',
+    default: 100,
+    min: 0,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Entries that a server may be behind and still count as ready.',
   },
   'svc.log.level': {
     type: 'enum',
@@ -435,38 +412,8 @@ export const settingRows = {
     description:
       'Whether a commit is refused when a record it changes was changed since it read it.',
   },
-  'svc.ha.enabled': {
-    type: 'boolean',
-    default: false,
-    scope: 'server',
-    dynamic: false,
-    description: 'Whether the server is a member of a cluster.',
-  },
-  'svc.ha.appendBufferSize': {
-    type: 'size',
-    default: 32 * MB,
-    min: MB,
-    max: GB,
-    scope: 'server',
-    dynamic: false,
-    description: 'Largest entry of the log, and so the largest commit that is not a bulk load.',
-  },
-  'svc.ha.logSegmentSize': {
-    type: 'size',
-    default: 64 * MB,
-    min: 64 * KB,
-    max: 4 * GB,
-    scope: 'server',
-    dynamic: false,
-    description: 'Size at which the log goes on in a new file.',
-  },
-  'svc.ha.raftStorageDirectory': {
-    type: 'path',
-    default: '',
-    scope: 'server',
-    dynamic: false,
-    description: 'Folder in which raft-storage-<name> lies; empty for the root path.',
-  },
+
+  ...clusterSettingRows,
 
   // Storage.
   'svc.storage.engine': {

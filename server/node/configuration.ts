@@ -16,7 +16,9 @@ import {
   type Settings,
   type SettingSource,
 } from '#server/base/setting-values.ts';
+import {contradictions} from '#server/base/setting-checks.ts';
 import {settingKeys} from '#server/base/settings.ts';
+import {refusedSettings} from '#server/base/settings-refused.ts';
 import type {StartOptions} from '#server/commands/command.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,12 +42,17 @@ export function readConfiguration(options: StartOptions, environment: Environmen
   const resolved = resolveSettings([...spoken, ...(file.source ? [file.source] : [])]);
   return {
     settings: resolved.settings,
-    refused: [...resolved.refused, ...(file.refused ? [file.refused] : [])],
+    refused: [
+      ...resolved.refused,
+      ...(file.refused ? [file.refused] : []),
+      ...contradictions(resolved.settings),
+    ],
   };
 }
 
 function upperCaseVariables(environment: Environment): Record<string, RawSetting | undefined> {
-  return Object.fromEntries(settingKeys.map(key => [key, environment[environmentName(key)]]));
+  const keys = [...settingKeys, ...Object.keys(refusedSettings)];
+  return Object.fromEntries(keys.map(key => [key, environment[environmentName(key)]]));
 }
 
 function dottedVariables(environment: Environment): Record<string, RawSetting | undefined> {

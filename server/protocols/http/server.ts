@@ -16,7 +16,7 @@ import {createServer as createSecureServer, type Server as SecureServer} from 'n
 import type {AddressInfo, Socket} from 'node:net';
 import type {SecureContextOptions} from 'node:tls';
 import {assert} from '#server/base/assert.ts';
-import type {Ports} from '#server/base/settings.ts';
+import type {Ports} from '#server/base/setting-row.ts';
 import {uuidOf} from '#server/session/uuid.ts';
 import type {Principal} from '#server/session/session.ts';
 import {apiTokenRoutes} from './api-tokens.ts';

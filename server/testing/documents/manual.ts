@@ -7,7 +7,9 @@
  */
 import {refusals, type Retry} from '#server/base/errors.ts';
 import {resolveSettings, type SettingReport} from '#server/base/setting-values.ts';
-import {type SettingRow, settingRows} from '#server/base/settings.ts';
+import type {SettingRow} from '#server/base/setting-row.ts';
+import {settingRows} from '#server/base/settings.ts';
+import {refusedSettings} from '#server/base/settings-refused.ts';
 import {type FindingKind, findingKinds, isWarning, remedyOf} from '#server/integrity/finding.ts';
 import {parts, statementForms} from '#server/languages/sql/grammar.ts';
 import {functionRows} from '#server/plan/function-table.ts';
@@ -59,6 +61,8 @@ function settingsPage(code: string): string {
       'for one database by the server command `set database setting`; elsewhere the value of ' +
       'the server counts.',
     table(['setting', 'type', 'default', 'scope', 'needs a restart', 'what it does'], rows),
+    'Names of other systems that have no meaning here stop the start as well:',
+    list(Object.entries(refusedSettings).map(([key, reason]) => `\`${key}\`: ${reason}`)),
   ]);
 }
 

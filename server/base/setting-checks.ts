@@ -1,0 +1,97 @@
+/**
+ * What settings must be to each other. A single value is checked by its row; here is what only two
+ * of them together can break. Each refusal names both, with their values.
+ */
+import {Refusal} from './errors.ts';
+import type {Settings} from './setting-values.ts';
+import type {SettingKey} from './settings.ts';
+
+/** The first must be at least `times` the second, and `more`. */
+interface Bound {
+  readonly greater: NumericKey;
+  readonly lesser: NumericKey;
+  readonly times?: number;
+  readonly more?: number;
+  readonly why: string;
+}
+
+type NumericKey = {
+  [Key in SettingKey]: ReturnType<typeof Settings.prototype.get<Key>> extends number ? Key : never;
+}[SettingKey];
+
+const frameBytes = 64 * 1024;
+
+const clusterBounds: readonly Bound[] = [
+  {
+    greater: 'svc.ha.electionTimeoutMax',
+    lesser: 'svc.ha.electionTimeoutMin',
+    why: 'each member draws its time between the two',
+  },
+  {
+    greater: 'svc.ha.writeBufferSize',
+    lesser: 'svc.ha.appendBufferSize',
+    more: 8,
+    why: 'the largest entry must fit into what waits to be sent',
+  },
+  {
+    greater: 'svc.ha.grpcMessageSizeMax',
+    lesser: 'svc.ha.appendBufferSize',
+    more: frameBytes,
+    why: 'the largest entry must fit into a message',
+  },
+  {
+    greater: 'svc.ha.groupCommitMaxQueuedBytes',
+    lesser: 'svc.ha.grpcMessageSizeMax',
+    why: 'the largest message must fit into what waits for a quorum',
+  },
+  {
+    greater: 'svc.ha.snapshotWatchdogTimeout',
+    lesser: 'svc.ha.electionTimeoutMax',
+    times: 4,
+    why: 'an election must not look like an install that stands still',
+  },
+];
+
+/**
+ * Whether this server is a member of a cluster: `svc.ha.enabled` where it is said, else whether
+ * there is a list of members.
+ */
+export function isClusterWanted(settings: Settings): boolean {
+  if (settings.origin('svc.ha.enabled') !== 'default') return settings.get('svc.ha.enabled');
+  return settings.get('svc.ha.serverList').trim() !== '';
+}
+
+/** Everything that settings break together; nothing of a cluster on a single server. */
+export function contradictions(settings: Settings): readonly Refusal[] {
+  if (!isClusterWanted(settings)) return [];
+  const refused: Refusal[] = [];
+  for (const {greater, lesser, times = 1, more = 0, why} of clusterBounds) {
+    const least = settings.get(lesser) * times + more;
+    if (settings.get(greater) < least) refused.push(refusal(settings, greater, lesser, least, why));
+  }
+  const suffix = settings.get('svc.ha.k8sSuffix');
+  if (suffix !== '' && !suffix.startsWith('.')) {
+    refused.push(
+      new Refusal('setting.value', `svc.ha.k8sSuffix is '${suffix}': it begins with a dot`, {
+        detail: {key: 'svc.ha.k8sSuffix', value: suffix},
+      }),
+    );
+  }
+  return refused;
+}
+
+function refusal(
+  settings: Settings,
+  greater: NumericKey,
+  lesser: NumericKey,
+  least: number,
+  why: string,
+): Refusal {
+  const [high, low] = [settings.get(greater), settings.get(lesser)];
+  return new Refusal(
+    'setting.value',
+    `${greater} is ${high} and ${lesser} is ${low}: ${greater} must be at least ${least}, ` +
+      `because ${why}`,
+    {detail: {key: greater, value: high, other: lesser, otherValue: low, least}},
+  );
+}
