@@ -35,7 +35,7 @@ class ApplyThread {
   constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
     this.#port = port;
     this.#control = new Int32Array(start.ring.control);
-    const words = {source: word.logged, own: word.applied};
+    const words = {source: start.applyBehind, own: word.applied};
     this.#reader = new RingReader(start.ring, words, this.#outside);
   }
 

@@ -14,6 +14,8 @@ import type {RingMemory} from './commit-ring.ts';
 
 export interface WorkerStart {
   readonly ring: RingMemory;
+  /** Control word of the cursor that the apply thread follows: the log thread's, or the head. */
+  readonly applyBehind: number;
 }
 
 export type LogRequest =

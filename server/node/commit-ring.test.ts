@@ -43,8 +43,8 @@ test('what is written is logged and applied once, in order, with its chain value
           entry.writeUInt32LE(written++, 0);
           if (next.bytes > 350) {
             outside.set(written, entry);
-            writer.writeOutside(written);
-          } else writer.write(entry);
+            writer.writeOutside(written, 0);
+          } else writer.write(entry, 0);
         }
       }
       for (let round = 0; round < 300; round++) {

@@ -33,6 +33,7 @@ export interface RingMemory {
 
 const controlBytes = 64;
 const headerBytes = 8;
+const chainAt = 4;
 const skipMark = 0xffff_ffff;
 /** Set in a length: the entry lies outside under the number that follows. */
 const outsideMark = 0x8000_0000;
@@ -72,17 +73,20 @@ export class RingWriter {
     return this.#head;
   }
 
-  write(entry: Uint8Array): void {
+  /** `chain` stands until a log thread fills in its own. */
+  write(entry: Uint8Array, chain: number): void {
     const at = this.#place(recordBytes(entry.length));
     this.#bytes.writeUInt32LE(entry.length, at);
+    this.#bytes.writeUInt32LE(chain >>> 0, at + chainAt);
     this.#bytes.set(entry, at + headerBytes);
     this.#publish(recordBytes(entry.length));
   }
 
   /** The entry lies in shared memory that both threads were sent under `number`. */
-  writeOutside(number: number): void {
+  writeOutside(number: number, chain: number): void {
     const at = this.#place(recordBytes(4));
     this.#bytes.writeUInt32LE(outsideMark, at);
+    this.#bytes.writeUInt32LE(chain >>> 0, at + chainAt);
     this.#bytes.writeUInt32LE(number, at + headerBytes);
     this.#publish(recordBytes(4));
   }
@@ -172,7 +176,7 @@ export class RingReader {
   }
 
   writeChain(record: RingRecord, chain: number): void {
-    this.#bytes.writeUInt32LE(chain, record.at + 4);
+    this.#bytes.writeUInt32LE(chain, record.at + chainAt);
   }
 
   advance(to: number): void {
@@ -183,7 +187,7 @@ export class RingReader {
   #readInside(at: number, length: number): RingRecord {
     return {
       payload: this.#bytes.subarray(at + headerBytes, at + headerBytes + length),
-      chain: this.#bytes.readUInt32LE(at + 4),
+      chain: this.#bytes.readUInt32LE(at + chainAt),
       at,
       outside: undefined,
     };
@@ -193,7 +197,7 @@ export class RingReader {
     const outside = this.#bytes.readUInt32LE(at + headerBytes);
     const payload = this.#outside.get(outside);
     assert(payload !== undefined, 'an entry outside the ring was sent ahead');
-    return {payload, chain: this.#bytes.readUInt32LE(at + 4), at, outside};
+    return {payload, chain: this.#bytes.readUInt32LE(at + chainAt), at, outside};
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * The commit pipe of a real server: the log thread and the apply thread behind one ring.
+ * The commit pipe of a real server: the log thread and the apply thread behind one ring. In a
+ * cluster the log is the replicated one, and what is committed goes straight to the apply thread.
  *
  * The network thread only copies an entry into the ring and wakes the log thread; it hears of
  * applied entries by one message for however many there are. Start the threads early
@@ -18,7 +19,7 @@ import type {
 } from '#server/transactions/commit-pipe.ts';
 import type {PipeParts} from '#server/transactions/engine.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
-import type {ApplyRequest, LogRequest, WorkerNews} from './commit-messages.ts';
+import type {ApplyRequest, LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {
   createRingMemory,
   entryBytesInside,
@@ -29,6 +30,8 @@ import {
 } from './commit-ring.ts';
 
 export interface CommitThreadsOptions {
+  /** False in a cluster. Default: true. */
+  readonly withLog?: boolean;
   /** Bytes of the ring; a power of two. Larger entries than an eighth of it travel outside. */
   readonly ringBytes?: number;
   /** Bytes of entries outside the ring that may wait. */
@@ -36,7 +39,7 @@ export interface CommitThreadsOptions {
 }
 
 export interface CommitThreads {
-  /** Makes the pipe of a recovered engine; once. */
+  /** Makes the pipe of a recovered engine, with or without a log as the threads are; once. */
   startPipe(parts: PipeParts): CommitPipe;
   /** Ends the threads when no pipe was started (a refused start). */
   abandon(): Promise<void>;
@@ -45,25 +48,31 @@ export interface CommitThreads {
 const ringBytesDefault = 4 << 20;
 const outsideBytesDefault = 64 << 20;
 
-/** Starts both threads; they wait for `startPipe`. */
+/** Starts the threads; they wait for `startPipe`. */
 export function startCommitThreads(options: CommitThreadsOptions = {}): CommitThreads {
   const ring = createRingMemory(options.ringBytes ?? ringBytesDefault);
   const resourceLimits = {maxYoungGenerationSizeMb: 8};
-  const workerOptions = {workerData: {ring}, resourceLimits};
-  const log = new Worker(new URL('./log-worker.ts', import.meta.url), workerOptions);
+  const {withLog = true} = options;
+  // What is offered without a log thread is durable: the apply thread reads behind the writer.
+  const workerData: WorkerStart = {ring, applyBehind: withLog ? word.logged : word.head};
+  const workerOptions = {workerData, resourceLimits};
+  const log = withLog
+    ? new Worker(new URL('./log-worker.ts', import.meta.url), workerOptions)
+    : undefined;
   const apply = new Worker(new URL('./apply-worker.ts', import.meta.url), workerOptions);
   const workers = {log, apply, ring};
   return {
     startPipe: parts =>
       new ThreadedPipe(workers, parts, options.outsideBytesMax ?? outsideBytesDefault),
     async abandon() {
-      await Promise.all([log.terminate(), apply.terminate()]);
+      await Promise.all([log?.terminate(), apply.terminate()]);
     },
   };
 }
 
 interface Workers {
-  readonly log: Worker;
+  /** Undefined in a cluster. */
+  readonly log: Worker | undefined;
   readonly apply: Worker;
   readonly ring: RingMemory;
 }
@@ -91,27 +100,27 @@ class ThreadedPipe implements CommitPipe {
   #wakes = false;
 
   constructor(workers: Workers, parts: PipeParts, outsideBytesMax: number) {
-    const {log, settings} = parts;
+    const {log, settings, logId, stagedDirectory} = parts;
+    assert((log === undefined) === (workers.log === undefined), 'a log has its thread');
     this.#workers = workers;
     this.#control = new Int32Array(workers.ring.control);
     this.#writer = new RingWriter(workers.ring);
     this.#insideBytesMax = entryBytesInside(workers.ring);
     this.#outsideBytesMax = outsideBytesMax;
-    this.startIndex = log.lastIndex;
-    this.#appliedIndex = log.lastIndex;
-    this.#offeredIndex = log.lastIndex;
-    this.#listen(workers.log);
+    this.startIndex = parts.startIndex;
+    this.#appliedIndex = parts.startIndex;
+    this.#offeredIndex = parts.startIndex;
+    if (workers.log !== undefined) this.#listen(workers.log);
     this.#listen(workers.apply);
-    const logId = log.logId;
-    const {directory} = log;
-    this.#askLog({
-      kind: 'start',
-      directory,
-      segmentBytes: settings.segmentBytes,
-      syncCommits: settings.walFlush === 2,
-      state: log.handOver(),
-    });
-    const stagedDirectory = `${directory.slice(0, directory.lastIndexOf('/'))}/staged`;
+    if (log !== undefined) {
+      this.#askLog({
+        kind: 'start',
+        directory: log.directory,
+        segmentBytes: settings.segmentBytes,
+        syncCommits: settings.walFlush === 2,
+        state: log.handOver(),
+      });
+    }
     this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex, after: 0});
   }
 
@@ -132,18 +141,18 @@ class ThreadedPipe implements CommitPipe {
     return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
   }
 
-  offer(entry: Uint8Array): void {
+  offer(entry: Uint8Array, chain: number): void {
     this.#offeredIndex++;
     this.#wakeSoon();
-    if (entry.length <= this.#insideBytesMax) return this.#writer.write(entry);
+    if (entry.length <= this.#insideBytesMax) return this.#writer.write(entry, chain);
     const bytes = new SharedArrayBuffer(entry.length);
     new Uint8Array(bytes).set(entry);
     const number = this.#nextOutside++;
     this.#outside.push({index: this.#offeredIndex, bytes: entry.length});
     this.#outsideBytes += entry.length;
-    this.#askLog({kind: 'outside', number, bytes});
+    if (this.#workers.log !== undefined) this.#askLog({kind: 'outside', number, bytes});
     this.#askApply({kind: 'outside', number, bytes});
-    this.#writer.writeOutside(number);
+    this.#writer.writeOutside(number, chain);
   }
 
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
@@ -160,18 +169,14 @@ class ThreadedPipe implements CommitPipe {
   }
 
   async makeDurable(): Promise<DurableState> {
-    const synced = this.#request<void>();
-    this.#askLog({kind: 'sync', id: synced.id});
-    await synced.answer;
+    await this.#logSynced();
     const {id, answer} = this.#request<DurableState>();
     this.#askApply({kind: 'make-durable', id, after: this.#writer.head});
     return await answer;
   }
 
   async copy(databaseId: number, directory: string): Promise<CopyOutcome> {
-    const synced = this.#request<void>();
-    this.#askLog({kind: 'sync', id: synced.id});
-    await synced.answer;
+    await this.#logSynced();
     const {id, answer} = this.#request<CopyOutcome | undefined>();
     this.#askApply({kind: 'copy', id, after: this.#writer.head, databaseId, directory});
     const outcome = await answer;
@@ -179,7 +184,7 @@ class ThreadedPipe implements CommitPipe {
   }
 
   recycle(floor: LogIndex): void {
-    this.#askLog({kind: 'recycle', floor});
+    if (this.#workers.log !== undefined) this.#askLog({kind: 'recycle', floor});
   }
 
   async close(): Promise<void> {
@@ -187,10 +192,20 @@ class ThreadedPipe implements CommitPipe {
     const applied = this.#request<void>();
     this.#askApply({kind: 'close', id: applied.id, after: this.#writer.head});
     await applied.answer;
-    const logged = this.#request<void>();
-    this.#askLog({kind: 'close', id: logged.id});
-    await logged.answer;
-    await Promise.all([this.#workers.log.terminate(), this.#workers.apply.terminate()]);
+    if (this.#workers.log !== undefined) {
+      const logged = this.#request<void>();
+      this.#askLog({kind: 'close', id: logged.id});
+      await logged.answer;
+    }
+    await Promise.all([this.#workers.log?.terminate(), this.#workers.apply.terminate()]);
+  }
+
+  /** A database must never be durable ahead of the log. */
+  async #logSynced(): Promise<void> {
+    if (this.#workers.log === undefined) return;
+    const synced = this.#request<void>();
+    this.#askLog({kind: 'sync', id: synced.id});
+    await synced.answer;
   }
 
   #listen(worker: Worker): void {
@@ -264,7 +279,7 @@ class ThreadedPipe implements CommitPipe {
   }
 
   /**
-   * Wakes the log thread once for all entries of this turn of the event loop: they become one
+   * Wakes the next thread once for all entries of this turn of the event loop: they become one
    * batch, and a core that both threads share is not taken away in the middle of the turn.
    */
   #wakeSoon(): void {
@@ -272,12 +287,12 @@ class ThreadedPipe implements CommitPipe {
     this.#wakes = true;
     setImmediate(() => {
       this.#wakes = false;
-      signal(this.#control, word.logSignal);
+      signal(this.#control, this.#workers.log === undefined ? word.applySignal : word.logSignal);
     });
   }
 
   #askLog(request: LogRequest): void {
-    this.#workers.log.postMessage(request);
+    this.#workers.log?.postMessage(request);
     signal(this.#control, word.logSignal);
   }
 

@@ -287,7 +287,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     'svc.server.httpIncomingPort',
   );
   const secure = await listenSecurely(http, given, {clock, timers, logger});
-  engine.onFailure(reason => stop.resolve(reason));
+  engine.listen({failed: reason => stop.resolve(reason)});
   if (engine.failure !== undefined) stop.resolve(engine.failure);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   const leaveMemory = keepMemorySmall({

@@ -27,9 +27,10 @@ export function openDiskEngine(options: DiskEngineOptions): Promise<Engine> {
     stores: createDiskStoreFactory(disk, openStore),
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, ...options.settings},
     process: {pid: process.pid, isAlive: () => false},
-    startPipe: ({log, applier, settings}) =>
+    startPipe: ({log, startIndex, applier, settings}) =>
       new InlinePipe({
         log,
+        startIndex,
         applier,
         schedule: task => setImmediate(task),
         syncCommits: settings.walFlush === 2,

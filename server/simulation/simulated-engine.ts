@@ -27,7 +27,8 @@ export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<En
     stores,
     settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
     process: {pid: 1, isAlive: () => false},
-    startPipe: ({log, applier}) =>
-      new InlinePipe({log, applier, schedule, syncCommits: true, queueBytesMax: 64 << 10}),
+    startPipe: ({log, startIndex, applier}) =>
+      new InlinePipe({log,
+        startIndex, applier, schedule, syncCommits: true, queueBytesMax: 64 << 10}),
   });
 }

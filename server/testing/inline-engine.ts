@@ -52,9 +52,10 @@ export async function openInlineEngine({
       transaction: {...defaultEngineSettings.transaction, writeBytesMax},
     },
     process: {pid: process.pid, isAlive: () => false},
-    startPipe: ({log, applier}) => {
+    startPipe: ({log, startIndex, applier}) => {
       const pipe = new InlinePipe({
         log,
+        startIndex,
         applier,
         schedule: task => setImmediate(task),
         syncCommits: false,

@@ -59,12 +59,14 @@ export class BulkCommits {
   /** As of the beginning of the load. */
   readonly #deletingCommits: number;
   readonly #rows = createPackedRows(lookupBufferBytes);
+  readonly #era: number;
   #failure: Refusal | undefined;
 
   constructor(database: Database, options: BulkCommitOptions) {
     this.#database = database;
     this.#options = options;
     this.#deletingCommits = database.deletingCommits;
+    this.#era = database.era;
   }
 
   /**
@@ -124,6 +126,7 @@ export class BulkCommits {
     const preconditions = this.#preconditions(entry);
     const before = database.lastIndex;
     const outcome = database.submit({
+      era: this.#era,
       schemaVersion,
       operations: [],
       packed: entry.operations,

@@ -76,6 +76,7 @@ test('every way to write is told at the append, and nothing behind the end', asy
   packed.put(recordKey(new Rid(4, 1)), Buffer.alloc(500));
   packed.put(edgeKey, Uint8Array.of(0));
   const bulk = database.submit({
+    era: 0,
     schemaVersion: database.schemaVersion,
     operations: [],
     packed,

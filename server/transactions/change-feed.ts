@@ -14,6 +14,7 @@ import {isAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {isRecordKey} from '#server/layout/record-key.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation} from './commit.ts';
+import {type Entry, eachOperation} from './entry.ts';
 
 export interface ChangeListener {
   /** The record whose key (record-key.ts) begins at `at` was put or deleted; bytes are borrowed. */
@@ -66,6 +67,19 @@ export class ChangeFeed {
       } else {
         for (const operation of operations) this.#tellOperation(listener, operation, index);
       }
+    }
+  }
+
+  /**
+   * Another node's entry is about to be applied here: told before anything can read what it
+   * writes, like one that was appended here. Cost: nothing without listeners.
+   */
+  followed(index: LogIndex, entry: Entry): void {
+    this.#lastIndex = index;
+    if (this.#listeners.size === 0) return;
+    for (const operation of eachOperation(entry)) {
+      if (operation.kind === 'ingest') continue;
+      for (const listener of this.#listeners) this.#tellOperation(listener, operation, index);
     }
   }
 

@@ -2,7 +2,8 @@
  * The way of an entry behind the coordinator: appended, made durable, applied, reported.
  *
  * Two implementations: inline (inline-pipe.ts: one thread, for simulation, recovery and tools)
- * and the two worker threads of a real server (node/commit-threads.ts). Order is kept from offer
+ * and the worker threads of a real server (node/commit-threads.ts). Both have a log of their own,
+ * or none, in a cluster: there only what is committed is offered, to be applied. Order is kept from offer
  * to report. Once the log has failed nothing more is taken, and what was not reported as applied
  * is undecided (F3).
  */
@@ -24,8 +25,12 @@ export interface CommitPipe {
   readonly startIndex: LogIndex;
   /** Why `bytes` cannot be taken now; undefined when `offer` will take them. */
   admission(bytes: number): Refused | undefined;
-  /** Takes a copy of an entry; indexes count up from `startIndex + 1` in the order of calls. */
-  offer(entry: Uint8Array): void;
+  /**
+   * Takes a copy of an entry; indexes count up from `startIndex + 1` in the order of calls. Behind
+   * a replicated log entries are durable already, and `chain` is what stores keep beside their
+   * position: the entry's term. A local log has chain values of its own.
+   */
+  offer(entry: Uint8Array, chain: number): void;
   /** Calls `listener` after every step forward. One listener. */
   listen(listener: (progress: PipeProgress) => void): void;
   /** Entries of a database offered from now on are applied to `store`. */
@@ -42,7 +47,7 @@ export interface CommitPipe {
    * it resolves. Others go on committing.
    */
   copy(databaseId: number, directory: string): Promise<CopyOutcome>;
-  /** Lets the log forget entries up to `floor`. */
+  /** Lets the pipe's own log, if it has one, forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
   /** Applies what was offered, makes everything durable, closes the log. */
   close(): Promise<void>;

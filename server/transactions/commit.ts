@@ -70,6 +70,8 @@ export interface UniqueKeyName {
 
 export interface CommitRequest {
   readonly databaseId: number;
+  /** The coordinator's, when the first position was taken: those of an earlier one are void. */
+  readonly era: number;
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
   readonly operations: readonly Operation[];
@@ -116,13 +118,17 @@ export interface Refused {
   readonly detail: string;
 }
 
-/** What became of an appended entry on this node; `unknown` when the log failed meanwhile. */
+/**
+ * What became of an appended entry on this node. `refused`: another entry has its place in the log
+ * for good, so it never happened. `unknown`: the log failed, or no majority answered in time.
+ */
 export type AppendResult =
   | {readonly kind: 'committed'; readonly index: LogIndex}
+  | Refused
   | {readonly kind: 'unknown'; readonly detail: string};
 
 /**
- * Puts encoded entries in order and makes them durable: a local log today, Raft tomorrow.
+ * Puts encoded entries in order and makes them durable: on this server, or on most of a cluster.
  * Entries are applied in index order, each exactly once per database position.
  */
 export interface CommitLog {
@@ -140,8 +146,8 @@ export interface CommitLog {
     onApplied?: () => void,
   ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>};
   /**
-   * Resolves when the entry at `index` is applied here, and when nothing more will be. One that is
-   * not appended yet may be waited for.
+   * Resolves when the entry at `index` is applied here, and when nothing more will be, or it is
+   * open who appends next. One that is not appended yet may be waited for.
    */
   whenApplied(index: LogIndex): Promise<void>;
   /** Greatest index applied on this node. */

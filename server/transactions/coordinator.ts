@@ -22,7 +22,7 @@ import type {
 import {ChangeFeed} from './change-feed.ts';
 import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
-import type {Counter, EntryEncoder, EntryHead} from './entry.ts';
+import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
 import {RequestIds} from './request-ids.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
@@ -59,8 +59,8 @@ export interface CoordinatorOptions {
 
 export class Coordinator {
   readonly #options: CoordinatorOptions;
-  readonly #window: ConflictWindow;
-  readonly #requests: RequestIds;
+  #window: ConflictWindow;
+  #requests: RequestIds;
   /**
    * The system's time when the database was opened, less the monotonic one: entries are stamped by
    * the latter, so that no jump of the former makes request ids old that are not.
@@ -74,6 +74,7 @@ export class Coordinator {
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
   deletingCommits = 0;
+  #era = 0;
   #fence: string | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -82,10 +83,34 @@ export class Coordinator {
     this.#clockBaseMs = options.clock.now() - options.clock.monotonic();
     this.#window = new ConflictWindow(options.positionIndex, options.limits.windowBytesMax);
     this.changes = new ChangeFeed(options.positionIndex);
-    this.#requests = new RequestIds(options.store, options.clock, {
-      ageMsMax: options.limits.requestIdAgeMsMax,
-      countMax: options.limits.requestIdsMax,
-    });
+    this.#requests = requestIdsOf(options);
+  }
+
+  /** How often this node began to take commits since the database was opened. */
+  get era(): number {
+    return this.#era;
+  }
+
+  /**
+   * Takes commits behind the entry at `index` from now on: other nodes appended before, so nothing
+   * that was remembered of counters, conditions and requests is true any more; the store tells.
+   */
+  beginAnew(index: LogIndex, schemaVersion: number): void {
+    this.#era++;
+    this.#positions.clear();
+    this.#counts.clear();
+    this.#window = new ConflictWindow(index, this.#options.limits.windowBytesMax);
+    this.#requests = requestIdsOf(this.#options);
+    this.#schemaVersion = schemaVersion;
+  }
+
+  /** Another node's entry is about to be applied here; call what is returned when it is. */
+  follow(index: LogIndex, entry: Entry): () => void {
+    this.changes.followed(index, entry);
+    const {newSchemaVersion} = entry;
+    if (newSchemaVersion === undefined) return nothingToDo;
+    this.#schemaVersion = newSchemaVersion;
+    return () => this.#options.onSchemaApplied(newSchemaVersion);
   }
 
   /** Why the database takes no commits any more, if so. */
@@ -180,6 +205,9 @@ export class Coordinator {
     if (this.#fence !== undefined) {
       return {kind: 'refused', code: 'fenced', detail: this.#fence};
     }
+    if (request.era !== this.#era) {
+      return {kind: 'conflict', reason: 'the transaction began under another leader'};
+    }
     if (request.schemaVersion !== this.#schemaVersion) {
       return {kind: 'conflict', reason: 'the schema was changed by another transaction'};
     }
@@ -228,6 +256,13 @@ export class Coordinator {
       ...this.#requests.operationsFor(request.requestId, index, clock),
     ];
   }
+}
+
+const nothingToDo = (): void => {};
+
+function requestIdsOf({store, clock, limits}: CoordinatorOptions): RequestIds {
+  const {requestIdAgeMsMax: ageMsMax, requestIdsMax: countMax} = limits;
+  return new RequestIds(store, clock, {ageMsMax, countMax});
 }
 
 function tooLarge(bytes: number, bytesMax: number): Refused {

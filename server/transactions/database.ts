@@ -12,6 +12,7 @@ import type {ShareableStore, Store, View} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from './change-feed.ts';
 import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
+import type {Entry} from './entry.ts';
 import {catalogKey, counterKey, decodeCounter} from './system-keys.ts';
 import {
   ReadSession,
@@ -137,6 +138,21 @@ export class Database {
   /** The next record position of a bucket, outside any transaction: never handed out again. */
   nextPosition(bucketId: number): number {
     return this.#coordinator.nextPosition(bucketId);
+  }
+
+  /** Changes when this node begins to take commits: positions of an earlier era are void. */
+  get era(): number {
+    return this.#coordinator.era;
+  }
+
+  /** This node takes commits from now on, behind the entry at `index`, which is applied. */
+  beginAnew(index: LogIndex): void {
+    this.#coordinator.beginAnew(index, this.#schemaVersion);
+  }
+
+  /** Another node's entry is about to be applied here; call what is returned when it is. */
+  follow(index: LogIndex, entry: Entry): () => void {
+    return this.#coordinator.follow(index, entry);
   }
 
   /** Commits operations that were made without a transaction; a bulk load's way. */

@@ -23,10 +23,18 @@ import {Coordinator, type CommitLimits} from './coordinator.ts';
 import {Database} from './database.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
-import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
+import type {EngineLog, EngineLogObserver, Followed, MemberLog} from './engine-log.ts';
+import {
+  decodeServerBody,
+  type Entry,
+  EntryEncoder,
+  type EntryKind,
+  type ServerBody,
+} from './entry.ts';
 import type {Formats} from './formats/levels.ts';
 import {migrate, migrationOf} from './formats/migration.ts';
 import {LocalCommitLog} from './local-commit-log.ts';
+import {recoverMember} from './member-recovery.ts';
 import {prepareRoot, recover} from './recovery.ts';
 import {lockRoot, type ProcessIdentity} from './root-lock.ts';
 import type {StoreFactory} from './store-factory.ts';
@@ -48,7 +56,13 @@ export interface EngineSettings {
 
 /** What a commit pipe is made from; it owns log and applier from then on. */
 export interface PipeParts {
-  readonly log: SegmentLog;
+  /** Undefined in a cluster: what the pipe is offered is committed, and only applied. */
+  readonly log: SegmentLog | undefined;
+  readonly logId: string;
+  /** Index of the last entry that the pipe is not given. */
+  readonly startIndex: LogIndex;
+  /** Where the sorted files of ingests lie. */
+  readonly stagedDirectory: string;
   readonly applier: Applier;
   readonly settings: EngineSettings;
 }
@@ -65,6 +79,19 @@ export interface EngineOptions {
   readonly process: ProcessIdentity;
   /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipe;
+  /** Of a member of a cluster: opens its log in a directory. Undefined: a log of its own. */
+  readonly openMemberLog?: (directory: string) => Promise<MemberLog>;
+}
+
+export interface EngineEvents {
+  /** The log takes nothing more: the process should be replaced. */
+  readonly failed?: (reason: string) => void;
+  /** An entry changed a document of the server. */
+  readonly documentChanged?: () => void;
+  /** An entry drops a database: whoever uses it has to end. */
+  readonly dropping?: (name: string) => void;
+  /** Of a member of a cluster: it takes commits from now on, or no longer. */
+  readonly leadership?: (leads: boolean) => void;
 }
 
 export interface ServerDocument {
@@ -89,22 +116,50 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   prepareRoot(options.disk, options.rootPath);
   const unlock = lockRoot(options.disk, options.rootPath, options.process);
   try {
-    const {log, databases, applier} = await recover({
-      ...options,
-      segmentBytes: options.settings.segmentBytes,
-      formats: options.settings.formats,
-      raftStorageParent: options.settings.raftStorageParent ?? options.rootPath,
-    });
-    const pipe = options.startPipe({log, applier, settings: options.settings});
+    const {databases, pipeParts, startLog} = await recovered(options);
+    const pipe = options.startPipe({...pipeParts, settings: options.settings});
     await databases.moveTo(pipe);
-    return new Engine(options, {pipe, databases, unlock, logId: log.logId});
+    return new Engine(options, {pipe, databases, unlock, logId: pipeParts.logId, startLog});
   } catch (error) {
     unlock();
     throw error;
   }
 }
 
+type StartLog = (pipe: CommitPipe, observer: EngineLogObserver) => EngineLog;
+
+interface RecoveredEngine {
+  readonly databases: DatabaseSet;
+  readonly pipeParts: Omit<PipeParts, 'settings'>;
+  readonly startLog: StartLog;
+}
+
+async function recovered(options: EngineOptions): Promise<RecoveredEngine> {
+  const {settings, openMemberLog} = options;
+  const recovery = {
+    ...options,
+    segmentBytes: settings.segmentBytes,
+    formats: settings.formats,
+    raftStorageParent: settings.raftStorageParent ?? options.rootPath,
+  };
+  if (openMemberLog === undefined) {
+    const {log, databases, ...rest} = await recover(recovery);
+    return {
+      databases,
+      pipeParts: {...rest, log, logId: log.logId, startIndex: log.lastIndex},
+      startLog: (pipe, observer) => new LocalCommitLog(pipe, observer),
+    };
+  }
+  const {log, databases, durableIndex, ...rest} = await recoverMember(recovery, openMemberLog);
+  return {
+    databases,
+    pipeParts: {...rest, log: undefined, logId: log.logId, startIndex: durableIndex},
+    startLog: (pipe, observer) => log.start(pipe, observer),
+  };
+}
+
 interface EngineParts {
+  readonly startLog: StartLog;
   readonly pipe: CommitPipe;
   readonly databases: DatabaseSet;
   readonly unlock: () => void;
@@ -117,7 +172,7 @@ export class Engine {
   readonly #pipe: CommitPipe;
   readonly #set: DatabaseSet;
   readonly #unlock: () => void;
-  readonly #log: LocalCommitLog;
+  readonly #log: EngineLog;
   readonly #encoder = new EntryEncoder();
   readonly #databases = new Map<string, Database>();
   readonly #closed = new Set<string>();
@@ -125,13 +180,10 @@ export class Engine {
   readonly #documentVersions = new Map<string, number>();
   readonly #checkpointBytes: number;
   readonly #space: DiskSpace;
-  /** Server-level entries appended and not executed yet, oldest first. */
-  readonly #serverEntries: LogIndex[] = [];
-  #serverWork: Promise<void> = Promise.resolve();
   #nextDatabaseId: number;
   #bytesSinceCheckpoint = 0;
   #checkpoint: Promise<void> | undefined;
-  #onFailure: ((reason: string) => void) | undefined;
+  #events: EngineEvents = {};
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
 
@@ -148,13 +200,19 @@ export class Engine {
       paths: [options.rootPath, ...(raftStorageParent === undefined ? [] : [raftStorageParent])],
       reserveBytes: options.settings.segmentBytes + options.settings.freeBytesMin,
     });
-    this.#log = new LocalCommitLog(parts.pipe, {
+    this.#log = parts.startLog(parts.pipe, {
       failed: reason => this.#failed(reason),
       advanced: (bytes, fences) => this.#advanced(bytes, fences),
       obstacle: bytes => this.#space.obstacle(bytes),
+      execute: (index, entry) => this.#execute(index, entry),
+      follows: (index, entry) => this.#follows(index, entry),
+      leads: index => this.#leads(index),
+      leadershipEnded: () => this.#events.leadership?.(false),
     });
     for (const database of parts.databases.openDatabases) {
-      this.#migrate(this.#serve(database));
+      const served = this.#serve(database);
+      // In a cluster the leader's work.
+      if (options.openMemberLog === undefined) this.#migrate(served);
     }
   }
 
@@ -172,9 +230,14 @@ export class Engine {
     return this.#log.failure;
   }
 
-  /** Calls `listener` when the log fails. */
-  onFailure(listener: (reason: string) => void): void {
-    this.#onFailure = listener;
+  /** Whom to tell of what happens to the engine by itself, from now on. */
+  listen(events: EngineEvents): void {
+    this.#events = events;
+  }
+
+  /** Resolves when the entry at `index` is applied here, or nothing more will be. */
+  whenApplied(index: LogIndex): Promise<void> {
+    return this.#log.whenApplied(index);
   }
 
   /** Names of all databases, closed and fenced ones too, sorted. */
@@ -230,10 +293,9 @@ export class Engine {
     }
     const id = this.#nextDatabaseId++;
     await this.#change(name, () => this.#propose('create-database', {head: {id, name}}));
-    const opened = this.#set.byId(id);
-    if (opened === undefined) throw new Refusal('database.fenced', `database ${name} did not open`);
-    this.#closed.delete(name);
-    return this.#serve(opened);
+    const database = this.#databases.get(name);
+    if (database?.id === id) return database;
+    throw new Refusal('database.fenced', `database ${name} did not open`);
   }
 
   async dropDatabase(name: string): Promise<void> {
@@ -253,8 +315,6 @@ export class Engine {
       if (error instanceof Refusal && error.code !== 'commit.unknown') database?.reopen();
       throw error;
     }
-    this.#databases.delete(name);
-    this.#closed.delete(name);
   }
 
   /** Serves the database again after `closeDatabase`. */
@@ -300,7 +360,12 @@ export class Engine {
     }
     const version = current + 1;
     this.#documentVersions.set(name, version);
-    await this.#propose('put-document', {head: {name, version}, bytes});
+    try {
+      await this.#propose('put-document', {head: {name, version}, bytes});
+    } catch (error) {
+      if (this.#documentVersions.get(name) === version) this.#documentVersions.delete(name);
+      throw error;
+    }
     return {version, bytes: Buffer.from(bytes)};
   }
 
@@ -333,7 +398,7 @@ export class Engine {
     this.#log.stop();
     await this.#log.settled();
     await Promise.all(this.#migrations.values());
-    await this.#serverWork;
+    await this.#log.close();
     await this.#checkpoint;
     for (const database of this.#databases.values()) database.close('the server is stopping');
     if (this.#log.failure === undefined) await this.checkpoint();
@@ -409,29 +474,50 @@ export class Engine {
       head: body.head,
       bytes: body.bytes ?? noBytes,
     });
-    const refused = this.#log.admission(bytes.length);
-    if (refused !== undefined) throw refusalOf(refused.code, refused.detail);
-    const entry = decodeEntry(Buffer.from(bytes));
-    const executed = Promise.withResolvers<void>();
-    const {index, settled} = this.#log.append(bytes, 0, () => {
-      const work = () => this.#set.execute(index, entry);
-      this.#serverWork = this.#serverWork.then(work).then(
-        () => {
-          this.#serverEntries.shift();
-          executed.resolve();
-        },
-        (error: unknown) => {
-          // It is in the log: the next start executes it.
-          const reason = `a server-level entry could not be executed: ${String(error)}`;
-          executed.reject(new Refusal('commit.unknown', reason));
-          this.#log.fail(reason);
-        },
-      );
-    });
-    this.#serverEntries.push(index);
-    const result = await settled;
+    const result = await this.#log.propose(bytes);
+    if (result.kind === 'refused') throw refusalOf(result.code, result.detail);
     if (result.kind === 'unknown') throw new Refusal('commit.unknown', result.detail);
-    await executed.promise;
+  }
+
+  /** Executes a server-level entry, whoever appended it, and serves what is there then. */
+  async #execute(index: LogIndex, entry: Entry): Promise<void> {
+    if (entry.kind === 'drop-database') await this.#release(entry);
+    await this.#set.execute(index, entry);
+    for (const [name, {id}] of this.#databases) {
+      if (this.#set.byId(id) === undefined && this.#set.entry(name)?.id !== id) {
+        this.#databases.delete(name);
+        this.#closed.delete(name);
+      }
+    }
+    for (const opened of this.#set.openDatabases) this.#serve(opened);
+    if (entry.kind === 'put-document') this.#events.documentChanged?.();
+  }
+
+  /** Nobody uses the database any more that an entry drops. */
+  async #release(entry: Entry): Promise<void> {
+    const database = this.#databases.get(String(decodeServerBody(entry).head['name']));
+    if (database === undefined) return;
+    database.close('the database is being dropped');
+    this.#events.dropping?.(database.name);
+    await database.viewsReleased();
+  }
+
+  #follows(index: LogIndex, entry: Entry): Followed | 'passed-over' {
+    const opened = this.#set.byId(entry.databaseId);
+    if (opened === undefined) return 'passed-over';
+    // It had been applied before this process began.
+    if (index <= opened.position.index) return undefined;
+    return this.#databases.get(opened.name)?.follow(index, entry);
+  }
+
+  #leads(index: LogIndex): void {
+    this.#nextDatabaseId = this.#set.state.nextDatabaseId;
+    this.#documentVersions.clear();
+    for (const database of this.#databases.values()) {
+      database.beginAnew(index);
+      this.#migrate(database);
+    }
+    this.#events.leadership?.(true);
   }
 
   #advanced(bytes: number, fences: ReadonlyMap<number, {readonly reason: string}>): void {
@@ -454,10 +540,8 @@ export class Engine {
   async #runCheckpoint(): Promise<void> {
     const {floor, positions} = await this.#pipe.makeDurable();
     if (this.#log.failure !== undefined) return;
-    const unexecuted = this.#serverEntries[0];
-    const executed = unexecuted === undefined ? floor : Math.min(floor, unexecuted - 1);
-    const safe = this.#set.heldFloor(executed);
-    if (this.#saveDurable(safe, positions)) this.#pipe.recycle(safe);
+    const safe = this.#set.heldFloor(this.#log.executedFloor(floor));
+    if (this.#saveDurable(safe, positions)) this.#log.recycle(safe);
   }
 
   /** False when the disk is full: the log keeps what it could have forgotten until the next try. */
@@ -474,7 +558,7 @@ export class Engine {
 
   #failed(reason: string): void {
     this.#options.logger.log('error', 'log.failed', {reason});
-    this.#onFailure?.(reason);
+    this.#events.failed?.(reason);
   }
 
   #mustExist(name: string): void {
@@ -511,5 +595,6 @@ function checkName(name: string): void {
 function refusalOf(code: string, detail: string): Refusal {
   if (code === 'queue-full') return new Refusal('commit.queue-full', detail);
   if (code === 'disk-full') return new Refusal('storage.full', detail);
+  if (code === 'not-leader') return new Refusal('cluster.not-leader', detail);
   return new Refusal('server.stopping', detail);
 }

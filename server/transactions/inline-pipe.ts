@@ -5,6 +5,7 @@
  * that of the threaded pipe, step by step and repeatable from a seed. An error that is neither
  * the log's nor a store's (a simulated crash) leaves through the scheduler.
  */
+import {assert} from '#server/base/assert.ts';
 import {LogFailure, LogFull, type SegmentLog} from '#server/log/segment-log.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Store} from '#server/storage/store.ts';
@@ -14,7 +15,10 @@ import type {CommitPipe, CopyOutcome, DurableState, PipeProgress} from './commit
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface InlinePipeOptions {
-  readonly log: SegmentLog;
+  /** Undefined behind a replicated log: what is offered is durable, and only applied. */
+  readonly log: SegmentLog | undefined;
+  /** Index of the last entry that the pipe is not given. */
+  readonly startIndex: LogIndex;
   readonly applier: Applier;
   /** Runs a task later, never at once. */
   readonly schedule: (task: () => void) => void;
@@ -39,6 +43,7 @@ export class InlinePipe implements CommitPipe {
   #appliedIndex: LogIndex;
   /** Greatest index that was given to the applier. */
   #takenIndex: LogIndex;
+  #offeredIndex: LogIndex;
   /** Turns since log or stores had room; they may have to wait for it. */
   #turnsWithoutRoom = 0;
   #failure: string | undefined;
@@ -47,10 +52,11 @@ export class InlinePipe implements CommitPipe {
 
   constructor(options: InlinePipeOptions) {
     this.#options = options;
-    this.startIndex = options.log.lastIndex;
+    this.startIndex = options.startIndex;
     options.applier.expectAll();
-    this.#appliedIndex = options.log.lastIndex;
-    this.#takenIndex = options.log.lastIndex;
+    this.#appliedIndex = options.startIndex;
+    this.#takenIndex = options.startIndex;
+    this.#offeredIndex = options.startIndex;
   }
 
   listen(listener: (progress: PipeProgress) => void): void {
@@ -67,7 +73,11 @@ export class InlinePipe implements CommitPipe {
     return undefined;
   }
 
-  offer(entry: Uint8Array): void {
+  offer(entry: Uint8Array, chain: number): void {
+    if (this.#options.log === undefined) {
+      this.#appended.push({index: ++this.#offeredIndex, chain, payload: Buffer.from(entry)});
+      return this.#applyLater();
+    }
     this.#queue.push(Buffer.from(entry));
     this.#queueBytes += entry.length;
     if (this.#appendScheduled) return;
@@ -87,7 +97,7 @@ export class InlinePipe implements CommitPipe {
   makeDurable(): Promise<DurableState> {
     const {applier, log} = this.#options;
     // A database must never be durable ahead of the log.
-    if (this.#failure === undefined) this.#guard(() => log.sync());
+    if (this.#failure === undefined) this.#guard(() => log?.sync());
     if (this.#failure === undefined) applier.makeDurable();
     const floor = applier.durableFloor(this.#appliedIndex);
     return Promise.resolve({floor, positions: applier.positions()});
@@ -95,20 +105,20 @@ export class InlinePipe implements CommitPipe {
 
   async copy(databaseId: number, directory: string): Promise<CopyOutcome> {
     await this.#idle();
-    if (this.#failure === undefined) this.#guard(() => this.#options.log.sync());
+    if (this.#failure === undefined) this.#guard(() => this.#options.log?.sync());
     if (this.#failure !== undefined) return {kind: 'failed', reason: this.#failure};
     return this.#options.applier.copy(databaseId, directory);
   }
 
   recycle(floor: LogIndex): void {
-    if (this.#failure === undefined) this.#guard(() => this.#options.log.recycle(floor));
+    if (this.#failure === undefined) this.#guard(() => this.#options.log?.recycle(floor));
   }
 
   async close(): Promise<void> {
     await this.#idle();
-    if (this.#failure === undefined) this.#guard(() => this.#options.log.sync());
+    if (this.#failure === undefined) this.#guard(() => this.#options.log?.sync());
     if (this.#failure === undefined) this.#options.applier.makeDurable();
-    this.#options.log.close();
+    this.#options.log?.close();
   }
 
   /** Resolves when nothing waits or nothing moves any more. */
@@ -119,6 +129,7 @@ export class InlinePipe implements CommitPipe {
 
   #append(): void {
     const {log, syncCommits} = this.#options;
+    assert(log !== undefined, 'only what has a log is appended');
     const entries = this.#queue.splice(0, this.#chains.length);
     const firstIndex = log.lastIndex + 1;
     const done = this.#guard(() => log.append(entries, this.#chains, syncCommits));
@@ -136,14 +147,17 @@ export class InlinePipe implements CommitPipe {
         payload,
       });
     });
-    if (!this.#applyScheduled) {
-      this.#applyScheduled = true;
-      this.#options.schedule(() => this.#apply());
-    }
+    this.#applyLater();
     if (this.#queue.length > 0) {
       this.#appendScheduled = true;
       this.#options.schedule(() => this.#append());
     } else if (log.shouldPrepare) this.#guard(() => log.prepareNext());
+  }
+
+  #applyLater(): void {
+    if (this.#applyScheduled) return;
+    this.#applyScheduled = true;
+    this.#options.schedule(() => this.#apply());
   }
 
   #apply(): void {

@@ -1,53 +1,36 @@
 /**
- * The CommitLog of a single server: the commit pipe, and who waits for which entry.
+ * The log of a single server: what is appended goes straight into the commit pipe.
  *
- * Reports arrive in index order; each entry's `onApplied` runs before its promise resolves and
- * before anything later is reported. When the log fails, every entry that was not applied is
- * answered `unknown`: it may be on the disk (F3).
+ * When the log fails, every entry that was not applied is answered `unknown`: it may be on the
+ * disk (F3). Server-level entries are executed one after another behind the pipe, while it goes on.
  */
-import type {AppendResult, CommitLog, LogIndex, Refused} from './commit.ts';
+import type {AppendResult, LogIndex, Refused} from './commit.ts';
 import type {CommitPipe, PipeProgress} from './commit-pipe.ts';
+import type {EngineLog, EngineLogObserver} from './engine-log.ts';
+import {decodeEntry} from './entry.ts';
+import {PendingEntries} from './pending-entries.ts';
 
-export interface CommitLogObserver {
-  /** The log can write nothing more; called once. */
-  failed(reason: string): void;
-  /** Entries of so many bytes were applied. */
-  advanced(bytes: number, fences: PipeProgress['fences']): void;
-  /** Why an entry of `bytes` may not be written now, such as a full disk. */
-  obstacle(bytes: number): Refused | undefined;
-}
-
-interface Waiting {
-  readonly index: LogIndex;
-  readonly databaseId: number;
-  readonly bytes: number;
-  readonly onApplied: (() => void) | undefined;
-  readonly resolve: (result: AppendResult) => void;
-}
-
-export class LocalCommitLog implements CommitLog {
+export class LocalCommitLog implements EngineLog {
   readonly #pipe: CommitPipe;
-  readonly #observer: CommitLogObserver;
-  /** In order of indexes; who has been told leaves its place at once, so that it dies young. */
-  #waiting: (Waiting | undefined)[] = [];
-  #head = 0;
-  #appliedIndex: LogIndex;
+  readonly #observer: EngineLogObserver;
+  readonly #pending: PendingEntries;
   #lastIndex: LogIndex;
   #failure: string | undefined;
   #stopping = false;
-  #settledWaiters: (() => void)[] = [];
-  #appliedWaiters: {readonly index: LogIndex; readonly resolve: () => void}[] = [];
+  /** Server-level entries appended and not executed yet, oldest first. */
+  readonly #unexecuted: LogIndex[] = [];
+  #execution: Promise<void> = Promise.resolve();
 
-  constructor(pipe: CommitPipe, observer: CommitLogObserver) {
+  constructor(pipe: CommitPipe, observer: EngineLogObserver) {
     this.#pipe = pipe;
     this.#observer = observer;
-    this.#appliedIndex = pipe.startIndex;
+    this.#pending = new PendingEntries(pipe.startIndex);
     this.#lastIndex = pipe.startIndex;
     pipe.listen(progress => this.#advance(progress));
   }
 
   get appliedIndex(): LogIndex {
-    return this.#appliedIndex;
+    return this.#pending.appliedIndex;
   }
 
   get lastIndex(): LogIndex {
@@ -58,16 +41,14 @@ export class LocalCommitLog implements CommitLog {
     return this.#failure;
   }
 
-  /** Refuses what comes from now on; what is under way is finished. */
   stop(): void {
     this.#stopping = true;
-    if (this.#waiting.length === this.#head) this.#wakeApplied(Number.POSITIVE_INFINITY);
+    if (this.#pending.isEmpty) this.#pending.wake(true);
   }
 
   async whenApplied(index: LogIndex): Promise<void> {
     const isOver = this.#failure !== undefined || (this.#stopping && index > this.#lastIndex);
-    if (index <= this.#appliedIndex || isOver) return;
-    await new Promise<void>(resolve => this.#appliedWaiters.push({index, resolve}));
+    if (!isOver) await this.#pending.whenApplied(index);
   }
 
   admission(bytes: number): Refused | undefined {
@@ -87,75 +68,67 @@ export class LocalCommitLog implements CommitLog {
   ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>} {
     const index = ++this.#lastIndex;
     const {promise, resolve} = Promise.withResolvers<AppendResult>();
-    this.#waiting.push({index, databaseId, bytes: entry.length, onApplied, resolve});
-    this.#pipe.offer(entry);
+    this.#pending.add({index, databaseId, bytes: entry.length, onApplied, resolve});
+    this.#pipe.offer(entry, 0);
     return {index, settled: promise};
   }
 
-  /** Resolves when nothing waits any more. */
-  async settled(): Promise<void> {
-    if (this.#waiting.length === this.#head) return;
-    await new Promise<void>(resolve => {
-      this.#settledWaiters.push(resolve);
+  async propose(bytes: Uint8Array): Promise<AppendResult> {
+    const refused = this.admission(bytes.length);
+    if (refused !== undefined) return refused;
+    const entry = decodeEntry(Buffer.from(bytes));
+    const executed = Promise.withResolvers<AppendResult>();
+    const {index, settled} = this.append(bytes, 0, () => {
+      this.#execution = this.#execution
+        .then(() => this.#observer.execute(index, entry))
+        .then(
+          () => {
+            this.#unexecuted.shift();
+            executed.resolve({kind: 'committed', index});
+          },
+          (error: unknown) => {
+            // It is in the log: the next start executes it.
+            const detail = `a server-level entry could not be executed: ${String(error)}`;
+            executed.resolve({kind: 'unknown', detail});
+            this.fail(detail);
+          },
+        );
     });
+    this.#unexecuted.push(index);
+    const result = await settled;
+    return result.kind === 'committed' ? await executed.promise : result;
   }
 
-  /** Takes nothing more; what waits is undecided. */
+  executedFloor(floor: LogIndex): LogIndex {
+    const [oldest] = this.#unexecuted;
+    return oldest === undefined ? floor : Math.min(floor, oldest - 1);
+  }
+
+  recycle(floor: LogIndex): void {
+    this.#pipe.recycle(floor);
+  }
+
+  async settled(): Promise<void> {
+    await this.#pending.settled();
+    await this.#execution;
+  }
+
   fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    for (const waiting of this.#waiting.slice(this.#head)) {
-      waiting?.resolve({kind: 'unknown', detail: reason});
-    }
-    this.#waiting = [];
-    this.#head = 0;
+    this.#pending.giveUp(reason);
     this.#observer.failed(reason);
-    this.#wakeSettled();
-    this.#wakeApplied(Number.POSITIVE_INFINITY);
+    this.#pending.wake(true);
+  }
+
+  async close(): Promise<void> {
+    await this.settled();
   }
 
   #advance(progress: PipeProgress): void {
-    let bytes = 0;
-    for (;;) {
-      const next = this.#waiting[this.#head];
-      if (next === undefined || next.index > progress.appliedIndex) break;
-      this.#waiting[this.#head++] = undefined;
-      bytes += next.bytes;
-      this.#appliedIndex = next.index;
-      const fence = progress.fences.get(next.databaseId);
-      if (fence !== undefined && fence.index <= next.index) {
-        next.resolve({kind: 'unknown', detail: `the database is fenced: ${fence.reason}`});
-        continue;
-      }
-      next.onApplied?.();
-      next.resolve({kind: 'committed', index: next.index});
-    }
-    this.#appliedIndex = Math.max(this.#appliedIndex, progress.appliedIndex);
-    if (this.#head === this.#waiting.length) {
-      this.#waiting = [];
-      this.#head = 0;
-    } else if (this.#head > 1024 && this.#head * 2 > this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#head);
-      this.#head = 0;
-    }
+    const bytes = this.#pending.advance(progress);
     if (progress.failure !== undefined) this.fail(progress.failure);
     else this.#observer.advanced(bytes, progress.fences);
-    const isSettled = this.#waiting.length === this.#head;
-    if (isSettled) this.#wakeSettled();
-    const isLast = isSettled && this.#stopping;
-    this.#wakeApplied(isLast ? Number.POSITIVE_INFINITY : this.#appliedIndex);
-  }
-
-  #wakeApplied(index: LogIndex): void {
-    if (this.#appliedWaiters.length === 0) return;
-    const waiters = this.#appliedWaiters;
-    this.#appliedWaiters = waiters.filter(waiter => waiter.index > index);
-    for (const waiter of waiters) if (waiter.index <= index) waiter.resolve();
-  }
-
-  #wakeSettled(): void {
-    const waiters = this.#settledWaiters;
-    this.#settledWaiters = [];
-    for (const resolve of waiters) resolve();
+    this.#pending.wake(this.#stopping && this.#pending.isEmpty);
   }
 }

@@ -46,6 +46,15 @@ export interface Recovered {
   readonly log: SegmentLog;
   readonly databases: DatabaseSet;
   readonly applier: Applier;
+  readonly stagedDirectory: string;
+}
+
+/** Of a log, what tells whether a database belongs to it. */
+export interface JudgedLog {
+  readonly logId: string;
+  readonly firstIndex: number;
+  readonly lastIndex: number;
+  chainAt(index: number): number | undefined;
 }
 
 const replayBatchEntries = 512;
@@ -58,12 +67,8 @@ export function prepareRoot(disk: Disk, rootPath: string): void {
 
 /** Brings the server's data up to the end of its log. */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
-  const {disk, rootPath} = options;
-  const storage = `${options.raftStorageParent}/raft-storage-${options.nodeName}`;
-  const kept = [`${rootPath}/databases`, `${rootPath}/config`];
-  makeDirectories(disk, [...kept, storage, `${storage}/log`, `${storage}/server`]);
-  // A killed process may have renamed in there without syncing.
-  for (const path of kept) disk.syncDirectory(path);
+  const {disk} = options;
+  const storage = prepareStorage(options, 'log');
   await refuseOtherNodes(options);
 
   const stateFile = new ServerStateFile(disk, `${storage}/server`);
@@ -77,21 +82,8 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const log = fits ? found : SegmentLog.create(logOptions, start.state.logId, start.firstIndex);
   if (saved === undefined || saved.logId !== start.state.logId) stateFile.save(start.state);
 
-  const stagedFile = (digest: string) => `${storage}/staged/${digest}`;
-  const applier = new Applier({logId: log.logId, stagedFile});
-  const databases = new DatabaseSet(
-    {
-      disk,
-      rootPath,
-      logId: log.logId,
-      stores: options.stores,
-      stateFile,
-      logger: options.logger,
-      formats: options.formats,
-    },
-    start.state,
-    applier,
-  );
+  const parts = databasesOf(options, {storage, stateFile, logId: log.logId, state: start.state});
+  const {databases, applier} = parts;
   try {
     await openKnown(options, databases, log);
     await replay(databases, applier, log);
@@ -99,15 +91,43 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
     await adoptFound(options, databases, log);
     await raiseFormat(options, databases, log);
     settle(databases, applier, log);
-    return {log, databases, applier};
+    return {log, ...parts};
   } catch (error) {
     databases.close(false);
     throw error;
   }
 }
 
+/** Makes the directories of the root; that of the node, with its log in `logDirectory`. */
+export function prepareStorage(options: RecoveryOptions, logDirectory: string): string {
+  const {disk, rootPath} = options;
+  const storage = `${options.raftStorageParent}/raft-storage-${options.nodeName}`;
+  const kept = [`${rootPath}/databases`, `${rootPath}/config`];
+  makeDirectories(disk, [...kept, storage, `${storage}/${logDirectory}`, `${storage}/server`]);
+  // A killed process may have renamed in there without syncing.
+  for (const path of kept) disk.syncDirectory(path);
+  return storage;
+}
+
+/** The databases of a state, none open yet, and what applies entries to them meanwhile. */
+export function databasesOf(
+  {disk, rootPath, stores, logger, formats}: RecoveryOptions,
+  found: {
+    readonly storage: string;
+    readonly stateFile: ServerStateFile;
+    readonly logId: string;
+    readonly state: ServerState;
+  },
+): Omit<Recovered, 'log'> {
+  const {storage, stateFile, logId, state} = found;
+  const stagedDirectory = `${storage}/staged`;
+  const applier = new Applier({logId, stagedFile: digest => `${stagedDirectory}/${digest}`});
+  const options = {disk, rootPath, logId, stores, stateFile, logger, formats};
+  return {databases: new DatabaseSet(options, state, applier), applier, stagedDirectory};
+}
+
 /** The server's own state, before anything is written: it says which formats to expect. */
-function loadState(
+export function loadState(
   options: RecoveryOptions,
   stateFile: ServerStateFile,
   storage: string,
@@ -240,15 +260,15 @@ async function greatestPosition(options: RecoveryOptions): Promise<number> {
   return greatest;
 }
 
-function databaseNames(options: RecoveryOptions): string[] {
+export function databaseNames(options: RecoveryOptions): string[] {
   return options.stores.list(`${options.rootPath}/databases`).filter(name => !name.startsWith('.'));
 }
 
 /** Opens every database that the state names and judges where it stands. */
-async function openKnown(
+export async function openKnown(
   options: RecoveryOptions,
   databases: DatabaseSet,
-  log: SegmentLog,
+  log: JudgedLog,
 ): Promise<void> {
   for (const entry of databases.state.databases) {
     if (!options.stores.exists(databases.path(entry.name))) {
@@ -298,7 +318,7 @@ function fence(
 }
 
 /** Why a database cannot go on with this log; throws where the whole start is in question. */
-function judge(database: OpenDatabase, state: ServerState, log: SegmentLog): string | undefined {
+function judge(database: OpenDatabase, state: ServerState, log: JudgedLog): string | undefined {
   const {index, chain} = database.position;
   if (database.position.logId !== log.logId) {
     // The log was lost and made anew: it begins above everything that any database held.
@@ -418,7 +438,7 @@ async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog)
 }
 
 /** Another name's log with entries that its databases lack would be lost silently. */
-async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
+export async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
   const {disk, raftStorageParent, nodeName} = options;
   for (const name of disk.list(raftStorageParent)) {
     const other = /^raft-storage-(.+)$/.exec(name)?.[1];

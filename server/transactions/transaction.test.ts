@@ -250,9 +250,7 @@ test('a store that cannot write fences its database alone', async () => {
 test('after a failed sync commits are unknown, then refused, and the engine says so', async () => {
   const {database, engine, machine} = await start();
   let told: string | undefined;
-  engine.onFailure(reason => {
-    told = reason;
-  });
+  engine.listen({failed: reason => (told = reason)});
   machine.failSyncAt = (machine.counts.get('sync') ?? 0) + 1;
   assert.equal((await put(database, 'a', '1')).kind, 'unknown');
   const next = await put(database, 'b', '1');

@@ -127,12 +127,14 @@ export class StoreTransaction implements Transaction {
   #live: LiveView | undefined;
   #open = true;
   #unchecked = 0;
+  readonly #era: number;
 
   constructor(options: TransactionOptions) {
     this.#options = options;
     this.isolation = options.isolation;
     this.databaseId = options.databaseId;
     this.schemaVersion = options.schemaVersion;
+    this.#era = options.coordinator.era;
     this.#deadline = options.clock.monotonic() + options.limits.durationMsMax;
   }
 
@@ -284,6 +286,7 @@ export class StoreTransaction implements Transaction {
     // forgotten meanwhile; `commit` below checks and appends before it returns.
     const outcome = this.#options.coordinator.commit({
       databaseId: this.databaseId,
+      era: this.#era,
       schemaVersion: this.schemaVersion,
       operations: this.#writes.operations(),
       preconditions: this.#preconditions,

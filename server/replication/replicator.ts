@@ -1,0 +1,584 @@
+/**
+ * The driver of consensus: one a node, on the thread that holds the coordinator. It gives the core
+ * (raft/step.ts) what happens, one input at a time, and does what the core wants done, in order.
+ *
+ * Proposals of one turn of the event loop become one input, so they share one write and one
+ * message a peer; their indexes are known at once, since nothing else is given to the core before
+ * them. Messages that rely on a write wait until it is durable. Entries that a peer lacks come
+ * from memory (entry-cache.ts), those of a laggard from the storage, with their terms compared
+ * when they are there: the log may have changed meanwhile. A failed storage ends it all (F3).
+ *
+ * Source: docs/design/0010-consensus.md, "The seam"; 0019-replicated-engine.md.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {Effect, RefusalReason, RoleName} from '#server/raft/effect.ts';
+import type {Input} from '#server/raft/input.ts';
+import type {Checkpoint, Membership, MembershipChange} from '#server/raft/membership.ts';
+import type {
+  AppendHead,
+  Entry,
+  LogIndex,
+  LogPosition,
+  Message,
+  NodeId,
+  Term,
+} from '#server/raft/message.ts';
+import {decodeMessage, encodeMessage, UnreadableMessage} from '#server/raft/message-encoding.ts';
+import type {Progress} from '#server/raft/progress.ts';
+import {Raft, type RaftOptions, type Recovered} from '#server/raft/state.ts';
+import {step} from '#server/raft/step.ts';
+import {EntryCache} from './entry-cache.ts';
+import {ListeningClock} from './listening-clock.ts';
+import type {PeerTransport} from './peer-transport.ts';
+import type {RaftStorage} from './raft-storage.ts';
+import {ReadQuestions} from './read-questions.ts';
+
+/** What the rest of the server hears of; called from within a step, in the order of effects. */
+export interface ReplicatorNews {
+  /** Entries up to here are committed and durable on this node: apply them. */
+  committed(through: LogIndex): void;
+  roleChanged(role: Role): void;
+  membershipChanged(membership: Membership): void;
+  /** A checkpoint of at least this position is needed; ends with `installed` or `installFailed`. */
+  checkpointNeeded(from: NodeId, atLeast: LogPosition): void;
+  /** The storage failed: this node takes part no more. Called once. */
+  failed(reason: string): void;
+}
+
+export interface Role {
+  readonly name: RoleName;
+  readonly term: Term;
+  readonly leader: NodeId | undefined;
+  /** Of a leader: its first entry; once it is applied here, everything before it is known. */
+  readonly firstIndex: LogIndex | undefined;
+}
+
+export interface ReplicatorOptions {
+  readonly raft: RaftOptions;
+  readonly recovered: Recovered;
+  readonly storage: RaftStorage;
+  readonly transport: PeerTransport;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Of entries kept in memory. */
+  readonly cacheBytesMax: number;
+  /** Different for every start of a process on every node. */
+  readonly processId: string;
+  /** A message of a peer that is no message; the connection is reset. */
+  readonly unreadable: (from: NodeId, reason: string) => void;
+}
+
+interface Held {
+  readonly after: number;
+  readonly to: NodeId;
+  readonly bytes: Uint8Array;
+}
+
+interface Encoded {
+  readonly head: AppendHead;
+  readonly through: LogIndex;
+  readonly bytes: Uint8Array;
+}
+
+interface CommitWaiter {
+  readonly through: LogIndex;
+  readonly term: Term;
+  readonly resolve: () => void;
+  readonly reject: (error: Refusal) => void;
+}
+
+/** Several a heartbeat, since timers of the core end at ticks. */
+const ticksPerHeartbeat = 4;
+/** Reads of the storage for one peer that wait for each other. */
+const laggardReadsMax = 16;
+
+export class Replicator {
+  readonly #options: ReplicatorOptions;
+  readonly #raft: Raft;
+  readonly #cache: EntryCache;
+  readonly #clock: ListeningClock;
+  readonly #questions: ReadQuestions;
+  #news: ReplicatorNews | undefined;
+  #role: Role;
+  readonly #inputs: Input[] = [];
+  #isStepping = false;
+  #proposals: Uint8Array[] = [];
+  #proposalBytes = 0;
+  #flushIsDue = false;
+  #durableNumber = 0;
+  #held: Held[] = [];
+  /** What was encoded last: appends to peers that keep up are the same. */
+  #encoded: Encoded | undefined;
+  /** Appends to a peer follow each other, those that wait for the storage too. */
+  readonly #laggards = new Map<NodeId, {reads: number; last: Promise<void>}>();
+  /** Why the core refused the input of this step. */
+  #refused: RefusalReason | undefined;
+  #commitWaiters: CommitWaiter[] = [];
+  #transferring: PromiseWithResolvers<NodeId> | undefined;
+  #failure: string | undefined;
+  #isClosed = false;
+
+  constructor(options: ReplicatorOptions) {
+    const {raft, recovered, clock, cacheBytesMax} = options;
+    this.#options = options;
+    this.#clock = new ListeningClock(clock, raft.electionTimeoutMinMs / 4);
+    this.#raft = new Raft(raft, recovered, this.#clock.now());
+    this.#cache = new EntryCache(recovered.base.index, cacheBytesMax);
+    this.#cache.write({
+      kind: 'persist',
+      number: 0,
+      hardState: recovered,
+      restart: undefined,
+      keepThrough: recovered.base.index,
+      entries: recovered.entries,
+    });
+    this.#cache.evict(this.#raft.log.lastIndex);
+    this.#role = {
+      name: 'follower',
+      term: recovered.term,
+      leader: undefined,
+      firstIndex: undefined,
+    };
+    this.#questions = new ReadQuestions({
+      idPrefix: options.processId,
+      repeatMs: raft.electionTimeoutMinMs / 2,
+      now: () => clock.monotonic(),
+      ask: id => this.#take({kind: 'read', id}),
+    });
+  }
+
+  /** Takes part from now on. */
+  start(news: ReplicatorNews): void {
+    const {storage, transport} = this.#options;
+    this.#news = news;
+    storage.listen({
+      persisted: number => this.#persisted(number),
+      failed: reason => this.#fail(reason),
+    });
+    transport.listen({
+      message: (from, bytes) => this.#receive(from, bytes),
+      connected: () => {},
+      lost: peer => this.#take({kind: 'peer-lost', id: peer}),
+      rejected: () => {},
+    });
+    this.#announceMembership(this.#raft.memberships.current);
+    this.#tickLater();
+  }
+
+  get id(): NodeId {
+    return this.#options.raft.id;
+  }
+
+  get role(): Role {
+    return this.#role;
+  }
+
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  get membership(): Membership {
+    return this.#raft.memberships.current;
+  }
+
+  get commitIndex(): LogIndex {
+    return this.#raft.commit;
+  }
+
+  /** Of the newest entry in the log, or about to be: the next proposal follows it. */
+  get lastIndex(): LogIndex {
+    return this.#raft.log.lastIndex + this.#proposals.length;
+  }
+
+  /** Bytes that are ordered and not committed. */
+  get uncommittedBytes(): number {
+    const {log, commit} = this.#raft;
+    return log.bytesBetween(commit, log.lastIndex) + this.#proposalBytes;
+  }
+
+  /** What a leader knows of the others; empty elsewhere. */
+  get progress(): ReadonlyMap<NodeId, Progress> {
+    const {role} = this.#raft;
+    return role.kind === 'leader' ? role.peers : new Map<NodeId, Progress>();
+  }
+
+  /** Milliseconds since the peer was last heard, on the clock of `progress`. */
+  silenceOf(progress: Progress): number {
+    return this.#clock.now() - progress.heardAt;
+  }
+
+  /** Undefined when it is not held. */
+  termAt(index: LogIndex): Term | undefined {
+    return this.#raft.log.termAt(index);
+  }
+
+  /** A checkpoint of the state as of `index`, which is applied here. */
+  checkpointAt(index: LogIndex): Checkpoint {
+    const term = this.#raft.log.termAt(index);
+    assert(term !== undefined, 'a checkpoint stands at an entry that is held');
+    return {last: {index, term}, membership: this.#raft.memberships.at(index)};
+  }
+
+  /** Why nothing can be proposed now; undefined when `propose` will take it. */
+  get obstacle(): 'not-leader' | 'transferring' | 'queue-full' | undefined {
+    const {role, options} = this.#raft;
+    if (role.kind !== 'leader' || this.#isOver) return 'not-leader';
+    if (role.transfer !== undefined) return 'transferring';
+    return this.uncommittedBytes > options.uncommittedBytesMax ? 'queue-full' : undefined;
+  }
+
+  /** Orders one entry; call where there is no `obstacle`. The bytes change no more. */
+  propose(data: Uint8Array): LogPosition {
+    assert(this.obstacle === undefined, 'a proposal is admitted first');
+    this.#proposals.push(data);
+    this.#proposalBytes += data.length;
+    if (!this.#flushIsDue) {
+      this.#flushIsDue = true;
+      void this.#options.timers.yield().then(() => {
+        this.#flushIsDue = false;
+        this.#run();
+      });
+    }
+    return {index: this.lastIndex, term: this.#raft.term};
+  }
+
+  /**
+   * Entries behind `after` up to `through`, from the first on as many as are at hand. At once from
+   * memory; a promise when they have to be read, of undefined when they are gone.
+   */
+  entries(
+    after: LogIndex,
+    through: LogIndex,
+    bytesMax: number,
+  ): readonly Entry[] | Promise<readonly Entry[] | undefined> {
+    return (
+      this.#cache.between(after, through) ??
+      this.#options.storage.read(after + 1, through, bytesMax)
+    );
+  }
+
+  /**
+   * Resolves when the change is committed.
+   *
+   * @throws {Refusal} `cluster.not-leader`, `cluster.membership`, `cluster.no-quorum`: the
+   *   leadership ended before; the change may have happened.
+   */
+  change(change: MembershipChange): Promise<void> {
+    const refused = this.#takeRefusable({kind: 'change', change});
+    if (refused !== undefined) return Promise.reject(refusedChange(refused));
+    const through = this.#raft.memberships.since;
+    const {promise, resolve, reject} = Promise.withResolvers<void>();
+    this.#commitWaiters.push({through, term: this.#raft.term, resolve, reject});
+    this.#tellCommitted();
+    return promise;
+  }
+
+  /**
+   * Hands the leadership over; resolves with who has it then.
+   *
+   * @throws {Refusal} `cluster.not-leader`, `cluster.membership`: nobody is fit to take it.
+   */
+  transfer(to: NodeId | undefined): Promise<NodeId> {
+    const refused = this.#takeRefusable({kind: 'transfer', to});
+    if (refused !== undefined) return Promise.reject(refusedChange(refused));
+    this.#transferring ??= Promise.withResolvers<NodeId>();
+    return this.#transferring.promise;
+  }
+
+  /** From which index on a read that begins now is linearizable. @throws `cluster.no-quorum` */
+  readIndex(timeoutMs: number): Promise<LogIndex> {
+    return this.#questions.wait(timeoutMs);
+  }
+
+  /** What is applied up to `through` is durable here: the log may begin behind it. */
+  compact(through: LogIndex): void {
+    if (this.#isOver || through <= this.#raft.log.base.index) return;
+    this.#options.storage.compact(this.checkpointAt(through));
+    this.#take({kind: 'compact', through});
+  }
+
+  /** Index of the entry before the first that is held. */
+  get base(): LogPosition {
+    return this.#raft.log.base;
+  }
+
+  installed(checkpoint: Checkpoint): void {
+    this.#take({kind: 'installed', checkpoint});
+  }
+
+  installFailed(): void {
+    this.#take({kind: 'install-failed'});
+  }
+
+  /** Takes part no more; what was given to the storage becomes durable. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#questions.close();
+    this.#giveUpWaiters('this server is stopping');
+    await this.#options.transport.close();
+    await this.#options.storage.close();
+  }
+
+  get #isOver(): boolean {
+    return this.#isClosed || this.#failure !== undefined;
+  }
+
+  #receive(from: NodeId, bytes: Buffer): void {
+    let message: Message;
+    try {
+      message = decodeMessage(bytes);
+    } catch (error) {
+      if (!(error instanceof UnreadableMessage)) throw error;
+      this.#options.unreadable(from, error.message);
+      this.#options.transport.reset(from);
+      return;
+    }
+    this.#take({kind: 'message', from, message});
+  }
+
+  #persisted(number: number): void {
+    this.#durableNumber = number;
+    const held = this.#held;
+    this.#held = held.filter(({after}) => after > number);
+    for (const {to, after, bytes} of held) if (after <= number) this.#transmit(to, bytes);
+    this.#take({kind: 'persisted', number});
+    this.#cache.evict(this.#raft.log.persistedIndex);
+  }
+
+  #takeRefusable(input: Input): RefusalReason | undefined {
+    assert(!this.#isStepping, 'asked from outside of a step');
+    this.#refused = undefined;
+    this.#take(input);
+    return this.#isOver ? 'not-leader' : this.#refused;
+  }
+
+  #take(input: Input): void {
+    this.#inputs.push(input);
+    this.#run();
+  }
+
+  /** Gives the core what has gathered; what its effects bring about comes behind. */
+  #run(): void {
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let input = this.#next(); input !== undefined; input = this.#next()) {
+        for (const effect of step(this.#raft, this.#clock.now(), input)) this.#carryOut(effect);
+      }
+    } finally {
+      this.#isStepping = false;
+    }
+  }
+
+  /** Proposals come first: their indexes were promised. */
+  #next(): Input | undefined {
+    if (this.#isOver) {
+      this.#inputs.length = 0;
+      this.#proposals = [];
+      return undefined;
+    }
+    if (this.#proposals.length === 0) return this.#inputs.shift();
+    const data = this.#proposals;
+    this.#proposals = [];
+    this.#proposalBytes = 0;
+    return {kind: 'propose', data};
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.kind) {
+      case 'persist':
+        this.#cache.write(effect);
+        return this.#options.storage.persist(effect);
+      case 'send':
+        return this.#send(effect.to, effect.after, encodeMessage(effect.message));
+      case 'send-entries':
+        return this.#sendEntries(effect);
+      case 'apply':
+        this.#tellCommitted();
+        return this.#news?.committed(effect.through);
+      case 'role':
+        return this.#roleChanged(effect);
+      case 'membership':
+        return this.#announceMembership(effect.membership);
+      case 'accepted':
+        return;
+      case 'refused':
+        assert(effect.input !== 'propose', 'what is proposed was admitted');
+        this.#refused = effect.reason;
+        return;
+      case 'read-ready':
+        return this.#questions.ready(effect.id, effect.index);
+      case 'read-failed':
+        return this.#questions.failed(effect.id);
+      case 'install':
+        return this.#news?.checkpointNeeded(effect.from, effect.atLeast);
+      case 'transfer-failed': {
+        const reason = `${effect.to} did not take over in time`;
+        this.#transferring?.reject(new Refusal('cluster.no-quorum', reason));
+        this.#transferring = undefined;
+        return;
+      }
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #sendEntries(effect: Extract<Effect, {readonly kind: 'send-entries'}>): void {
+    const {to, head, through, after} = effect;
+    const lagging = this.#laggards.get(to);
+    // Heartbeats pass by; entries keep their order.
+    if (lagging === undefined || through <= head.previous.index) {
+      const bytes = this.#encodeAppend(head, through);
+      if (bytes !== undefined) return this.#send(to, after, bytes);
+    }
+    this.#sendRead(to, head, through);
+  }
+
+  /** Undefined when the entries are not in memory. */
+  #encodeAppend(head: AppendHead, through: LogIndex): Uint8Array | undefined {
+    const last = this.#encoded;
+    if (last !== undefined && last.through === through && isSameHead(last.head, head)) {
+      return last.bytes;
+    }
+    const {index} = head.previous;
+    const entries = through <= index ? [] : this.#cache.between(index, through);
+    if (entries === undefined) return undefined;
+    const bytes = encodeMessage({...head, entries});
+    this.#encoded = {head, through, bytes};
+    return bytes;
+  }
+
+  /** Entries for a laggard, behind those that are being read for it. What fails is asked again. */
+  #sendRead(to: NodeId, head: AppendHead, through: LogIndex): void {
+    const lagging = this.#laggards.get(to) ?? {reads: 0, last: Promise.resolve()};
+    if (lagging.reads >= laggardReadsMax) return;
+    lagging.reads++;
+    lagging.last = lagging.last
+      .then(() => this.#readAndSend(to, head, through))
+      .finally(() => {
+        lagging.reads--;
+        if (lagging.reads === 0) this.#laggards.delete(to);
+      });
+    this.#laggards.set(to, lagging);
+  }
+
+  async #readAndSend(to: NodeId, head: AppendHead, through: LogIndex): Promise<void> {
+    const {index, term} = head.previous;
+    const bytesMax = Number.POSITIVE_INFINITY;
+    const entries = await this.entries(index, through, bytesMax);
+    if (this.#isOver || entries === undefined || entries.length !== through - index) return;
+    const {log} = this.#raft;
+    const isCurrent = this.#raft.term === head.term && log.termAt(index) === term;
+    const isSame = entries.every((entry, at) => log.termAt(index + 1 + at) === entry.term);
+    // Written in this term, so by this leader: durable term and all.
+    if (isCurrent && isSame) this.#transmit(to, encodeMessage({...head, entries}));
+  }
+
+  #send(to: NodeId, after: number, bytes: Uint8Array): void {
+    if (after <= this.#durableNumber) this.#transmit(to, bytes);
+    else this.#held.push({after, to, bytes});
+  }
+
+  #transmit(to: NodeId, bytes: Uint8Array): void {
+    this.#options.transport.send(to, [bytes]);
+  }
+
+  #roleChanged({
+    role,
+    term,
+    leader,
+  }: {
+    readonly role: RoleName;
+    readonly term: Term;
+    readonly leader: NodeId | undefined;
+  }): void {
+    const state = this.#raft.role;
+    const firstIndex = role === 'leader' && state.kind === 'leader' ? state.firstIndex : undefined;
+    this.#role = {name: role, term, leader, firstIndex};
+    this.#tellCommitted();
+    if (role !== 'leader') this.#giveUpWaiters('the leadership ended meanwhile');
+    if (leader !== undefined && leader !== this.id) {
+      this.#transferring?.resolve(leader);
+      this.#transferring = undefined;
+    }
+    this.#news?.roleChanged(this.#role);
+  }
+
+  #announceMembership(membership: Membership): void {
+    const others = new Set(membership.map(member => member.id));
+    // Who was removed is told so.
+    for (const peer of this.progress.keys()) others.add(peer);
+    others.delete(this.id);
+    this.#options.transport.setPeers([...others].map(addressOf));
+    this.#news?.membershipChanged(membership);
+  }
+
+  #tellCommitted(): void {
+    const {commit, term} = this.#raft;
+    const waiters = this.#commitWaiters;
+    this.#commitWaiters = waiters.filter(waiter => waiter.through > commit);
+    for (const waiter of waiters) {
+      if (waiter.through <= commit && waiter.term === term) waiter.resolve();
+    }
+  }
+
+  #giveUpWaiters(reason: string): void {
+    const unsure = `${reason}: whether the change happened is not known`;
+    for (const {reject} of this.#commitWaiters.splice(0)) {
+      reject(new Refusal('cluster.no-quorum', unsure));
+    }
+  }
+
+  #tickLater(): void {
+    const {timers, raft} = this.#options;
+    timers.after(raft.heartbeatMs / ticksPerHeartbeat, () => {
+      if (this.#isOver) return;
+      this.#take({kind: 'tick'});
+      this.#questions.tick();
+      this.#tickLater();
+    });
+  }
+
+  #fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    this.#giveUpWaiters(reason);
+    this.#news?.failed(reason);
+  }
+}
+
+/** Where a member is reached stands in its id: `<host>_<raft port>`. */
+function addressOf(id: NodeId): {readonly id: NodeId; readonly host: string; readonly port: number} {
+  const at = id.lastIndexOf('_');
+  return {id, host: id.slice(0, at), port: Number(id.slice(at + 1))};
+}
+
+function isSameHead(one: AppendHead, other: AppendHead): boolean {
+  return (
+    one.term === other.term &&
+    one.round === other.round &&
+    one.commit === other.commit &&
+    one.previous.index === other.previous.index
+  );
+}
+
+function refusedChange(reason: RefusalReason): Refusal {
+  if (reason === 'not-leader') {
+    return new Refusal('cluster.not-leader', 'the members are changed by the leader');
+  }
+  return new Refusal('cluster.membership', explained[reason]);
+}
+
+const explained: Readonly<Record<Exclude<RefusalReason, 'not-leader'>, string>> = {
+  transferring: 'the leadership is being handed over',
+  'queue-full': 'too much waits for a majority',
+  'change-pending': 'another change of the members is under way: try again',
+  'quorum-at-risk': 'too few of the members that would be left answer',
+  'target-unfit': 'no member that could lead is near enough and answers',
+  'member-exists': 'the server is a member already',
+  'member-unknown': 'the server is no member',
+  'last-voter': 'the last member that votes cannot be removed',
+};

@@ -1,0 +1,83 @@
+/**
+ * From what lies on the disk to the databases of a member of a cluster.
+ *
+ * Nothing is replayed: the log says what is committed only once a leader is known, so entries
+ * behind what is durable everywhere come again from there, and each database passes over those
+ * that it has. What differs from a single server's recovery (recovery.ts) is that nothing is
+ * proposed here either: only a leader appends.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {MemberLog} from './engine-log.ts';
+import {
+  databaseNames,
+  databasesOf,
+  loadState,
+  openKnown,
+  prepareStorage,
+  type Recovered,
+  type RecoveryOptions,
+  refuseOtherNodes,
+} from './recovery.ts';
+import {emptyServerState, ServerStateFile} from './server-state.ts';
+
+/** Where the replicated log of a member lies, apart from a single server's. */
+const logDirectory = 'raft';
+
+export interface RecoveredMember extends Omit<Recovered, 'log'> {
+  readonly log: MemberLog;
+  /** Every entry up to here is durable in every database. */
+  readonly durableIndex: number;
+}
+
+/**
+ * Opens the replicated log and the databases that the state names.
+ *
+ * @throws {Refusal} `start.refused` when the two do not belong together; the log is let go then.
+ */
+export async function recoverMember(
+  options: RecoveryOptions,
+  openLog: (directory: string) => Promise<MemberLog>,
+): Promise<RecoveredMember> {
+  const storage = prepareStorage(options, logDirectory);
+  await refuseOtherNodes(options);
+  const stateFile = new ServerStateFile(options.disk, `${storage}/server`);
+  const saved = loadState(options, stateFile, storage);
+  const log = await openLog(`${storage}/${logDirectory}`);
+  try {
+    const {level} = options.formats;
+    const state = saved ?? emptyServerState(log.logId, log.firstIndex - 1, level);
+    checkSame(state, log);
+    if (saved === undefined) stateFile.save(state);
+    const parts = databasesOf(options, {storage, stateFile, logId: log.logId, state});
+    await openKnown(options, parts.databases, log);
+    parts.databases.sweep();
+    const known = new Set(state.databases.map(entry => entry.name));
+    for (const directory of databaseNames(options)) {
+      if (!known.has(directory)) options.logger.log('warn', 'database.not-ours', {directory});
+    }
+    return {...parts, log, durableIndex: state.durableIndex};
+  } catch (error) {
+    await log.abandon();
+    throw error;
+  }
+}
+
+function checkSame(
+  state: {readonly logId: string; readonly index: number; readonly durableIndex: number},
+  log: MemberLog,
+): void {
+  if (state.logId !== log.logId) {
+    throw new Refusal(
+      'start.refused',
+      'the data of this server belongs to another log than that of its cluster: it cannot become ' +
+        'a member with it; start it with an empty root, or without svc.ha.enabled',
+    );
+  }
+  const known = Math.max(state.index, state.durableIndex);
+  if (known <= log.lastIndex && state.durableIndex >= log.firstIndex - 1) return;
+  throw new Refusal(
+    'start.refused',
+    `the databases hold the entries up to ${known}, and the log those from ${log.firstIndex} to ` +
+      `${log.lastIndex}: entries are missing, restore the directory of the log as a whole`,
+  );
+}
