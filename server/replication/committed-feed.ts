@@ -1,0 +1,174 @@
+/**
+ * Committed entries on their way to the commit pipe, in log order, on leader and followers alike.
+ *
+ * Entries that consensus needs for itself, and those of databases that are not open here, move the
+ * position alone. A server-level entry is a barrier: everything before it is applied, then it is
+ * executed, then its place is passed. What the pipe has no room for waits in the log.
+ *
+ * Invariant: `offeredIndex` counts up by one with every offer, as the pipe counts.
+ */
+import type {Entry as LogEntry, LogIndex, Term} from '#server/raft/message.ts';
+import type {AppendResult} from '#server/transactions/commit.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {EngineLogObserver} from '#server/transactions/engine-log.ts';
+import {decodeEntry, type Entry, EntryEncoder} from '#server/transactions/entry.ts';
+import type {PendingEntries} from '#server/transactions/pending-entries.ts';
+import type {Replicator} from './replicator.ts';
+
+/** Who waits on this node for the outcome of an entry. */
+export interface Owner {
+  readonly onApplied: (() => void) | undefined;
+  readonly resolve: ((result: AppendResult) => void) | undefined;
+}
+
+export interface CommittedFeedOptions {
+  readonly replicator: Replicator;
+  readonly pipe: CommitPipe;
+  /** Gets every entry that is offered. */
+  readonly pending: PendingEntries;
+  readonly execute: EngineLogObserver['execute'];
+  readonly follows: EngineLogObserver['follows'];
+  /** The entry of this name is committed; answers who appended it, if this node did. */
+  readonly decided: (index: LogIndex, term: Term) => Owner | undefined;
+  /** A server-level entry could not be executed: this node cannot go on. */
+  readonly failed: (reason: string) => void;
+}
+
+const batchBytes = 1 << 20;
+const nobody: Owner = {onApplied: undefined, resolve: undefined};
+
+export class CommittedFeed {
+  readonly #options: CommittedFeedOptions;
+  /** Takes the place of what is not applied. */
+  readonly #nothing: Uint8Array;
+  #through: LogIndex;
+  #offeredIndex: LogIndex;
+  /** Of the entries at hand, and how many of them were offered. */
+  #batch: readonly LogEntry[] = [];
+  #batchAt = 0;
+  /** What is being waited for: entries from the disk, or the execution of one. */
+  #underWay: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: CommittedFeedOptions) {
+    this.#options = options;
+    this.#through = options.pipe.startIndex;
+    this.#offeredIndex = options.pipe.startIndex;
+    const nothing = {head: {}, bytes: new Uint8Array(0)};
+    this.#nothing = Buffer.from(new EntryEncoder().encodeServer('nothing', 0, nothing));
+  }
+
+  /** Index of the last entry that was given to the pipe. */
+  get offeredIndex(): LogIndex {
+    return this.#offeredIndex;
+  }
+
+  /** Entries up to `through` are committed. */
+  extend(through: LogIndex): void {
+    this.#through = Math.max(this.#through, through);
+    this.goOn();
+  }
+
+  /** Offers what can be offered now; called when entries were applied, too. */
+  goOn(): void {
+    while (this.#underWay === undefined && !this.#isStopped) {
+      const entry = this.#batch[this.#batchAt];
+      if (entry !== undefined) {
+        if (!this.#offer(entry)) return;
+        this.#batchAt++;
+      } else if (this.#offeredIndex < this.#through) this.#fetch();
+      else return;
+    }
+  }
+
+  /** Offers nothing more; resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#underWay;
+  }
+
+  #fetch(): void {
+    const {replicator} = this.#options;
+    const found = replicator.entries(this.#offeredIndex, this.#through, batchBytes);
+    this.#batchAt = 0;
+    this.#batch = [];
+    if (!(found instanceof Promise)) {
+      this.#batch = found;
+      return;
+    }
+    this.#wait(
+      found.then(entries => {
+        if (entries === undefined) throw new Error(`entry ${this.#offeredIndex + 1} is missing`);
+        this.#batch = entries;
+      }),
+    );
+  }
+
+  /** Goes on behind `work`, which no later entry may overtake. */
+  #wait(work: Promise<void>): void {
+    this.#underWay = work.then(
+      () => {
+        this.#underWay = undefined;
+        this.goOn();
+      },
+      (error: unknown) => {
+        this.#underWay = undefined;
+        this.#options.failed(`a committed entry could not be applied: ${String(error)}`);
+      },
+    );
+  }
+
+  /** False when it has to wait: `goOn` is called again. */
+  #offer(logEntry: LogEntry): boolean {
+    const {pipe, follows} = this.#options;
+    const {term} = logEntry;
+    const bytes = logEntry.kind === 'data' ? logEntry.data : this.#nothing;
+    if (pipe.admission(bytes.length) !== undefined) return false;
+    if (logEntry.kind !== 'data') return this.#pass(term, this.#decide(term), 0);
+    const entry = decodeEntry(asBuffer(logEntry.data));
+    if (entry.databaseId === 0) return this.#executeAlone(entry, term);
+    const own = this.#decide(term);
+    const index = this.#offeredIndex + 1;
+    const followed = own === undefined ? follows(index, entry) : own.onApplied;
+    // The database is not open here: it was dropped since, or cannot be opened.
+    if (followed === 'passed-over') return this.#pass(term, nobody, entry.databaseId);
+    const {databaseId} = entry;
+    const resolve = own?.resolve;
+    const pending = {index, databaseId, bytes: bytes.length, onApplied: followed, resolve};
+    this.#options.pending.add(pending);
+    this.#offeredIndex = index;
+    pipe.offer(bytes, term);
+    return true;
+  }
+
+  #decide(term: Term): Owner | undefined {
+    return this.#options.decided(this.#offeredIndex + 1, term);
+  }
+
+  /** Moves the position alone. */
+  #pass(term: Term, owner: Owner | undefined, databaseId: number): boolean {
+    const index = ++this.#offeredIndex;
+    const {onApplied, resolve} = owner ?? nobody;
+    this.#options.pending.add({index, databaseId, bytes: 0, onApplied, resolve});
+    this.#options.pipe.offer(this.#nothing, term);
+    return true;
+  }
+
+  /** Everything before is applied first. */
+  #executeAlone(entry: Entry, term: Term): boolean {
+    const {pending, execute} = this.#options;
+    if (pending.appliedIndex < this.#offeredIndex) return false;
+    const index = this.#offeredIndex + 1;
+    const owner = this.#decide(term);
+    this.#wait(
+      execute(index, entry).then(() => {
+        this.#pass(term, owner, 0);
+      }),
+    );
+    return true;
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}

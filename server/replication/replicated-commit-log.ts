@@ -1,0 +1,263 @@
+/**
+ * The log of a member of a cluster, as the engine sees it: proposals go to the replicator, and what
+ * is committed comes back from there to be applied, whoever proposed it.
+ *
+ * An appended entry is `committed` when it is applied here under the term in which it was appended.
+ * It never happened (`refused`) once an entry of a later term is applied at its place or before it:
+ * the logs of all later leaders hold that one. Until either is known it is undecided, and after
+ * `quorumTimeoutMs` it is told so (`unknown`).
+ *
+ * Appends are taken once the first entry of this node's leadership is applied here: before, the
+ * coordinator would decide on what is not the newest state.
+ */
+import {assert} from '#server/base/assert.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {LogIndex, Term} from '#server/raft/message.ts';
+import type {AppendResult, Refused} from '#server/transactions/commit.ts';
+import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import type {EngineLog, EngineLogObserver} from '#server/transactions/engine-log.ts';
+import {PendingEntries} from '#server/transactions/pending-entries.ts';
+import {CommittedFeed} from './committed-feed.ts';
+import type {Replicator, Role} from './replicator.ts';
+
+export interface ReplicatedLogOptions {
+  readonly replicator: Replicator;
+  readonly pipe: CommitPipe;
+  readonly observer: EngineLogObserver;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** `svc.ha.quorumTimeout`. */
+  readonly quorumTimeoutMs: number;
+  /** `svc.ha.groupCommitQueueSize`: entries of this node that wait for their outcome. */
+  readonly queueEntriesMax: number;
+}
+
+/** An entry of this node that is not committed yet, as far as it knows. */
+interface Appended {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly databaseId: number;
+  readonly bytes: number;
+  readonly onApplied: (() => void) | undefined;
+  readonly deadline: number;
+  /** Undefined once its outcome was given up. */
+  resolve: ((result: AppendResult) => void) | undefined;
+}
+
+interface Leadership {
+  readonly firstIndex: LogIndex;
+  /** The first entry is applied: appends are taken. */
+  isReady: boolean;
+}
+
+export class ReplicatedCommitLog implements EngineLog {
+  readonly #options: ReplicatedLogOptions;
+  readonly #pending: PendingEntries;
+  readonly #feed: CommittedFeed;
+  /** Terms ascend, and indexes within a term. */
+  #appended: Appended[] = [];
+  #leadership: Leadership | undefined;
+  #failure: string | undefined;
+  #stopping = false;
+  #timerRuns = false;
+  #settledWaiters: (() => void)[] = [];
+
+  constructor(options: ReplicatedLogOptions) {
+    const {replicator, pipe, observer} = options;
+    this.#options = options;
+    this.#pending = new PendingEntries(pipe.startIndex);
+    this.#feed = new CommittedFeed({
+      replicator,
+      pipe,
+      execute: (index, entry) => observer.execute(index, entry),
+      pending: this.#pending,
+      decided: (index, term) => this.#decided(index, term),
+      follows: (index, entry) => observer.follows(index, entry),
+      failed: reason => this.fail(reason),
+    });
+    pipe.listen(progress => this.#advance(progress));
+  }
+
+  get appliedIndex(): LogIndex {
+    return this.#pending.appliedIndex;
+  }
+
+  get lastIndex(): LogIndex {
+    const {replicator} = this.#options;
+    return this.#leadership === undefined ? this.#feed.offeredIndex : replicator.lastIndex;
+  }
+
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Appends are taken here: this node leads, and its state is the newest. */
+  get isLeading(): boolean {
+    return this.#leadership?.isReady === true;
+  }
+
+  /** Entries up to `through` may be applied. */
+  committed(through: LogIndex): void {
+    this.#feed.extend(through);
+  }
+
+  roleChanged(role: Role): void {
+    const before = this.#leadership;
+    if (role.firstIndex !== undefined) {
+      this.#leadership = {firstIndex: role.firstIndex, isReady: false};
+      this.#checkLeadership();
+    } else if (before !== undefined) {
+      this.#leadership = undefined;
+      // Who appends next is open, so nobody waits for a place behind what is known.
+      this.#pending.wakeApplied(Number.POSITIVE_INFINITY);
+      if (before.isReady) this.#options.observer.leadershipEnded();
+    }
+  }
+
+  admission(bytes: number): Refused | undefined {
+    if (this.#failure !== undefined) return refused('log-failed', this.#failure);
+    if (this.#stopping) return refused('stopping', 'the server is stopping');
+    const {replicator, observer, queueEntriesMax} = this.#options;
+    if (!this.isLeading) return refused('not-leader', notLeading(replicator.role));
+    const isFull = this.#appended.length >= queueEntriesMax;
+    const obstacle = isFull ? 'queue-full' : replicator.obstacle;
+    if (obstacle === undefined) return observer.obstacle(bytes);
+    if (obstacle === 'queue-full') return refused(obstacle, 'too many commits wait for a majority');
+    return refused('not-leader', 'the leadership is being handed over');
+  }
+
+  append(
+    entry: Uint8Array,
+    databaseId: number,
+    onApplied?: () => void,
+  ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>} {
+    const {replicator, clock, quorumTimeoutMs} = this.#options;
+    const {promise, resolve} = Promise.withResolvers<AppendResult>();
+    const {index, term} = replicator.propose(Buffer.from(entry));
+    const deadline = clock.monotonic() + quorumTimeoutMs;
+    const bytes = entry.length;
+    this.#appended.push({index, term, databaseId, bytes, onApplied, deadline, resolve});
+    if (!this.#timerRuns) this.#watchDeadlines(quorumTimeoutMs);
+    return {index, settled: promise};
+  }
+
+  async propose(entry: Uint8Array): Promise<AppendResult> {
+    const obstacle = this.admission(entry.length);
+    return obstacle ?? (await this.append(entry, 0).settled);
+  }
+
+  /** The feed offers no position behind an entry that is not executed. */
+  executedFloor(floor: LogIndex): LogIndex {
+    return floor;
+  }
+
+  recycle(floor: LogIndex): void {
+    this.#options.replicator.compact(floor);
+  }
+
+  stop(): void {
+    this.#stopping = true;
+    this.#wakeSettled();
+  }
+
+  async settled(): Promise<void> {
+    if (this.#waitsForNobody) return;
+    await new Promise<void>(resolve => this.#settledWaiters.push(resolve));
+  }
+
+  async whenApplied(index: LogIndex): Promise<void> {
+    const isOver = this.#failure !== undefined || this.#stopping;
+    if (!isOver || index <= this.#feed.offeredIndex) await this.#pending.whenApplied(index);
+  }
+
+  fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    this.#feed.stop();
+    this.#pending.giveUp(reason);
+    for (const {resolve} of this.#appended.splice(0)) resolve?.({kind: 'unknown', detail: reason});
+    this.#options.observer.failed(reason);
+    this.#pending.wake(true);
+    this.#wakeSettled();
+  }
+
+  async close(): Promise<void> {
+    await this.#feed.stop();
+    await this.#options.replicator.close();
+    this.#pending.wake(true);
+  }
+
+  /** An entry of this term is about to be applied at `index`: ours, or proof that ours are void. */
+  #decided(index: LogIndex, term: Term): Appended | undefined {
+    let decided: Appended | undefined;
+    let count = 0;
+    for (const appended of this.#appended) {
+      const isOurs = appended.index === index && appended.term === term;
+      if (!isOurs && appended.term >= term) break;
+      count++;
+      if (isOurs) {
+        decided = appended;
+        break;
+      }
+      const detail = 'another leader took over before a majority had the entry; nothing was stored';
+      appended.resolve?.(refused('not-leader', detail));
+    }
+    if (count > 0) this.#appended = this.#appended.slice(count);
+    return decided;
+  }
+
+  #advance(progress: PipeProgress): void {
+    const bytes = this.#pending.advance(progress);
+    if (progress.failure !== undefined) this.fail(progress.failure);
+    else this.#options.observer.advanced(bytes, progress.fences);
+    this.#checkLeadership();
+    this.#pending.wake(this.#stopping && this.#pending.isEmpty);
+    this.#wakeSettled();
+    this.#feed.goOn();
+  }
+
+  #checkLeadership(): void {
+    const leadership = this.#leadership;
+    if (leadership === undefined || leadership.isReady || this.#stopping) return;
+    if (this.appliedIndex < leadership.firstIndex || this.#failure !== undefined) return;
+    assert(this.#appended.length === 0, 'what an earlier leadership appended is decided');
+    leadership.isReady = true;
+    this.#options.observer.leads(this.appliedIndex);
+  }
+
+  /** Those whose time is over are told that nothing is known; their entries may yet commit. */
+  #watchDeadlines(delayMs: number): void {
+    const {clock, timers} = this.#options;
+    this.#timerRuns = true;
+    timers.after(delayMs, () => {
+      this.#timerRuns = false;
+      const now = clock.monotonic();
+      for (const appended of this.#appended) {
+        if (appended.deadline > now) break;
+        appended.resolve?.({kind: 'unknown', detail: 'no majority answered in time'});
+        appended.resolve = undefined;
+      }
+      this.#wakeSettled();
+      const next = this.#appended.find(appended => appended.deadline > now);
+      if (next !== undefined) this.#watchDeadlines(next.deadline - now);
+    });
+  }
+
+  get #waitsForNobody(): boolean {
+    return this.#pending.isEmpty && this.#appended.every(({resolve}) => resolve === undefined);
+  }
+
+  #wakeSettled(): void {
+    if (this.#settledWaiters.length === 0 || !this.#waitsForNobody) return;
+    for (const resolve of this.#settledWaiters.splice(0)) resolve();
+  }
+}
+
+function refused(code: Refused['code'], detail: string): Refused {
+  return {kind: 'refused', code, detail};
+}
+
+function notLeading({name, leader}: Role): string {
+  if (name === 'leader') return 'this server was elected just now and is not ready yet';
+  return leader === undefined ? 'no leader is known' : `${leader} leads`;
+}
