@@ -125,16 +125,7 @@ export class Replicator {
     this.#options = options;
     this.#clock = new ListeningClock(clock, raft.electionTimeoutMinMs / 4);
     this.#raft = new Raft(raft, recovered, this.#clock.now());
-    this.#cache = new EntryCache(recovered.base.index, cacheBytesMax);
-    this.#cache.write({
-      kind: 'persist',
-      number: 0,
-      hardState: recovered,
-      restart: undefined,
-      keepThrough: recovered.base.index,
-      entries: recovered.entries,
-    });
-    this.#cache.evict(this.#raft.log.lastIndex);
+    this.#cache = new EntryCache(this.#raft.log.lastIndex, cacheBytesMax);
     this.#role = {
       name: 'follower',
       term: recovered.term,

@@ -1,0 +1,120 @@
+/**
+ * The log of a member from its opening to its running: first what the recovery of the databases
+ * asks of it, then, with the pipe that they are served by, the replicator and the engine's log.
+ */
+import {assert} from '#server/base/assert.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {EntryShape, LogIndex} from '#server/raft/message.ts';
+import type {RaftOptions, Recovered} from '#server/raft/state.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {EngineLog, EngineLogObserver, MemberLog} from '#server/transactions/engine-log.ts';
+import type {PeerTransport} from './peer-transport.ts';
+import type {RaftStorage} from './raft-storage.ts';
+import {ReplicatedCommitLog} from './replicated-commit-log.ts';
+import {Replicator, type ReplicatorNews, type ReplicatorOptions} from './replicator.ts';
+
+export interface RecoveredLog {
+  readonly logId: string;
+  readonly storage: RaftStorage;
+  readonly recovered: Omit<Recovered, 'applied'>;
+}
+
+export interface MemberLogOptions
+  extends Pick<ReplicatorOptions, 'cacheBytesMax' | 'processId' | 'unreadable'> {
+  readonly raft: RaftOptions;
+  readonly log: RecoveredLog;
+  readonly transport: PeerTransport;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** `svc.ha.quorumTimeout`. */
+  readonly quorumTimeoutMs: number;
+  /** `svc.ha.groupCommitQueueSize`. */
+  readonly queueEntriesMax: number;
+  /** The member runs. */
+  readonly started: (member: RunningMember) => void;
+  /** Told of everything, after the log. */
+  readonly news: Pick<
+    ReplicatorNews,
+    'roleChanged' | 'membershipChanged' | 'checkpointNeeded' | 'committed'
+  >;
+}
+
+export interface RunningMember {
+  readonly replicator: Replicator;
+  readonly log: ReplicatedCommitLog;
+}
+
+export class ReplicatedMemberLog implements MemberLog {
+  readonly logId: string;
+  readonly #options: MemberLogOptions;
+  readonly #entries: readonly EntryShape[];
+
+  constructor(options: MemberLogOptions) {
+    const {logId, recovered} = options.log;
+    this.#options = options;
+    this.logId = logId;
+    this.#entries = [...recovered.entries];
+  }
+
+  get firstIndex(): LogIndex {
+    return this.#options.log.recovered.base.index + 1;
+  }
+
+  get lastIndex(): LogIndex {
+    return this.firstIndex + this.#entries.length - 1;
+  }
+
+  /** An entry's term: two entries of one group that share index and term are the same. */
+  chainAt(index: LogIndex): number | undefined {
+    const {base} = this.#options.log.recovered;
+    const term = index === base.index ? base.term : this.#entries[index - base.index - 1]?.term;
+    return term === undefined ? undefined : term >>> 0;
+  }
+
+  start(pipe: CommitPipe, observer: EngineLogObserver): EngineLog {
+    const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax} = this.#options;
+    const {storage, recovered} = log;
+    assert(pipe.startIndex <= this.lastIndex, 'what is applied is held or forgotten');
+    const {transport, cacheBytesMax, processId, unreadable} = this.#options;
+    const replicator = new Replicator({
+      raft,
+      recovered: {...recovered, entries: this.#entries, applied: pipe.startIndex},
+      storage,
+      transport,
+      clock,
+      timers,
+      cacheBytesMax,
+      processId,
+      unreadable,
+    });
+    const engineLog = new ReplicatedCommitLog({
+      replicator,
+      pipe,
+      observer,
+      clock,
+      timers,
+      quorumTimeoutMs,
+      queueEntriesMax,
+    });
+    this.#options.started({replicator, log: engineLog});
+    replicator.start({
+      committed: through => {
+        engineLog.committed(through);
+        news.committed(through);
+      },
+      roleChanged: role => {
+        engineLog.roleChanged(role);
+        news.roleChanged(role);
+      },
+      membershipChanged: membership => news.membershipChanged(membership),
+      checkpointNeeded: (from, atLeast) => news.checkpointNeeded(from, atLeast),
+      failed: reason => engineLog.fail(reason),
+    });
+    return engineLog;
+  }
+
+  async abandon(): Promise<void> {
+    await this.#options.transport.close();
+    await this.#options.log.storage.close();
+  }
+}
