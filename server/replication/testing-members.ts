@@ -17,7 +17,7 @@ import type {RaftStorage, RaftStorageNews} from './raft-storage.ts';
 
 /** What a node's disk holds; the storages over it come and go. */
 export class MemoryLog {
-  readonly logId = 'log of the tests';
+  readonly logId = '0123456789abcdef0123456789abcdef';
   term = 0;
   vote: NodeId | undefined;
   base: LogPosition = {index: 0, term: 0};
