@@ -102,14 +102,13 @@ class Group {
       cacheBytesMax: 2_000,
       processId: `${id}-${createRandom().u32()}`,
       unreadable: (_, reason) => assert.fail(reason),
-      quorumTimeoutMs: 400,
+      quorumTimeoutMs: () => 400,
       queueEntriesMax: 100,
       started,
       news: {
         roleChanged: () => {},
         membershipChanged: () => {},
         checkpointNeeded: () => {},
-        committed: () => {},
       },
     });
   }

@@ -27,7 +27,7 @@ export interface MemberLogOptions
   readonly clock: Clock;
   readonly timers: Timers;
   /** `svc.ha.quorumTimeout`. */
-  readonly quorumTimeoutMs: number;
+  readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`. */
   readonly queueEntriesMax: number;
   /** The member runs. */
@@ -35,7 +35,7 @@ export interface MemberLogOptions
   /** Told of everything, after the log. */
   readonly news: Pick<
     ReplicatorNews,
-    'roleChanged' | 'membershipChanged' | 'checkpointNeeded' | 'committed'
+    'roleChanged' | 'membershipChanged' | 'checkpointNeeded'
   >;
 }
 
@@ -98,10 +98,7 @@ export class ReplicatedMemberLog implements MemberLog {
     });
     this.#options.started({replicator, log: engineLog});
     replicator.start({
-      committed: through => {
-        engineLog.committed(through);
-        news.committed(through);
-      },
+      committed: through => engineLog.committed(through),
       roleChanged: role => {
         engineLog.roleChanged(role);
         news.roleChanged(role);

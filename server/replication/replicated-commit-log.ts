@@ -27,7 +27,7 @@ export interface ReplicatedLogOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   /** `svc.ha.quorumTimeout`. */
-  readonly quorumTimeoutMs: number;
+  readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`: entries of this node that wait for their outcome. */
   readonly queueEntriesMax: number;
 }
@@ -131,7 +131,8 @@ export class ReplicatedCommitLog implements EngineLog {
     databaseId: number,
     onApplied?: () => void,
   ): {readonly index: LogIndex; readonly settled: Promise<AppendResult>} {
-    const {replicator, clock, quorumTimeoutMs} = this.#options;
+    const {replicator, clock} = this.#options;
+    const quorumTimeoutMs = this.#options.quorumTimeoutMs();
     const {promise, resolve} = Promise.withResolvers<AppendResult>();
     const {index, term} = replicator.propose(Buffer.from(entry));
     const deadline = clock.monotonic() + quorumTimeoutMs;

@@ -1,0 +1,199 @@
+/**
+ * This server as a member of its cluster: opens the log that it shares, speaks to the others, and
+ * keeps what is known of leader and members for whoever asks (cluster-view.ts).
+ */
+import {lookup} from 'node:dns/promises';
+import {readFileSync} from 'node:fs';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Role} from '#server/replication/replicator.ts';
+import {
+  ReplicatedMemberLog,
+  type RecoveredLog,
+  type RunningMember,
+} from '#server/replication/member-log.ts';
+import {
+  plainSockets,
+  SecureSockets,
+  type SocketSecurity,
+} from '#server/replication/links/socket-security.ts';
+import {PeerLinks} from '#server/replication/peer-links.ts';
+import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
+import type {MemberLog} from '#server/transactions/engine-log.ts';
+import {type ClusterPlan, raftOptions} from './cluster-plan.ts';
+
+export interface ClusterNodeOptions {
+  readonly plan: ClusterPlan;
+  readonly settings: () => Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** The cluster's token (replication/cluster-token.ts). */
+  readonly token: string;
+  readonly release: string;
+  readonly formats: PeerIntroduction['formats'];
+  /** Opens what the disk holds of the log, or begins it as the plan says. */
+  readonly openStorage: (directory: string, plan: ClusterPlan) => Promise<RecoveredLog>;
+}
+
+const cacheBytesMax = 64 << 20;
+
+export class ClusterNode {
+  readonly plan: ClusterPlan;
+  readonly token: string;
+  readonly startedAt: number;
+  readonly links: PeerLinks;
+  readonly #options: ClusterNodeOptions;
+  readonly #listeners = new Set<() => void>();
+  #member: RunningMember | undefined;
+  #logId: string;
+  #ports: {readonly http: number; readonly https: number | undefined};
+  electionCount = 0;
+  /** Wall clock. */
+  lastElectionAt: number | undefined;
+
+  constructor(options: ClusterNodeOptions) {
+    const {plan, settings, clock} = options;
+    this.#options = options;
+    this.plan = plan;
+    this.token = options.token;
+    this.startedAt = clock.monotonic();
+    this.#logId = plan.logId;
+    const {http, https} = plan.self.ports;
+    this.#ports = {http: http ?? settings().get('svc.server.httpIncomingPort').from, https};
+    this.links = this.#makeLinks();
+  }
+
+  /** Undefined until the engine runs. */
+  get member(): RunningMember | undefined {
+    return this.#member;
+  }
+
+  /** Tells the others where this server answers, once that is known. */
+  listensOn(http: number, https: number | undefined): void {
+    this.#ports = {http, https};
+  }
+
+  /** Calls `listener` whenever leader, leadership or members changed; answers how to end it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** This server takes commits from now on, or no longer. */
+  leadershipChanged(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Opens the log in its directory; the engine starts it when its databases are open. */
+  async openLog(directory: string): Promise<MemberLog> {
+    const {plan, settings, clock, timers, random, logger, openStorage} = this.#options;
+    const log = await openStorage(directory, plan);
+    this.#logId = log.logId;
+    const given = settings();
+    return new ReplicatedMemberLog({
+      raft: raftOptions(given, plan.id, random.u32()),
+      log,
+      transport: this.links,
+      clock,
+      timers,
+      cacheBytesMax,
+      processId: processId(random),
+      unreadable: (peer, reason) => logger.log('warn', 'peer.unreadable', {peer, reason}),
+      quorumTimeoutMs: () => settings().get('svc.ha.quorumTimeout'),
+      queueEntriesMax: given.get('svc.ha.groupCommitQueueSize'),
+      started: member => {
+        this.#member = member;
+      },
+      news: {
+        roleChanged: role => this.#roleChanged(role),
+        membershipChanged: membership => {
+          logger.log('info', 'cluster.members', {members: membership.map(({id}) => id)});
+          this.leadershipChanged();
+        },
+        checkpointNeeded: from => {
+          const advice = 'this server needs a snapshot, which it cannot fetch';
+          logger.log('error', 'cluster.snapshot-needed', {from, advice});
+          this.#member?.replicator.installFailed();
+        },
+      },
+    });
+  }
+
+  /** Lets the others in. @throws {Refusal} `start.refused`: the port cannot be had. */
+  async listen(): Promise<void> {
+    const {settings, plan} = this.#options;
+    const host = settings().get('svc.server.httpIncomingHost');
+    await this.links.listenOn(host, plan.self.ports.raft);
+  }
+
+  #roleChanged({name, term, leader}: Role): void {
+    const {logger, clock} = this.#options;
+    if (leader !== undefined) {
+      this.electionCount++;
+      this.lastElectionAt = clock.now();
+      logger.log('info', 'cluster.leader', {leader, term});
+    } else if (name === 'follower') logger.log('warn', 'cluster.no-leader', {term});
+    this.leadershipChanged();
+  }
+
+  #makeLinks(): PeerLinks {
+    const {plan, settings, clock, timers, random, logger, token} = this.#options;
+    const given = settings();
+    return new PeerLinks({
+      clock,
+      timers,
+      random,
+      logger,
+      lookUp: async host => (await lookup(host, {all: true})).map(({address}) => address),
+      security: socketSecurity(given),
+      cluster: plan.clusterName,
+      id: plan.id,
+      introduce: () => this.introduction,
+      token,
+      judge: (_, {logId}) =>
+        logId === this.#logId ? undefined : 'it has another log than this cluster',
+      allowList: given.get('svc.ha.peerAllowlist.enabled')
+        ? {
+            refreshMs: given.get('svc.ha.grpcAllowlistRefreshMs'),
+            stickyMs: given.get('svc.ha.peerAllowlistStickyTtlMs'),
+            graceMs: given.get('svc.ha.peerAllowlistStartupGraceMs'),
+          }
+        : undefined,
+      messageBytesMax: given.get('svc.ha.grpcMessageSizeMax'),
+      queueBytesMax: given.get('svc.ha.writeBufferSize'),
+    });
+  }
+
+  /** What this server says of itself. */
+  get introduction(): PeerIntroduction {
+    const {settings, release, formats} = this.#options;
+    const {http, https} = this.#ports;
+    return {
+      serverName: settings().get('svc.server.name'),
+      formats,
+      release,
+      logId: this.#logId,
+      httpPort: http,
+      httpsPort: https,
+    };
+  }
+}
+
+function processId(random: Random): string {
+  const bytes = Buffer.alloc(8);
+  random.fill(bytes);
+  return bytes.toString('hex');
+}
+
+function socketSecurity(settings: Settings): SocketSecurity {
+  if (!settings.get('svc.ha.tls.enabled')) return plainSockets;
+  return new SecureSockets({
+    key: readFileSync(settings.get('svc.ha.tls.privateKeyFile')),
+    cert: readFileSync(settings.get('svc.ha.tls.certChainFile')),
+    ca: readFileSync(settings.get('svc.ha.tls.trustCertCollectionFile')),
+    isMutual: settings.get('svc.ha.tls.mutualAuth'),
+  });
+}

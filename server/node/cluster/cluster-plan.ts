@@ -1,0 +1,83 @@
+/**
+ * What the settings say of the cluster: who this server is in it, who the others are, and the
+ * names and times that all of them have to agree on.
+ */
+import {hash} from 'node:crypto';
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {type Membership, ordered} from '#server/raft/membership.ts';
+import type {NodeId} from '#server/raft/message.ts';
+import type {RaftOptions} from '#server/raft/state.ts';
+import {
+  type DeclaredPeer,
+  ownPeer,
+  parseServerList,
+  peerId,
+} from '#server/replication/server-list.ts';
+
+export interface ClusterPlan {
+  readonly clusterName: string;
+  readonly id: NodeId;
+  readonly self: DeclaredPeer;
+  readonly peers: readonly DeclaredPeer[];
+  /** Of the log, equal on all servers of the cluster. */
+  readonly logId: string;
+  /** Who votes when a cluster begins. */
+  readonly membership: Membership;
+}
+
+const logIdLength = 32;
+const heartbeatMsMax = 100;
+const heartbeatsPerTimeout = 10;
+const appendBytesMax = 1 << 20;
+const window = {messagesMax: 64, bytesMax: 16 << 20};
+const transferLagMax = 10_000;
+
+/** @throws {Refusal} `start.refused`: the list cannot be used, or does not name this server. */
+export function planCluster(settings: Settings): ClusterPlan {
+  const clusterName = settings.get('svc.ha.clusterName');
+  const raftPort = settings.get('svc.ha.raftPort');
+  const suffix = settings.get('svc.ha.k8sSuffix');
+  const peers = parseServerList(settings.get('svc.ha.serverList'), {raftPort, suffix});
+  const serverName = settings.get('svc.server.name');
+  const self = ownPeer(peers, serverName);
+  if (self === undefined) {
+    throw new Refusal(
+      'start.refused',
+      `svc.ha.serverList does not say which entry is this server, '${serverName}': name it by ` +
+        "'name@' in front of its host, or by its host, or let svc.server.name end in its place, " +
+        'from 0, as in svc-0',
+    );
+  }
+  const members = peers.map(peer => ({
+    id: peerId(peer),
+    role: 'voter' as const,
+    priority: peer.priority,
+  }));
+  return {
+    clusterName,
+    id: peerId(self),
+    self,
+    peers,
+    logId: hash('sha256', `svc cluster log\0${clusterName}`, 'hex').slice(0, logIdLength),
+    membership: ordered(members),
+  };
+}
+
+/** How consensus goes about its work. `seed`: chance, different for every start. */
+export function raftOptions(settings: Settings, id: NodeId, seed: number): RaftOptions {
+  const electionTimeoutMinMs = settings.get('svc.ha.electionTimeoutMin');
+  return {
+    id,
+    seed,
+    electionTimeoutMinMs,
+    electionTimeoutMaxMs: settings.get('svc.ha.electionTimeoutMax'),
+    heartbeatMs: Math.min(heartbeatMsMax, electionTimeoutMinMs / heartbeatsPerTimeout),
+    quorum: settings.get('svc.ha.quorum') === 'all' ? 'all' : 'majority',
+    appendEntriesMax: settings.get('svc.ha.appendElementLimit'),
+    appendBytesMax,
+    window,
+    uncommittedBytesMax: settings.get('svc.ha.groupCommitMaxQueuedBytes'),
+    transferLagMax,
+  };
+}

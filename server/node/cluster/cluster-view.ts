@@ -1,0 +1,224 @@
+/**
+ * The cluster as sessions and protocols see it (session/cluster.ts), over the node that runs it.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import {memberOf} from '#server/raft/membership.ts';
+import type {NodeId} from '#server/raft/message.ts';
+import type {RunningMember} from '#server/replication/member-log.ts';
+import {peerId} from '#server/replication/server-list.ts';
+import type {
+  AddedPeer,
+  Cluster,
+  ClusterPeer,
+  ClusterState,
+  PeerProgress,
+} from '#server/session/cluster.ts';
+import type {ClusterNode} from './cluster-node.ts';
+
+export interface ClusterViewMeans {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+interface HttpAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export class ClusterView implements Cluster {
+  readonly #node: ClusterNode;
+  readonly #means: ClusterViewMeans;
+  /** Since when each peer's match index stands still. */
+  readonly #standing = new Map<NodeId, {readonly match: number; readonly since: number}>();
+
+  constructor(node: ClusterNode, means: ClusterViewMeans) {
+    this.#node = node;
+    this.#means = means;
+  }
+
+  get token(): string {
+    return this.#node.token;
+  }
+
+  get isLeader(): boolean {
+    return this.#node.member?.log.isLeading === true;
+  }
+
+  state(): ClusterState {
+    const {plan, member, electionCount, lastElectionAt, startedAt} = this.#node;
+    const replicator = member?.replicator;
+    const role = replicator?.role;
+    const failure = member?.log.failure;
+    return {
+      clusterName: plan.clusterName,
+      localPeerId: plan.id,
+      raftState: failure === undefined ? (member === undefined ? 'STARTING' : 'RUNNING') : 'EXCEPTION',
+      isLeader: role?.name === 'leader',
+      leaderReady: this.isLeader,
+      leaderId: role?.leader,
+      currentTerm: role?.term ?? 0,
+      electionCount,
+      lastElectionTime: lastElectionAt,
+      uptimeMs: this.#means.clock.monotonic() - startedAt,
+      appliedIndex: member?.log.appliedIndex ?? 0,
+      commitIndex: replicator?.commitIndex ?? 0,
+      leaderCommitIndex: role?.leader === undefined ? undefined : replicator?.commitIndex,
+      peers: this.#peers(member),
+      uncommittedBytes: replicator?.uncommittedBytes ?? 0,
+      logFailure: failure,
+      isInstallingSnapshot: false,
+    };
+  }
+
+  leaderHttpAddress(): HttpAddress | undefined {
+    const leader = this.#node.member?.replicator.role.leader;
+    if (leader === undefined || leader === this.#node.plan.id) return undefined;
+    return this.#httpAddress(leader);
+  }
+
+  onLeaderChange(listener: () => void): () => void {
+    return this.#node.onChange(listener);
+  }
+
+  whenLeaderKnown(timeoutMs: number): Promise<boolean> {
+    const isKnown = (): boolean => this.isLeader || this.leaderHttpAddress() !== undefined;
+    if (isKnown()) return Promise.resolve(true);
+    const {promise, resolve} = Promise.withResolvers<boolean>();
+    const ends: (() => void)[] = [];
+    const end = (known: boolean): void => {
+      for (const stop of ends) stop();
+      resolve(known);
+    };
+    ends.push(this.#node.onChange(() => isKnown() && end(true)));
+    ends.push(this.#means.timers.after(timeoutMs, () => end(false)));
+    return promise;
+  }
+
+  async readIndex(timeoutMs: number): Promise<number> {
+    return await this.#running().replicator.readIndex(timeoutMs);
+  }
+
+  async whenApplied(index: number, timeoutMs: number): Promise<boolean> {
+    const {log} = this.#running();
+    if (log.appliedIndex >= index) return true;
+    const timeout = Promise.withResolvers<void>();
+    const cancel = this.#means.timers.after(timeoutMs, timeout.resolve);
+    const deadline = this.#means.clock.monotonic() + timeoutMs;
+    // Woken early when the leadership ended: the entry may come from the next leader.
+    while (log.appliedIndex < index && this.#means.clock.monotonic() < deadline) {
+      if (log.failure !== undefined) break;
+      await Promise.race([log.whenApplied(index), timeout.promise]);
+    }
+    cancel();
+    return log.appliedIndex >= index;
+  }
+
+  async addPeer(peer: AddedPeer): Promise<void> {
+    await this.#running().replicator.change({kind: 'add', id: peer.id, priority: peer.priority});
+  }
+
+  async removePeer(id: string, force: boolean): Promise<void> {
+    const {replicator} = this.#running();
+    if (id === replicator.id && !force) {
+      throw new Refusal('cluster.peer', `${id} leads: hand its leadership over before`);
+    }
+    await replicator.change({kind: 'remove', id});
+  }
+
+  async transferLeadership(to: string | undefined, timeoutMs: number): Promise<string> {
+    const {replicator} = this.#running();
+    if (to === replicator.id) throw new Refusal('cluster.peer', `${to} leads already`);
+    const {promise, reject} = Promise.withResolvers<never>();
+    const late = new Refusal('cluster.no-quorum', 'nobody took the leadership over in time');
+    const cancel = this.#means.timers.after(timeoutMs, () => reject(late));
+    try {
+      return await Promise.race([replicator.transfer(to), promise]);
+    } finally {
+      cancel();
+    }
+  }
+
+  leave(): Promise<void> {
+    return Promise.reject(new Refusal('not-available', 'leaving a cluster by itself'));
+  }
+
+  resync(database: string): Promise<void> {
+    return Promise.reject(new Refusal('not-available', `a new copy of ${database}`));
+  }
+
+  #running(): RunningMember {
+    const {member} = this.#node;
+    if (member !== undefined) return member;
+    throw new Refusal('cluster.no-quorum', 'the server is starting');
+  }
+
+  #peers(member: RunningMember | undefined): ClusterPeer[] {
+    const {plan} = this.#node;
+    const membership = member?.replicator.membership ?? plan.membership;
+    const ids = new Set([...plan.peers.map(peerId), ...membership.map(({id}) => id)]);
+    return [...ids].map(id => this.#peer(id, member));
+  }
+
+  #peer(id: NodeId, member: RunningMember | undefined): ClusterPeer {
+    const {plan, links} = this.#node;
+    const declared = plan.peers.find(peer => peerId(peer) === id);
+    const inForce = memberOf(member?.replicator.membership ?? plan.membership, id);
+    const connection = links.connections().find(one => one.id === id);
+    const isSelf = id === plan.id;
+    const introduction = isSelf ? this.#node.introduction : connection?.introduction;
+    const http = this.#httpAddress(id);
+    const at = id.lastIndexOf('_');
+    return {
+      id,
+      name: introduction?.serverName ?? declared?.name,
+      host: id.slice(0, at),
+      raftPort: Number(id.slice(at + 1)),
+      httpAddress: http && `${http.host}:${http.port}`,
+      httpsAddress:
+        introduction?.httpsPort === undefined ? undefined : `${id.slice(0, at)}:${introduction.httpsPort}`,
+      httpAddressAmbiguous: false,
+      priority: inForce?.priority ?? declared?.priority ?? 0,
+      inConfiguration: inForce !== undefined,
+      isDeclared: declared !== undefined,
+      isVoter: inForce?.role === 'voter',
+      release: introduction?.release,
+      formats: introduction?.formats,
+      unknownReason: introduction === undefined ? 'unreachable' : undefined,
+      progress: member && this.#progress(id, member),
+    };
+  }
+
+  #progress(id: NodeId, {replicator}: RunningMember): PeerProgress | undefined {
+    const progress = replicator.progress.get(id);
+    if (progress === undefined) return undefined;
+    const now = this.#means.clock.monotonic();
+    const {match} = progress;
+    const lags = match < replicator.commitIndex;
+    let standing = this.#standing.get(id);
+    if (standing === undefined || standing.match !== match || !lags) {
+      standing = {match, since: now};
+      this.#standing.set(id, standing);
+    }
+    return {
+      matchIndex: match,
+      nextIndex: progress.next,
+      lastContactMs: replicator.silenceOf(progress),
+      laggingForMs: now - standing.since,
+      isInstallingSnapshot: progress.mode === 'snapshot',
+    };
+  }
+
+  /** As the peer says itself, else as it was declared. */
+  #httpAddress(id: NodeId): HttpAddress | undefined {
+    const {plan, links} = this.#node;
+    const host = id.slice(0, id.lastIndexOf('_'));
+    const introduction =
+      id === plan.id
+        ? this.#node.introduction
+        : links.connections().find(one => one.id === id)?.introduction;
+    const declared = plan.peers.find(peer => peerId(peer) === id)?.ports.http;
+    const port = introduction?.httpPort ?? declared;
+    return port === undefined ? undefined : {host, port};
+  }
+}
