@@ -24,8 +24,8 @@ export async function firstRootPassword(
   settings: Settings,
   prompt: PasswordPrompt,
 ): Promise<string> {
-  const given = settings.get('svc.server.rootPassword') || fromFile(settings);
-  if (given !== '') return checked(given);
+  const given = givenRootPassword(settings);
+  if (given !== undefined) return checked(given);
   if (!prompt.isTerminal) {
     throw new Refusal(
       'start.refused',
@@ -38,6 +38,12 @@ export async function firstRootPassword(
   const made = randomBytes(15).toString('base64url');
   prompt.tell(`The password of root is ${made} (shown this once)`);
   return made;
+}
+
+/** What the settings say, if anything. @throws {Refusal} start.refused when it cannot be read. */
+export function givenRootPassword(settings: Settings): string | undefined {
+  const given = settings.get('svc.server.rootPassword') || fromFile(settings);
+  return given === '' ? undefined : given;
 }
 
 function fromFile(settings: Settings): string {

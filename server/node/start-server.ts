@@ -28,6 +28,8 @@ import {type Engine, type EngineSettings, openEngine} from '#server/transactions
 import {formatsOf} from '#server/transactions/formats/levels.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {ServerAdministration} from './administration.ts';
+import {joinedCluster} from './cluster/cluster-start.ts';
+import type {ClusterNode} from './cluster/cluster-node.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
@@ -61,7 +63,6 @@ export async function startServer(
   settings: Settings,
   prompt: PasswordPrompt,
 ): Promise<RunningServer> {
-  refuseWhatIsMissing(settings);
   const events = new EventLog();
   const logger = events.tee(
     createLogger({
@@ -71,7 +72,8 @@ export async function startServer(
   );
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
-  const threads = startCommitThreads();
+  const cluster = await joinedCluster(settings, logger);
+  const threads = startCommitThreads({withLog: cluster === undefined});
   const inForce: InForce = {settings: () => settings};
   let engine: Engine;
   let trim: () => void;
@@ -82,25 +84,21 @@ export async function startServer(
       logger,
     });
     trim = memoryTrimmer(storeEngine);
-    const parts = {inForce, threads, logger, storeEngine};
+    const parts = {inForce, threads, logger, storeEngine, cluster};
     engine = await openServerEngine(settings, rootPath, parts);
   } catch (error) {
     await threads.abandon();
+    await cluster?.links.close();
     throw error;
   }
   try {
-    return await serve(settings, {engine, inForce, logger, events, prompt, trim});
+    return await serve(settings, {engine, cluster, inForce, logger, events, prompt, trim});
   } catch (error) {
     await engine.close();
     throw error;
   }
 }
 
-function refuseWhatIsMissing(settings: Settings): void {
-  if (settings.get('svc.ha.enabled')) {
-    throw new Refusal('start.refused', 'clusters are not available yet: unset svc.ha.enabled');
-  }
-}
 
 type Logger = ReturnType<typeof createLogger>;
 
@@ -140,12 +138,13 @@ interface EngineParts {
   readonly threads: ReturnType<typeof startCommitThreads>;
   readonly logger: Logger;
   readonly storeEngine: ReturnType<typeof chooseEngine>;
+  readonly cluster: ClusterNode | undefined;
 }
 
 function openServerEngine(
   settings: Settings,
   rootPath: string,
-  {inForce, threads, logger, storeEngine}: EngineParts,
+  {inForce, threads, logger, storeEngine, cluster}: EngineParts,
 ): Promise<Engine> {
   const disk = createDisk();
   return openEngine({
@@ -167,6 +166,7 @@ function openServerEngine(
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
+    ...(cluster && {openMemberLog: directory => cluster.openLog(directory)}),
   });
 }
 
@@ -185,6 +185,8 @@ function isAlive(pid: number): boolean {
 
 interface Parts {
   readonly engine: Engine;
+  /** Undefined: a server alone. */
+  readonly cluster: ClusterNode | undefined;
   readonly inForce: InForce;
   readonly logger: Logger;
   readonly events: EventLog;
@@ -263,8 +265,11 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {clock, timers} = means;
   const services = createServices(given, parts, means);
   const {service, security, administration, stop} = services;
-  if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, parts.prompt));
-  await createDefaultDatabases(given, {engine, service, security});
+  const begin = async (rootPassword: () => Promise<string>): Promise<void> => {
+    if (!security.hasRoot) await security.ensureRoot(await rootPassword());
+    await createDefaultDatabases(given, {engine, service, security});
+  };
+  if (parts.cluster === undefined) await begin(() => firstRootPassword(given, parts.prompt));
   const http: HttpServer = createHttpServer({
     ...means,
     service,
@@ -287,7 +292,17 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     'svc.server.httpIncomingPort',
   );
   const secure = await listenSecurely(http, given, {clock, timers, logger});
-  engine.listen({failed: reason => stop.resolve(reason)});
+  engine.listen({
+    failed: reason => stop.resolve(reason),
+    documentChanged: () => security.reload(),
+    dropping: database => service.databaseDropped(database),
+    leadership: leads => {
+      parts.cluster?.leadershipChanged();
+      if (leads) beginCluster(begin, given, logger);
+    },
+  });
+  parts.cluster?.listensOn(port, secure?.port);
+  await parts.cluster?.listen();
   if (engine.failure !== undefined) stop.resolve(engine.failure);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   const leaveMemory = keepMemorySmall({
@@ -317,6 +332,18 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await engine.close();
     },
   };
+}
+
+/** What the first leader of a cluster writes. What fails is done by the next one. */
+function beginCluster(
+  begin: (rootPassword: () => Promise<string>) => Promise<void>,
+  given: Settings,
+  logger: Logger,
+): void {
+  const nobody: PasswordPrompt = {isTerminal: false, ask: () => Promise.resolve(''), tell() {}};
+  begin(() => firstRootPassword(given, nobody)).catch((error: unknown) => {
+    logger.log('error', 'cluster.not-begun', {error});
+  });
 }
 
 const shutdownDelayMs = 200;

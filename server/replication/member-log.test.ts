@@ -93,6 +93,7 @@ class Group {
       },
       log: {
         logId: log.logId,
+        storageId: id,
         storage: new MemoryRaftStorage(log, timers),
         recovered: log.recovered,
       },

@@ -13,8 +13,11 @@ import type {RaftStorage} from './raft-storage.ts';
 import {ReplicatedCommitLog} from './replicated-commit-log.ts';
 import {Replicator, type ReplicatorNews, type ReplicatorOptions} from './replicator.ts';
 
-export interface RecoveredLog {
+export interface OpenedLog {
+  /** Of the group, equal on all members: databases tell by it whose entries they applied. */
   readonly logId: string;
+  /** Of this node's memory of terms and votes; lost only with it. */
+  readonly storageId: string;
   readonly storage: RaftStorage;
   readonly recovered: Omit<Recovered, 'applied'>;
 }
@@ -22,7 +25,7 @@ export interface RecoveredLog {
 export interface MemberLogOptions
   extends Pick<ReplicatorOptions, 'cacheBytesMax' | 'processId' | 'unreadable'> {
   readonly raft: RaftOptions;
-  readonly log: RecoveredLog;
+  readonly log: OpenedLog;
   readonly transport: PeerTransport;
   readonly clock: Clock;
   readonly timers: Timers;

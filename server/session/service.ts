@@ -303,12 +303,22 @@ export class SessionService implements Service {
 
   async dropDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    this.#sessions.endWhere(session => session.database === name);
-    this.#queries.terminateWhere(query => query.request.database === name);
+    this.#endUsersOf(name);
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
     await engine.dropDatabase(name);
     if (database !== undefined) this.#databases.get(database)?.kept.close();
+  }
+
+  /** Ends what uses a database that another server of the cluster has dropped. */
+  databaseDropped(database: Database): void {
+    this.#endUsersOf(database.name);
+    this.#databases.get(database)?.kept.close();
+  }
+
+  #endUsersOf(name: string): void {
+    this.#sessions.endWhere(session => session.database === name);
+    this.#queries.terminateWhere(query => query.request.database === name);
   }
 
   openDatabase(principal: Principal, name: string): Promise<void> {

@@ -89,7 +89,7 @@ export interface EngineEvents {
   /** An entry changed a document of the server. */
   readonly documentChanged?: () => void;
   /** An entry drops a database: whoever uses it has to end. */
-  readonly dropping?: (name: string) => void;
+  readonly dropping?: (database: Database) => void;
   /** Of a member of a cluster: it takes commits from now on, or no longer. */
   readonly leadership?: (leads: boolean) => void;
 }
@@ -498,7 +498,7 @@ export class Engine {
     const database = this.#databases.get(String(decodeServerBody(entry).head['name']));
     if (database === undefined) return;
     database.close('the database is being dropped');
-    this.#events.dropping?.(database.name);
+    this.#events.dropping?.(database);
     await database.viewsReleased();
   }
 

@@ -7,10 +7,11 @@ import {readFileSync} from 'node:fs';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {NodeId} from '#server/raft/message.ts';
 import type {Role} from '#server/replication/replicator.ts';
 import {
+  type OpenedLog,
   ReplicatedMemberLog,
-  type RecoveredLog,
   type RunningMember,
 } from '#server/replication/member-log.ts';
 import {
@@ -35,7 +36,7 @@ export interface ClusterNodeOptions {
   readonly release: string;
   readonly formats: PeerIntroduction['formats'];
   /** Opens what the disk holds of the log, or begins it as the plan says. */
-  readonly openStorage: (directory: string, plan: ClusterPlan) => Promise<RecoveredLog>;
+  readonly openStorage: (directory: string, plan: ClusterPlan) => Promise<OpenedLog>;
 }
 
 const cacheBytesMax = 64 << 20;
@@ -48,7 +49,9 @@ export class ClusterNode {
   readonly #options: ClusterNodeOptions;
   readonly #listeners = new Set<() => void>();
   #member: RunningMember | undefined;
-  #logId: string;
+  /** Of this node's memory, and of the others' as they said. */
+  #storageId = '';
+  readonly #storageIds = new Map<NodeId, string>();
   #ports: {readonly http: number; readonly https: number | undefined};
   electionCount = 0;
   /** Wall clock. */
@@ -60,7 +63,6 @@ export class ClusterNode {
     this.plan = plan;
     this.token = options.token;
     this.startedAt = clock.monotonic();
-    this.#logId = plan.logId;
     const {http, https} = plan.self.ports;
     this.#ports = {http: http ?? settings().get('svc.server.httpIncomingPort').from, https};
     this.links = this.#makeLinks();
@@ -91,7 +93,7 @@ export class ClusterNode {
   async openLog(directory: string): Promise<MemberLog> {
     const {plan, settings, clock, timers, random, logger, openStorage} = this.#options;
     const log = await openStorage(directory, plan);
-    this.#logId = log.logId;
+    this.#storageId = log.storageId;
     const given = settings();
     return new ReplicatedMemberLog({
       raft: raftOptions(given, plan.id, random.u32()),
@@ -129,6 +131,16 @@ export class ClusterNode {
     await this.links.listenOn(host, plan.self.ports.raft);
   }
 
+  /** A node that lost its memory must not vote under its old name (note 10, Names). */
+  #judge(peer: NodeId, storageId: string): string | undefined {
+    const known = this.#storageIds.get(peer);
+    if (known !== undefined && known !== storageId) {
+      return `${peer} has lost its log: remove it from the cluster and add it again`;
+    }
+    this.#storageIds.set(peer, storageId);
+    return undefined;
+  }
+
   #roleChanged({name, term, leader}: Role): void {
     const {logger, clock} = this.#options;
     if (leader !== undefined) {
@@ -153,8 +165,7 @@ export class ClusterNode {
       id: plan.id,
       introduce: () => this.introduction,
       token,
-      judge: (_, {logId}) =>
-        logId === this.#logId ? undefined : 'it has another log than this cluster',
+      judge: (peer, {logId}) => this.#judge(peer, logId),
       allowList: given.get('svc.ha.peerAllowlist.enabled')
         ? {
             refreshMs: given.get('svc.ha.grpcAllowlistRefreshMs'),
@@ -175,7 +186,7 @@ export class ClusterNode {
       serverName: settings().get('svc.server.name'),
       formats,
       release,
-      logId: this.#logId,
+      logId: this.#storageId,
       httpPort: http,
       httpsPort: https,
     };

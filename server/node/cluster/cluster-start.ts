@@ -1,0 +1,58 @@
+/** Makes this server's part in a cluster, where the settings say that it belongs to one. */
+import {readFileSync} from 'node:fs';
+import {resolve} from 'node:path';
+import type {Settings} from '#server/base/setting-values.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {clusterToken} from '#server/replication/cluster-token.ts';
+import {InlineStorage} from '#server/replication/inline-storage.ts';
+import type {OpenedLog} from '#server/replication/member-log.ts';
+import {openStoredLog} from '#server/replication/stored-log.ts';
+import {formatsOf} from '#server/transactions/formats/levels.ts';
+import {givenRootPassword} from '../root-password.ts';
+import {version} from '../version.ts';
+import {ClusterNode} from './cluster-node.ts';
+import {type ClusterPlan, planCluster} from './cluster-plan.ts';
+
+/** Undefined for a server alone. @throws {Refusal} `start.refused`. */
+export async function joinedCluster(
+  settings: Settings,
+  logger: Logger,
+): Promise<ClusterNode | undefined> {
+  if (!settings.get('svc.ha.enabled')) return undefined;
+  const plan = planCluster(settings);
+  const token = await clusterToken({
+    given: settings.get('svc.ha.clusterToken'),
+    path: settings.get('svc.ha.clusterTokenPath'),
+    readFile: path => readFileSync(resolve(path), 'utf8'),
+    clusterName: plan.clusterName,
+    rootPassword: givenRootPassword(settings),
+  });
+  const {level} = formatsOf(version);
+  return new ClusterNode({
+    plan,
+    settings: () => settings,
+    clock: createClock(),
+    random: createRandom(),
+    timers: createTimers(),
+    logger,
+    token,
+    release: version,
+    formats: {from: Math.max(1, level - 1), to: level},
+    openStorage: (directory, begin) => Promise.resolve(openStorage(settings, directory, begin)),
+  });
+}
+
+function openStorage(settings: Settings, directory: string, plan: ClusterPlan): OpenedLog {
+  const {log, recovered} = openStoredLog({
+    disk: createDisk(),
+    directory,
+    segmentBytes: settings.get('svc.ha.logSegmentSize'),
+    random: createRandom(),
+    checkpoint: {last: {index: 0, term: 0}, membership: plan.membership},
+    keeps: settings.get('svc.ha.raftPersistStorage'),
+  });
+  const storage = new InlineStorage(log, {timers: createTimers(), groupDelayMs: () => 0});
+  return {logId: plan.logId, storageId: log.kept.logId, storage, recovered};
+}
