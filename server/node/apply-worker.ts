@@ -125,7 +125,7 @@ class ApplyThread {
         return;
       }
       case 'copy': {
-        const result = this.#applier?.copy(request.databaseId, request.directory);
+        const result = this.#applier?.copy(request.copies, this.#appliedIndex);
         this.#tell({kind: 'done', id: request.id, result});
         return;
       }

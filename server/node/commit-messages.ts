@@ -7,6 +7,7 @@
  * was offered before it, so requests and entries form one order.
  */
 import type {Fence} from '#server/transactions/apply.ts';
+import type {DatabaseCopy} from '#server/transactions/commit-pipe.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {LogState} from '#server/log/segment-log.ts';
 import type {ShareableStore} from '#server/storage/store.ts';
@@ -57,8 +58,7 @@ export type ApplyRequest =
       readonly kind: 'copy';
       readonly id: number;
       readonly after: number;
-      readonly databaseId: number;
-      readonly directory: string;
+      readonly copies: readonly DatabaseCopy[];
     }
   | {readonly kind: 'make-durable'; readonly id: number; readonly after: number}
   | {readonly kind: 'close'; readonly id: number; readonly after: number};

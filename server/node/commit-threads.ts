@@ -14,6 +14,7 @@ import type {LogIndex, Refused} from '#server/transactions/commit.ts';
 import type {
   CommitPipe,
   CopyOutcome,
+  DatabaseCopy,
   DurableState,
   PipeProgress,
 } from '#server/transactions/commit-pipe.ts';
@@ -175,10 +176,10 @@ class ThreadedPipe implements CommitPipe {
     return await answer;
   }
 
-  async copy(databaseId: number, directory: string): Promise<CopyOutcome> {
+  async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
     await this.#logSynced();
     const {id, answer} = this.#request<CopyOutcome | undefined>();
-    this.#askApply({kind: 'copy', id, after: this.#writer.head, databaseId, directory});
+    this.#askApply({kind: 'copy', id, after: this.#writer.head, copies});
     const outcome = await answer;
     return outcome ?? {kind: 'failed', reason: this.#failure ?? 'the server stops'};
   }

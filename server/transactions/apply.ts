@@ -14,7 +14,7 @@ import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import {type Batch, type Store, StoreFailure} from '#server/storage/store.ts';
-import type {CopyOutcome} from './commit-pipe.ts';
+import type {CopyOutcome, DatabaseCopy} from './commit-pipe.ts';
 import {decodeEntry, type Entry, eachOperation} from './entry.ts';
 import {
   counterKey,
@@ -98,19 +98,26 @@ export class Applier {
     return database.position;
   }
 
-  /** Copies a database as it is now. The log must be synced up to here: the copy is durable. */
-  copy(databaseId: number, directory: string): CopyOutcome {
-    const database = this.#databases.get(databaseId);
-    if (database === undefined) return {kind: 'failed', reason: 'the database is not open'};
-    const {store, fence, position} = database;
-    if (fence !== undefined) return {kind: 'failed', reason: fence.reason};
-    try {
-      store.checkpoint(directory);
-      return {kind: 'copied', position};
-    } catch (error) {
-      if (error instanceof StoreFailure) return {kind: 'failed', reason: error.message};
-      throw error;
+  /**
+   * Copies databases as they are now, with everything up to `index` applied. The log must be
+   * synced up to here: the copies are durable.
+   */
+  copy(copies: readonly DatabaseCopy[], index: number): CopyOutcome {
+    const positions = new Map<number, DatabasePosition>();
+    for (const {databaseId, directory} of copies) {
+      const database = this.#databases.get(databaseId);
+      if (database === undefined) return {kind: 'failed', reason: 'the database is not open'};
+      const {store, fence, position} = database;
+      if (fence !== undefined) return {kind: 'failed', reason: fence.reason};
+      try {
+        store.checkpoint(directory);
+      } catch (error) {
+        if (error instanceof StoreFailure) return {kind: 'failed', reason: error.message};
+        throw error;
+      }
+      positions.set(databaseId, position);
     }
+    return {kind: 'copied', index, positions};
   }
 
   position(databaseId: number): DatabasePosition | undefined {

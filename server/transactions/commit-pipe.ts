@@ -43,19 +43,31 @@ export interface CommitPipe {
    */
   makeDurable(): Promise<DurableState>;
   /**
-   * Copies a database into a new directory, as of one moment between call and answer, durable when
-   * it resolves. Others go on committing.
+   * Copies databases into new directories, all as of one moment between call and answer: they hold
+   * the entries up to one index and none behind it. Durable when it resolves; others go on
+   * committing.
    */
-  copy(databaseId: number, directory: string): Promise<CopyOutcome>;
+  copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome>;
   /** Lets the pipe's own log, if it has one, forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
   /** Applies what was offered, makes everything durable, closes the log. */
   close(): Promise<void>;
 }
 
-/** What became of a copy; of one that failed nothing is left behind. */
+export interface DatabaseCopy {
+  readonly databaseId: number;
+  /** Must not exist. */
+  readonly directory: string;
+}
+
+/** What became of copies; when one failed the others may have been made all the same. */
 export type CopyOutcome =
-  | {readonly kind: 'copied'; readonly position: DatabasePosition}
+  | {
+      readonly kind: 'copied';
+      /** Everything up to here was applied. */
+      readonly index: LogIndex;
+      readonly positions: ReadonlyMap<number, DatabasePosition>;
+    }
   | {readonly kind: 'failed'; readonly reason: string};
 
 export interface DurableState {

@@ -380,8 +380,8 @@ export class Engine {
     const database = this.database(name);
     if (database === undefined)
       throw new Refusal('database.missing', `there is no database ${name}`);
-    const outcome = await this.#pipe.copy(database.id, directory);
-    if (outcome.kind === 'copied') return outcome.position.index;
+    const outcome = await this.#pipe.copy([{databaseId: database.id, directory}]);
+    if (outcome.kind === 'copied') return outcome.index;
     throw new Refusal('database.operation', `${name} cannot be copied: ${outcome.reason}`);
   }
 

@@ -11,7 +11,7 @@ import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {Applier} from './apply.ts';
 import type {LogIndex, Refused} from './commit.ts';
-import type {CommitPipe, CopyOutcome, DurableState, PipeProgress} from './commit-pipe.ts';
+import type {CommitPipe, CopyOutcome, DatabaseCopy, DurableState, PipeProgress} from './commit-pipe.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface InlinePipeOptions {
@@ -103,11 +103,11 @@ export class InlinePipe implements CommitPipe {
     return Promise.resolve({floor, positions: applier.positions()});
   }
 
-  async copy(databaseId: number, directory: string): Promise<CopyOutcome> {
+  async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
     await this.#idle();
     if (this.#failure === undefined) this.#guard(() => this.#options.log?.sync());
     if (this.#failure !== undefined) return {kind: 'failed', reason: this.#failure};
-    return this.#options.applier.copy(databaseId, directory);
+    return this.#options.applier.copy(copies, this.#takenIndex);
   }
 
   recycle(floor: LogIndex): void {
