@@ -19,6 +19,7 @@ export type OperationKind =
   | 'unlink'
   | 'make-directory'
   | 'remove-tree'
+  | 'mark'
   | 'sync-directory'
   | 'store-write'
   | 'store-sync'

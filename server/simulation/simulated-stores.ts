@@ -11,6 +11,7 @@ export class SimulatedStores implements StoreFactory {
   readonly #disk: SimulatedDisk | undefined;
   readonly #shelf = new MemoryShelf();
   readonly #paths = new Set<string>();
+  readonly #pending = new Set<string>();
 
   /** Stores take their room from `disk` where it is given. */
   constructor(machine: Machine, disk?: SimulatedDisk) {
@@ -48,12 +49,25 @@ export class SimulatedStores implements StoreFactory {
     this.#shelf.rename(from, to);
     this.#paths.delete(from);
     this.#paths.add(to);
+    if (this.#pending.delete(from)) this.#pending.add(to);
   }
 
   remove(path: string): void {
     this.#machine.operate('remove-tree', path);
     this.#shelf.remove(path);
     this.#paths.delete(path);
+    this.#pending.delete(path);
+  }
+
+  isPending(path: string): boolean {
+    return this.#pending.has(path);
+  }
+
+  setPending(path: string, pending: boolean): void {
+    if (pending === this.#pending.has(path)) return;
+    this.#machine.operate('mark', path);
+    if (pending) this.#pending.add(path);
+    else this.#pending.delete(path);
   }
 
   crash(random: SeededRandom): void {

@@ -65,6 +65,8 @@ export class DatabaseSet {
   readonly #open = new Map<number, OpenDatabase>();
   /** Why a database of the state cannot be used, by id. */
   readonly fences = new Map<number, string>();
+  /** Of these, whose directory an interrupted snapshot install left. */
+  readonly pending = new Set<number>();
   /** Of databases that cannot be opened: the log forgets nothing behind these indexes. */
   readonly #held = new Map<number, number>();
   #state: ServerState;

@@ -37,6 +37,8 @@ import {LocalCommitLog} from './local-commit-log.ts';
 import {recoverMember} from './member-recovery.ts';
 import {prepareRoot, recover} from './recovery.ts';
 import {lockRoot, type ProcessIdentity} from './root-lock.ts';
+import {captureServer} from './server-checkpoint.ts';
+import type {ServerState} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
 import type {TransactionLimits} from './transaction.ts';
 
@@ -262,8 +264,10 @@ export class Engine {
     if (database !== undefined) return database;
     const entry = this.#set.entry(name);
     const fence = entry === undefined ? undefined : this.#set.fences.get(entry.id);
-    if (fence !== undefined) throw new Refusal('database.fenced', `database ${name}: ${fence}`);
-    return undefined;
+    if (entry === undefined || fence === undefined) return undefined;
+    const isPending = this.#set.pending.has(entry.id);
+    const code = isPending ? 'cluster.snapshot-pending' : 'database.fenced';
+    throw new Refusal(code, `database ${name}: ${fence}`);
   }
 
   /** What the stores of all databases hold in memory and on disk; some microseconds for each. */
@@ -383,6 +387,29 @@ export class Engine {
     const outcome = await this.#pipe.copy([{databaseId: database.id, directory}]);
     if (outcome.kind === 'copied') return outcome.index;
     throw new Refusal('database.operation', `${name} cannot be copied: ${outcome.reason}`);
+  }
+
+  /**
+   * A checkpoint of the whole server in `directory` (server-checkpoint.ts), at the index that the
+   * answer names as `durableIndex`.
+   *
+   * @throws {Refusal} `database.operation` when a database cannot be copied.
+   */
+  async capture(directory: string): Promise<ServerState> {
+    const {disk, stores} = this.#options;
+    return await captureServer(
+      {
+        disk,
+        stores,
+        pipe: this.#pipe,
+        state: () => this.#set.state,
+        executed: async index => {
+          const [oldest] = this.#serverEntries;
+          if (oldest !== undefined && oldest <= index) await this.#serverWork;
+        },
+      },
+      directory,
+    );
   }
 
   /** Makes everything applied durable and lets the log forget what is in the databases. */

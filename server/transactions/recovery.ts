@@ -58,6 +58,9 @@ export interface JudgedLog {
 }
 
 const replayBatchEntries = 512;
+const pendingReason =
+  'not available: interrupted snapshot install. Start the server with svc.ha.enabled to finish ' +
+  'it, or POST /api/v1/cluster/resync/{database} there';
 const emptyEntriesAtOnce = 1024;
 
 /** Makes the root where there is none; durable on return. */
@@ -261,7 +264,10 @@ async function greatestPosition(options: RecoveryOptions): Promise<number> {
 }
 
 export function databaseNames(options: RecoveryOptions): string[] {
-  return options.stores.list(`${options.rootPath}/databases`).filter(name => !name.startsWith('.'));
+  const {stores, rootPath} = options;
+  return stores
+    .list(`${rootPath}/databases`)
+    .filter(name => !name.startsWith('.') && !stores.isPending(`${rootPath}/databases/${name}`));
 }
 
 /** Opens every database that the state names and judges where it stands. */
@@ -271,6 +277,12 @@ export async function openKnown(
   log: JudgedLog,
 ): Promise<void> {
   for (const entry of databases.state.databases) {
+    if (options.stores.isPending(databases.path(entry.name))) {
+      databases.pending.add(entry.id);
+      fence(options, databases, {entry, reason: pendingReason});
+      databases.holdLog(entry.id);
+      continue;
+    }
     if (!options.stores.exists(databases.path(entry.name))) {
       // An entry that drops it may follow: the directory then goes before the state is saved.
       const reason = `its directory ${databases.path(entry.name)} is missing`;

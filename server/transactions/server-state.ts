@@ -56,17 +56,21 @@ export function emptyServerState(logId: string, index: number, formatLevel: numb
 }
 
 export class ServerStateFile {
+  readonly path: string;
   readonly #disk: Disk;
-  readonly #directory: string;
 
-  constructor(disk: Disk, directory: string) {
+  constructor(disk: Disk, directory: string, name: 'state' | 'install' = 'state') {
     this.#disk = disk;
-    this.#directory = directory;
+    this.path = `${directory}/${name}`;
+  }
+
+  get exists(): boolean {
+    return this.#disk.exists(this.path);
   }
 
   load(): ServerState | undefined {
-    const path = `${this.#directory}/state`;
-    if (!this.#disk.exists(path)) return undefined;
+    const {path} = this;
+    if (!this.exists) return undefined;
     const text = readWhole(this.#disk, path).toString('utf8');
     const lineEnd = text.indexOf('\n');
     const json = text.slice(lineEnd + 1);
@@ -89,7 +93,7 @@ export class ServerStateFile {
     const json = JSON.stringify(state);
     const line = `svc-server-state ${stateVersion} ${checksumOf(json)}`;
     const bytes = Buffer.from(`${line}\n${json}`, 'utf8');
-    writeAtomically(this.#disk, `${this.#directory}/state`, bytes);
+    writeAtomically(this.#disk, this.path, bytes);
   }
 }
 
@@ -138,6 +142,16 @@ export function withoutDatabase(state: ServerState, index: number, id: number): 
   const {[String(id)]: _gone, ...positions} = state.positions;
   const databases = state.databases.filter(entry => entry.id !== id);
   return {...state, index, databases, positions};
+}
+
+/** What a checkpoint holds that was made when everything up to `index` was applied. */
+export function atIndex(
+  state: ServerState,
+  index: number,
+  positions: ReadonlyMap<number, {readonly index: number}>,
+): ServerState {
+  const known = [...positions].map(([id, position]) => [String(id), position.index]);
+  return {...state, durableIndex: index, positions: Object.fromEntries(known)};
 }
 
 export function withDocument(

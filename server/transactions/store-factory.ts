@@ -13,7 +13,14 @@ export interface StoreFactory {
   rename(from: string, to: string): void;
   /** Absent is fine. */
   remove(path: string): void;
+  /** Whether the directory bears the mark of an install that was not finished. */
+  isPending(path: string): boolean;
+  /** Sets or takes away that mark; durable on return. The mark moves with its directory. */
+  setPending(path: string, pending: boolean): void;
 }
+
+/** The mark is a file of this name, as the specification has it. */
+export const pendingMark = '.snapshot-pending';
 
 /** Stores in directories of a disk, opened by `open` (storage/rocksdb). */
 export function createDiskStoreFactory(
@@ -31,6 +38,14 @@ export function createDiskStoreFactory(
     remove(path) {
       disk.removeTree(path);
       disk.syncDirectory(parentOf(path));
+    },
+    isPending: path => disk.exists(`${path}/${pendingMark}`),
+    setPending(path, pending) {
+      const mark = `${path}/${pendingMark}`;
+      if (pending === disk.exists(mark)) return;
+      if (pending) disk.open(mark, 'create').close();
+      else disk.unlink(mark);
+      disk.syncDirectory(path);
     },
   };
 }

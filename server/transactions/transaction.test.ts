@@ -40,6 +40,8 @@ async function start(settings: Partial<EngineSettings> = {}): Promise<Fixture> {
     list: simulated.list.bind(simulated),
     rename: simulated.rename.bind(simulated),
     remove: simulated.remove.bind(simulated),
+    isPending: simulated.isPending.bind(simulated),
+    setPending: simulated.setPending.bind(simulated),
     async open(path: string, options?: {readonly mustExist?: boolean}): Promise<Store> {
       const store = await simulated.open(path, options);
       const write = store.write.bind(store);
