@@ -423,6 +423,11 @@ export const refusals = {
     exception: 'ConfigurationException',
     says: 'the members of the cluster do not allow the change',
   },
+  'cluster.snapshot-busy': {
+    retry: 'retryable',
+    exception: 'NeedRetryException',
+    says: 'as many snapshots are being given out as may be; ask again later',
+  },
   'cluster.snapshot-pending': {
     retry: 'never',
     exception: 'DatabaseNotAvailableException',

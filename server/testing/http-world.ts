@@ -9,6 +9,7 @@ import {connect} from 'node:net';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import type {SnapshotsForPeers} from '#server/protocols/http/context.ts';
 import {
   type BatchHandler,
   createHttpServer,
@@ -255,6 +256,7 @@ export interface HttpWorld {
 export async function httpWorld(
   settingValues: Readonly<Record<string, string | number>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
+  snapshots?: SnapshotsForPeers,
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
@@ -290,7 +292,8 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const server = createHttpServer({service, security, administration, ...platform, logger, batch});
+  const parts = {service, security, administration, ...platform, logger, batch};
+  const server = createHttpServer(snapshots === undefined ? parts : {...parts, snapshots});
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>
     send(

@@ -327,7 +327,7 @@ export class DatabaseSet {
 }
 
 /** Users, groups and tokens; other files in `config/` are none of ours. */
-function isServerDocument(name: string): boolean {
+export function isServerDocument(name: string): boolean {
   return /^server-[a-z0-9-]+\.jsonl?$/.test(name);
 }
 

@@ -21,6 +21,7 @@ import type {LogIndex} from './commit.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
 import {Coordinator, type CommitLimits} from './coordinator.ts';
 import {Database} from './database.ts';
+import {checkDatabaseName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
 import type {EngineLog, EngineLogObserver, Followed, MemberLog} from './engine-log.ts';
@@ -285,7 +286,7 @@ export class Engine {
   }
 
   async createDatabase(name: string): Promise<Database> {
-    checkName(name);
+    checkDatabaseName(name);
     if (this.#set.entry(name) !== undefined || this.#changing.has(name)) {
       throw new Refusal('database.exists', `database ${name} exists already`);
     }
@@ -593,30 +594,6 @@ export class Engine {
       throw new Refusal('database.missing', `there is no database ${name}`);
     }
   }
-}
-
-const nameLengthMax = 128;
-/** What is not seen, separators of paths, and what shells, URLs and file systems give a meaning. */
-const nameForbidden = /[\p{C}\p{Z}\ufffd/\\:*?"'<>|`%]/u;
-
-/**
- * The name becomes a directory: nothing in it may lead out of `databases/`. It has one spelling:
- * no other name is shown by the same characters. Plain blanks may stand inside.
- */
-function checkName(name: string): void {
-  const shape =
-    name.length > 0 &&
-    name.length <= nameLengthMax &&
-    name === name.trim() &&
-    name === name.normalize('NFKC') &&
-    !/^[.-]|\.\.|\.$/.test(name);
-  if (shape && !nameForbidden.test(name.replaceAll(' ', '')) && name.isWellFormed()) return;
-  throw new Refusal(
-    'database.name',
-    `'${name.slice(0, nameLengthMax)}' cannot be the name of a database: at most 128 characters, ` +
-      "no separators, quotes, invisible or compound characters, no '..', not beginning with '.' " +
-      "or '-'",
-  );
 }
 
 function refusalOf(code: string, detail: string): Refusal {

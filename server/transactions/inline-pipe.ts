@@ -11,7 +11,13 @@ import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {Applier} from './apply.ts';
 import type {LogIndex, Refused} from './commit.ts';
-import type {CommitPipe, CopyOutcome, DatabaseCopy, DurableState, PipeProgress} from './commit-pipe.ts';
+import type {
+  CommitPipe,
+  CopyOutcome,
+  DatabaseCopy,
+  DurableState,
+  PipeProgress,
+} from './commit-pipe.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface InlinePipeOptions {

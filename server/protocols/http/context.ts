@@ -11,6 +11,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
+import type {SnapshotSource} from '#server/session/snapshot-source.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 import {Transport} from './transport.ts';
@@ -23,6 +24,16 @@ export interface HttpOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** What other members of the cluster fetch from here; undefined on a single server. */
+  readonly snapshots?: SnapshotsForPeers;
+}
+
+export interface SnapshotsForPeers {
+  readonly source: SnapshotSource;
+  /** The token of the cluster, which a member shows. */
+  readonly token: string;
+  /** `svc.ha.snapshotWriteTimeout`. */
+  readonly idleMs: number;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */

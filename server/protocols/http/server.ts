@@ -30,6 +30,7 @@ import {FastLane} from './fast-lane.ts';
 import {groupRoutes} from './groups.ts';
 import {loginRoutes} from './logins.ts';
 import {type Route, Router} from './router.ts';
+import {snapshotRoutes} from './snapshots.ts';
 import {serverRoutes} from './server-info.ts';
 import {statementRoutes} from './statements.ts';
 import {transactionRoutes} from './transactions.ts';
@@ -89,6 +90,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...userRoutes,
     ...groupRoutes,
     ...apiTokenRoutes,
+    ...snapshotRoutes,
     ...documentationRoutes(),
   ];
 }

@@ -104,6 +104,7 @@ export const statusOf = {
   'cluster.no-quorum': {status: 503, error: command},
   'cluster.peer': {status: 400, error: command},
   'cluster.membership': {status: 409, error: command},
+  'cluster.snapshot-busy': {status: 503, error: command},
   'cluster.snapshot-pending': {status: 503, error: command},
   'commit.applied-remotely': {status: 409, error: 'Committed remotely, do not retry'},
 } as const satisfies Record<RefusalCode, StatusRow>;

@@ -1,0 +1,130 @@
+/**
+ * Snapshots for other members of the cluster: a hold with its manifest, then file by file.
+ *
+ * Between members alone, who show the cluster's token. A file is answered as it lies on the disk,
+ * from any offset on (`Range: bytes=n-`), with the checksum of the whole file behind its last
+ * byte (`X-Svc-Checksum`, a trailer), so nobody reads a file twice to send it once. Who has a
+ * file of that name and size says so (`If-None-Match: "<checksum>"`) and is sent nothing when it
+ * is the same one. Note 20.
+ */
+import {timingSafeEqual} from 'node:crypto';
+import {crc32} from 'node:zlib';
+import type {SnapshotContent} from '#server/session/snapshot-source.ts';
+import type {SnapshotsForPeers} from './context.ts';
+import {clientGone, type Exchange} from './exchange.ts';
+import {PlainFailure} from './failure.ts';
+import type {Route} from './router.ts';
+
+export const snapshotRoutes: readonly Route[] = [
+  {path: '/ha/checkpoint', operations: {POST: {access: 'open', run: hold}}},
+  {path: '/ha/checkpoint/{hold}', operations: {DELETE: {access: 'open', run: release}}},
+  {path: '/ha/checkpoint/{hold}/{id}/{file}', operations: {GET: {access: 'open', run: sendFile}}},
+];
+
+const octets = 'application/octet-stream';
+const pieceBytes = 256 << 10;
+
+async function hold(exchange: Exchange): Promise<void> {
+  const {source} = snapshotsFor(exchange);
+  const body = await exchange.jsonBody();
+  const receiver = body?.get('receiver');
+  const atLeast = Number(body?.get('atLeast'));
+  if (typeof receiver !== 'string' || !Number.isSafeInteger(atLeast) || atLeast < 0) {
+    throw new PlainFailure(400, 'Invalid request', {detail: 'receiver and atLeast are needed'});
+  }
+  const held = await source.hold(receiver, atLeast);
+  exchange.answer(200, held.manifest, undefined, ['X-Svc-Snapshot-Hold', held.hold]);
+}
+
+function release(exchange: Exchange): void {
+  snapshotsFor(exchange).source.release(exchange.segments[2] ?? '');
+  exchange.answerEmpty(204);
+}
+
+async function sendFile(exchange: Exchange): Promise<void> {
+  const {source, idleMs} = snapshotsFor(exchange);
+  const [, , held = '', id = '', file = ''] = exchange.segments;
+  const content = await source.open(held, Number(id), file);
+  if (content === undefined) throw new PlainFailure(404, 'No such file of a snapshot');
+  try {
+    const known = exchange.header('if-none-match');
+    if (known !== undefined && known === `"${written(await content.checksum())}"`) {
+      return exchange.answerEmpty(304);
+    }
+    await stream(exchange, content, {from: firstByte(exchange, content.bytes), idleMs});
+  } finally {
+    await content.close();
+  }
+}
+
+/** Two pieces: one is read while the other is on its way. */
+async function stream(
+  exchange: Exchange,
+  content: SnapshotContent,
+  {from, idleMs}: {readonly from: number; readonly idleMs: number},
+): Promise<void> {
+  const {response} = exchange;
+  const range = `bytes ${from}-${content.bytes - 1}/${content.bytes}`;
+  const headers = ['Trailer', 'X-Svc-Checksum', ...(from > 0 ? ['Content-Range', range] : [])];
+  exchange.startStream(from > 0 ? 206 : 200, octets, headers);
+  let checksum = 0;
+  let isSent = Promise.resolve();
+  const pieces = [Buffer.allocUnsafe(pieceBytes), Buffer.allocUnsafe(pieceBytes)] as const;
+  for (let at = from, turn = 0; at < content.bytes; turn ^= 1) {
+    const count = await content.read(pieces[turn === 0 ? 0 : 1], at);
+    if (count === 0) break;
+    const piece = pieces[turn === 0 ? 0 : 1].subarray(0, count);
+    if (from === 0) checksum = crc32(piece, checksum);
+    at += count;
+    await isSent;
+    isSent = sent(exchange, piece, idleMs);
+    // A failure is looked at in the next turn.
+    isSent.catch(() => {});
+  }
+  await isSent;
+  const whole = from === 0 ? checksum : await content.checksum();
+  response.addTrailers({'X-Svc-Checksum': written(whole)});
+  exchange.endStream();
+}
+
+/** Resolves when the bytes are no longer needed. @throws {PlainFailure} when nobody takes them. */
+async function sent(exchange: Exchange, piece: Buffer, idleMs: number): Promise<void> {
+  const {response, context} = exchange;
+  if (response.destroyed) throw clientGone();
+  await new Promise<void>((resolve, reject) => {
+    const cancel = context.options.timers.after(idleMs, () => response.destroy());
+    const finish = (then: () => void): void => {
+      cancel();
+      response.off('close', onClose);
+      then();
+    };
+    const onClose = (): void => finish(() => reject(clientGone()));
+    response.on('close', onClose);
+    response.write(piece, error => finish(error ? () => reject(clientGone()) : resolve));
+  });
+}
+
+/** The first byte that is asked for; only `bytes=n-` is known, anything else is the whole file. */
+function firstByte(exchange: Exchange, bytes: number): number {
+  const [, from] = /^bytes=(\d{1,15})-$/.exec(exchange.header('range') ?? '') ?? [];
+  if (from === undefined) return 0;
+  if (Number(from) < bytes) return Number(from);
+  throw new PlainFailure(416, 'Range not satisfiable', {detail: `the file has ${bytes} bytes`});
+}
+
+function written(checksum: number): string {
+  return checksum.toString(16).padStart(8, '0');
+}
+
+/** @throws {PlainFailure} 404 on a single server, 401 for who is no member. */
+function snapshotsFor(exchange: Exchange): SnapshotsForPeers {
+  const {snapshots} = exchange.context.options;
+  if (snapshots === undefined) throw new PlainFailure(404, 'This server is not in a cluster');
+  const given = Buffer.from(exchange.header('x-svc-cluster-token') ?? '', 'utf8');
+  const token = Buffer.from(snapshots.token, 'utf8');
+  const isMember = given.length === token.length && timingSafeEqual(given, token);
+  if (isMember) return snapshots;
+  throw new PlainFailure(401, 'Authentication failed', {
+    detail: 'X-Svc-Cluster-Token is missing, or is not the one of this cluster',
+  });
+}

@@ -1,0 +1,255 @@
+/**
+ * The snapshots that this server gives to others: made when one is asked for, shared by all who
+ * can use the same one, removed when nobody does.
+ *
+ * A receiver holds a snapshot by a number that nobody guesses; the files stay as long as somebody
+ * holds them, and a little longer, so that a second receiver takes what the first one took. The
+ * directory belongs to the shelf: what an earlier process left in it is removed at the start.
+ */
+import {type FileHandle, open} from 'node:fs/promises';
+import {crc32} from 'node:zlib';
+import {Refusal} from '#server/base/errors.ts';
+import type {Random, Timers} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Checkpoint} from '#server/raft/membership.ts';
+import type {ServerState} from '#server/transactions/server-state.ts';
+import {encodeManifest, type SnapshotDatabase, type SnapshotFile} from './manifest.ts';
+
+/** What the shelf asks of the server whose snapshots it keeps. */
+export interface SnapshotMaker {
+  readonly appliedIndex: number;
+  /** `Engine.capture`. */
+  capture(directory: string): Promise<ServerState>;
+  /** The place of the log that has this index, which is applied, and who belonged to the group. */
+  checkpointAt(index: number): Checkpoint;
+  /** Resolves when the entry is applied here. */
+  whenApplied(index: number): Promise<void>;
+}
+
+export interface SnapshotShelfOptions {
+  readonly maker: SnapshotMaker;
+  readonly disk: Disk;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** On the file system of the databases, so that files can be linked. */
+  readonly directory: string;
+  /** `svc.ha.snapshotMaxConcurrent`. */
+  readonly holdsMax: number;
+  /** `svc.ha.snapshotWriteTimeout`: how long a hold lasts while nothing is read. */
+  readonly idleMs: number;
+}
+
+interface KeptSnapshot {
+  readonly directory: string;
+  readonly index: number;
+  readonly manifest: string;
+  readonly databases: readonly SnapshotDatabase[];
+  /** Of files that somebody asked about, by path. */
+  readonly checksums: Map<string, number>;
+  holders: number;
+}
+
+interface Hold {
+  readonly receiver: string;
+  readonly snapshot: KeptSnapshot;
+  cancelExpiry: () => void;
+}
+
+/** How long a snapshot is kept that nobody holds: others of the group may need one, too. */
+const keptMs = 30_000;
+const readBytes = 1 << 20;
+
+export class SnapshotShelf {
+  readonly #options: SnapshotShelfOptions;
+  readonly #holds = new Map<string, Hold>();
+  #newest: KeptSnapshot | undefined;
+  #making: Promise<KeptSnapshot> | undefined;
+  #cancelRemoval: () => void = () => {};
+  #made = 0;
+
+  constructor(options: SnapshotShelfOptions) {
+    this.#options = options;
+    options.disk.removeTree(options.directory);
+    options.disk.makeDirectory(options.directory);
+  }
+
+  /** Receivers that are served now. */
+  get holdCount(): number {
+    return this.#holds.size;
+  }
+
+  async hold(receiver: string, atLeast: number): Promise<{hold: string; manifest: string}> {
+    for (const [hold, {receiver: other}] of this.#holds) {
+      if (other === receiver) this.release(hold);
+    }
+    const {holdsMax, maker} = this.#options;
+    if (this.#holds.size >= holdsMax) {
+      throw new Refusal(
+        'cluster.snapshot-busy',
+        `${holdsMax} snapshots are being given out (svc.ha.snapshotMaxConcurrent)`,
+      );
+    }
+    await maker.whenApplied(atLeast);
+    const snapshot = await this.#atLeast(atLeast);
+    snapshot.holders += 1;
+    const hold = this.#makeName();
+    this.#holds.set(hold, {receiver, snapshot, cancelExpiry: () => {}});
+    this.#touch(hold);
+    this.#options.logger.log('info', 'snapshot.given', {receiver, index: snapshot.index});
+    return {hold, manifest: snapshot.manifest};
+  }
+
+  async open(hold: string, databaseId: number, name: string): Promise<OpenFile | undefined> {
+    const snapshot = this.#holds.get(hold)?.snapshot;
+    const database = snapshot?.databases.find(({id}) => id === databaseId);
+    const file = database?.files.find(one => one.name === name);
+    if (snapshot === undefined || file === undefined) return undefined;
+    this.#touch(hold);
+    const path = `${snapshot.directory}/databases/${databaseId}/${name}`;
+    const handle = await open(path, 'r');
+    return new OpenFile({handle, path, bytes: file.bytes}, snapshot, () => this.#touch(hold));
+  }
+
+  release(hold: string): void {
+    const held = this.#holds.get(hold);
+    if (held === undefined) return;
+    held.cancelExpiry();
+    this.#holds.delete(hold);
+    held.snapshot.holders -= 1;
+    if (held.snapshot.holders > 0) return;
+    if (held.snapshot !== this.#newest) return this.#remove(held.snapshot);
+    this.#cancelRemoval = this.#options.timers.after(keptMs, () => this.#removeNewest());
+  }
+
+  /** Ends every hold and removes every file. */
+  close(): void {
+    for (const hold of [...this.#holds.keys()]) this.release(hold);
+    this.#cancelRemoval();
+    this.#newest = undefined;
+    this.#options.disk.removeTree(this.#options.directory);
+  }
+
+  async #atLeast(index: number): Promise<KeptSnapshot> {
+    this.#cancelRemoval();
+    const newest = this.#newest;
+    if (newest !== undefined && newest.index >= index) return newest;
+    // One that is under way is as new as one begun now, or nearly: look at it first.
+    const making = this.#making;
+    if (making !== undefined) {
+      const made = await making;
+      if (made.index >= index) return made;
+    }
+    this.#making = this.#make();
+    try {
+      const made = await this.#making;
+      const {disk} = this.#options;
+      const before = this.#newest;
+      this.#newest = made;
+      if (before !== undefined && before.holders === 0) disk.removeTree(before.directory);
+      return made;
+    } finally {
+      this.#making = undefined;
+    }
+  }
+
+  async #make(): Promise<KeptSnapshot> {
+    const {maker, disk, directory: parent} = this.#options;
+    this.#made += 1;
+    const directory = `${parent}/${this.#made}`;
+    const state = await maker.capture(directory);
+    const databases = state.databases.map(({id, name}) => ({
+      id,
+      name,
+      files: filesOf(disk, `${directory}/databases/${id}`),
+    }));
+    const index = state.durableIndex;
+    const manifest = encodeManifest({checkpoint: maker.checkpointAt(index), state, databases});
+    return {directory, index, manifest, databases, checksums: new Map(), holders: 0};
+  }
+
+  #touch(hold: string): void {
+    const held = this.#holds.get(hold);
+    if (held === undefined) return;
+    held.cancelExpiry();
+    held.cancelExpiry = this.#options.timers.after(this.#options.idleMs, () => {
+      const {receiver, snapshot} = held;
+      this.#options.logger.log('warn', 'snapshot.abandoned', {receiver, index: snapshot.index});
+      this.release(hold);
+    });
+  }
+
+  #removeNewest(): void {
+    const newest = this.#newest;
+    if (newest === undefined || newest.holders > 0) return;
+    this.#newest = undefined;
+    this.#remove(newest);
+  }
+
+  #remove(snapshot: KeptSnapshot): void {
+    this.#options.disk.removeTree(snapshot.directory);
+  }
+
+  #makeName(): string {
+    const bytes = Buffer.alloc(16);
+    this.#options.random.fill(bytes);
+    return bytes.toString('hex');
+  }
+}
+
+function filesOf(disk: Disk, directory: string): SnapshotFile[] {
+  return disk.list(directory).map(name => {
+    const file = disk.open(`${directory}/${name}`, 'read');
+    const bytes = file.size();
+    file.close();
+    return {name, bytes};
+  });
+}
+
+/** One file that is being given out. Its bytes never change. */
+export class OpenFile {
+  readonly bytes: number;
+  readonly #handle: FileHandle;
+  readonly #snapshot: KeptSnapshot;
+  readonly #path: string;
+  readonly #onRead: () => void;
+
+  constructor(
+    file: {readonly handle: FileHandle; readonly path: string; readonly bytes: number},
+    snapshot: KeptSnapshot,
+    onRead: () => void,
+  ) {
+    this.bytes = file.bytes;
+    this.#handle = file.handle;
+    this.#path = file.path;
+    this.#snapshot = snapshot;
+    this.#onRead = onRead;
+  }
+
+  async checksum(): Promise<number> {
+    const {checksums} = this.#snapshot;
+    const known = checksums.get(this.#path);
+    if (known !== undefined) return known;
+    const piece = Buffer.allocUnsafe(Math.min(readBytes, Math.max(1, this.bytes)));
+    let checksum = 0;
+    for (let at = 0; at < this.bytes; ) {
+      const count = await this.read(piece, at);
+      if (count === 0) break;
+      checksum = crc32(piece.subarray(0, count), checksum);
+      at += count;
+    }
+    checksums.set(this.#path, checksum);
+    return checksum;
+  }
+
+  async read(target: Uint8Array, offset: number): Promise<number> {
+    this.#onRead();
+    const {bytesRead} = await this.#handle.read(target, 0, target.length, offset);
+    return bytesRead;
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+}

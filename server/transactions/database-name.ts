@@ -1,0 +1,28 @@
+/** What a database may be called: its name is a directory, a part of URLs and a word for people. */
+import {Refusal} from '#server/base/errors.ts';
+
+const nameLengthMax = 128;
+/** What is not seen, separators of paths, and what shells, URLs and file systems give a meaning. */
+const nameForbidden = /[\p{C}\p{Z}\ufffd/\\:*?"'<>|`%]/u;
+
+/**
+ * The name becomes a directory: nothing in it may lead out of `databases/`. It has one spelling:
+ * no other name is shown by the same characters. Plain blanks may stand inside.
+ *
+ * @throws {Refusal} `database.name`.
+ */
+export function checkDatabaseName(name: string): void {
+  const shape =
+    name.length > 0 &&
+    name.length <= nameLengthMax &&
+    name === name.trim() &&
+    name === name.normalize('NFKC') &&
+    !/^[.-]|\.\.|\.$/.test(name);
+  if (shape && !nameForbidden.test(name.replaceAll(' ', '')) && name.isWellFormed()) return;
+  throw new Refusal(
+    'database.name',
+    `'${name.slice(0, nameLengthMax)}' cannot be the name of a database: at most 128 characters, ` +
+      "no separators, quotes, invisible or compound characters, no '..', not beginning with '.' " +
+      "or '-'",
+  );
+}
