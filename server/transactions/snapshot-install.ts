@@ -135,7 +135,7 @@ export class SnapshotInstall {
     }
   }
 
-  /** Databases that the new state has not: an entry of the same log dropped them, or they go aside. */
+  /** Databases that the new state has not: an entry of its log dropped them, or they go aside. */
   #setAside(before: ServerState, plan: ServerState): void {
     const {stores, rootPath, logger} = this.#options;
     const names = new Set(plan.databases.map(({name}) => name));

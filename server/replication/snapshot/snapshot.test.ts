@@ -3,7 +3,8 @@
  * sockets; then everything that can be cut off, kept, or wrong.
  */
 import assert from 'node:assert/strict';
-import {mkdtempSync, readdirSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
+import {type AddressInfo, connect, createServer, type Socket} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
@@ -17,7 +18,7 @@ import {defaultEngineSettings} from '#server/transactions/settings.ts';
 import {SnapshotInstall} from '#server/transactions/snapshot-install.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {type DownloadOptions, downloadSnapshot} from './download.ts';
-import {PeerRequests} from './peer-requests.ts';
+import {PeerFailure, PeerRequests} from './peer-requests.ts';
 import {SnapshotShelf} from './snapshot-shelf.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));
@@ -140,3 +141,117 @@ test('a server with nothing becomes what another one was at one entry of the log
   await engine.close();
   await giver.close();
 });
+
+test('what was received before a connection broke is not sent again', async () => {
+  const giver = await startGiver();
+  for (let number = 0; number < 40; number++) {
+    await put(giver.engine, 'music', `key${number}`, 200_000 + number);
+  }
+  await giver.engine.checkpoint();
+  const receiver = newReceiver();
+  const proxy = await startBreakingProxy(giver.http.port, 5_000_000);
+  const broken = receiver.download(giver, {requests: proxy.requests});
+  await assert.rejects(broken, PeerFailure);
+  await proxy.close();
+  const {figures} = await receiver.download(giver);
+  assert.ok(figures.bytes > 8_000_000);
+  assert.ok(figures.bytesReceived < figures.bytes - 4_000_000, `${figures.bytesReceived} again`);
+  const third = await receiver.download(giver);
+  assert.equal(third.figures.bytesReceived, 0);
+  assert.equal(third.figures.filesKept, third.figures.files);
+  await giver.close();
+});
+
+test('a part of a file that is not the same one is fetched again from its beginning', async () => {
+  const giver = await startGiver();
+  const receiver = newReceiver();
+  const {manifest} = await receiver.download(giver);
+  const [music] = manifest.databases;
+  assert.ok(music !== undefined);
+  const directory = receiver.install.stagedPath(music.id);
+  const sizes = music.files.map(({name, bytes}) => ({path: join(directory, name), bytes}));
+  for (const {path, bytes} of sizes) {
+    // Some too short, some damaged, some too long.
+    writeFileSync(path, Buffer.alloc(bytes % 3 === 0 ? bytes + 7 : Math.ceil(bytes / (bytes % 3))));
+  }
+  writeFileSync(join(directory, 'left-over.txt'), 'no part of it');
+  await receiver.download(giver);
+  assert.deepEqual(readdirSync(directory).sort(), music.files.map(({name}) => name).sort());
+  await receiver.install.plan(manifest.state);
+  receiver.install.finish();
+  const engine = await openDiskEngine({rootPath: receiver.rootPath});
+  assert.ok(has(engine, 'music', 'before'));
+  await engine.close();
+  await giver.close();
+});
+
+test('a snapshot is shared, superseded, and removed when nobody holds it', async () => {
+  const giver = await startGiver(1);
+  const first = await giver.shelf.hold('two', 0);
+  const busy = giver.shelf.hold('three', 0);
+  await assert.rejects(busy, /snapshotMaxConcurrent/);
+  const again = await giver.shelf.hold('two', 0);
+  assert.equal(again.manifest, first.manifest, 'the same one, and the old hold has ended');
+  assert.equal(await giver.shelf.open(first.hold, 1, 'CURRENT'), undefined);
+  await put(giver.engine, 'music', 'after');
+  const newer = await giver.shelf.hold('two', giver.engine.appliedIndex);
+  assert.notEqual(newer.manifest, first.manifest);
+  assert.equal(readdirSync(`${giver.rootPath}/databases/.snapshots`).length, 1);
+  await giver.close();
+  assert.ok(!existsSync(`${giver.rootPath}/databases/.snapshots`));
+});
+
+test('who does not show the token of the cluster gets nothing', async () => {
+  const giver = await startGiver();
+  const {hold} = await giver.shelf.hold('two', 0);
+  for (const given of [undefined, 'another', '']) {
+    const headers = given === undefined ? {} : {'X-Svc-Cluster-Token': given};
+    const asked = await giver.http.call(`/ha/checkpoint/${hold}/1/CURRENT`, {headers});
+    assert.equal(asked.status, 401);
+    const body = {receiver: 'two', atLeast: 0};
+    assert.equal((await giver.http.call('/ha/checkpoint', {headers, body})).status, 401);
+  }
+  const headers = {'X-Svc-Cluster-Token': token};
+  for (const path of ['x/1/CURRENT', `${hold}/1/..%2F..%2Fstate`, `${hold}/9/CURRENT`]) {
+    assert.equal((await giver.http.call(`/ha/checkpoint/${path}`, {headers})).status, 404);
+  }
+  const behind = {...headers, Range: 'bytes=900000-'};
+  const answer = await giver.http.call(`/ha/checkpoint/${hold}/1/CURRENT`, {headers: behind});
+  assert.equal(answer.status, 416);
+  await giver.close();
+});
+
+interface Proxy {
+  readonly requests: PeerRequests;
+  close(): Promise<void>;
+}
+
+/** Passes bytes on, and breaks every connection once so many have come back. */
+async function startBreakingProxy(port: number, bytesMax: number): Promise<Proxy> {
+  let left = bytesMax;
+  const sockets = new Set<Socket>();
+  const server = createServer(near => {
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.pipe(far);
+    far.on('data', piece => {
+      left -= piece.length;
+      if (left < 0) for (const socket of sockets) socket.destroy();
+      else near.write(piece);
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const {port: own} = server.address() as AddressInfo;
+  const requests = new PeerRequests({host: '127.0.0.1', port: own, token}, 5_000);
+  return {
+    requests,
+    close: () => new Promise(resolve => server.close(() => resolve())),
+  };
+}
