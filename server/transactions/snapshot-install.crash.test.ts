@@ -215,6 +215,21 @@ test('an install without a crash leaves the new server and nothing else', async 
   }
 });
 
+test('what happens behind an install is not taken back by it', async () => {
+  const change = changes['one database is taken anew'];
+  assert.ok(change !== undefined);
+  for (let seed = 1; seed <= 10; seed++) {
+    const server = new Server(change);
+    await server.prepare();
+    await server.run();
+    const file = new ServerStateFile(server.disk, `${storage}/server`);
+    file.save(stateOf(change.after, ourLog, 12));
+    server.powerLoss(seed);
+    server.recover();
+    assert.equal(file.load()?.durableIndex, 12);
+  }
+});
+
 test('staged files that are not what the snapshot says are refused, and nothing happens', async () => {
   const change = changes['one database is taken anew'];
   assert.ok(change !== undefined);
