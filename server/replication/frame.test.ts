@@ -7,13 +7,13 @@ import {type FrameKind, FrameReader, FrameWriter, frameHeaderBytes} from './fram
 const payloadBytesMax = 1_000;
 
 function written(writer: FrameWriter, payload: Uint8Array, kind: FrameKind = 'message'): Buffer {
-  return Buffer.concat([writer.header(kind, payload), payload]);
+  return Buffer.concat([writer.header(kind, [payload]), payload]);
 }
 
 /** What a reader makes of a stream that arrives in pieces. */
 function readIn(pieces: readonly Buffer[], seed: number): readonly string[] {
   const reader = new FrameReader(payloadBytesMax);
-  reader.reseed(seed);
+  reader.trust(seed, payloadBytesMax);
   const found: string[] = [];
   for (const piece of pieces) {
     reader.feed(piece);
@@ -76,7 +76,7 @@ test('a frame of another connection, or one that is repeated, is refused', () =>
 
 test('strangers, other versions, unknown kinds and giants are named', () => {
   const header = (change: (bytes: Buffer) => void): readonly string[] => {
-    const bytes = new FrameWriter().header('message', Buffer.alloc(0));
+    const bytes = new FrameWriter().header('message', []);
     change(bytes);
     return readIn([bytes], 0);
   };

@@ -14,12 +14,15 @@ import {assert} from '#server/base/assert.ts';
 export const frameVersion = 1;
 export const frameHeaderBytes = 16;
 
-/** `hello` and `proof` open a connection, everything later is a `message`. */
-export type FrameKind = 'hello' | 'proof' | 'message';
+/**
+ * `hello` and `proof` open a connection; `refusal` says in words why it ends. Later come messages,
+ * and pings that are answered by pongs, so that silence means something.
+ */
+export type FrameKind = 'hello' | 'proof' | 'message' | 'refusal' | 'ping' | 'pong';
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** Valid until the reader is fed again. */
+  /** A part of what the reader was fed, or of a copy. */
   readonly payload: Buffer;
 }
 
@@ -30,7 +33,8 @@ export interface FrameFault {
 }
 
 const magic = 0x52435653;
-const kinds: readonly FrameKind[] = ['hello', 'proof', 'message'];
+/** A kind's code is its place; new ones come at the end. */
+const kinds: readonly FrameKind[] = ['hello', 'proof', 'message', 'refusal', 'ping', 'pong'];
 const crcOffset = 12;
 
 /** Writes the frames of one direction. */
@@ -44,22 +48,25 @@ export class FrameWriter {
     this.#count = 0;
   }
 
-  /** Header and payload may be sent as two pieces: the payload is not copied. */
-  header(kind: FrameKind, payload: Uint8Array): Buffer {
-    const header = Buffer.alloc(frameHeaderBytes);
+  /** What goes before a payload, which is given in pieces and not copied. */
+  header(kind: FrameKind, payload: readonly Uint8Array[]): Buffer {
+    const header = Buffer.allocUnsafe(frameHeaderBytes);
     header.writeUInt32LE(magic, 0);
     header.writeUInt8(frameVersion, 4);
     header.writeUInt8(kinds.indexOf(kind), 5);
-    header.writeUInt32LE(payload.length, 8);
-    const start = numbered(this.#seed, this.#count++);
-    header.writeUInt32LE(crc32(payload, crc32(header.subarray(0, crcOffset), start)), crcOffset);
+    header.writeUInt16LE(0, 6);
+    header.writeUInt32LE(byteLength(payload), 8);
+    let checksum = numbered(this.#seed, this.#count++);
+    checksum = crc32(header.subarray(0, crcOffset), checksum);
+    for (const piece of payload) checksum = crc32(piece, checksum);
+    header.writeUInt32LE(checksum, crcOffset);
     return header;
   }
 }
 
 /** Reads the frames of one direction out of whatever pieces arrive. */
 export class FrameReader {
-  readonly #payloadBytesMax: number;
+  #payloadBytesMax: number;
   /** What arrived and is not read yet, joined only where a frame needs it. */
   #pieces: Buffer[] = [];
   #byteLength = 0;
@@ -71,9 +78,11 @@ export class FrameReader {
     this.#payloadBytesMax = payloadBytesMax;
   }
 
-  reseed(seed: number): void {
+  /** From here on checksums begin with `seed`, and frames may be larger. */
+  trust(seed: number, payloadBytesMax: number): void {
     this.#seed = seed;
     this.#count = 0;
+    this.#payloadBytesMax = payloadBytesMax;
   }
 
   /** Bytes that arrived; the reader keeps them until they are read. */
@@ -149,6 +158,10 @@ export class FrameReader {
     const detail = `a frame of ${length} bytes; at most ${this.#payloadBytesMax} are taken`;
     return {fault: 'too-large', detail};
   }
+}
+
+export function byteLength(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 /** A checksum's beginning that no other frame of the connection has soon. */

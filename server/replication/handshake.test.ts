@@ -2,11 +2,19 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {createRandom} from '#server/platform/real/clock.ts';
+import type {PeerIntroduction} from './peer-transport.ts';
 import {Handshake, type Hello, type Rejection, type Side, type Trust} from './handshake.ts';
 
 const random = createRandom();
-const formats = {from: 1, to: 2};
-const alice: Hello = {cluster: 'c', from: 'a_1', to: 'b_1', formats, release: '26.11.1'};
+const introduction: PeerIntroduction = {
+  serverName: 'svc_0',
+  formats: {from: 1, to: 2},
+  release: '26.11.1',
+  logId: 'log',
+  httpPort: 2480,
+  httpsPort: undefined,
+};
+const alice: Hello = {cluster: 'c', from: 'a_1', to: 'b_1', introduction};
 const bob: Hello = {...alice, from: 'b_1', to: ''};
 
 function begin(side: Side, own: Hello, token = 'secret'): Handshake {
@@ -28,7 +36,8 @@ test('two that know the token trust each other and agree on the seeds', () => {
   assert.ok('seeds' in left && 'seeds' in right);
   assert.deepEqual(left.seeds, right.seeds);
   assert.notEqual(left.seeds.dialler, left.seeds.listener);
-  assert.deepEqual([left.peer, right.peer], [bob, alice]);
+  assert.deepEqual([left.peer.from, right.peer.from], ['b_1', 'a_1']);
+  assert.deepEqual({...introduction, ...left.peer.introduction}, introduction);
 });
 
 const strangers: readonly (readonly [string, Hello, Hello, string, Rejection['reason']])[] = [
@@ -71,9 +80,17 @@ test('a proof that is sent back is none', () => {
 
 test('a hello that cannot be read is turned away', () => {
   const nonce = Buffer.alloc(16);
-  const texts = ['', '{', 'null', '[]', '{"cluster":1}', JSON.stringify({...alice, formats: 1})];
-  const huge = JSON.stringify({...alice, release: 'x'.repeat(5_000)});
-  for (const text of [...texts, huge]) {
+  const introduced = (changed: object): string =>
+    JSON.stringify({...alice, introduction: {...introduction, ...changed}});
+  const texts = [
+    ...['', '{', 'null', '[]', '{"cluster":1}', JSON.stringify({...alice, introduction: 1})],
+    introduced({formats: 1}),
+    introduced({logId: 7}),
+    introduced({httpPort: 70_000}),
+    introduced({httpsPort: '2490'}),
+    introduced({release: 'x'.repeat(5_000)}),
+  ];
+  for (const text of texts) {
     const outcome = begin('listener', bob).hear(Buffer.concat([nonce, Buffer.from(text)]));
     assert.ok(!Buffer.isBuffer(outcome) && outcome.reason === 'malformed', text.slice(0, 40));
   }

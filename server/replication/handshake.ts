@@ -11,6 +11,7 @@
  */
 import {createHmac, timingSafeEqual} from 'node:crypto';
 import type {Random} from '#server/platform/clock.ts';
+import type {PeerIntroduction} from './peer-transport.ts';
 
 export interface Hello {
   /** `svc.ha.clusterName`. */
@@ -21,10 +22,7 @@ export interface Hello {
    */
   readonly from: string;
   readonly to: string;
-  /** Format levels that it reads. */
-  readonly formats: {readonly from: number; readonly to: number};
-  /** Version of its release, for people. */
-  readonly release: string;
+  readonly introduction: PeerIntroduction;
 }
 
 /** Who opened the connection. */
@@ -43,10 +41,15 @@ export interface Trust {
 }
 
 const nonceBytes = 16;
-const helloBytesMax = 4_096;
+/** No frame of a handshake is larger. */
+export const helloBytesMax = 4_096;
 const textLengthMax = 256;
+const portMax = 65_535;
 
-/** One side of a handshake: say `hello`, hear one, say `proof`, hear one. */
+/**
+ * One side of a handshake: say `hello`, hear one, say `proof`, hear one. The dialler proves itself
+ * first: a listener gives nobody anything to guess the token by.
+ */
 export class Handshake {
   readonly #side: Side;
   readonly #own: Hello;
@@ -137,11 +140,27 @@ function parseHello(bytes: Buffer): Hello | undefined {
   } catch {
     return undefined;
   }
-  const {cluster, from, to, formats, release} = (value ?? {}) as Partial<Hello>;
-  const texts = [cluster, from, to, release];
-  if (!texts.every(text => typeof text === 'string' && text.length <= textLengthMax)) {
-    return undefined;
-  }
-  if (!Number.isSafeInteger(formats?.from) || !Number.isSafeInteger(formats?.to)) return undefined;
+  const {cluster, from, to, introduction} = (value ?? {}) as Partial<Hello>;
+  const texts = [cluster, from, to];
+  if (!texts.every(isShortText) || !isIntroduction(introduction)) return undefined;
   return value as Hello;
+}
+
+function isIntroduction(value: Partial<PeerIntroduction> | undefined): boolean {
+  const {serverName, release, logId, formats, httpPort, httpsPort} = value ?? {};
+  return (
+    [serverName, release, logId].every(isShortText) &&
+    Number.isSafeInteger(formats?.from) &&
+    Number.isSafeInteger(formats?.to) &&
+    isPort(httpPort) &&
+    (httpsPort === undefined || isPort(httpsPort))
+  );
+}
+
+function isShortText(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= textLengthMax;
+}
+
+function isPort(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= portMax;
 }

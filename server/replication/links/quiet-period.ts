@@ -1,0 +1,29 @@
+/**
+ * Says whether something is worth saying again: a peer that is turned away dials on for hours, and
+ * a line a second would hide what else the log has to tell.
+ */
+import type {Clock} from '#server/platform/clock.ts';
+
+/** Whoever floods us with ever new texts makes them be said again, and no more. */
+const rememberedMax = 1_000;
+
+export class QuietPeriod {
+  readonly #clock: Clock;
+  readonly #periodMs: number;
+  readonly #saidAt = new Map<string, number>();
+
+  constructor(clock: Clock, periodMs: number) {
+    this.#clock = clock;
+    this.#periodMs = periodMs;
+  }
+
+  /** True once in each period, for each text. */
+  mayTell(text: string): boolean {
+    const now = this.#clock.monotonic();
+    const at = this.#saidAt.get(text);
+    if (at !== undefined && now - at < this.#periodMs) return false;
+    if (this.#saidAt.size >= rememberedMax) this.#saidAt.clear();
+    this.#saidAt.set(text, now);
+    return true;
+  }
+}
