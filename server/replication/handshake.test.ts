@@ -83,7 +83,12 @@ test('a hello that cannot be read is turned away', () => {
   const introduced = (changed: object): string =>
     JSON.stringify({...alice, introduction: {...introduction, ...changed}});
   const texts = [
-    ...['', '{', 'null', '[]', '{"cluster":1}', JSON.stringify({...alice, introduction: 1})],
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"cluster":1}',
+    JSON.stringify({...alice, introduction: 1}),
     introduced({formats: 1}),
     introduced({logId: 7}),
     introduced({httpPort: 70_000}),

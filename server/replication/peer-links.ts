@@ -109,7 +109,11 @@ export class PeerLinks implements PeerTransport {
     this.#quiet = new QuietPeriod(clock, quietMs);
     this.#incoming = new IncomingLinks(
       {
-        ...{clock, timers, security, handshakeMs, addresses: this.#addresses},
+        clock,
+        timers,
+        security,
+        handshakeMs,
+        addresses: this.#addresses,
         speak: (socket, listener) => this.#speak(socket, 'listener', '', listener),
       },
       {
@@ -213,7 +217,11 @@ export class PeerLinks implements PeerTransport {
     const {random, timers, security, clock} = this.#options;
     const link = new OutgoingLink(
       {
-        ...{peer: address, random, timers, security, hosts: this.#hosts},
+        peer: address,
+        random,
+        timers,
+        security,
+        hosts: this.#hosts,
         speak: (socket, listener) => this.#speak(socket, 'dialler', id, listener),
       },
       {
@@ -233,8 +241,13 @@ export class PeerLinks implements PeerTransport {
       },
     );
     return {
-      ...{address, link, dropped: 0, answeredAt: clock.monotonic()},
-      ...{introduction: undefined, heardAt: undefined, obstacle: undefined},
+      address,
+      link,
+      introduction: undefined,
+      heardAt: undefined,
+      answeredAt: clock.monotonic(),
+      obstacle: undefined,
+      dropped: 0,
     };
   }
 

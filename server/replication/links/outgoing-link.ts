@@ -11,7 +11,7 @@ import {isIP, type Socket} from 'node:net';
 import type {Random, Timers} from '#server/platform/clock.ts';
 import type {Hello} from '../handshake.ts';
 import type {PeerAddress} from '../peer-transport.ts';
-import {type ChannelListener, type Ending, PeerChannel} from './peer-channel.ts';
+import type {ChannelListener, Ending, PeerChannel} from './peer-channel.ts';
 import type {HostAddresses} from './host-addresses.ts';
 import type {SocketSecurity} from './socket-security.ts';
 
