@@ -65,7 +65,7 @@ const refusedAsServer: readonly (readonly [string, RegExp])[] = [
 for (const [name, reason] of refusedAsServer) {
   test(`a node with the certificate '${name}' is not spoken to`, () =>
     pair(keysOf(name), async left => {
-      await left.hears(/^warn peer.unreachable/);
+      await left.hears(/^warn peer.obstacle/);
       assert.match(left.links.connections()[0]?.obstacle ?? '', reason);
       assert.ok(!left.told.includes('connected b_1'));
     }));
@@ -82,7 +82,7 @@ for (const [name, reason] of refusedAsClient) {
     pair(keysOf(name), async (left, right) => {
       await left.hears(/^rejected: its certificate/);
       assert.match(left.told.join(), reason);
-      await right.hears(/^warn peer.unreachable.*its certificate/);
+      await right.hears(/^warn peer.obstacle.*its certificate/);
       assert.ok(!right.told.includes('connected a_1'));
     }));
 }

@@ -286,7 +286,7 @@ export class PeerLinks implements PeerTransport {
     const peer = this.#peers.get(id);
     if (peer !== undefined) peer.obstacle = obstacle;
     if (this.#quiet.mayTell(`${id} ${obstacle}`)) {
-      this.#log('warn', 'peer.unreachable', {peer: id, reason: obstacle});
+      this.#log('warn', 'peer.obstacle', {peer: id, reason: obstacle});
     }
   }
 
