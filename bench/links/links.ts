@@ -128,7 +128,8 @@ async function measure(): Promise<void> {
     times.push(performance.now() - begin);
   }
   times.sort((a, b) => a - b);
-  const at = (share: number): string => ((times[Math.floor(rounds * share)] ?? 0) * 1_000).toFixed(0);
+  const at = (share: number): string =>
+    ((times[Math.floor(rounds * share)] ?? 0) * 1_000).toFixed(0);
   process.stdout.write(`round trip of ${rounds}: p50 ${at(0.5)} us, p99 ${at(0.99)} us\n`);
   child.stdin.end();
   await links.close();

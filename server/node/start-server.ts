@@ -33,7 +33,7 @@ import type {ClusterNode} from './cluster/cluster-node.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
-import {openKeyStore} from './key-store.ts';
+import {openKeyStore} from './keys/key-store.ts';
 import {keepMemorySmall} from './memory-keeper.ts';
 import {ScanThreads} from './scan-threads.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';

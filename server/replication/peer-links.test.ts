@@ -54,7 +54,7 @@ for (const [name, options, reason] of strangers) {
     try {
       left.links.setPeers([{id: 'b_1', host: loopback, port: right.port}]);
       await right.hears(/^rejected/);
-      await left.hears(/^warn peer.unreachable/);
+      await left.hears(/^warn peer.obstacle/);
       assert.match(right.told.join(), reason);
       assert.ok(![...left.told, ...right.told].join().includes('secret'));
       assert.ok(!left.told.some(line => line.startsWith('connected')));

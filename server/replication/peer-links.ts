@@ -138,11 +138,11 @@ export class PeerLinks implements PeerTransport {
   }
 
   /**
-   * Takes connections of peers. Resolves with the port.
+   * Takes connections of peers; without a host on every address. Resolves with the port.
    *
    * @throws {Refusal} `start.refused` when the port cannot be had.
    */
-  async listenOn(host: string, port: number): Promise<number> {
+  async listenOn(host: string | undefined, port: number): Promise<number> {
     assert(this.#news !== undefined, 'somebody listens before peers are let in');
     try {
       return await this.#incoming.listenOn(host, port);
@@ -150,7 +150,7 @@ export class PeerLinks implements PeerTransport {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Refusal(
         'start.refused',
-        `cannot listen for peers on ${host}:${port}: ${reason} (svc.ha.raftPort)`,
+        `cannot listen for peers on ${host ?? '*'}:${port}: ${reason} (svc.ha.raftPort)`,
       );
     }
   }
@@ -286,7 +286,7 @@ export class PeerLinks implements PeerTransport {
     const peer = this.#peers.get(id);
     if (peer !== undefined) peer.obstacle = obstacle;
     if (this.#quiet.mayTell(`${id} ${obstacle}`)) {
-      this.#log('warn', 'peer.unreachable', {peer: id, reason: obstacle});
+      this.#log('warn', 'peer.obstacle', {peer: id, reason: obstacle});
     }
   }
 

@@ -57,7 +57,7 @@ export class IncomingLinks {
   }
 
   /** Resolves with the port. @throws {Error} Of the system, when it cannot be had. */
-  listenOn(host: string, port: number): Promise<number> {
+  listenOn(host: string | undefined, port: number): Promise<number> {
     const server = this.#server;
     return new Promise((resolve, reject) => {
       server.once('error', reject);

@@ -9,7 +9,7 @@ import {createClock} from '#server/platform/real/clock.ts';
 import {ManualTimers} from '#server/testing/manual-timers.ts';
 import {KeyStore} from './key-store.ts';
 
-const fixtures = join(import.meta.dirname, '../testing/fixtures/tls');
+const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls');
 const folder = mkdtempSync(join(tmpdir(), 'svc-key-store-'));
 const logged: string[] = [];
 const logger = {log: (_level: unknown, event: string) => void logged.push(event)};

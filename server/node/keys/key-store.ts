@@ -7,15 +7,14 @@
  * reported, and the old one stays.
  */
 import {X509Certificate} from 'node:crypto';
-import {readFileSync, statSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {createSecureContext, type SecureContextOptions} from 'node:tls';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import {othersMayRead, watchFiles} from './watched-files.ts';
 
-const renewalMs = 60_000;
-const othersMayRead = 0o077;
 const javaKeyStoreMagic = 0xfeedfeed;
 
 /** What to listen with; undefined when HTTPS is off. @throws {Refusal} `start.refused`. */
@@ -32,17 +31,14 @@ export class KeyStore {
   readonly #path: string;
   readonly #password: string;
   readonly #logger: Logger;
-  #changedAt: number;
   options: SecureContextOptions;
 
   constructor(path: string, password: string, logger: Logger) {
     this.#path = path;
     this.#password = password;
     this.#logger = logger;
-    const {mtimeMs, mode} = this.#stat();
-    this.#changedAt = mtimeMs;
     this.options = this.#read();
-    if ((mode & othersMayRead) !== 0) {
+    if (othersMayRead(path)) {
       logger.log('warn', 'ssl.key-store-readable', {path, advice: `chmod 600 ${path}`});
     }
   }
@@ -52,32 +48,17 @@ export class KeyStore {
     {clock, timers}: {readonly clock: Clock; readonly timers: Timers},
     renew: (options: SecureContextOptions) => void,
   ): () => void {
-    const look = (): void => {
-      try {
-        const {mtimeMs} = this.#stat();
-        if (mtimeMs !== this.#changedAt) {
-          this.#changedAt = mtimeMs;
-          this.options = this.#read();
-          renew(this.options);
-          this.#logger.log('info', 'ssl.renewed', {path: this.#path});
-        }
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        this.#logger.log('error', 'ssl.renewal-failed', {reason: error.message});
-      }
-      cancel = timers.after(renewalMs, look);
-    };
     this.#warnOfEnd(clock.now());
-    let cancel = timers.after(renewalMs, look);
-    return () => cancel();
-  }
-
-  #stat(): {readonly mtimeMs: number; readonly mode: number} {
-    try {
-      return statSync(this.#path);
-    } catch (error) {
-      throw this.#refusal(error);
-    }
+    return watchFiles({
+      paths: [this.#path],
+      timers,
+      logger: this.#logger,
+      event: 'ssl',
+      reread: () => {
+        this.options = this.#read();
+        renew(this.options);
+      },
+    });
   }
 
   #read(): SecureContextOptions {

@@ -1,0 +1,80 @@
+/** The connections to other servers as their settings want them. */
+import assert from 'node:assert/strict';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import {type RawSetting, resolveSettings} from '#server/base/setting-values.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {freePort} from '#server/testing/server-process.ts';
+import {openPeerConnections, type PeerConnections} from './peer-connections.ts';
+
+const host = '127.0.0.1';
+const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls/peers');
+const secured = {
+  'svc.ha.tls.enabled': true,
+  'svc.ha.tls.certChainFile': join(fixtures, 'node.pem'),
+  'svc.ha.tls.privateKeyFile': join(fixtures, 'node.pem'),
+  'svc.ha.tls.trustCertCollectionFile': join(fixtures, 'authority.pem'),
+};
+
+function open(port: number, values: Readonly<Record<string, RawSetting>>): PeerConnections {
+  return openPeerConnections(resolveSettings([{name: 'test', values}]).settings, {
+    clock: createClock(),
+    timers: createTimers(),
+    random: createRandom(),
+    logger: {log: () => undefined},
+    own: {host, ports: {raft: port}},
+    introduce: () => ({
+      serverName: `svc_${port}`,
+      formats: {from: 1, to: 1},
+      release: '26.11.1',
+      logId: 'log',
+      httpPort: 2480,
+      httpsPort: undefined,
+    }),
+    judge: () => undefined,
+    token: 'secret',
+  });
+}
+
+for (const [name, values] of [
+  ['plain', {}],
+  ['secured', secured],
+] as const) {
+  test(`two servers find each other over ${name} connections`, async () => {
+    const ports = [await freePort(), await freePort()] as const;
+    const [left, right] = [open(ports[0], values), open(ports[1], values)];
+    const heard = Promise.withResolvers<string>();
+    const news = {connected: () => undefined, lost: () => undefined, rejected: () => undefined};
+    right.links.listen({...news, message: (from, bytes) => heard.resolve(`${from} ${bytes}`)});
+    left.links.listen({
+      ...news,
+      message: () => undefined,
+      connected: peer => void left.links.send(peer, [Buffer.from('hello')]),
+    });
+    try {
+      await Promise.all([left.listen(), right.listen()]);
+      left.links.setPeers([{id: `${host}_${ports[1]}`, host, port: ports[1]}]);
+      assert.equal(await heard.promise, `${host}_${ports[0]} hello`);
+    } finally {
+      await Promise.all([left.close(), right.close()]);
+    }
+  });
+}
+
+test('keys that cannot be used, and a port that is taken, stop the start', async () => {
+  const broken = {...secured, 'svc.ha.tls.privateKeyFile': ''};
+  assert.throws(() => open(1, broken), {code: 'start.refused', message: /privateKeyFile/});
+  const port = await freePort();
+  const first = open(port, {});
+  const second = open(port, {});
+  const silent = (): void => undefined;
+  const news = {message: silent, connected: silent, lost: silent, rejected: silent};
+  first.links.listen(news);
+  second.links.listen(news);
+  try {
+    await first.listen();
+    await assert.rejects(second.listen(), {code: 'start.refused', message: /svc\.ha\.raftPort/});
+  } finally {
+    await Promise.all([first.close(), second.close()]);
+  }
+});

@@ -1,0 +1,89 @@
+/**
+ * The connections to the other servers, as the settings want them: TLS or none, who may come, how
+ * much may wait. A server that is declared under an address of this machine alone listens there
+ * alone; any other listens on every address that the machine has.
+ */
+import {lookup} from 'node:dns/promises';
+import {isLoopbackAddress} from '#server/base/addresses.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {
+  plainSockets,
+  SecureSockets,
+  type SocketSecurity,
+} from '#server/replication/links/socket-security.ts';
+import {PeerLinks, type PeerLinksOptions} from '#server/replication/peer-links.ts';
+import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
+import {PeerKeyFiles} from '../keys/peer-keys.ts';
+
+export interface PeerConnectionParts
+  extends Pick<PeerLinksOptions, 'introduce' | 'judge' | 'token'> {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** This server in the list. */
+  readonly own: Pick<DeclaredPeer, 'host' | 'ports'>;
+}
+
+export interface PeerConnections {
+  readonly links: PeerLinks;
+  /** Takes connections; somebody listens to the links by then. @throws {Refusal} `start.refused` */
+  listen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Nothing is dialled and nobody let in yet. @throws {Refusal} `start.refused`: keys of TLS. */
+export function openPeerConnections(
+  settings: Settings,
+  {own, ...parts}: PeerConnectionParts,
+): PeerConnections {
+  const {security, end} = socketSecurity(settings, own.host, parts);
+  const links = new PeerLinks({
+    ...parts,
+    lookUp,
+    security,
+    cluster: settings.get('svc.ha.clusterName'),
+    id: peerId(own),
+    allowList: settings.get('svc.ha.peerAllowlist.enabled')
+      ? {
+          refreshMs: settings.get('svc.ha.grpcAllowlistRefreshMs'),
+          graceMs: settings.get('svc.ha.peerAllowlistStartupGraceMs'),
+          stickyMs: settings.get('svc.ha.peerAllowlistStickyTtlMs'),
+        }
+      : undefined,
+    messageBytesMax: settings.get('svc.ha.grpcMessageSizeMax'),
+    queueBytesMax: settings.get('svc.ha.writeBufferSize'),
+  });
+  return {
+    links,
+    async listen() {
+      await links.listenOn(listeningHost(own.host), own.ports.raft);
+    },
+    async close() {
+      end();
+      await links.close();
+    },
+  };
+}
+
+function socketSecurity(
+  settings: Settings,
+  host: string,
+  parts: Pick<PeerConnectionParts, 'clock' | 'timers' | 'logger'>,
+): {readonly security: SocketSecurity; readonly end: () => void} {
+  if (!settings.get('svc.ha.tls.enabled')) return {security: plainSockets, end: () => undefined};
+  const files = new PeerKeyFiles(settings, host, parts.logger);
+  const security = new SecureSockets(files.keys);
+  return {security, end: files.watch(parts, keys => security.renew(keys))};
+}
+
+/** Undefined is every address, of both families where the machine has both. */
+function listeningHost(host: string): string | undefined {
+  return host === 'localhost' || isLoopbackAddress(host) ? host : undefined;
+}
+
+async function lookUp(host: string): Promise<readonly string[]> {
+  return (await lookup(host, {all: true})).map(({address}) => address);
+}
