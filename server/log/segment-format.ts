@@ -8,8 +8,10 @@
  * file or a cut left behind never reads as new. That checksum is also the record's chain value.
  *
  * Every batch header carries the index that was already durable when it was written (the floor
- * rule, segment-recovery.ts). All numbers are little endian. Invariant L1: bytes of a format
- * version are never given another meaning. Source: design/architecture.md section 3.
+ * rule, segment-recovery.ts). A segment that takes something back (a cut, or a new beginning) says
+ * so in its header, which is of version 2 then: a release that knows version 1 alone refuses it.
+ * All numbers are little endian. Invariant L1: bytes of a format version are never given another
+ * meaning. Source: design/architecture.md section 3.
  */
 import {crc32} from 'node:zlib';
 import {assert} from '#server/base/assert.ts';
@@ -19,7 +21,11 @@ export const segmentHeaderBytes = 512;
 export const batchHeaderBytes = 40;
 export const recordHeaderBytes = 8;
 
+/** Of a segment that continues; one that takes something back is of the next version. */
 const formatVersion = 1;
+const startsVersion = 2;
+/** Codes are places; the first is not written. */
+const starts: readonly SegmentStart[] = ['continues', 'cuts', 'restarts'];
 const segmentMagic = 0x474c5653; // "SVLG"
 export const batchMagic = 0x42475653; // "SVGB"
 const endMagic = 0x45475653; // "SVGE"
@@ -27,6 +33,12 @@ const headerChecked = 56;
 const batchChecked = 36;
 /** Flag of a batch that was written while `svc.txWalFlush` was below 2. */
 export const relaxedFlag = 1;
+
+/**
+ * How a segment follows the older ones: behind their last record; in the place of every record
+ * from its first index on; or in the place of all of them.
+ */
+export type SegmentStart = 'continues' | 'cuts' | 'restarts';
 
 /** What the first sector of a segment file says. */
 export interface SegmentHeader {
@@ -38,16 +50,19 @@ export interface SegmentHeader {
   readonly firstIndex: number;
   /** Chain value of the record before it. */
   readonly previousChain: number;
+  readonly start: SegmentStart;
 }
 
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   const bytes = Buffer.alloc(segmentHeaderBytes);
   bytes.writeUInt32LE(segmentMagic, 0);
-  bytes.writeUInt32LE(formatVersion, 4);
+  const continues = header.start === 'continues';
+  bytes.writeUInt32LE(continues ? formatVersion : startsVersion, 4);
   writeU64(bytes, header.generation, 8);
   bytes.write(header.logId, 16, 16, 'hex');
   writeU64(bytes, header.firstIndex, 32);
   bytes.writeUInt32LE(header.previousChain, 40);
+  if (!continues) bytes.writeUInt8(starts.indexOf(header.start), 44);
   bytes.writeUInt32LE(crc32(bytes.subarray(0, headerChecked)), headerChecked);
   return bytes;
 }
@@ -63,18 +78,22 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | undefined {
     return undefined;
   }
   const version = bytes.readUInt32LE(4);
-  if (version !== formatVersion) {
+  if (version !== formatVersion && version !== startsVersion) {
     throw new Refusal(
       'start.refused',
-      `the log was written in version ${version}, and this release reads version ` +
-        `${formatVersion}: start the release that wrote it and stop it cleanly, or a later one`,
+      `the log was written in version ${version}, and this release reads versions ` +
+        `${formatVersion} and ${startsVersion}: start the release that wrote it and stop it ` +
+        'cleanly, or a later one',
     );
   }
+  const start = version === formatVersion ? 'continues' : starts[bytes.readUInt8(44)];
+  if (start === undefined) return undefined;
   return {
     generation: readU64(bytes, 8),
     logId: bytes.toString('hex', 16, 32),
     firstIndex: readU64(bytes, 32),
     previousChain: bytes.readUInt32LE(40),
+    start,
   };
 }
 

@@ -6,7 +6,12 @@
  * segment of a new generation behind a synced end mark, so that remains of an unacknowledged
  * batch can never join what is written later.
  *
- * Invariant L2: an index is handed out once and only upwards.
+ * A replicated log gives entries up that its group never committed (`truncate`), or all of them
+ * (`restart`). The durable header of a new segment is the cut: before it nothing was cut, after
+ * it everything is, and nothing is appended in between.
+ *
+ * Invariant L2: an index is handed out once and only upwards, but for those that a cut took back;
+ * what was cut never reads as an entry again.
  * Invariant F3: after a failed write or sync nothing is written any more, since the kernel may
  * have dropped what it could not write.
  * Source: design/architecture.md section 3.
@@ -21,13 +26,14 @@ import {
   recordHeaderBytes,
   relaxedFlag,
   type SegmentHeader,
+  type SegmentStart,
   segmentHeaderBytes,
   segmentName,
   segmentSeed,
   writeBatchHeader,
 } from './segment-format.ts';
-import {type LogRecord, startOf, walkSegment} from './segment-reader.ts';
-import {recoverLog, type SegmentInfo} from './segment-recovery.ts';
+import {type LogRecord, markPlace, startBefore, walkSegment} from './segment-reader.ts';
+import {type RecordVisitor, recoverLog, type SegmentInfo} from './segment-recovery.ts';
 import {type Spare, SpareSegments} from './spare-segments.ts';
 
 export interface SegmentLogOptions {
@@ -86,13 +92,16 @@ export class SegmentLog {
 
   /**
    * Opens the log of a directory; undefined when it holds none. A torn tail is cut, what was
-   * read is made durable. Throws Corruption when acknowledged data is damaged.
+   * read is made durable. `visit` sees every record in order, without another reading. Throws
+   * Corruption when acknowledged data is damaged.
    */
-  static open(options: SegmentLogOptions): SegmentLog | undefined {
-    const recovered = recoverLog(options.disk, options.directory);
+  static open(options: SegmentLogOptions, visit?: RecordVisitor): SegmentLog | undefined {
+    const recovered = recoverLog(options.disk, options.directory, visit);
     if (recovered === undefined) return undefined;
-    const log = new SegmentLog(options, recovered, recovered.relaxed);
+    const {logId, segments, superseded} = recovered;
+    const log = new SegmentLog(options, {logId, segments}, recovered.relaxed);
     log.#durableIndex = recovered.durableIndex;
+    log.#attempt(() => log.#giveUp(superseded));
     log.#sealTail(recovered.provenEnd);
     return log;
   }
@@ -100,7 +109,8 @@ export class SegmentLog {
   /** Makes an empty log whose first entry will have the index `firstIndex`. */
   static create(options: SegmentLogOptions, logId: string, firstIndex: number): SegmentLog {
     const spares = new SpareSegments(options.disk, options.directory);
-    const header = {generation: 1, logId, firstIndex, previousChain: 0};
+    const start: SegmentStart = 'continues';
+    const header = {generation: 1, logId, firstIndex, previousChain: 0, start};
     const capacity = Math.min(options.segmentBytes, firstSegmentBytes);
     const segment = startSegment(options, spares.give(capacity), header);
     spares.close();
@@ -167,11 +177,12 @@ export class SegmentLog {
     this.#attempt(() => {
       // The end mark of a close or a cut must fit behind the last batch.
       if (this.#tail.end + batchBytes + batchHeaderBytes > this.#tail.capacity) {
-        this.#roll(this.#nextCapacity(batchBytes));
+        this.#roll(this.#nextCapacity(batchBytes), 'continues');
       }
       const batch = this.#compose(entries, chains, {bodyBytes, relaxed: !sync});
       this.#active.writeAt(batch, this.#tail.end);
       const tail = this.#tail;
+      markPlace(tail.marks, tail);
       tail.end += batchBytes;
       tail.lastIndex += entries.length;
       tail.lastChain = chains[entries.length - 1] ?? 0;
@@ -192,8 +203,9 @@ export class SegmentLog {
       if (segment.lastIndex < index) continue;
       const file = this.#options.disk.open(segment.path, 'read');
       try {
-        const until = segment.lastIndex;
-        for (const record of walkSegment(file, segment.header, startOf(segment.header), until)) {
+        const {header, marks, lastIndex: until} = segment;
+        const position = startBefore(header, marks, index);
+        for (const record of walkSegment(file, header, position, until)) {
           if (record.index >= index) yield record;
         }
       } finally {
@@ -229,6 +241,44 @@ export class SegmentLog {
       count++;
     }
     return count;
+  }
+
+  /**
+   * Gives up every entry behind `keepThrough`, which is at least the one before the first; the
+   * next one appended has the index `keepThrough + 1`. Durable on return. Throws as `append`.
+   */
+  truncate(keepThrough: number): void {
+    this.#checkAlive();
+    assert(keepThrough >= this.firstIndex - 1, 'what was recycled is not cut');
+    assert(keepThrough <= this.lastIndex, 'only what is there can be kept');
+    if (keepThrough === this.lastIndex) return;
+    this.#attempt(() => {
+      const previousChain = this.chainAt(keepThrough);
+      assert(previousChain !== undefined, 'an entry that is kept can be read');
+      this.#sync();
+      const kept = this.#segments.filter(({header}) => header.firstIndex <= keepThrough);
+      const cut = this.#segments.slice(kept.length);
+      this.#begin({start: 'cuts', firstIndex: keepThrough + 1, previousChain});
+      this.#segments.splice(kept.length, cut.length);
+      const shortened = kept.at(-1);
+      if (shortened !== undefined && shortened.lastIndex > keepThrough) {
+        shortened.lastIndex = keepThrough;
+        shortened.lastChain = previousChain;
+        shortened.marks = shortened.marks.filter(mark => mark.lastIndex <= keepThrough);
+      }
+      this.#giveUp(cut);
+    });
+  }
+
+  /** Gives up everything: the next entry has the index `firstIndex`. Otherwise as `truncate`. */
+  restart(firstIndex: number): void {
+    this.#checkAlive();
+    this.#attempt(() => {
+      const given = this.#segments.slice();
+      this.#begin({start: 'restarts', firstIndex, previousChain: 0});
+      this.#segments.splice(0, given.length);
+      this.#giveUp(given);
+    });
   }
 
   /**
@@ -288,13 +338,19 @@ export class SegmentLog {
         this.#active.writeAt(bytes, at);
       }
       if (tail.end + batchHeaderBytes <= tail.capacity) this.#writeEndMark();
-      this.#roll(Math.min(this.#options.segmentBytes, firstSegmentBytes));
-      // An empty segment behind another is of no use to anybody.
-      if (tail.lastIndex < tail.header.firstIndex) {
+      const isEmpty = tail.lastIndex < tail.header.firstIndex;
+      this.#roll(this.#firstCapacity, isEmpty ? tail.header.start : 'continues');
+      // An empty segment behind another is of no use, once that one says what it took back.
+      if (isEmpty) {
         this.#segments.splice(this.#segments.indexOf(tail), 1);
-        this.#spares.take(tail, this.#options.segmentBytes);
+        this.#giveUp([tail]);
       }
     });
+  }
+
+  /** Nothing of these segments counts, whatever a crash leaves of their names. */
+  #giveUp(segments: readonly SegmentInfo[]): void {
+    for (const segment of segments) this.#spares.take(segment, this.#options.segmentBytes);
   }
 
   #writeEndMark(): void {
@@ -350,21 +406,31 @@ export class SegmentLog {
     this.#durableIndex = this.lastIndex;
   }
 
-  /** Continues in a new segment of at least `capacity` bytes. */
-  #roll(capacity: number): void {
+  /** Makes what is there durable and continues in a new segment of at least `capacity` bytes. */
+  #roll(capacity: number, start: SegmentStart): void {
     this.#sync();
-    const {lastIndex, lastChain, header} = this.#tail;
+    const {lastIndex, lastChain} = this.#tail;
+    this.#begin({start, firstIndex: lastIndex + 1, previousChain: lastChain}, capacity);
+  }
+
+  /** Goes on in a new segment, which is durable on return with what its header says. */
+  #begin(
+    about: Pick<SegmentHeader, 'start' | 'firstIndex' | 'previousChain'>,
+    capacity: number = this.#firstCapacity,
+  ): void {
     const spare = this.#takeSpare(capacity);
-    const segment = startSegment(this.#options, spare, {
-      generation: header.generation + 1,
-      logId: this.logId,
-      firstIndex: lastIndex + 1,
-      previousChain: lastChain,
-    });
+    const generation = this.#tail.header.generation + 1;
+    const header = {...about, generation, logId: this.logId};
+    const segment = startSegment(this.#options, spare, header);
     this.#active.close();
     this.#segments.push(segment);
     this.#active = this.#options.disk.open(segment.path, 'write');
     this.#seed = segmentSeed(segment.header);
+    this.#durableIndex = segment.lastIndex;
+  }
+
+  get #firstCapacity(): number {
+    return Math.min(this.#options.segmentBytes, firstSegmentBytes);
   }
 
   #takeSpare(capacity: number): Spare {
@@ -420,5 +486,6 @@ function startSegment(
     lastChain: header.previousChain,
     end: segmentHeaderBytes,
     capacity: size,
+    marks: [],
   };
 }

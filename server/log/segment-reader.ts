@@ -18,6 +18,8 @@ import {
 } from './segment-format.ts';
 
 const windowBytes = 256 << 10;
+/** So far apart are the places from which a segment can be read without its beginning. */
+const markBytes = 256 << 10;
 
 /** One record; `payload` is valid until the walk goes on. */
 export interface LogRecord {
@@ -26,11 +28,20 @@ export interface LogRecord {
   readonly payload: Buffer;
 }
 
+/** A place between two batches: the record in front of it, and the offset behind that. */
+export interface SegmentMark {
+  readonly lastIndex: number;
+  readonly lastChain: number;
+  readonly end: number;
+}
+
 /** Where a walk stands: the last verified record and the offset behind its batch. */
 export interface SegmentPosition {
   lastIndex: number;
   lastChain: number;
   end: number;
+  /** Places that were passed, some way apart from each other, in order. */
+  readonly marks: SegmentMark[];
   /** Greatest durable index that any verified batch header told. */
   durableIndex: number;
   /** Batches that no header behind them tells to be durable, oldest first. */
@@ -70,6 +81,7 @@ export function startOf(header: SegmentHeader): SegmentPosition {
     lastIndex: header.firstIndex - 1,
     lastChain: header.previousChain,
     end: segmentHeaderBytes,
+    marks: [],
     durableIndex: header.firstIndex - 1,
     unproven: [],
     sealed: false,
@@ -77,9 +89,25 @@ export function startOf(header: SegmentHeader): SegmentPosition {
   };
 }
 
+/** As `startOf`, at the last of `marks` that is in front of the record `index`. */
+export function startBefore(
+  header: SegmentHeader,
+  marks: readonly SegmentMark[],
+  index: number,
+): SegmentPosition {
+  const mark = marks.findLast(one => one.lastIndex < index);
+  return {...startOf(header), ...mark};
+}
+
+/** Remembers the place if the last one is far behind it. */
+export function markPlace(marks: SegmentMark[], {lastIndex, lastChain, end}: SegmentMark): void {
+  if (end - (marks.at(-1)?.end ?? segmentHeaderBytes) < markBytes) return;
+  marks.push({lastIndex, lastChain, end});
+}
+
 /**
- * Yields the verified records of a segment in order and keeps `position` up to date: whole
- * batches only, so a batch with one bad record counts as none. `until` bounds the walk.
+ * Yields the verified records of a segment up to `until` in order and keeps `position` up to
+ * date: whole batches only, so a batch with one bad record counts as none.
  */
 export function* walkSegment(
   file: File,
@@ -102,11 +130,14 @@ export function* walkSegment(
     const body = window.read(position.end + batchHeaderBytes, batch.bodyBytes);
     const records = verifyBatch(body, batch, seed, hasher);
     if (records === undefined) return;
-    for (const record of records) yield record;
+    // A cut may lie in the middle of a batch.
+    const counted = records.slice(0, until - position.lastIndex);
+    for (const record of counted) yield record;
+    markPlace(position.marks, position);
     prove(position, batch.durableIndex);
-    position.lastIndex += batch.recordCount;
+    position.lastIndex += counted.length;
     position.unproven.push({lastIndex: position.lastIndex, at: position.end});
-    position.lastChain = records.at(-1)?.chain ?? position.lastChain;
+    position.lastChain = counted.at(-1)?.chain ?? position.lastChain;
     position.end += batchHeaderBytes + batch.bodyBytes;
     if (batch.flags !== 0) position.relaxed = true;
   }

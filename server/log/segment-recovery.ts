@@ -5,7 +5,11 @@
  * existence of a later segment, is the floor. A bad record above it belongs to a write that was
  * never acknowledged (sectors of one unsynced batch may land in any order): it is a torn tail
  * and is cut with everything behind it. One at or below it is damage to acknowledged data: the
- * start is refused with a Corruption that names file and index. Nothing is written here.
+ * start is refused with a Corruption that names file and index.
+ *
+ * A later segment wins: behind one that cuts, an older one counts only up to the first index of
+ * it; behind one that restarts, not at all. What is left without a record is superseded, and is
+ * to be given up before anything else is done. Nothing is written here.
  */
 import {Corruption} from '#server/base/errors.ts';
 import type {Disk, File} from '#server/platform/disk.ts';
@@ -18,7 +22,13 @@ import {
   segmentHeaderBytes,
   segmentSeed,
 } from './segment-format.ts';
-import {type SegmentPosition, startOf, walkSegment} from './segment-reader.ts';
+import {
+  type LogRecord,
+  type SegmentMark,
+  type SegmentPosition,
+  startOf,
+  walkSegment,
+} from './segment-reader.ts';
 
 /** One segment file with its verified content. */
 export interface SegmentInfo {
@@ -31,6 +41,8 @@ export interface SegmentInfo {
   end: number;
   /** Bytes that the file has. */
   capacity: number;
+  /** Where reading may begin besides the first record. */
+  marks: SegmentMark[];
 }
 
 export interface RecoveredLog {
@@ -43,10 +55,19 @@ export interface RecoveredLog {
   readonly provenEnd: number;
   /** The tail was written by a server that did not sync every commit. */
   readonly relaxed: boolean;
+  /** Nothing of these counts any more. */
+  readonly superseded: SegmentInfo[];
 }
 
+/** Is shown every record of the log once, in order; its payload is valid during the call. */
+export type RecordVisitor = (record: LogRecord) => void;
+
 /** The log in `directory`, or undefined when there is none (no segment file). */
-export function recoverLog(disk: Disk, directory: string): RecoveredLog | undefined {
+export function recoverLog(
+  disk: Disk,
+  directory: string,
+  visit: RecordVisitor = () => {},
+): RecoveredLog | undefined {
   const generations = disk
     .list(directory)
     .map(name => ({name, parsed: parseName(name)}))
@@ -55,7 +76,7 @@ export function recoverLog(disk: Disk, directory: string): RecoveredLog | undefi
 
   const opened = generations.map(({name}) => openSegment(disk, `${directory}/${name}`));
   try {
-    return joinSegments(opened);
+    return joinSegments(opened, visit);
   } finally {
     for (const segment of opened) segment.file.close();
   }
@@ -82,18 +103,36 @@ function openSegment(disk: Disk, path: string): OpenSegment {
   );
 }
 
-function joinSegments(opened: readonly OpenSegment[]): RecoveredLog {
+/** The segments that count, each with the last index up to which it does; and the others. */
+function countedSegments(opened: readonly OpenSegment[]): {
+  readonly counted: {readonly segment: OpenSegment; readonly until: number}[];
+  readonly superseded: OpenSegment[];
+} {
+  const counted: {readonly segment: OpenSegment; readonly until: number}[] = [];
+  const superseded: OpenSegment[] = [];
+  let until = Number.MAX_SAFE_INTEGER;
+  for (const segment of opened.toReversed()) {
+    const {firstIndex, start} = segment.header;
+    if (firstIndex > until) superseded.unshift(segment);
+    else counted.unshift({segment, until});
+    if (start === 'restarts') until = -1;
+    if (start === 'cuts') until = Math.min(until, firstIndex - 1);
+  }
+  return {counted, superseded};
+}
+
+function joinSegments(opened: readonly OpenSegment[], visit: RecordVisitor): RecoveredLog {
+  const {counted, superseded} = countedSegments(opened);
   const segments: SegmentInfo[] = [];
   let durableIndex = 0;
   let provenEnd = 0;
   let relaxed = false;
   let previous: SegmentPosition | undefined;
-  opened.forEach(({file, header}, number) => {
-    const next = opened[number + 1]?.header;
+  counted.forEach(({segment: {file, header}, until}, number) => {
+    const next = counted[number + 1]?.segment.header;
     checkOrder(file.path, header, previous, opened[0]?.header.logId);
     const position = startOf(header);
-    const records = walkSegment(file, header, position);
-    while (records.next().done !== true);
+    for (const record of walkSegment(file, header, position, until)) visit(record);
     const floor = floorOf(file, header, position, next);
     if (position.lastIndex < floor) {
       throw new Corruption(
@@ -107,16 +146,21 @@ function joinSegments(opened: readonly OpenSegment[]): RecoveredLog {
     provenEnd = position.unproven[0]?.at ?? position.end;
     relaxed = position.relaxed;
     previous = position;
-    segments.push({
-      path: file.path,
-      header,
-      lastIndex: position.lastIndex,
-      lastChain: position.lastChain,
-      end: position.end,
-      capacity: file.size(),
-    });
+    segments.push(segmentAt(file, header, position));
   });
-  return {logId: opened[0]?.header.logId ?? '', segments, durableIndex, provenEnd, relaxed};
+  return {
+    logId: opened[0]?.header.logId ?? '',
+    segments,
+    durableIndex,
+    provenEnd,
+    relaxed,
+    superseded: superseded.map(({file, header}) => segmentAt(file, header, startOf(header))),
+  };
+}
+
+function segmentAt(file: File, header: SegmentHeader, position: SegmentPosition): SegmentInfo {
+  const {lastIndex, lastChain, end, marks} = position;
+  return {path: file.path, header, lastIndex, lastChain, end, capacity: file.size(), marks};
 }
 
 function checkOrder(
@@ -147,7 +191,9 @@ function floorOf(
   position: SegmentPosition,
   next: SegmentHeader | undefined,
 ): number {
-  let floor = Math.max(position.durableIndex, next === undefined ? 0 : next.firstIndex - 1);
+  // What a later segment leaves of this one was durable before that one was made.
+  if (next !== undefined) return next.firstIndex - 1;
+  let floor = position.durableIndex;
   if (position.sealed) return floor;
   const seed = segmentSeed(header);
   const magics = ['SVGB', 'SVGE'];
