@@ -28,6 +28,11 @@ export type Entry =
   /** The first entry of every leader: only with it can it commit what came before. */
   | {readonly kind: 'empty'; readonly term: Term};
 
+/** An entry without its bytes: all that the core looks at. */
+export type EntryShape =
+  | Exclude<Entry, {readonly kind: 'data'}>
+  | {readonly kind: 'data'; readonly term: Term; readonly data: {readonly length: number}};
+
 /** An append without its entries, which the driver holds and the core does not. */
 export interface AppendHead {
   readonly kind: 'append';
@@ -112,7 +117,7 @@ export function atLeastAsLong(mine: LogPosition, other: LogPosition): boolean {
 const memberBytes = 32;
 
 /** Bytes that an entry counts in flow control; near its size in a frame. */
-export function entryBytes(entry: Entry): number {
+export function entryBytes(entry: EntryShape): number {
   const overhead = 16;
   if (entry.kind === 'data') return overhead + entry.data.length;
   return overhead + (entry.kind === 'membership' ? entry.membership.length * memberBytes : 0);

@@ -8,7 +8,7 @@ import {assert} from '#server/base/assert.ts';
 import {LogView} from './log-view.ts';
 import {type Membership, MembershipHistory, votersOf} from './membership.ts';
 import {
-  type Entry,
+  type EntryShape,
   entryBytes,
   type LogIndex,
   type LogPosition,
@@ -45,7 +45,8 @@ export interface Recovered {
   /** The entry before the first of `entries`, and the membership in force there. */
   readonly base: LogPosition;
   readonly membership: Membership;
-  readonly entries: readonly Entry[];
+  /** Gone through once, when the core is made. */
+  readonly entries: Iterable<EntryShape>;
   /** At least `base.index`; what is applied is committed. */
   readonly applied: LogIndex;
 }
@@ -151,7 +152,7 @@ export class Raft {
   }
 
   /** Puts an entry at the end of the log; a membership is in force from then on. */
-  appendEntry(entry: Entry): void {
+  appendEntry(entry: EntryShape): void {
     this.log.append(entry.term, entryBytes(entry));
     if (entry.kind !== 'membership') return;
     this.memberships.add(this.log.lastIndex, entry.membership);

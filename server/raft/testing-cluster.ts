@@ -33,9 +33,14 @@ interface Letter {
   readonly message: Message;
 }
 
+/** A node's log, with its entries at hand. */
+interface ScriptLog extends Recovered {
+  readonly entries: readonly Entry[];
+}
+
 interface Written {
   readonly number: number;
-  readonly recovered: Recovered;
+  readonly recovered: ScriptLog;
 }
 
 interface Held extends Letter {
@@ -47,8 +52,8 @@ interface ScriptNode {
   running: boolean;
   slow: boolean;
   /** The log as the process sees it, and what is durable of it. */
-  view: Recovered;
-  durable: Recovered;
+  view: ScriptLog;
+  durable: ScriptLog;
   durableNumber: number;
   applied: number;
   writes: Written[];
@@ -90,7 +95,7 @@ export class ScriptCluster {
       const id = name.replace('+', '').replace(/:.*/, '');
       const terms = (setup.get(`log ${id}`) ?? '').split(' ').filter(text => text !== '');
       const entries = terms.map((term): Entry => ({kind: 'empty', term: Number(term)}));
-      const recovered: Recovered = {
+      const recovered: ScriptLog = {
         term: Number(setup.get(`at ${id}`) ?? setup.get('term') ?? entries.at(-1)?.term ?? 0),
         vote: undefined,
         base: {index: 0, term: 0},
@@ -178,7 +183,7 @@ export class ScriptCluster {
     }
   }
 
-  #startNode(id: NodeId, recovered: Recovered): ScriptNode {
+  #startNode(id: NodeId, recovered: ScriptLog): ScriptNode {
     return {
       raft: new Raft({...this.#options, id, seed: Number(id)}, recovered, this.#now),
       running: true,

@@ -115,7 +115,7 @@ export class SimulatedLog {
   }
 
   /** What a start finds. A checkpoint that the log does not reach replaces the log. */
-  recover(): Recovered {
+  recover(): Recovered & {readonly entries: readonly Entry[]} {
     const checkpoint = this.#checkpoint;
     const {durable} = this;
     if (checkpoint !== undefined && checkpoint.last.index > durable.base.index) {
