@@ -91,6 +91,21 @@ export function decodeMessage(bytes: Uint8Array): Message {
   return message;
 }
 
+/** The bytes of a membership, as messages hold it. */
+export function encodeMembership(membership: Membership): Uint8Array {
+  const writer = new ByteWriter();
+  writeMembership(writer, membership);
+  return writer.take();
+}
+
+/** @throws {UnreadableMessage} */
+export function decodeMembership(bytes: Uint8Array): Membership {
+  const reader = new MessageReader(bytes);
+  const membership = readMembership(reader);
+  reader.end();
+  return membership;
+}
+
 function readMessage(reader: MessageReader, kind: Message['kind'], term: number): Message {
   switch (kind) {
     case 'pre-vote':

@@ -5,7 +5,7 @@
  * `run` lets everything that a task resolves have its turn before the next one; worlds without
  * promises take one task after another by `runNext`, which is many times faster.
  */
-import type {Clock} from '#server/platform/clock.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Machine} from './machine.ts';
 import type {SeededRandom} from './seeded-random.ts';
 
@@ -36,6 +36,21 @@ export class Scheduler {
     return {
       now: () => epochMs + this.wallErrorMs + Math.floor(this.#now),
       monotonic: () => this.#now,
+    };
+  }
+
+  get timers(): Timers {
+    return {
+      after: (delayMs, task) => {
+        let isWanted = true;
+        this.after(delayMs, 'timer', () => {
+          if (isWanted) task();
+        });
+        return () => {
+          isWanted = false;
+        };
+      },
+      yield: () => this.sleep(0),
     };
   }
 

@@ -1,0 +1,329 @@
+/**
+ * What a member of a cluster must not forget, on its disk: the entries in segment files, and a
+ * small file beside them with its term and vote and with where the log begins.
+ *
+ * Synchronous: its owner has a thread for it, or a simulated disk. What is appended is collected
+ * until `flush`, which writes it as one batch with one sync; everything else flushes first, so
+ * that things become durable in the order in which they were said. After LogFull the same call is
+ * to be repeated, and does what is left; after LogFailure nothing more is taken (F3).
+ *
+ * The small file is written before what relies on it: a base before the entries up to it are
+ * given back or a log begins anew behind it. A start that finds no entry of the base's name goes
+ * on behind the base. Source: docs/design/0017-log-of-a-cluster.md.
+ */
+import {assert} from '#server/base/assert.ts';
+import {ByteWriter} from '#server/base/byte-writer.ts';
+import {Corruption, Refusal} from '#server/base/errors.ts';
+import {
+  LogFailure,
+  LogFull,
+  SegmentLog,
+  type SegmentLogOptions,
+  type LogState,
+} from '#server/log/segment-log.ts';
+import {CheckedFile} from '#server/platform/checked-file.ts';
+import type {Random} from '#server/platform/clock.ts';
+import type {HardState} from '#server/raft/effect.ts';
+import type {Checkpoint} from '#server/raft/membership.ts';
+import type {EntryShape, LogIndex} from '#server/raft/message.ts';
+import type {Recovered} from '#server/raft/state.ts';
+import {RecordShapes} from './record-shapes.ts';
+import type {RecordRun} from './stored-record.ts';
+
+export type StoredLogOptions = SegmentLogOptions;
+
+export interface StoredLogStart extends StoredLogOptions {
+  readonly random: Random;
+  /**
+   * Where the applied state durably stands, where that is known. A log that does not reach it, or
+   * has another entry there, begins anew behind it.
+   */
+  readonly checkpoint?: Checkpoint | undefined;
+  /** False (`svc.ha.raftPersistStorage`): what an earlier process left is thrown away. */
+  readonly keeps?: boolean;
+}
+
+/** All but how far the state was applied, which the log does not know. */
+export type RecoveredLog = Omit<Recovered, 'applied'>;
+
+/** What the small file says. */
+interface Kept {
+  /** Made with the storage, and lost only with it: the name of this node's memory. */
+  readonly logId: string;
+  readonly hardState: HardState;
+  readonly base: Checkpoint;
+}
+
+/** What another thread needs to go on with a log that this one opened. */
+export interface StoredLogState {
+  readonly kept: Kept;
+  readonly segments: LogState;
+}
+
+const batchEntriesMax = 4096;
+const batchBytesMax = 4 << 20;
+const runBytesMin = 64 << 10;
+
+/**
+ * Opens the log in a directory of its own, or makes a new one there.
+ *
+ * @throws {Corruption} when something that was acknowledged is damaged or gone.
+ * @throws {Refusal} `start.refused` when the directory holds the log of a server without cluster.
+ * Cost: reads the log once; keeps a term and a length for each entry behind the base.
+ */
+export function openStoredLog(start: StoredLogStart): {
+  readonly log: StoredLog;
+  readonly recovered: RecoveredLog;
+} {
+  const {disk, directory, segmentBytes, keeps = true} = start;
+  const options = {disk, directory, segmentBytes};
+  if (!keeps) disk.removeTree(directory);
+  disk.makeDirectory(directory);
+  disk.syncDirectory(parentOf(directory));
+  const kept = keptFile(options).load();
+  return kept === undefined ? create(options, start) : reopen(options, kept, start.checkpoint);
+}
+
+function create(options: StoredLogOptions, {random, checkpoint}: StoredLogStart) {
+  const left = SegmentLog.open(options);
+  if (left !== undefined && left.firstIndex <= left.lastIndex) {
+    left.close();
+    throw new Refusal(
+      'start.refused',
+      `${options.directory} holds the log of a server that was no member of a cluster: start it ` +
+        'without svc.ha.enabled, or name another directory in svc.ha.raftStorageDirectory',
+    );
+  }
+  // A creation that was cut short leaves an empty log that nothing refers to.
+  left?.destroy();
+  const base = checkpoint ?? {last: {index: 0, term: 0}, membership: []};
+  const bytes = Buffer.alloc(16);
+  random.fill(bytes);
+  const logId = bytes.toString('hex');
+  const hardState = {term: base.last.term, vote: undefined};
+  const segments = SegmentLog.create(options, logId, base.last.index + 1);
+  const kept = {logId, hardState, base};
+  keptFile(options).save(kept);
+  const recovered = recoveredFrom(kept, []);
+  return {log: new StoredLog(options, kept, segments), recovered};
+}
+
+function reopen(options: StoredLogOptions, found: Kept, checkpoint: Checkpoint | undefined) {
+  const isAhead = checkpoint !== undefined && checkpoint.last.index > found.base.last.index;
+  const base = isAhead ? checkpoint : found.base;
+  const shapes = new RecordShapes(base.last.index);
+  const segments = SegmentLog.open(options, ({index, payload}) => shapes.add(index, payload));
+  const {directory: path} = options;
+  if (segments === undefined || segments.logId !== found.logId) {
+    throw new Corruption(`the log in ${path} is gone or another one: restore it from a copy`, {
+      path,
+    });
+  }
+  if (segments.firstIndex > base.last.index + 1) {
+    throw new Corruption(
+      `the log in ${path} begins at ${segments.firstIndex}, and its entries from ` +
+        `${base.last.index + 1} on are needed: restore it from a copy`,
+      {path, index: base.last.index + 1},
+    );
+  }
+  const log = new StoredLog(options, found, segments);
+  const reaches = segments.lastIndex >= base.last.index;
+  const {termAtBase} = shapes;
+  const agrees = termAtBase === undefined || termAtBase === base.last.term;
+  if (!(reaches && agrees)) {
+    log.restart(base);
+    shapes.clear();
+  } else if (isAhead) {
+    log.compact(base);
+  }
+  // Without room for the small file the base is the checkpoint's all the same.
+  return {log, recovered: recoveredFrom({...log.kept, base}, shapes)};
+}
+
+function recoveredFrom({hardState, base}: Kept, entries: Iterable<EntryShape>): RecoveredLog {
+  const {membership, last} = base;
+  return {...hardState, base: last, membership, entries};
+}
+
+export class StoredLog {
+  readonly #file: CheckedFile<Kept>;
+  readonly #segments: SegmentLog;
+  #kept: Kept;
+  #pending: Uint8Array[] = [];
+  readonly #chains = new Uint32Array(batchEntriesMax);
+  #failed: string | undefined;
+
+  constructor(options: StoredLogOptions, kept: Kept, segments: SegmentLog) {
+    this.#file = keptFile(options);
+    this.#kept = kept;
+    this.#segments = segments;
+  }
+
+  /** Goes on with a log that another thread opened and handed over. */
+  static resume(options: StoredLogOptions, {kept, segments}: StoredLogState): StoredLog {
+    return new StoredLog(options, kept, SegmentLog.resume(options, segments));
+  }
+
+  handOver(): StoredLogState {
+    assert(this.#pending.length === 0, 'nothing is handed over half-way');
+    return {kept: this.#kept, segments: this.#segments.handOver()};
+  }
+
+  get kept(): Kept {
+    return this.#kept;
+  }
+
+  get logId(): string {
+    return this.#kept.logId;
+  }
+
+  /** With what is collected. */
+  get lastIndex(): LogIndex {
+    return this.#segments.lastIndex + this.#pending.length;
+  }
+
+  get retainedBytes(): number {
+    return this.#segments.retainedBytes;
+  }
+
+  get directory(): string {
+    return this.#segments.directory;
+  }
+
+  get failed(): string | undefined {
+    return this.#failed ?? this.#segments.failed;
+  }
+
+  /** Term and vote are these from now on; durable on return. */
+  remember(hardState: HardState): void {
+    const {term, vote} = this.#kept.hardState;
+    if (hardState.term === term && hardState.vote === vote) return;
+    this.flush();
+    this.#save({...this.#kept, hardState});
+  }
+
+  /** Gives up every entry; the next one stands behind `base`. Durable on return. */
+  restart(base: Checkpoint): void {
+    this.flush();
+    const {hardState} = this.#kept;
+    // A term that did not reach the disk was never voted in here.
+    const isNewer = base.last.term > hardState.term;
+    const known = isNewer ? {term: base.last.term, vote: undefined} : hardState;
+    this.#save({...this.#kept, hardState: known, base});
+    this.#segments.restart(base.last.index + 1);
+  }
+
+  /** Gives up what stands behind `index`. Durable on return when there was something. */
+  keepThrough(index: LogIndex): void {
+    if (index === this.lastIndex) return;
+    assert(index >= this.#kept.base.last.index, 'what is applied is never cut off');
+    this.flush();
+    this.#segments.truncate(index);
+  }
+
+  /** Collects a record (stored-record.ts), whose bytes stay as they are until the flush. */
+  append(record: Uint8Array): void {
+    this.#pending.push(record);
+  }
+
+  /** What was collected is durable on return. */
+  flush(): void {
+    this.#checkAlive();
+    while (this.#pending.length > 0) {
+      let count = 0;
+      for (let bytes = 0; count < this.#pending.length && count < batchEntriesMax; count++) {
+        bytes += this.#pending[count]?.length ?? 0;
+        if (bytes > batchBytesMax && count > 0) break;
+      }
+      const isAll = count === this.#pending.length;
+      const batch = isAll ? this.#pending : this.#pending.slice(0, count);
+      this.#segments.append(batch, this.#chains, true);
+      this.#pending = isAll ? [] : this.#pending.slice(count);
+    }
+  }
+
+  /**
+   * The log begins behind `base` from now on. Full segments up to it are given back; without room
+   * for the small file nothing is, and the next call tries again.
+   */
+  compact(base: Checkpoint): void {
+    if (base.last.index <= this.#kept.base.last.index) return;
+    this.flush();
+    assert(base.last.index <= this.lastIndex, 'only what is there is compacted');
+    try {
+      this.#save({...this.#kept, base});
+    } catch (error) {
+      if (error instanceof LogFull) return;
+      throw error;
+    }
+    this.#segments.recycle(base.last.index);
+  }
+
+  /**
+   * Copies of the records from `first` on, as many as fit into `bytesMax` and at least one, but
+   * none behind `through`. Undefined when they are gone or not there yet. Throws Corruption.
+   */
+  read(first: LogIndex, through: LogIndex, bytesMax: number): RecordRun | undefined {
+    this.#checkAlive();
+    if (first < this.#segments.firstIndex || first > this.#segments.lastIndex) return undefined;
+    const writer = new ByteWriter(runBytesMin);
+    const ends: number[] = [];
+    for (const {index, payload} of this.#segments.read(first)) {
+      if (index > through || (ends.length > 0 && writer.length + payload.length > bytesMax)) break;
+      writer.raw(payload);
+      ends.push(writer.length);
+    }
+    if (ends.length === 0 && first <= through) {
+      throw new Corruption(`record ${first} of the log in ${this.directory} is damaged`, {
+        path: this.directory,
+        index: first,
+      });
+    }
+    return {bytes: writer.view(), ends};
+  }
+
+  /** True while there is more to prepare for the next segment; a little is done each time. */
+  prepareNext(): boolean {
+    return this.failed === undefined && this.#segments.shouldPrepare
+      ? this.#segments.prepareNext()
+      : false;
+  }
+
+  close(): void {
+    if (this.failed === undefined) this.flush();
+    this.#segments.close();
+  }
+
+  #save(kept: Kept): void {
+    try {
+      this.#file.save(kept);
+    } catch (error) {
+      // Errors of the system have a code; anything else is a bug and passes through.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      if (error.code === 'ENOSPC') {
+        throw new LogFull('there is no room for the term and vote', {cause: error});
+      }
+      this.#failed = `the term and vote cannot be written: ${error.message}`;
+      throw new LogFailure(this.#failed, {cause: error});
+    }
+    this.#kept = kept;
+  }
+
+  #checkAlive(): void {
+    if (this.#failed !== undefined) throw new LogFailure(this.#failed);
+  }
+}
+
+function keptFile({disk, directory}: StoredLogOptions): CheckedFile<Kept> {
+  return new CheckedFile<Kept>({
+    disk,
+    path: `${directory}/consensus`,
+    kind: 'svc-consensus',
+    version: 1,
+    title: 'the memory of a cluster’s member',
+  });
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
+}
