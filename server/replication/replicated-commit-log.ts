@@ -152,6 +152,11 @@ export class ReplicatedCommitLog implements EngineLog {
     return floor;
   }
 
+  /** They are executed before their places are passed. */
+  executed(): Promise<void> {
+    return Promise.resolve();
+  }
+
   recycle(floor: LogIndex): void {
     this.#options.replicator.compact(floor);
   }

@@ -16,6 +16,8 @@ export interface EngineLog extends CommitLog {
   propose(entry: Uint8Array): Promise<AppendResult>;
   /** Everything up to `floor` is durable in all stores; how much of it is executed as well. */
   executedFloor(floor: LogIndex): LogIndex;
+  /** Resolves when the server-level entries up to `index`, all of them applied, are executed. */
+  executed(index: LogIndex): Promise<void>;
   /** Lets the log forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
   /** Refuses what comes from now on; what is under way is finished. */

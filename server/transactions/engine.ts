@@ -404,10 +404,7 @@ export class Engine {
         stores,
         pipe: this.#pipe,
         state: () => this.#set.state,
-        executed: async index => {
-          const [oldest] = this.#serverEntries;
-          if (oldest !== undefined && oldest <= index) await this.#serverWork;
-        },
+        executed: index => this.#log.executed(index),
       },
       directory,
     );

@@ -104,6 +104,10 @@ export class LocalCommitLog implements EngineLog {
     return oldest === undefined ? floor : Math.min(floor, oldest - 1);
   }
 
+  async executed(index: LogIndex): Promise<void> {
+    if (this.executedFloor(index) < index) await this.#execution;
+  }
+
   recycle(floor: LogIndex): void {
     this.#pipe.recycle(floor);
   }
