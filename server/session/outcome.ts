@@ -42,8 +42,9 @@ function refused({code, detail}: Refused): Refusal {
       return new Refusal('storage.full', detail);
     case 'expired':
       return new Refusal('commit.conflict', detail);
-    case 'log-failed':
     case 'not-leader':
+      return new Refusal('cluster.not-leader', detail);
+    case 'log-failed':
     case 'stopping':
       return new Refusal('server.stopping', detail);
     default:

@@ -15,9 +15,9 @@ export const apiTokenRoutes: readonly Route[] = [
   {
     path: '/server/api-tokens',
     operations: {
-      GET: {access: 'root', run: listTokens},
-      POST: {access: 'root', run: createToken},
-      DELETE: {access: 'root', run: deleteToken},
+      GET: {access: 'root', at: 'fresh', run: listTokens},
+      POST: {access: 'root', at: 'leader', run: createToken},
+      DELETE: {access: 'root', at: 'leader', run: deleteToken},
     },
   },
 ];

@@ -9,10 +9,12 @@ import {JsonParser} from '#server/model/json-parser.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
+import type {Cluster} from '#server/session/cluster.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
+import {Membership} from './membership.ts';
 import {Transport} from './transport.ts';
 
 export interface HttpOptions {
@@ -23,6 +25,8 @@ export interface HttpOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Absent: a server alone. */
+  readonly cluster?: Cluster | undefined;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */
@@ -46,6 +50,8 @@ export class HttpContext {
   readonly administration: Administration;
   readonly answers: IdempotentAnswers;
   readonly transport: Transport;
+  /** Undefined: a server alone. */
+  readonly membership: Membership | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -72,6 +78,8 @@ export class HttpContext {
     this.replayProtection = replayProtection;
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
+    const {cluster} = options;
+    this.membership = cluster && new Membership(this, cluster);
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;

@@ -75,7 +75,7 @@ export function failureAnswer(
       ...(hidesDetail ? {} : {detail: causeChain(error)}),
     };
     const wait = error.code === 'request.in-flight' ? ['Retry-After', '1'] : [];
-    const headers = [...wait, ...(hidesDetail ? [] : placeHeader(error))];
+    const headers = [...wait, ...leaderHeader(error), ...(hidesDetail ? [] : placeHeader(error))];
     return {status, body, headers, unexpected: false};
   }
   if (error instanceof Corruption) {
@@ -89,6 +89,11 @@ export function failureAnswer(
   }
   const body = {error: 'Internal error', requestId, exception: 'InternalException'};
   return {status: 500, body, headers: [], unexpected: true};
+}
+
+/** Where to ask instead; empty while nobody knows. */
+function leaderHeader({code, detail}: Refusal): readonly string[] {
+  return code === 'cluster.not-leader' ? ['X-Svc-Leader', String(detail['args'] ?? '')] : [];
 }
 
 const damageAdvice =
