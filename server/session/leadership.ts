@@ -9,9 +9,14 @@ import {Refusal} from '#server/base/errors.ts';
 
 const untouched = 'nothingStored';
 
-/** Nothing of the request happened here: whoever has it may take it to the leader. */
-function leaderNeeded(message: string): Refusal {
-  return new Refusal('cluster.not-leader', message, {detail: {[untouched]: 1}});
+/**
+ * Nothing of the request happened here: whoever has it may take it to the leader.
+ *
+ * @param leader - Its address, where it is known.
+ */
+export function leaderNeeded(message: string, leader?: string): Refusal {
+  const address = leader === undefined ? {} : {args: leader};
+  return new Refusal('cluster.not-leader', message, {detail: {[untouched]: 1, ...address}});
 }
 
 /** Whether the request that failed so may be handed to the leader as it came. */

@@ -68,8 +68,8 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
   }
   if (membership === undefined) return carryOut(exchange, principal, {route, operation});
   if (operation.at === 'fresh') await membership.reached(readWish(exchange));
-  if (!membership.cluster.isLeader && belongsToLeader(exchange, operation)) {
-    if (await membership.forward(exchange, principal)) return;
+  if (belongsToLeader(exchange, operation) && (await membership.forward(exchange, principal))) {
+    return;
   }
   for (;;) {
     try {

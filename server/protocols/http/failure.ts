@@ -6,6 +6,7 @@
  * refusal is a defect of ours: it answers 500 and says nothing of the inside.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
+import {isForLeader} from '#server/session/leadership.ts';
 import {exceptionArguments, statusRow} from './status.ts';
 
 /** A failure before a request reaches the server's parts: a label, perhaps a detail, no class. */
@@ -91,9 +92,9 @@ export function failureAnswer(
   return {status: 500, body, headers: [], unexpected: true};
 }
 
-/** Where to ask instead; empty while nobody knows. */
-function leaderHeader({code, detail}: Refusal): readonly string[] {
-  return code === 'cluster.not-leader' ? ['X-Svc-Leader', String(detail['args'] ?? '')] : [];
+/** Where to ask instead, since nothing happened here; empty while nobody knows. */
+function leaderHeader(error: Refusal): readonly string[] {
+  return isForLeader(error) ? ['X-Svc-Leader', String(error.detail['args'] ?? '')] : [];
 }
 
 const damageAdvice =

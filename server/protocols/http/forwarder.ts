@@ -10,6 +10,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import {leaderNeeded} from '#server/session/leadership.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
@@ -40,11 +41,12 @@ export class Forwarder {
   /**
    * Relays a request to the leader, and its answer to the client.
    *
-   * @returns false when this server leads by now: nothing was answered.
+   * @returns false where this server leads: nothing was answered.
    * @throws {Refusal} `cluster.not-leader`, `cluster.no-leader`, `commit.unknown`.
    */
   async forward(exchange: Exchange, principal: Principal): Promise<boolean> {
     const {clock} = this.#context.options;
+    if (this.#cluster.isLeader) return false;
     if (exchange.isForwarded) throw this.#notLeader();
     const body = exchange.streamsBody ? undefined : await this.#bodyOf(exchange);
     const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
@@ -98,13 +100,8 @@ export class Forwarder {
   #notLeader(): Refusal {
     const leader = this.#cluster.leaderHttpAddress();
     const address = leader && `${leader.host}:${leader.port}`;
-    return new Refusal(
-      'cluster.not-leader',
-      address === undefined
-        ? 'this server does not lead, and knows no leader'
-        : `this server does not lead: ${address} does`,
-      address === undefined ? {} : {detail: {args: address}},
-    );
+    const who = address === undefined ? 'and knows nobody who does' : `${address} does`;
+    return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
   }
 
   #pause(delayMs: number): Promise<void> {

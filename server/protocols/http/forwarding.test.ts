@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import {createServer, type Server as NetServer, type Socket} from 'node:net';
 import {afterEach, beforeEach, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {type ClusterOfTwo, clusterOfTwo, clusterToken} from '#server/testing/cluster-of-two.ts';
+import {
+  type ClusterOfTwo,
+  clusterOfTwo,
+  clusterToken,
+} from '#server/testing/members/cluster-of-two.ts';
 import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
 
 const settings = {
@@ -245,6 +249,21 @@ test('a leader that is deposed in front of the commit hands the write over', asy
   assert.equal((await command(two.leader, 'write')).status, 200);
   assert.equal(two.replica.service.writes, 1);
   assert.equal(two.leader.service.writes, 0);
+});
+
+test('what was stored in part is not handed over: the client is told', async () => {
+  two.leader.service.beforeWrite = async () => {
+    two.lead(two.replica);
+    throw new Refusal('cluster.not-leader', 'after the first of two commits');
+  };
+  for (const asked of [two.replica, two.leader]) {
+    two.lead(two.leader);
+    const answer = await command(asked, 'write');
+    assert.equal(answer.status, 409);
+    assert.equal(exceptionOf(answer), 'ServerIsNotTheLeaderException');
+    assert.equal(answer.headers.get('x-svc-leader'), null);
+  }
+  assert.equal(two.replica.service.writes, 0);
 });
 
 test('headers of members mean nothing without the token', async () => {

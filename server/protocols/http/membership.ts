@@ -82,7 +82,7 @@ export class Membership {
   /**
    * Has the leader answer; see Forwarder.
    *
-   * @returns false when this server leads by now and is to carry it out itself.
+   * @returns false where this server leads and is to carry it out itself.
    */
   forward(exchange: Exchange, principal: Principal): Promise<boolean> {
     return this.#forwarder.forward(exchange, principal);

@@ -79,9 +79,7 @@ export async function runServerCommand(exchange: Exchange, principal: Principal)
     throw new Refusal('security.root-only', message);
   }
   const {membership} = exchange.context;
-  if (command.at === 'leader' && membership?.cluster.isLeader === false) {
-    if (await membership.forward(exchange, principal)) return;
-  }
+  if (command.at === 'leader' && (await membership?.forward(exchange, principal))) return;
   const waitMs = Math.min(integerField(body, 'wait') ?? waitMsDefault, waitMsMax);
   const result = await command.run({exchange, principal, rest, waitMs});
   exchange.answerJson(200, {result: result ?? 'ok'});

@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {BatchHandler} from '#server/protocols/http/server.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
-import {type HttpWorld, httpWorld} from './http-world.ts';
+import {type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
 
 export const clusterToken = 'token-of-the-cluster';
 
@@ -32,7 +32,7 @@ export class KnownCluster implements Cluster {
   }
 
   changed(): void {
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   whenLeaderKnown(timeoutMs: number): Promise<boolean> {
