@@ -7,6 +7,8 @@
  * `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. What left and was never answered
  * may have happened, so it is tried again only when a second time changes nothing: reads, the
  * begin of a transaction, and commands with a request id, which are applied once.
+ * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
+ * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/session/cluster.ts';
