@@ -14,8 +14,8 @@ import {
   createHttpServer,
   type HttpServer,
 } from '#server/protocols/http/server.ts';
+import type {HttpOptions} from '#server/protocols/http/context.ts';
 import type {Administration} from '#server/session/administration.ts';
-import type {Cluster} from '#server/session/cluster.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import type {
   Principal,
@@ -261,9 +261,9 @@ export interface HttpWorld {
 
 /** Starts a server on a free port. Close it at the end of the test. */
 export async function httpWorld(
-  settingValues: Readonly<Record<string, string | number>> = {},
+  settingValues: Readonly<Record<string, string | number | boolean>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
-  cluster?: Cluster,
+  member: Pick<HttpOptions, 'cluster' | 'authorities'> = {},
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
@@ -299,7 +299,7 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const parts = {service, security, administration, ...platform, logger, batch, cluster};
+  const parts = {service, security, administration, ...platform, logger, batch, ...member};
   const server = createHttpServer(parts);
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>

@@ -27,6 +27,8 @@ export interface HttpOptions {
   readonly logger: Logger;
   /** Absent: a server alone. */
   readonly cluster?: Cluster | undefined;
+  /** Certificates of those who vouch for other members; empty or absent: the system's. */
+  readonly authorities?: readonly string[] | undefined;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */

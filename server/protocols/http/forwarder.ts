@@ -17,6 +17,7 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
+import {LeaderAddress} from './leader-address.ts';
 import {LeaderConnections, type NotRelayed, type RelayParts} from './leader-connections.ts';
 
 /** A leader that was just refused, or did not answer, is asked again after this. */
@@ -26,6 +27,7 @@ export class Forwarder {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
   readonly #connections: LeaderConnections;
+  readonly #leader: LeaderAddress;
   readonly #relayed: (index: number) => void;
 
   /** @param relayed - Told of the commit index of every answer to a change. */
@@ -34,6 +36,7 @@ export class Forwarder {
     this.#cluster = cluster;
     this.#relayed = relayed;
     this.#connections = new LeaderConnections(context, cluster);
+    this.#leader = new LeaderAddress(context, cluster);
   }
 
   close(): void {
@@ -56,7 +59,7 @@ export class Forwarder {
     let unanswered: string | undefined;
     for (;;) {
       if (this.#cluster.isLeader) return false;
-      const target = this.#cluster.leaderHttpAddress();
+      const target = this.#leader.target();
       if (target !== undefined) {
         const outcome = await this.#attempt(exchange, {principal, body, target});
         if (outcome === 'answered') return true;

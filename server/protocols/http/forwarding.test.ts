@@ -1,6 +1,8 @@
 /** What a replica's clients see of requests that only the leader can carry out. */
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
 import {createServer, type Server as NetServer, type Socket} from 'node:net';
+import {join} from 'node:path';
 import {afterEach, beforeEach, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {
@@ -20,10 +22,12 @@ const settings = {
 
 let two: ClusterOfTwo;
 beforeEach(async () => {
-  two = await clusterOfTwo(settings, async exchange => {
-    const pieces: Buffer[] = [];
-    for await (const piece of exchange.request) pieces.push(piece as Buffer);
-    exchange.answerJson(200, {bytes: Buffer.concat(pieces).length});
+  two = await clusterOfTwo(settings, {
+    batch: async exchange => {
+      const pieces: Buffer[] = [];
+      for await (const piece of exchange.request) pieces.push(piece as Buffer);
+      exchange.answerJson(200, {bytes: Buffer.concat(pieces).length});
+    },
   });
 });
 afterEach(() => two.close());
@@ -264,6 +268,47 @@ test('what was stored in part is not handed over: the client is told', async () 
     assert.equal(answer.headers.get('x-svc-leader'), null);
   }
   assert.equal(two.replica.service.writes, 0);
+});
+
+const keys = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/localhost.pem'));
+
+test('with HTTPS on, the leader is asked over it, and must be whom its certificate names', async () => {
+  const secured = {...settings, 'svc.ssl.enabled': true};
+  const secure = await clusterOfTwo(secured, {authorities: [keys.toString('latin1')]});
+  const strange = await clusterOfTwo(secured);
+  try {
+    for (const {leader, replica} of [secure, strange]) {
+      const port = await leader.server.listenSecurely(
+        '127.0.0.1',
+        {from: 0, to: 0},
+        {key: keys, cert: keys},
+      );
+      // The plain way is none.
+      replica.cluster.leader = {host: 'localhost', port: 9};
+      replica.cluster.leaderHttpsAddress = `localhost:${port}`;
+    }
+    assert.equal((await command(secure.replica, 'write')).status, 200);
+    assert.equal((await command(secure.replica, 'write')).status, 200);
+    assert.equal(secure.leader.service.writes, 2);
+    const untrusted = await command(strange.replica, 'write');
+    assert.equal(exceptionOf(untrusted), 'ServerIsNotTheLeaderException');
+    assert.equal(strange.leader.service.writes, 0);
+  } finally {
+    await Promise.all([secure.close(), strange.close()]);
+  }
+});
+
+test('without an address of HTTPS the leader is asked in clear, with one warning', async () => {
+  const clear = await clusterOfTwo({...settings, 'svc.ssl.enabled': true});
+  try {
+    for (let count = 0; count < 2; count++) {
+      assert.equal((await command(clear.replica, 'write')).status, 200);
+    }
+    const warnings = clear.replica.logged.filter(event => event === 'cluster.plain-forwarding');
+    assert.equal(warnings.length, 1);
+  } finally {
+    await clear.close();
+  }
 });
 
 test('headers of members mean nothing without the token', async () => {

@@ -6,17 +6,14 @@
  * request at the leader with it. What belongs to one connection (RFC 9110, section 7.6.1) stays
  * behind on either side.
  */
-import {Agent, type ClientRequest, type IncomingMessage, request as sendRequest} from 'node:http';
+import {Agent, type ClientRequest, type IncomingMessage, request as sendPlainly} from 'node:http';
+import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
 import type {Cluster} from '#server/session/cluster.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {encodedUser} from './forwarded-headers.ts';
-
-interface RelayTarget {
-  readonly host: string;
-  readonly port: number;
-}
+import type {LeaderTarget} from './leader-address.ts';
 
 /** Why an attempt did not come to an answer. */
 export type NotRelayed =
@@ -34,31 +31,32 @@ export interface RelayParts {
   readonly principal: Principal;
   /** Undefined: it is streamed as it comes. */
   readonly body: Buffer | undefined;
-  readonly target: RelayTarget;
+  readonly target: LeaderTarget;
 }
 
-const connectionsMax = 256;
-const idleConnectionsMax = 64;
+const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
 /** Milliseconds for which a client may still be sending when the leader has answered all. */
 const lingerMs = 500;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
-  readonly #agent = new Agent({
-    keepAlive: true,
-    maxSockets: connectionsMax,
-    maxFreeSockets: idleConnectionsMax,
-    scheduling: 'lifo',
-  });
+  readonly #agent = new Agent(kept);
+  readonly #secureAgent: SecureAgent;
 
   constructor(context: HttpContext, cluster: Cluster) {
     this.#context = context;
     this.#cluster = cluster;
+    const {authorities = []} = context.options;
+    this.#secureAgent = new SecureAgent({
+      ...kept,
+      ...(authorities.length > 0 && {ca: [...authorities]}),
+    });
   }
 
   close(): void {
     this.#agent.destroy();
+    this.#secureAgent.destroy();
   }
 
   /** Sends the request and relays the answer. Rejects when the client goes away meanwhile. */
@@ -89,18 +87,20 @@ export class LeaderConnections {
   } {
     const {settings, options} = this.#context;
     const {promise, resolve} = Promise.withResolvers<IncomingMessage | NotRelayed>();
-    const request = sendRequest({
-      host: target.host,
-      port: target.port,
+    const {host, port, isSecure} = target;
+    const send = isSecure ? sendSecurely : sendPlainly;
+    const request = send({
+      host,
+      port,
       method: exchange.request.method,
       path: exchange.request.url,
       headers: requestHeaders(exchange, {principal, body, token: this.#cluster.token}),
-      agent: this.#agent,
+      agent: isSecure ? this.#secureAgent : this.#agent,
       signal: exchange.signal,
     });
     let left = false;
     const cancelConnect = options.timers.after(settings.get('svc.ha.proxyConnectTimeout'), () => {
-      request.destroy(new Error(`no connection to ${target.host}:${target.port}`));
+      request.destroy(new Error(`no connection to ${host}:${port}`));
     });
     request.on('socket', socket => {
       const onConnected = (): void => {
@@ -110,7 +110,10 @@ export class LeaderConnections {
           request.destroy(new Error('the leader is silent'));
         });
       };
-      if (socket.connecting) socket.once('connect', onConnected);
+      // Nothing is written before the handshake has shown that it is who was called.
+      const shakesHands = 'secureConnecting' in socket && socket.secureConnecting === true;
+      if (shakesHands) socket.once('secureConnect', onConnected);
+      else if (socket.connecting) socket.once('connect', onConnected);
       else onConnected();
     });
     request.on('response', answer => {

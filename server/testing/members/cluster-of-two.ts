@@ -16,6 +16,7 @@ export class KnownCluster implements Cluster {
   readonly token = clusterToken;
   isLeader = false;
   leader: {readonly host: string; readonly port: number} | undefined;
+  leaderHttpsAddress: string | undefined;
   /** What a linearizable read must see; undefined: no quorum. */
   quorumIndex: number | undefined;
   /** Applied here. */
@@ -64,8 +65,12 @@ export class KnownCluster implements Cluster {
     });
   }
 
+  /** Only what concerns where the leader is. */
   state(): ClusterState {
-    throw new Error('nobody asks for it here');
+    const {leader} = this;
+    const id = leader && `${leader.host}_${leader.port}`;
+    const peers = id === undefined ? [] : [{id, httpsAddress: this.leaderHttpsAddress}];
+    return {leaderId: id, localPeerId: 'this server', peers} as unknown as ClusterState;
   }
 
   addPeer(): Promise<void> {
@@ -93,6 +98,12 @@ export interface Member extends HttpWorld {
   readonly cluster: KnownCluster;
 }
 
+export interface MemberParts {
+  readonly batch?: BatchHandler;
+  /** Who vouches for the other member's HTTPS. */
+  readonly authorities?: readonly string[];
+}
+
 export interface ClusterOfTwo {
   readonly leader: Member;
   readonly replica: Member;
@@ -102,13 +113,13 @@ export interface ClusterOfTwo {
 }
 
 export async function clusterOfTwo(
-  settings: Readonly<Record<string, string | number>> = {},
-  batch?: BatchHandler,
+  settings: Readonly<Record<string, string | number | boolean>> = {},
+  {batch, authorities}: MemberParts = {},
 ): Promise<ClusterOfTwo> {
   const members: Member[] = [];
   for (let count = 0; count < 2; count++) {
     const cluster = new KnownCluster();
-    const world = await httpWorld(settings, batch, cluster);
+    const world = await httpWorld(settings, batch, {cluster, authorities});
     cluster.applied = () => world.service.appliedIndex;
     members.push({...world, cluster});
   }
