@@ -232,8 +232,8 @@ export const refusals = {
   },
   'request.reused': {
     retry: 'never',
-    exception: 'IllegalArgumentException',
-    says: 'the request id was used before for another request',
+    exception: 'TransactionCommittedRemotelyException',
+    says: 'the request with this id was committed before; its answer is not kept: read again',
   },
   'request.in-flight': {
     retry: 'retryable',
@@ -407,6 +407,11 @@ export const refusals = {
     retry: 'retryable',
     exception: 'ServerIsNotTheLeaderException',
     says: 'only the leader takes this, and this server does not lead',
+  },
+  'cluster.no-leader': {
+    retry: 'retryable',
+    exception: 'ServerIsNotTheLeaderException',
+    says: 'nobody leads the cluster now, so nothing was carried out',
   },
   'cluster.no-quorum': {
     retry: 'retryable',

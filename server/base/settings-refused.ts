@@ -24,4 +24,6 @@ export const refusedSettings: Readonly<Record<string, string>> = {
   'svc.ha.tsMaxSealedInlineSize': 'all data travels in the log or in a snapshot, none beside them',
   'svc.ha.errorRetries':
     'what may be repeated is repeated by the command line, see svc.ha.clientElectionRetryCount',
+  'svc.ssl.trustStorePassword':
+    'the trust store is PEM, which has no password: openssl pkcs12 -nokeys makes one of PKCS#12',
 };

@@ -174,6 +174,15 @@ export const settingRows = {
     secret: true,
     description: 'Password of the key store, if it has one.',
   },
+  'svc.ssl.trustStore': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'File with the certificates, in PEM, of the authorities that vouch for the HTTPS of other ' +
+      'members of the cluster; empty: those that the system knows.',
+  },
   'svc.server.apiTokenRequireSecureTransport': {
     type: 'boolean',
     default: false,

@@ -83,13 +83,22 @@ export interface AddedPeer {
 
 export interface Cluster {
   state(): ClusterState;
-  /** Cheap: asked on every request. */
+  /** Leads and takes writes: an entry of its own term is applied. Cheap: asked on every request. */
   readonly isLeader: boolean;
-  /** Where writes are taken; undefined while nobody leads, or where it cannot be told. */
+  /**
+   * Where another server takes writes; undefined while nobody leads, where it cannot be told, and
+   * where this server leads itself.
+   */
   leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined;
-  /** Calls `listener` after the leader changed or was lost; the returned function ends it. */
+  /**
+   * Calls `listener` after the leader changed or was lost, or `isLeader` did; the returned
+   * function ends it.
+   */
   onLeaderChange(listener: () => void): () => void;
-  /** Resolves when a leader is known; false when `timeoutMs` went by first. */
+  /**
+   * Resolves when writes can be taken: here, or where `leaderHttpAddress` says. False when
+   * `timeoutMs` went by first.
+   */
   whenLeaderKnown(timeoutMs: number): Promise<boolean>;
   /**
    * The index from which a read is linearizable.

@@ -36,6 +36,7 @@ import {
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
+import {withLeader} from './leadership.ts';
 import {TokenList} from './security-api-tokens.ts';
 import {Lockout} from './security-lockout.ts';
 import {type Login, type LoginOrigin, Logins} from './security-logins.ts';
@@ -362,7 +363,7 @@ export class Security {
   /** One change after the other, each on top of what the store has then. */
   #write(name: SecurityDocument, next: () => string): Promise<void> {
     const change = this.#lastChange.then(async () => {
-      await this.#options.store.write(name, Buffer.from(next(), 'utf8'));
+      await withLeader(() => this.#options.store.write(name, Buffer.from(next(), 'utf8')));
       this.reload();
     });
     this.#lastChange = change.catch(() => undefined);

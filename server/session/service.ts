@@ -29,9 +29,11 @@ import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
+import type {Cluster} from './cluster.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
 import {KeptMemory} from './database-views.ts';
+import {withLeader} from './leadership.ts';
 import {defaultEvaluator} from './default-values.ts';
 import {PrincipalView} from './principal-view.ts';
 import {RequestSources} from './request-sources.ts';
@@ -48,7 +50,7 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
-import {StatementRunner} from './statement-runner.ts';
+import {mayWrite, StatementRunner} from './statement-runner.ts';
 import type {PlanThreads} from './thread-order.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
 import type {WorkProgress} from './work-progress.ts';
@@ -64,6 +66,8 @@ export interface ServiceOptions {
   readonly machine: Machine;
   readonly javascript: JavaScriptEngine;
   readonly settings: () => Settings;
+  /** Absent: a server alone. Transactions of clients end when it stops leading. */
+  readonly cluster?: Cluster | undefined;
   /** Threads for long reads; absent: all runs on this one. */
   readonly threads?: PlanThreads;
   /** Procedures beside the server's own. */
@@ -125,6 +129,10 @@ export class SessionService implements Service {
       idleMs: settings().get('svc.server.httpSessionExpireTimeout'),
       sessionsMax,
     }));
+    const {cluster} = options;
+    cluster?.onLeaderChange(() => {
+      if (!cluster.isLeader) this.#sessions.endWhere(() => true, 'deposed');
+    });
     this.#queries = new RunningQueries(clock);
     const environment: RunEnvironment = {
       clock,
@@ -217,6 +225,11 @@ export class SessionService implements Service {
     }
   }
 
+  needsLeader(principal: Principal, request: RunRequest): boolean {
+    this.#access(principal, request.database);
+    return mayWrite({session: this.#open(request.database), request});
+  }
+
   async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {
     const held = await this.#sessions.hold(principal.name, parts.request.database, id);
     return this.#runner.runInside(parts, held);
@@ -298,7 +311,7 @@ export class SessionService implements Service {
 
   async createDatabase(principal: Principal, name: string): Promise<void> {
     requireRoot(principal);
-    await this.#options.engine.createDatabase(name);
+    await withLeader(() => this.#options.engine.createDatabase(name));
   }
 
   async dropDatabase(principal: Principal, name: string): Promise<void> {
@@ -306,7 +319,7 @@ export class SessionService implements Service {
     this.#endUsersOf(name);
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);
-    await engine.dropDatabase(name);
+    await withLeader(() => engine.dropDatabase(name));
     if (database !== undefined) this.#databases.get(database)?.kept.close();
   }
 
@@ -344,7 +357,7 @@ export class SessionService implements Service {
       throw new Refusal('database.missing', `there is no database ${name}`);
     const setting = requireDatabaseSetting(key);
     const {executor} = this.#session(database);
-    await executor.run({kind: 'alter-database', setting, value}, undefined);
+    await withLeader(() => executor.run({kind: 'alter-database', setting, value}, undefined));
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {

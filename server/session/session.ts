@@ -113,6 +113,12 @@ export interface Service {
    */
   run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor;
 
+  /**
+   * Whether a statement changes something, or cannot be proven not to, so that only the leader of
+   * a cluster may run it. @throws {Refusal} what stands in the way of preparing it here.
+   */
+  needsLeader(principal: Principal, request: RunRequest): boolean;
+
   begin(
     principal: Principal,
     database: string,

@@ -25,6 +25,7 @@ import type {Admission, Place} from './admission.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {Explanation} from './explain.ts';
+import {ofOneEntry} from './leadership.ts';
 import {MovableResult} from './movable-result.ts';
 import {ending, orElse, orFailed} from './now-or-later.ts';
 import {BatchedRun} from './batched-run.ts';
@@ -541,6 +542,8 @@ export class StatementRunner implements StatementHost {
       });
       watched.tell(cursor.summary);
       return cursor;
+    } catch (error) {
+      throw ofOneEntry(error);
     } finally {
       parts.end();
     }
@@ -672,7 +675,14 @@ function eitherOf(left: Cancellation, right: Cancellation): Cancellation {
   };
 }
 
-function prepare({session, request}: RunParts, context = session.schema.context): Prepared {
+type StatementParts = Pick<RunParts, 'session' | 'request'>;
+
+/** Whether a statement changes something, or cannot be proven not to. @throws {Refusal} */
+export function mayWrite(parts: StatementParts): boolean {
+  return !isReadOnly(prepare(parts));
+}
+
+function prepare({session, request}: StatementParts, context = session.schema.context): Prepared {
   const prepared = session.prepare(request.language, request.text, context);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();

@@ -166,3 +166,25 @@ test('a rollback does not wait for the statement that runs: it is told to stop',
   assert.equal(inner.rolledBack, 1);
   await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.gone'));
 });
+
+test('sessions of a server that leads no more say why they are gone', async () => {
+  const {sessions} = setUp();
+  const [idle, busy] = [transaction(), transaction()];
+  const idleId = sessions.add('ann', 'db', idle);
+  const busyId = sessions.add('ann', 'db', busy);
+  const held = await sessions.hold('ann', 'db', busyId);
+  assert.equal(
+    sessions.endWhere(() => true, 'deposed'),
+    2,
+  );
+  assert.equal(idle.rolledBack, 1);
+  // Its statement still reads.
+  assert.equal(busy.rolledBack, 0);
+  assert.equal(held.aborted, true);
+  held.fail();
+  assert.equal(busy.rolledBack, 1);
+  for (const id of [idleId, busyId]) {
+    await assert.rejects(sessions.hold('ann', 'db', id), /stopped leading/);
+    await assert.rejects(sessions.hold('ann', 'db', id), refusedWith('transaction.expired'));
+  }
+});

@@ -41,7 +41,12 @@ interface OpenSession {
   readonly waiters: (() => void)[];
 }
 
-type EndReason = 'failed' | 'expired' | 'committed' | 'unknown';
+type EndReason = 'failed' | 'expired' | 'deposed' | 'committed' | 'unknown';
+
+const endedBy = {
+  expired: 'it was idle for too long or was terminated',
+  deposed: 'this server stopped leading the cluster; begin it again',
+} as const;
 
 export interface SessionLimits {
   readonly idleMs: number;
@@ -215,9 +220,12 @@ export class TransactionSessions {
   }
 
   /** Rolls back every session that matches, also those in use (their next step refuses). */
-  endWhere(matches: (session: {user: string; database: string; id: string}) => boolean): number {
+  endWhere(
+    matches: (session: {user: string; database: string; id: string}) => boolean,
+    reason: 'expired' | 'deposed' = 'expired',
+  ): number {
     const ended = [...this.#open.values()].filter(matches);
-    for (const session of ended) this.#bury(session, 'expired');
+    for (const session of ended) this.#bury(session, reason);
     return ended.length;
   }
 
@@ -264,7 +272,7 @@ export class TransactionSessions {
           )
         : new Refusal(
             'transaction.expired',
-            `transaction ${id} was rolled back: it was idle for too long or was terminated`,
+            `transaction ${id} was rolled back: ${endedBy[tombstone.reason]}`,
           );
     }
     throw new Refusal('transaction.gone', `there is no open transaction ${id.slice(0, 64)}`);
@@ -303,8 +311,8 @@ export class TransactionSessions {
     for (const admit of session.waiters.splice(0)) admit();
   }
 
-  #bury(session: OpenSession, reason: 'failed' | 'expired' | 'unknown'): void {
-    const inUse = session.busy && reason === 'expired';
+  #bury(session: OpenSession, reason: Exclude<EndReason, 'committed'>): void {
+    const inUse = session.busy && (reason === 'expired' || reason === 'deposed');
     if (inUse) session.aborted = true;
     else session.transaction?.rollback();
     // Failed because it was ended: that is remembered already.

@@ -9,12 +9,12 @@ import {connect} from 'node:net';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
-import type {SnapshotsForPeers} from '#server/protocols/http/context.ts';
 import {
   type BatchHandler,
   createHttpServer,
   type HttpServer,
 } from '#server/protocols/http/server.ts';
+import type {HttpOptions} from '#server/protocols/http/context.ts';
 import type {Administration} from '#server/session/administration.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import type {
@@ -33,13 +33,15 @@ export const rootPassword = 'root:pass:word';
 
 /** The session layer of a world of words. */
 export class WordService implements Service {
-  readonly appliedIndex = 42;
+  appliedIndex = 42;
   ready = true;
   writes = 0;
   /** Statements cut short because their client went away. */
   aborted = 0;
   /** Results that nobody has closed yet. */
   openCursors = 0;
+  /** Called before a write happens; may refuse it. */
+  beforeWrite: () => Promise<void> = async () => {};
   readonly requests: RunRequest[] = [];
   readonly databases = new Set(['db']);
   readonly open = new Map<string, {user: string; tag: string | undefined}>();
@@ -59,9 +61,14 @@ export class WordService implements Service {
     if (word === 'write' && request.readOnly) {
       throw new Refusal('query.not-idempotent', 'write writes');
     }
+    if (word === 'write') await this.beforeWrite();
     if (word === 'write') this.writes++;
     if (word === 'slow') await new Promise(resolve => setTimeout(resolve, Number(argument)));
     return this.#cursor(request, word, Number(argument || '1'));
+  }
+
+  needsLeader(_who: Principal, {text}: RunRequest): boolean {
+    return text.startsWith('write');
   }
 
   #cursor(request: RunRequest, word: string, count: number): ResultCursor {
@@ -254,9 +261,9 @@ export interface HttpWorld {
 
 /** Starts a server on a free port. Close it at the end of the test. */
 export async function httpWorld(
-  settingValues: Readonly<Record<string, string | number>> = {},
+  settingValues: Readonly<Record<string, string | number | boolean>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
-  snapshots?: SnapshotsForPeers,
+  member: Pick<HttpOptions, 'cluster' | 'authorities' | 'snapshots'> = {},
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
@@ -292,8 +299,8 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const parts = {service, security, administration, ...platform, logger, batch};
-  const server = createHttpServer(snapshots === undefined ? parts : {...parts, snapshots});
+  const parts = {service, security, administration, ...platform, logger, batch, ...member};
+  const server = createHttpServer(parts);
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>
     send(

@@ -6,6 +6,7 @@
  * other ways it is given with a warning, or refused where the setting asks for that.
  */
 import {isApiTokenValue, type MadeToken} from '#server/session/security-api-tokens.ts';
+import type {Principal} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import {checkFields, plainValue, textField, timeField} from './json-body.ts';
@@ -15,9 +16,10 @@ export const apiTokenRoutes: readonly Route[] = [
   {
     path: '/server/api-tokens',
     operations: {
-      GET: {access: 'root', run: listTokens},
+      GET: {access: 'root', at: 'fresh', run: listTokens},
+      // Brought to the leader by hand: both parts of the way must be protected.
       POST: {access: 'root', run: createToken},
-      DELETE: {access: 'root', run: deleteToken},
+      DELETE: {access: 'root', at: 'leader', run: deleteToken},
     },
   },
 ];
@@ -27,9 +29,10 @@ function listTokens(exchange: Exchange): void {
   exchange.answerJson(200, {result, count: result.length});
 }
 
-async function createToken(exchange: Exchange): Promise<void> {
+async function createToken(exchange: Exchange, principal: Principal): Promise<void> {
   const {context} = exchange;
   checkTransport(exchange);
+  if (await context.membership?.forward(exchange, principal)) return;
   const body = await exchange.jsonBody();
   if (body === undefined) throw new PlainFailure(400, 'Request body is required');
   checkFields(body, ['name', 'database', 'expiresAt', 'permissions']);

@@ -9,6 +9,7 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
+import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
 
 /**
  * Who asks; a promise only when a password must be hashed.
@@ -16,9 +17,12 @@ import {PlainFailure} from './failure.ts';
  * @throws {PlainFailure} 401. @throws {Refusal} `security.*`, `admission.full`.
  */
 export function authenticate(exchange: Exchange): Principal | Promise<Principal> {
-  if (exchange.header('x-svc-cluster-token') !== undefined) {
-    throw unauthenticated('Invalid cluster token');
+  const {membership} = exchange.context;
+  if (exchange.header(clusterTokenHeader) !== undefined) {
+    if (membership === undefined) throw invalidToken();
+    return membership.principalOf(exchange);
   }
+  membership?.passOver(exchange);
   const value = exchange.header('authorization');
   if (value === undefined || value === '') {
     throw unauthenticated('', ['WWW-Authenticate', 'Basic']);

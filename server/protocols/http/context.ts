@@ -9,11 +9,13 @@ import {JsonParser} from '#server/model/json-parser.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
+import type {Cluster} from '#server/session/cluster.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
 import type {SnapshotSource} from '#server/session/snapshot-source.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
+import {Membership} from './membership.ts';
 import {Transport} from './transport.ts';
 
 export interface HttpOptions {
@@ -24,6 +26,10 @@ export interface HttpOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Absent: a server alone. */
+  readonly cluster?: Cluster | undefined;
+  /** Certificates of those who vouch for other members; empty or absent: the system's. */
+  readonly authorities?: readonly string[] | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */
   readonly snapshots?: SnapshotsForPeers;
 }
@@ -57,6 +63,8 @@ export class HttpContext {
   readonly administration: Administration;
   readonly answers: IdempotentAnswers;
   readonly transport: Transport;
+  /** Undefined: a server alone. */
+  readonly membership: Membership | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -83,6 +91,8 @@ export class HttpContext {
     this.replayProtection = replayProtection;
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
+    const {cluster} = options;
+    this.membership = cluster && new Membership(this, cluster);
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;

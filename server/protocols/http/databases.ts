@@ -9,9 +9,12 @@ import type {Route} from './router.ts';
 export const databaseRoutes: readonly Route[] = [
   {path: '/health', operations: {GET: {access: 'open', run: health}}},
   {path: '/ready', operations: {GET: {access: 'open', run: ready}}},
-  {path: '/databases', operations: {GET: {access: 'user', run: listDatabases}}},
+  {path: '/databases', operations: {GET: {access: 'user', at: 'fresh', run: listDatabases}}},
   {path: '/languages', operations: {GET: {access: 'user', run: listLanguages}}},
-  {path: '/exists/{database}', operations: {GET: {access: 'user', run: databaseExists}}},
+  {
+    path: '/exists/{database}',
+    operations: {GET: {access: 'user', at: 'fresh', run: databaseExists}},
+  },
   {path: '/progress/{database}', operations: {GET: {access: 'user', run: listProgress}}},
 ];
 

@@ -4,15 +4,18 @@
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
+import {isForLeader} from '#server/session/leadership.ts';
 import type {Principal} from '#server/session/session.ts';
 import {authenticate} from './authentication.ts';
 import {checkDeclaredLength} from './body.ts';
 import type {HttpContext} from './context.ts';
 import {Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
+import {invalidToken} from './forwarded-headers.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {answerRoot} from './landing.ts';
-import type {Match, Router} from './router.ts';
+import type {Match, Route, Router, UserOperation} from './router.ts';
+import {readWish} from './statement.ts';
 
 /** Answers one request, whatever it is. Rejects for a defect only. */
 export async function dispatch(
@@ -35,6 +38,7 @@ export async function dispatch(
     if (match?.route.streamsBody !== true) checkDeclaredLength(request, context);
     if (match === undefined) return answerRoot(exchange, path);
     exchange.segments = match.segments;
+    exchange.streamsBody = match.route.streamsBody === true;
     await perform(exchange, match);
   } catch (error) {
     exchange.fail(error);
@@ -50,17 +54,50 @@ function checkCoding({headers}: IncomingMessage): void {
 
 async function perform(exchange: Exchange, {route, operation}: Match): Promise<void> {
   if (operation.access === 'open') return operation.run(exchange);
+  const {membership} = exchange.context;
+  if (operation.access === 'member') {
+    if (membership === undefined) throw invalidToken();
+    membership.requireToken(exchange);
+    return operation.run(exchange);
+  }
   const known = authenticate(exchange);
   const principal = known instanceof Promise ? await known : known;
   if (operation.access === 'root' && !principal.root) {
     const message = 'Only root user is authorized to execute server commands';
     throw new Refusal('security.root-only', message);
   }
+  if (membership === undefined) return carryOut(exchange, principal, {route, operation});
+  if (operation.at === 'fresh') await membership.reached(readWish(exchange));
+  if (belongsToLeader(exchange, operation) && (await membership.forward(exchange, principal))) {
+    return;
+  }
+  for (;;) {
+    try {
+      return await carryOut(exchange, principal, {route, operation});
+    } catch (error) {
+      // The leadership went while the request was here, and nothing of it happened.
+      if (!isForLeader(error) || exchange.response.headersSent) throw error;
+      if (exchange.header(sessionHeader) !== undefined) throw error;
+      if (await membership.forward(exchange, principal)) return;
+    }
+  }
+}
+
+/** Transactions live on the leader, so everything about them does. */
+function belongsToLeader(exchange: Exchange, {at}: UserOperation): boolean {
+  return at === 'leader' || (at === 'statement' && exchange.header(sessionHeader) !== undefined);
+}
+
+function carryOut(
+  exchange: Exchange,
+  principal: Principal,
+  {route, operation}: {readonly route: Route; readonly operation: UserOperation},
+): Promise<void> | void {
   const repeats = route.isIdempotent === true && exchange.request.headers['x-request-id'];
   if (!repeats || exchange.header(sessionHeader) !== undefined) {
     return operation.run(exchange, principal);
   }
-  await performOnce(exchange, principal, () => operation.run(exchange, principal));
+  return performOnce(exchange, principal, () => operation.run(exchange, principal));
 }
 
 /** Runs a request whose id was not seen, or answers what the first one with it was answered. */

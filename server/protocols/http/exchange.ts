@@ -40,6 +40,10 @@ export class Exchange implements AnswerWriter {
   onBodyLost: (() => void) | undefined;
   /** Set when the request carries an id under which it must happen only once. */
   idempotencyKey: string | undefined;
+  /** Another member relayed it: it is not relayed again. */
+  isForwarded = false;
+  /** The handler takes the body as it comes, whatever its size. */
+  streamsBody = false;
   /** The client waits for a word before it sends its body. */
   awaitsContinue = false;
   #body: Buffer | undefined;
@@ -146,6 +150,14 @@ export class Exchange implements AnswerWriter {
   /** Begins a chunked answer. */
   startStream(status: number, contentType: string, headers: readonly string[] = []): void {
     this.response.writeHead(status, this.#head(contentType, headers));
+  }
+
+  /** Begins to answer as another server answers: `headers` are all of its own. */
+  relayHead(status: number, headers: readonly string[]): void {
+    const {context} = this;
+    const head = [...headers, 'X-Svc-Replay-Protection', context.replayProtection];
+    if (context.isStopping || this.#isUnread) head.push('Connection', 'close');
+    this.response.writeHead(status, head);
   }
 
   /**

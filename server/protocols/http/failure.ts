@@ -6,6 +6,7 @@
  * refusal is a defect of ours: it answers 500 and says nothing of the inside.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
+import {isForLeader} from '#server/session/leadership.ts';
 import {exceptionArguments, statusRow} from './status.ts';
 
 /** A failure before a request reaches the server's parts: a label, perhaps a detail, no class. */
@@ -75,7 +76,7 @@ export function failureAnswer(
       ...(hidesDetail ? {} : {detail: causeChain(error)}),
     };
     const wait = error.code === 'request.in-flight' ? ['Retry-After', '1'] : [];
-    const headers = [...wait, ...(hidesDetail ? [] : placeHeader(error))];
+    const headers = [...wait, ...leaderHeader(error), ...(hidesDetail ? [] : placeHeader(error))];
     return {status, body, headers, unexpected: false};
   }
   if (error instanceof Corruption) {
@@ -89,6 +90,11 @@ export function failureAnswer(
   }
   const body = {error: 'Internal error', requestId, exception: 'InternalException'};
   return {status: 500, body, headers: [], unexpected: true};
+}
+
+/** Where to ask instead, since nothing happened here; empty while nobody knows. */
+function leaderHeader(error: Refusal): readonly string[] {
+  return isForLeader(error) ? ['X-Svc-Leader', String(error.detail['args'] ?? '')] : [];
 }
 
 const damageAdvice =

@@ -8,6 +8,7 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
+import {isForLeader} from '#server/session/leadership.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {authenticateSocket} from './authentication.ts';
@@ -189,16 +190,16 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     try {
       const found = this.#principalOf(head.authorization);
       const principal = found instanceof Promise ? await found : found;
-      const work = this.#understand(known, bytes);
-      if (work === undefined) {
-        this.#isBusy = false;
-        if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
-        const behind = this.#waiting;
-        return this.#leave(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
+      if (this.context.membership?.cluster.isLeader === false && isForLeaderOnly(head)) {
+        return this.#giveUp(bytes);
       }
+      const work = this.#understand(known, bytes);
+      if (work === undefined) return this.#giveUp(bytes);
       if ('text' in work) {
         const request = work;
         this.#sessionId = request.transactionId;
+        const waiting = this.context.membership?.readable(principal, request, head.wish);
+        if (waiting !== undefined) await waiting;
         const started = this.context.service.run(principal, request);
         // What is done already is not awaited: it would only cost time.
         const cursor = started instanceof Promise ? await started : started;
@@ -207,11 +208,21 @@ export class LaneConnection implements AnswerWriter, StatementHead {
         if (rest !== undefined) await rest;
       } else await this.#changeTransaction(principal, work);
     } catch (error) {
+      // Nothing happened, and node's path knows how to bring it to whoever leads now.
+      if (isForLeader(error) && this.context.membership !== undefined) return this.#giveUp(bytes);
       this.#fail(error);
     }
     this.#isBusy = false;
     this.#lane.answered++;
     if (!this.#drains) this.#next();
+  }
+
+  /** Has node's server take the request that is under way, of which nothing was done. */
+  #giveUp(bytes: Buffer): void {
+    this.#isBusy = false;
+    if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
+    const behind = this.#waiting;
+    this.#leave(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
   }
 
   /** Looks at credentials once, as long as they are the same and good. */
@@ -356,6 +367,11 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.#waiting = none;
     this.#take(waiting);
   }
+}
+
+/** Of a replica's requests, those that are relayed or may have to be. */
+function isForLeaderOnly({route, sessionId}: LaneHead): boolean {
+  return route !== 'query' || sessionId !== undefined;
 }
 
 function chunk(piece: Buffer): Buffer {

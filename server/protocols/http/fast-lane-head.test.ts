@@ -22,6 +22,7 @@ test('the usual head is read', () => {
     authorization: 'Basic cm9vdDp4',
     bodyBytes: 42,
     sessionId: undefined,
+    wish: undefined,
   });
 });
 
@@ -29,6 +30,7 @@ const taken: readonly (readonly string[])[] = [
   ['connection: keep-alive', 'accept: */*', 'accept-language: *', 'sec-fetch-mode: cors'],
   ['User-Agent: curl/8.1', 'Accept-Encoding: gzip, deflate'],
   ['Connection: Keep-Alive', 'svc-session-id: AS-1'],
+  ['X-Svc-Read-Consistency: eventual', 'X-Svc-Read-After: 42'],
 ];
 for (const lines of taken) {
   test(`'${lines.join(', ')}' stays in the lane`, () => {
@@ -71,7 +73,11 @@ const refused: readonly (readonly [number, string])[] = [
   [5, 'Accept: text/html, application/X-NDJSON'],
   [5, 'Content-Encoding: gzip'],
   [5, 'X-Request-Id: 1'],
-  [5, 'X-Svc-Read-Consistency: eventual'],
+  [5, 'X-Svc-Read-Consistency: Eventual'],
+  [5, 'X-Svc-Read-After: -1'],
+  [5, 'X-Svc-Commit-Index: 1'],
+  [5, 'X-Svc-Forwarded-User: root'],
+  [5, 'X-Svc-Cluster-Token: x'],
   [5, 'X-Svc-Query-Tag: a'],
   [5, 'User-Agent: a\u0000b'],
   [5, 'User-Agent: a\nAccept: b'],

@@ -8,6 +8,8 @@
  * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-lane.md.
  */
 
+import {readConsistencies, type ReadWish} from '#server/session/freshness.ts';
+
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
 
 export interface LaneHead {
@@ -17,6 +19,8 @@ export interface LaneHead {
   readonly authorization: string;
   readonly bodyBytes: number;
   readonly sessionId: string | undefined;
+  /** What the head says of the freshness of reads; undefined: nothing. */
+  readonly wish: ReadWish | undefined;
 }
 
 export const headBytesMax = 2_048;
@@ -40,6 +44,8 @@ const names: ReadonlySet<string> = new Set([
   'sec-fetch-mode',
   'svc-session-id',
   'user-agent',
+  'x-svc-read-after',
+  'x-svc-read-consistency',
 ]);
 
 /**
@@ -60,7 +66,20 @@ export function parseLaneHead(text: string): LaneHead | undefined {
   const bodyBytes = Number(length);
   if (bodyBytes > bodyBytesMax) return undefined;
   const sessionId = headers.get('svc-session-id');
-  return {route: route as LaneRoute, database, authorization, bodyBytes, sessionId};
+  const wish = wishOf(headers);
+  if (wish === 'odd') return undefined;
+  return {route: route as LaneRoute, database, authorization, bodyBytes, sessionId, wish};
+}
+
+/** Words and numbers in the one spelling that needs no telling what is wrong with them. */
+function wishOf(headers: ReadonlyMap<string, string>): ReadWish | undefined | 'odd' {
+  const word = headers.get('x-svc-read-consistency');
+  const after = headers.get('x-svc-read-after');
+  if (word === undefined && after === undefined) return undefined;
+  const consistency = readConsistencies.find(name => name === word);
+  if (word !== undefined && consistency === undefined) return 'odd';
+  if (after !== undefined && !/^[0-9]{1,15}$/.test(after)) return 'odd';
+  return {consistency, after: after === undefined ? undefined : Number(after)};
 }
 
 /** By name in small letters; undefined for an unknown, repeated, empty or odd one. */

@@ -21,7 +21,7 @@ const headBytes = Buffer.from('head\r\n\r\n');
 
 function knownHead(): KnownHead {
   const head = {route: 'query', database: 'db', authorization: 'x', bodyBytes: 0} as const;
-  return new KnownHead({...head, sessionId: undefined}, headBytes);
+  return new KnownHead({...head, sessionId: undefined, wish: undefined}, headBytes);
 }
 
 /** The long way; undefined when the body is refused. */

@@ -80,8 +80,8 @@ export class FastLane {
     const parsed = parseLaneHead(text);
     if (parsed === undefined) return undefined;
     const head = new KnownHead(parsed, Buffer.from(bytes.subarray(0, end + emptyLineBytes)));
-    // Sessions come and go: theirs are remembered by their connections only.
-    if (parsed.sessionId !== undefined) return head;
+    // Sessions and bookmarks come and go: theirs are remembered by their connections only.
+    if (parsed.sessionId !== undefined || parsed.wish?.after !== undefined) return head;
     if (this.#heads.size >= headsMax) this.#heads.clear();
     this.#heads.set(text, head);
     return head;

@@ -10,9 +10,9 @@ export const groupRoutes: readonly Route[] = [
   {
     path: '/server/groups',
     operations: {
-      GET: {access: 'root', run: listGroups},
-      POST: {access: 'root', run: saveGroup},
-      DELETE: {access: 'root', run: deleteGroup},
+      GET: {access: 'root', at: 'fresh', run: listGroups},
+      POST: {access: 'root', at: 'leader', run: saveGroup},
+      DELETE: {access: 'root', at: 'leader', run: deleteGroup},
     },
   },
 ];

@@ -205,7 +205,7 @@ const cases: readonly (readonly [string, Call, number, unknown])[] = [
     '/query/db',
     {body: statement, headers: {'X-Svc-Read-After': 'abc'}},
     400,
-    field('The bookmark in x-svc-read-after is not a number'),
+    field('The bookmark in X-Svc-Read-After is not a number'),
   ],
   [
     '/query/db',

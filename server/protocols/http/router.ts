@@ -11,10 +11,23 @@ import {PlainFailure} from './failure.ts';
 export type Handler = (exchange: Exchange, principal: Principal) => Promise<void> | void;
 export type OpenHandler = (exchange: Exchange) => Promise<void> | void;
 
-/** Who may call: anybody, any user, or root alone. */
+/**
+ * Who may call: anybody, another member of the cluster, any user, or root alone.
+ *
+ * `at` says which member of a cluster answers: only the leader; any, once what it reads is new
+ * enough (`fresh`); whichever the statement needs, and the leader inside a transaction
+ * (`statement`); without it the one that was asked.
+ */
 export type Operation =
   | {readonly access: 'open'; readonly run: OpenHandler}
-  | {readonly access: 'user' | 'root'; readonly run: Handler};
+  | {readonly access: 'member'; readonly run: OpenHandler}
+  | UserOperation;
+
+export interface UserOperation {
+  readonly access: 'user' | 'root';
+  readonly run: Handler;
+  readonly at?: 'leader' | 'fresh' | 'statement';
+}
 
 export interface Route {
   /** Below the base path, such as `/query/{database}`; `{name...}` takes all further segments. */

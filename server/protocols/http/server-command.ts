@@ -25,6 +25,8 @@ type CommandRun = (call: CommandCall) => unknown;
 interface ServerCommand {
   readonly keywords: string;
   readonly access: 'user' | 'root';
+  /** Only the leader of a cluster can do it; without it, the server that was asked does. */
+  readonly at?: 'leader';
   readonly run: CommandRun;
 }
 
@@ -33,22 +35,22 @@ const waitMsMax = 10_000;
 
 const commands: readonly ServerCommand[] = [
   user('list databases', call => service(call).databaseNames(call.principal)),
-  root('create database', createDatabase),
-  root('drop database', dropDatabase),
+  onLeader(root('create database', createDatabase)),
+  onLeader(root('drop database', dropDatabase)),
   root('open database', call => service(call).openDatabase(call.principal, nameIn(call))),
   root('close database', call => service(call).closeDatabase(call.principal, nameIn(call))),
-  root('create user', call => createUserOf(call.exchange, call.rest)),
-  root('drop user', call => call.exchange.context.security.dropUser(call.rest)),
+  onLeader(root('create user', call => createUserOf(call.exchange, call.rest))),
+  onLeader(root('drop user', call => call.exchange.context.security.dropUser(call.rest))),
   root('set server setting', setServerSetting),
-  root('set database setting', setDatabaseSetting),
+  onLeader(root('set database setting', setDatabaseSetting)),
   root('get server events', serverEvents),
   root('align database', alignDatabase),
   root('shutdown', shutDown),
   user('list queries', listQueries),
-  user('list transactions', listTransactions),
+  onLeader(user('list transactions', listTransactions)),
   user('terminate queries', terminateTagged),
   user('terminate query', terminateQuery),
-  user('terminate transaction', terminateTransaction),
+  onLeader(user('terminate transaction', terminateTransaction)),
   ...[
     'connect cluster',
     'disconnect cluster',
@@ -76,6 +78,8 @@ export async function runServerCommand(exchange: Exchange, principal: Principal)
     const message = 'Only root user is authorized to execute server commands';
     throw new Refusal('security.root-only', message);
   }
+  const {membership} = exchange.context;
+  if (command.at === 'leader' && (await membership?.forward(exchange, principal))) return;
   const waitMs = Math.min(integerField(body, 'wait') ?? waitMsDefault, waitMsMax);
   const result = await command.run({exchange, principal, rest, waitMs});
   exchange.answerJson(200, {result: result ?? 'ok'});
@@ -100,6 +104,10 @@ function user(keywords: string, run: CommandRun): ServerCommand {
 
 function root(keywords: string, run: CommandRun): ServerCommand {
   return {keywords, access: 'root', run};
+}
+
+function onLeader(command: ServerCommand): ServerCommand {
+  return {...command, at: 'leader'};
 }
 
 function service({exchange}: CommandCall): Exchange['context']['service'] {

@@ -79,6 +79,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
       operations: {
         POST: {
           access: 'user',
+          at: 'leader',
           run: (exchange, principal) => {
             exchange.allowBody();
             return batch(exchange, principal, exchange.segments[1] ?? '');
@@ -125,6 +126,7 @@ export function createHttpServer(
       });
       await closed;
       cancel();
+      context.membership?.close();
       while (context.backgroundCount > 0 && clock.monotonic() < deadline) {
         await new Promise<void>(resolve => timers.after(backgroundPollMs, resolve));
       }

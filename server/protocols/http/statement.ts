@@ -6,6 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
+import {readConsistencies, type ReadWish} from '#server/session/freshness.ts';
 import type {ResultFormat, RunRequest} from '#server/session/session.ts';
 import {type Exchange, ndjsonType, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
@@ -123,25 +124,35 @@ export function queryTag(exchange: Exchange): string | undefined {
   throw new Refusal('request.field', message);
 }
 
-const consistencyWords = ['eventual', 'read_your_writes', 'linearizable'];
-
 /**
- * Checks the headers about the freshness of reads. One server is always as fresh as itself, so
- * they have no further effect here.
+ * What a request says about the freshness of what it reads; `X-Svc-Commit-Index` stands for the
+ * bookmark of clients that send none.
  *
  * @throws {Refusal} `request.field` for an unknown word or a bookmark that is no number.
  */
-export function checkReadConsistency(exchange: Exchange): void {
-  const word = exchange.header('x-svc-read-consistency');
-  if (word !== undefined && !consistencyWords.includes(word.toLowerCase())) {
-    const known = consistencyWords.join(', ');
-    throw new Refusal('request.field', `X-Svc-Read-Consistency must be one of ${known}`);
-  }
-  for (const name of ['x-svc-read-after', 'x-svc-commit-index']) {
-    const bookmark = exchange.header(name);
-    if (bookmark === undefined || /^-?\d{1,19}$/.test(bookmark)) continue;
-    throw new Refusal('request.field', `The bookmark in ${name} is not a number`);
-  }
+export function readWish(exchange: Exchange): ReadWish {
+  return {
+    consistency: readConsistency(exchange.header('x-svc-read-consistency')),
+    after:
+      bookmark('X-Svc-Read-After', exchange.header('x-svc-read-after')) ??
+      bookmark('X-Svc-Commit-Index', exchange.header('x-svc-commit-index')),
+  };
+}
+
+/** @throws {Refusal} `request.field`. */
+export function readConsistency(word: string | undefined): ReadWish['consistency'] {
+  if (word === undefined) return undefined;
+  const known = readConsistencies.find(name => name === word.toLowerCase());
+  if (known !== undefined) return known;
+  const names = readConsistencies.join(', ');
+  throw new Refusal('request.field', `X-Svc-Read-Consistency must be one of ${names}`);
+}
+
+/** @throws {Refusal} `request.field`. */
+export function bookmark(header: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^-?\d{1,19}$/.test(text)) return Number(text);
+  throw new Refusal('request.field', `The bookmark in ${header} is not a number`);
 }
 
 function wantsStream(exchange: Exchange): boolean {

@@ -8,7 +8,7 @@ import {answerResult} from './result.ts';
 import type {Route} from './router.ts';
 import {streamRows} from './row-stream.ts';
 import {
-  checkReadConsistency,
+  readWish,
   type Statement,
   statementHead,
   statementOfBody,
@@ -20,16 +20,16 @@ const backgroundMax = 256;
 export const statementRoutes: readonly Route[] = [
   {
     path: '/query/{database}',
-    operations: {POST: {access: 'user', run: runQuery}},
+    operations: {POST: {access: 'user', at: 'statement', run: runQuery}},
   },
   {
     path: '/query/{database}/{language}/{command...}',
-    operations: {GET: {access: 'user', run: runPathQuery}},
+    operations: {GET: {access: 'user', at: 'statement', run: runPathQuery}},
   },
   {
     path: '/command/{database}',
     isIdempotent: true,
-    operations: {POST: {access: 'user', run: runCommand}},
+    operations: {POST: {access: 'user', at: 'statement', run: runCommand}},
   },
 ];
 
@@ -46,8 +46,27 @@ async function runPathQuery(exchange: Exchange, principal: Principal): Promise<v
 async function runCommand(exchange: Exchange, principal: Principal): Promise<void> {
   const body = await exchange.jsonBody();
   const statement = statementOfBody(statementHead(exchange), body, 'read-write');
+  if (await relayed(exchange, principal, statement)) return;
   if (!statement.awaitsResponse) return runInBackground(exchange, principal, statement.request);
   await run(exchange, principal, statement, principal.name);
+}
+
+/** Whether the leader has answered it, since only the leader may run it. */
+async function relayed(
+  exchange: Exchange,
+  principal: Principal,
+  {request}: Statement,
+): Promise<boolean> {
+  const {membership, service} = exchange.context;
+  if (membership === undefined || membership.cluster.isLeader) return false;
+  let needsLeader = true;
+  try {
+    needsLeader = service.needsLeader(principal, request);
+  } catch (error) {
+    // Whether it is wrong, or about what has not arrived here yet, the leader knows.
+    if (!(error instanceof Refusal)) throw error;
+  }
+  return needsLeader && membership.forward(exchange, principal);
 }
 
 /** @param user - Shown in the answer; the GET form shows none. */
@@ -57,7 +76,8 @@ async function run(
   {request, isStream}: Statement,
   user: string | undefined,
 ): Promise<void> {
-  checkReadConsistency(exchange);
+  const wish = readWish(exchange);
+  await exchange.context.membership?.readable(principal, request, wish);
   exchange.sessionId = request.transactionId;
   const {service} = exchange.context;
   if (isStream) {

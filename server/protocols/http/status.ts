@@ -64,7 +64,7 @@ export const statusOf = {
   'transaction.expired': {status: 404, error: session},
   'transaction.failed': {status: 404, error: session},
   'transaction.too-large': {status: 413, error: 'Error on transaction commit'},
-  'request.reused': {status: 409, error: command},
+  'request.reused': {status: 409, error: 'Committed before, do not retry'},
   'request.in-flight': {status: 409, error: 'Request still in flight'},
   'record.not-found': {status: 404, error: 'Record not found'},
 
@@ -101,6 +101,7 @@ export const statusOf = {
   'server.stopping': {status: 503, error: command},
   'storage.full': {status: 503, error: command},
   'cluster.not-leader': {status: 409, error: command},
+  'cluster.no-leader': {status: 503, error: command},
   'cluster.no-quorum': {status: 503, error: command},
   'cluster.peer': {status: 400, error: command},
   'cluster.membership': {status: 409, error: command},
@@ -128,6 +129,7 @@ export function statusRow(refusal: Refusal): StatusRow {
 
 /** Codes whose machine data clients of the documented protocol parse. */
 const withArguments: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'cluster.not-leader',
   'commit.duplicate-key',
   'query.result-too-large',
   'schema.exists',

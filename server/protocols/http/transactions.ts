@@ -11,9 +11,9 @@ import type {Route} from './router.ts';
 import {queryTag} from './statement.ts';
 
 export const transactionRoutes: readonly Route[] = [
-  {path: '/begin/{database}', operations: {POST: {access: 'user', run: begin}}},
-  {path: '/commit/{database}', operations: {POST: {access: 'user', run: commit}}},
-  {path: '/rollback/{database}', operations: {POST: {access: 'user', run: rollback}}},
+  {path: '/begin/{database}', operations: {POST: {access: 'user', at: 'leader', run: begin}}},
+  {path: '/commit/{database}', operations: {POST: {access: 'user', at: 'leader', run: commit}}},
+  {path: '/rollback/{database}', operations: {POST: {access: 'user', at: 'leader', run: rollback}}},
 ];
 
 const levels = ['READ_COMMITTED', 'REPEATABLE_READ'] as const;

@@ -16,10 +16,10 @@ export const userRoutes: readonly Route[] = [
   {
     path: '/server/users',
     operations: {
-      GET: {access: 'root', run: listUsers},
-      POST: {access: 'root', run: postUser},
-      PUT: {access: 'root', run: putUser},
-      DELETE: {access: 'root', run: deleteUser},
+      GET: {access: 'root', at: 'fresh', run: listUsers},
+      POST: {access: 'root', at: 'leader', run: postUser},
+      PUT: {access: 'root', at: 'leader', run: putUser},
+      DELETE: {access: 'root', at: 'leader', run: deleteUser},
     },
   },
 ];

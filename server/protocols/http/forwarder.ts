@@ -1,0 +1,147 @@
+/**
+ * Requests of a replica's clients that only the leader can carry out: relayed as they came, and
+ * answered as it answers (reference 3.8).
+ *
+ * One hop: the leader takes a relayed request or refuses it, and never relays it again. What did
+ * not leave, or what its target refused because it leads no more, is tried again until
+ * `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. What left and was never answered
+ * may have happened, so it is tried again only when a second time changes nothing: reads, the
+ * begin of a transaction, and commands with a request id, which are applied once.
+ * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
+ * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Cluster} from '#server/session/cluster.ts';
+import {leaderNeeded} from '#server/session/leadership.ts';
+import type {Principal} from '#server/session/session.ts';
+import type {HttpContext} from './context.ts';
+import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
+import {PlainFailure} from './failure.ts';
+import {LeaderAddress} from './leader-address.ts';
+import {LeaderConnections, type NotRelayed, type RelayParts} from './leader-connections.ts';
+
+/** A leader that was just refused, or did not answer, is asked again after this. */
+const pauseMs = 50;
+
+export class Forwarder {
+  readonly #context: HttpContext;
+  readonly #cluster: Cluster;
+  readonly #connections: LeaderConnections;
+  readonly #leader: LeaderAddress;
+  readonly #relayed: (index: number) => void;
+
+  /** @param relayed - Told of the commit index of every answer to a change. */
+  constructor(context: HttpContext, cluster: Cluster, relayed: (index: number) => void) {
+    this.#context = context;
+    this.#cluster = cluster;
+    this.#relayed = relayed;
+    this.#connections = new LeaderConnections(context, cluster);
+    this.#leader = new LeaderAddress(context, cluster);
+  }
+
+  close(): void {
+    this.#connections.close();
+  }
+
+  /**
+   * Relays a request to the leader, and its answer to the client.
+   *
+   * @returns false where this server leads: nothing was answered.
+   * @throws {Refusal} `cluster.not-leader`, `cluster.no-leader`, `commit.unknown`.
+   */
+  async forward(exchange: Exchange, principal: Principal): Promise<boolean> {
+    const {clock} = this.#context.options;
+    if (this.#cluster.isLeader) return false;
+    if (exchange.isForwarded) throw this.#notLeader();
+    const body = exchange.streamsBody ? undefined : await this.#bodyOf(exchange);
+    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+    let deadline = clock.monotonic() + waitMs;
+    let unanswered: string | undefined;
+    for (;;) {
+      if (this.#cluster.isLeader) return false;
+      const target = this.#leader.target();
+      if (target !== undefined) {
+        const outcome = await this.#attempt(exchange, {principal, body, target});
+        if (outcome === 'answered') return true;
+        if (outcome.kind === 'broken') {
+          if (!isRepeatable(exchange, body)) throw unknown(outcome.reason);
+          // The next leader has all the time to appear that a first one has.
+          if (unanswered === undefined) deadline = clock.monotonic() + waitMs;
+          unanswered = outcome.reason;
+        }
+      }
+      const restMs = deadline - clock.monotonic();
+      if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
+      if (exchange.signal.aborted) throw clientGone();
+      if (target === undefined) await this.#cluster.whenLeaderKnown(restMs);
+      else await this.#pause(Math.min(pauseMs, restMs));
+    }
+  }
+
+  async #bodyOf(exchange: Exchange): Promise<Buffer> {
+    const body = await exchange.body();
+    const bytesMax = this.#context.settings.get('svc.ha.proxyMaxBodySize');
+    if (body.length <= bytesMax) return body;
+    throw new PlainFailure(413, 'Request body too large', {
+      detail:
+        `Request body size (${body.length} bytes) exceeds the ${bytesMax} bytes that a replica ` +
+        `relays: send it to the leader, or raise 'svc.ha.proxyMaxBodySize'`,
+    });
+  }
+
+  /** One attempt, or why it did not come to an answer. */
+  async #attempt(exchange: Exchange, parts: RelayParts): Promise<'answered' | NotRelayed> {
+    const outcome = await this.#connections.relay(exchange, parts);
+    if (outcome.kind === 'answered') {
+      if (outcome.commitIndex !== undefined) this.#relayed(outcome.commitIndex);
+      return 'answered';
+    }
+    if (parts.body === undefined && exchange.request.readableDidRead && outcome.kind !== 'broken') {
+      throw noLeaderNow(`${outcome.reason}, and a part of the body is gone: send it again`);
+    }
+    return outcome;
+  }
+
+  #notLeader(): Refusal {
+    const leader = this.#cluster.leaderHttpAddress();
+    const address = leader && `${leader.host}:${leader.port}`;
+    const who = address === undefined ? 'and knows nobody who does' : `${address} does`;
+    return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise(resolve => {
+      this.#context.options.timers.after(delayMs, resolve);
+    });
+  }
+}
+
+/** Whether the leader may be asked a second time though the first may have been carried out. */
+function isRepeatable(exchange: Exchange, body: Buffer | undefined): boolean {
+  if (body === undefined) return false;
+  const {request, segments} = exchange;
+  if (request.method === 'GET' || request.method === 'HEAD') return true;
+  const [first] = segments;
+  // An orphan ends by itself; what a query reads it may read twice.
+  if (first === 'begin') return true;
+  if (exchange.header(sessionHeader) !== undefined) return false;
+  return (
+    first === 'query' || (first === 'command' && exchange.header('x-request-id') !== undefined)
+  );
+}
+
+function unknown(reason: string): Refusal {
+  return new Refusal(
+    'commit.unknown',
+    `the leader was asked and did not answer (${reason}): ` +
+      'it may or may not have happened; read before writing again',
+  );
+}
+
+function noLeader(waitMs: number): Refusal {
+  return noLeaderNow(`nobody led the cluster within ${waitMs} ms: nothing was carried out`);
+}
+
+function noLeaderNow(message: string): Refusal {
+  return new Refusal('cluster.no-leader', message);
+}

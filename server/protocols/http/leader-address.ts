@@ -1,0 +1,52 @@
+/**
+ * Where requests to the leader go: over HTTPS where this server itself listens for it, else in
+ * clear, with one warning, since the token of the cluster goes along.
+ *
+ * Source: specification, "Authentication" 7.
+ */
+import type {Cluster} from '#server/session/cluster.ts';
+import type {HttpContext} from './context.ts';
+
+export interface LeaderTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+}
+
+export class LeaderAddress {
+  readonly #context: HttpContext;
+  readonly #cluster: Cluster;
+  #hasWarned = false;
+
+  constructor(context: HttpContext, cluster: Cluster) {
+    this.#context = context;
+    this.#cluster = cluster;
+  }
+
+  /** Undefined while nobody leads, or where it cannot be told. */
+  target(): LeaderTarget | undefined {
+    const plain = this.#cluster.leaderHttpAddress();
+    if (!this.#context.settings.get('svc.ssl.enabled')) return plain && {...plain, isSecure: false};
+    const {leaderId, localPeerId, peers} = this.#cluster.state();
+    if (leaderId === localPeerId) return undefined;
+    const secure = peers.find(({id}) => id === leaderId)?.httpsAddress;
+    if (secure !== undefined) return {...hostAndPort(secure), isSecure: true};
+    if (plain === undefined) return undefined;
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      this.#context.options.logger.log('warn', 'cluster.plain-forwarding', {
+        leader: `${plain.host}:${plain.port}`,
+        advice:
+          'requests go to the leader in clear, with the token of the cluster: give its https port ' +
+          'in svc.ha.serverList',
+      });
+    }
+    return {...plain, isSecure: false};
+  }
+}
+
+function hostAndPort(address: string): {readonly host: string; readonly port: number} {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
+  return {host, port: Number(address.slice(colon + 1))};
+}

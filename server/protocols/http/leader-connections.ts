@@ -1,0 +1,241 @@
+/**
+ * Kept connections to the leader, and one request relayed over them.
+ *
+ * The request leaves with the user's name in place of its credentials, and the answer comes back
+ * as it is, piece by piece, no faster than the client reads it. A client that goes away takes its
+ * request at the leader with it. What belongs to one connection (RFC 9110, section 7.6.1) stays
+ * behind on either side.
+ */
+import {Agent, type ClientRequest, type IncomingMessage, request as sendPlainly} from 'node:http';
+import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
+import type {Cluster} from '#server/session/cluster.ts';
+import type {Principal} from '#server/session/session.ts';
+import type {HttpContext} from './context.ts';
+import type {Exchange} from './exchange.ts';
+import {encodedUser} from './forwarded-headers.ts';
+import type {LeaderTarget} from './leader-address.ts';
+
+/** Why an attempt did not come to an answer. */
+export type NotRelayed =
+  /** The target refused since it does not lead: nothing happened. */
+  | {readonly kind: 'not-leader'; readonly reason: string}
+  /** It never left. */
+  | {readonly kind: 'unsent'; readonly reason: string}
+  /** It left, and no answer came. */
+  | {readonly kind: 'broken'; readonly reason: string};
+
+/** What became of one attempt. `answered`: the client was; the index is that of a change. */
+type Relayed = {readonly kind: 'answered'; readonly commitIndex: number | undefined} | NotRelayed;
+
+export interface RelayParts {
+  readonly principal: Principal;
+  /** Undefined: it is streamed as it comes. */
+  readonly body: Buffer | undefined;
+  readonly target: LeaderTarget;
+}
+
+const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
+/** Milliseconds for which a client may still be sending when the leader has answered all. */
+const lingerMs = 500;
+
+export class LeaderConnections {
+  readonly #context: HttpContext;
+  readonly #cluster: Cluster;
+  readonly #agent = new Agent(kept);
+  readonly #secureAgent: SecureAgent;
+
+  constructor(context: HttpContext, cluster: Cluster) {
+    this.#context = context;
+    this.#cluster = cluster;
+    const {authorities = []} = context.options;
+    this.#secureAgent = new SecureAgent({
+      ...kept,
+      ...(authorities.length > 0 && {ca: [...authorities]}),
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+    this.#secureAgent.destroy();
+  }
+
+  /** Sends the request and relays the answer. Rejects when the client goes away meanwhile. */
+  async relay(exchange: Exchange, parts: RelayParts): Promise<Relayed> {
+    const sent = this.#send(exchange, parts);
+    const answer = await sent.answer;
+    if (!('headers' in answer)) return answer;
+    if (answer.headers['x-svc-leader'] !== undefined && parts.body !== undefined) {
+      answer.resume();
+      return {kind: 'not-leader', reason: 'the server that was asked does not lead'};
+    }
+    await this.#answer(exchange, answer, sent.request);
+    const {method} = exchange.request;
+    const isChange = method !== 'GET' && method !== 'HEAD';
+    const index = Number(answer.headers['x-svc-commit-index']);
+    return {
+      kind: 'answered',
+      commitIndex: isChange && Number.isSafeInteger(index) ? index : undefined,
+    };
+  }
+
+  #send(
+    exchange: Exchange,
+    {principal, body, target}: RelayParts,
+  ): {
+    readonly request: ClientRequest;
+    readonly answer: Promise<IncomingMessage | NotRelayed>;
+  } {
+    const {settings, options} = this.#context;
+    const {promise, resolve} = Promise.withResolvers<IncomingMessage | NotRelayed>();
+    const {host, port, isSecure} = target;
+    const send = isSecure ? sendSecurely : sendPlainly;
+    const request = send({
+      host,
+      port,
+      method: exchange.request.method,
+      path: exchange.request.url,
+      headers: requestHeaders(exchange, {principal, body, token: this.#cluster.token}),
+      agent: isSecure ? this.#secureAgent : this.#agent,
+      signal: exchange.signal,
+    });
+    let left = false;
+    const cancelConnect = options.timers.after(settings.get('svc.ha.proxyConnectTimeout'), () => {
+      request.destroy(new Error(`no connection to ${host}:${port}`));
+    });
+    request.on('socket', socket => {
+      const onConnected = (): void => {
+        left = true;
+        cancelConnect();
+        request.setTimeout(this.#patienceMs(exchange), () => {
+          request.destroy(new Error('the leader is silent'));
+        });
+      };
+      // Nothing is written before the handshake has shown that it is who was called.
+      const shakesHands = 'secureConnecting' in socket && socket.secureConnecting === true;
+      if (shakesHands) socket.once('secureConnect', onConnected);
+      else if (socket.connecting) socket.once('connect', onConnected);
+      else onConnected();
+    });
+    request.on('response', answer => {
+      request.setTimeout(0);
+      resolve(answer);
+    });
+    request.on('error', error => {
+      cancelConnect();
+      resolve({kind: left ? 'broken' : 'unsent', reason: error.message});
+    });
+    if (body !== undefined) request.end(body);
+    else {
+      exchange.allowBody();
+      exchange.request.pipe(request);
+    }
+    return {request, answer: promise};
+  }
+
+  /** Milliseconds that the leader may take to begin its answer; more than it gives itself. */
+  #patienceMs({segments, streamsBody}: Exchange): number {
+    const {settings} = this.#context;
+    if (streamsBody) return settings.get('svc.ha.proxyBatchReadTimeout');
+    const [first] = segments;
+    const isCommand = first === 'command' || first === 'query' || first === 'server';
+    return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
+  }
+
+  async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<void> {
+    const readMs = this.#patienceMs(exchange);
+    const {response, request} = exchange;
+    exchange.relayHead(answer.statusCode ?? 502, answerHeaders(answer));
+    const {socket} = answer;
+    const onSilence = (): void => void answer.destroy();
+    try {
+      socket.on('timeout', onSilence);
+      socket.setTimeout(readMs);
+      for await (const piece of answer) {
+        // Its silence is ours while the client reads.
+        socket.setTimeout(0);
+        await exchange.write(piece as Buffer);
+        socket.setTimeout(readMs);
+      }
+    } catch {
+      // Half an answer never looks whole.
+      response.destroy();
+      return;
+    } finally {
+      socket.setTimeout(0);
+      socket.off('timeout', onSilence);
+    }
+    if (request.complete) return exchange.endStream();
+    request.unpipe(sent);
+    request.resume();
+    const cancel = this.#context.options.timers.after(lingerMs, () => response.end());
+    request.once('end', () => {
+      cancel();
+      response.end();
+    });
+  }
+}
+
+/** Of one connection, and what a member says in its own words. */
+const notRelayed: ReadonlySet<string> = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'date',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-svc-cluster-token',
+  'x-svc-forwarded-to-leader',
+  'x-svc-forwarded-user',
+  'x-svc-replay-protection',
+]);
+
+function requestHeaders(
+  {request}: Exchange,
+  {
+    principal,
+    body,
+    token,
+  }: {
+    readonly principal: Principal;
+    readonly body: Buffer | undefined;
+    readonly token: string;
+  },
+): string[] {
+  const headers = relayed(request);
+  headers.push('Host', request.headers.host ?? '');
+  headers.push('X-Svc-Cluster-Token', token);
+  headers.push('X-Svc-Forwarded-User', encodedUser(principal.name));
+  headers.push('X-Svc-Forwarded-To-Leader', 'true');
+  const length = body === undefined ? request.headers['content-length'] : String(body.length);
+  if (length === undefined) headers.push('Transfer-Encoding', 'chunked');
+  else if (length !== '0') headers.push('Content-Length', length);
+  return headers;
+}
+
+function answerHeaders(answer: IncomingMessage): string[] {
+  const headers = relayed(answer);
+  const length = answer.headers['content-length'];
+  if (length !== undefined) headers.push('Content-Length', length);
+  return headers;
+}
+
+/** Names and values in turn, without what the sender names in `Connection`. */
+function relayed({headers, rawHeaders}: IncomingMessage): string[] {
+  const named = (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase());
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    const lower = name.toLowerCase();
+    if (notRelayed.has(lower) || named.includes(lower)) continue;
+    kept.push(name, rawHeaders[at + 1] as string);
+  }
+  return kept;
+}

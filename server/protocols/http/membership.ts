@@ -1,0 +1,137 @@
+/**
+ * What the HTTP server of a cluster's member does beside that of a server alone: it knows whom a
+ * request of another member speaks for, relays what only the leader can do, and lets reads wait.
+ *
+ * `X-Svc-Cluster-Token` opens everything, so it is compared in constant time, never shown, and
+ * believed only when it is not empty. Without it `X-Svc-Forwarded-User` and
+ * `X-Svc-Forwarded-To-Leader` say nothing: they are passed over and the log tells of them.
+ * Source: specification, "Authentication" 4; docs/design/0021-forwarding-and-reads.md.
+ */
+import {hash, timingSafeEqual} from 'node:crypto';
+import type {Cluster} from '#server/session/cluster.ts';
+import {Freshness, type ReadWish} from '#server/session/freshness.ts';
+import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {HttpContext} from './context.ts';
+import type {Exchange} from './exchange.ts';
+import {
+  clusterTokenHeader,
+  decodedUser,
+  forwardedMark,
+  forwardedUserHeader,
+  invalidToken,
+} from './forwarded-headers.ts';
+import {Forwarder} from './forwarder.ts';
+
+const warningEveryMs = 60_000;
+
+export class Membership {
+  readonly cluster: Cluster;
+  readonly #context: HttpContext;
+  readonly #freshness: Freshness;
+  readonly #forwarder: Forwarder;
+  readonly #tokenHash: Buffer | undefined;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+  #suspects = 0;
+
+  constructor(context: HttpContext, cluster: Cluster) {
+    const {clock, logger} = context.options;
+    this.cluster = cluster;
+    this.#context = context;
+    this.#freshness = new Freshness({
+      cluster,
+      clock,
+      logger,
+      settings: () => context.settings,
+      appliedIndex: () => context.service.appliedIndex,
+    });
+    this.#forwarder = new Forwarder(context, cluster, index => this.#freshness.relayed(index));
+    this.#tokenHash = cluster.token === '' ? undefined : hash('sha256', cluster.token, 'buffer');
+  }
+
+  /** Waits until a read may be answered from here; see Freshness. */
+  reached(wish: ReadWish): Promise<void> {
+    return this.#freshness.reached(wish);
+  }
+
+  /**
+   * As `reached`, for a statement; a promise only when it must wait. A transaction reads as of its
+   * begin, and a write on the leader is confirmed by its commit: neither waits.
+   */
+  readable(
+    principal: Principal,
+    request: RunRequest,
+    wish: ReadWish | undefined,
+  ): Promise<void> | undefined {
+    if (request.transactionId !== undefined || !this.#freshness.waits(wish)) return undefined;
+    const {cluster} = this;
+    if (!request.readOnly && cluster.isLeader && this.#isWrite(principal, request)) {
+      return undefined;
+    }
+    return this.#freshness.reached(wish);
+  }
+
+  #isWrite(principal: Principal, request: RunRequest): boolean {
+    try {
+      return this.#context.service.needsLeader(principal, request);
+    } catch {
+      // It is refused when it runs, with whatever it is refused for.
+      return true;
+    }
+  }
+
+  /**
+   * Has the leader answer; see Forwarder.
+   *
+   * @returns false where this server leads and is to carry it out itself.
+   */
+  forward(exchange: Exchange, principal: Principal): Promise<boolean> {
+    return this.#forwarder.forward(exchange, principal);
+  }
+
+  /** Ends the connections to the leader. */
+  close(): void {
+    this.#forwarder.close();
+  }
+
+  /** @throws {PlainFailure} 401 unless the request carries the token of the cluster. */
+  requireToken(exchange: Exchange): void {
+    const given = exchange.header(clusterTokenHeader) ?? '';
+    const expected = this.#tokenHash;
+    if (expected !== undefined && timingSafeEqual(hash('sha256', given, 'buffer'), expected)) {
+      return;
+    }
+    this.#suspect(exchange, 'a request carried a wrong cluster token');
+    throw invalidToken();
+  }
+
+  /**
+   * The user for whom another member asks.
+   *
+   * @throws {PlainFailure} 401 without the token, or when there is no such user here.
+   */
+  principalOf(exchange: Exchange): Principal {
+    this.requireToken(exchange);
+    const name = decodedUser(exchange.header(forwardedUserHeader) ?? '');
+    const principal = name === undefined ? undefined : this.#context.security.principalOf(name);
+    if (principal === undefined) throw invalidToken();
+    exchange.isForwarded = exchange.header(forwardedMark) === 'true';
+    return principal;
+  }
+
+  /** Tells of headers that only a member may send, in a request that is none of a member. */
+  passOver(exchange: Exchange): void {
+    const {headers} = exchange.request;
+    if (headers[forwardedUserHeader] === undefined && headers[forwardedMark] === undefined) return;
+    this.#suspect(exchange, 'headers of forwarded requests came without the cluster token');
+  }
+
+  #suspect({request}: Exchange, what: string): void {
+    const {clock, logger} = this.#context.options;
+    this.#suspects++;
+    const now = clock.monotonic();
+    if (now - this.#warnedAt < warningEveryMs) return;
+    this.#warnedAt = now;
+    const {remoteAddress} = request.socket;
+    logger.log('warn', 'cluster.untrusted', {remoteAddress, what, soFar: this.#suspects});
+  }
+}

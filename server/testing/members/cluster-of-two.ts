@@ -1,0 +1,143 @@
+/**
+ * Two HTTP servers that take each other for members of one cluster: whoever leads is told to both.
+ *
+ * Each has a `WordService` of its own, so a test sees which of them carried out a request. There
+ * is no log between them: what a member has applied is what the test says.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {BatchHandler} from '#server/protocols/http/server.ts';
+import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import {type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
+
+export const clusterToken = 'token-of-the-cluster';
+
+/** What one member knows of the cluster. */
+export class KnownCluster implements Cluster {
+  readonly token = clusterToken;
+  isLeader = false;
+  leader: {readonly host: string; readonly port: number} | undefined;
+  leaderHttpsAddress: string | undefined;
+  /** What a linearizable read must see; undefined: no quorum. */
+  quorumIndex: number | undefined;
+  /** Applied here. */
+  applied = (): number => 0;
+  readonly #listeners = new Set<() => void>();
+
+  leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined {
+    return this.isLeader ? undefined : this.leader;
+  }
+
+  onLeaderChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  whenLeaderKnown(timeoutMs: number): Promise<boolean> {
+    return this.#until(() => this.isLeader || this.leader !== undefined, timeoutMs);
+  }
+
+  readIndex(): Promise<number> {
+    const index = this.quorumIndex;
+    if (index !== undefined) return Promise.resolve(index);
+    return Promise.reject(new Refusal('cluster.no-quorum', 'no majority answered'));
+  }
+
+  whenApplied(index: number, timeoutMs: number): Promise<boolean> {
+    return this.#until(() => this.applied() >= index, timeoutMs);
+  }
+
+  #until(holds: () => boolean, timeoutMs: number): Promise<boolean> {
+    return new Promise(resolve => {
+      const end = (): void => {
+        clearTimeout(timer);
+        forget();
+        resolve(holds());
+      };
+      const timer = setTimeout(end, timeoutMs);
+      const forget = this.onLeaderChange(() => {
+        if (holds()) end();
+      });
+      if (holds()) end();
+    });
+  }
+
+  /** Only what concerns where the leader is. */
+  state(): ClusterState {
+    const {leader} = this;
+    const id = leader && `${leader.host}_${leader.port}`;
+    const peers = id === undefined ? [] : [{id, httpsAddress: this.leaderHttpsAddress}];
+    return {leaderId: id, localPeerId: 'this server', peers} as unknown as ClusterState;
+  }
+
+  addPeer(): Promise<void> {
+    throw new Error('nobody asks for it here');
+  }
+
+  removePeer(): Promise<void> {
+    throw new Error('nobody asks for it here');
+  }
+
+  transferLeadership(): Promise<string> {
+    throw new Error('nobody asks for it here');
+  }
+
+  leave(): Promise<void> {
+    throw new Error('nobody asks for it here');
+  }
+
+  resync(): Promise<void> {
+    throw new Error('nobody asks for it here');
+  }
+}
+
+export interface Member extends HttpWorld {
+  readonly cluster: KnownCluster;
+}
+
+export interface MemberParts {
+  readonly batch?: BatchHandler;
+  /** Who vouches for the other member's HTTPS. */
+  readonly authorities?: readonly string[];
+}
+
+export interface ClusterOfTwo {
+  readonly leader: Member;
+  readonly replica: Member;
+  /** Makes one of them lead, or nobody. */
+  lead(member: Member | undefined): void;
+  close(): Promise<void>;
+}
+
+export async function clusterOfTwo(
+  settings: Readonly<Record<string, string | number | boolean>> = {},
+  {batch, authorities}: MemberParts = {},
+): Promise<ClusterOfTwo> {
+  const members: Member[] = [];
+  for (let count = 0; count < 2; count++) {
+    const cluster = new KnownCluster();
+    const world = await httpWorld(settings, batch, {cluster, authorities});
+    cluster.applied = () => world.service.appliedIndex;
+    members.push({...world, cluster});
+  }
+  const [leader, replica] = members as [Member, Member];
+  const lead = (member: Member | undefined): void => {
+    for (const {cluster} of members) {
+      cluster.isLeader = cluster === member?.cluster;
+      cluster.leader = member && {host: '127.0.0.1', port: member.port};
+    }
+    for (const {cluster} of members) cluster.changed();
+  };
+  lead(leader);
+  return {
+    leader,
+    replica,
+    lead,
+    close: async () => {
+      await Promise.all(members.map(({server}) => server.close(0)));
+    },
+  };
+}
