@@ -1,7 +1,12 @@
 /** Readiness and alerts by tables of states; nothing that fails `/ready` is without its alert. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {followerState, leaderState, peerOf, wellProgress} from '#server/testing/cluster-world.ts';
+import {
+  followerState,
+  leaderState,
+  peerOf,
+  wellProgress,
+} from '#server/testing/cluster/member-states.ts';
 import {type AlertInput, clusterAlerts} from './cluster-alerts.ts';
 import {faultsOf, type NodeFault, nodeFaults} from './cluster-readiness.ts';
 import type {ClusterState} from './cluster.ts';

@@ -12,8 +12,30 @@ import {followersOf, replicationLag, type ReplicaStatus} from './replica-health.
 
 export type AlertSeverity = 'info' | 'warning' | 'critical';
 
+/** Every id there is; docs/cluster.md has a row for each. */
+export const alertIds = [
+  'no-leader',
+  'not-a-member',
+  'peers-not-in-configuration',
+  'peers-not-in-server-list',
+  'lagging-followers',
+  'quorum-at-risk',
+  'leader-not-ready',
+  'local-replica-behind',
+  'resync-in-progress',
+  'raft-not-running',
+  'raft-log-failure',
+  'critical-halt',
+  'databases-not-available',
+  'leader-missing-databases',
+  'ambiguous-http-addresses',
+  'several-releases',
+] as const;
+
+export type AlertId = (typeof alertIds)[number];
+
 export interface ClusterAlert {
-  readonly id: string;
+  readonly id: AlertId;
   readonly severity: AlertSeverity;
   readonly title: string;
   readonly message: string;
@@ -54,7 +76,7 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
   return found.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
 }
 
-const faultIds: Readonly<Record<NodeFault, string>> = {
+const faultIds: Readonly<Record<NodeFault, AlertId>> = {
   halted: 'critical-halt',
   'log-failed': 'raft-log-failure',
   'not-running': 'raft-not-running',

@@ -1,7 +1,12 @@
 /** The records that people, scripts and drivers read, on the leader and on a follower. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {followerState, leaderState, peerOf, wellProgress} from '#server/testing/cluster-world.ts';
+import {
+  followerState,
+  leaderState,
+  peerOf,
+  wellProgress,
+} from '#server/testing/cluster/member-states.ts';
 import type {ClusterState} from './cluster.ts';
 import {clusterStatus, driverRecord} from './cluster-status.ts';
 

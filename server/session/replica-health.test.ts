@@ -1,7 +1,12 @@
 /** What a leader says of a follower, sample by sample. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {followerState, leaderState, peerOf, wellProgress} from '#server/testing/cluster-world.ts';
+import {
+  followerState,
+  leaderState,
+  peerOf,
+  wellProgress,
+} from '#server/testing/cluster/member-states.ts';
 import type {PeerProgress} from './cluster.ts';
 import {ReplicaHealth} from './replica-health.ts';
 

@@ -9,7 +9,7 @@ import {connect} from 'node:net';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
-import type {SnapshotsForPeers} from '#server/protocols/http/context.ts';
+import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {
   type BatchHandler,
   createHttpServer,
@@ -256,7 +256,7 @@ export interface HttpWorld {
 export async function httpWorld(
   settingValues: Readonly<Record<string, string | number>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
-  snapshots?: SnapshotsForPeers,
+  member: Pick<HttpOptions, 'cluster' | 'replicaHealth' | 'snapshots'> = {},
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
@@ -285,6 +285,7 @@ export async function httpWorld(
     setDatabaseSetting: async () => {},
     metrics: () => ({}),
     events: () => [],
+    fencedDatabases: () => [],
     databaseIdentity: name => `${name}-${service.databases.has(name) ? generation : ++generation}`,
     shutdown: () => {
       shutDown = true;
@@ -293,7 +294,7 @@ export async function httpWorld(
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
   const parts = {service, security, administration, ...platform, logger, batch};
-  const server = createHttpServer(snapshots === undefined ? parts : {...parts, snapshots});
+  const server = createHttpServer({...parts, ...member});
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>
     send(

@@ -10,6 +10,7 @@ import {checkDeclaredLength} from './body.ts';
 import type {HttpContext} from './context.ts';
 import {Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
+import {invalidToken} from './forwarded-headers.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {answerRoot} from './landing.ts';
 import type {Match, Router} from './router.ts';
@@ -50,6 +51,7 @@ function checkCoding({headers}: IncomingMessage): void {
 
 async function perform(exchange: Exchange, {route, operation}: Match): Promise<void> {
   if (operation.access === 'open') return operation.run(exchange);
+  if (operation.access === 'member') throw invalidToken();
   const known = authenticate(exchange);
   const principal = known instanceof Promise ? await known : known;
   if (operation.access === 'root' && !principal.root) {

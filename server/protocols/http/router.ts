@@ -11,9 +11,10 @@ import {PlainFailure} from './failure.ts';
 export type Handler = (exchange: Exchange, principal: Principal) => Promise<void> | void;
 export type OpenHandler = (exchange: Exchange) => Promise<void> | void;
 
-/** Who may call: anybody, any user, or root alone. */
+/** Who may call: anybody, another member of the cluster, any user, or root alone. */
 export type Operation =
   | {readonly access: 'open'; readonly run: OpenHandler}
+  | {readonly access: 'member'; readonly run: OpenHandler}
   | {readonly access: 'user' | 'root'; readonly run: Handler};
 
 export interface Route {

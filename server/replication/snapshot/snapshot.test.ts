@@ -73,7 +73,9 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
     ...{disk, random: createRandom(), timers: createTimers(), logger, holdsMax, idleMs: 60_000},
     directory: `${rootPath}/databases/.snapshots`,
   });
-  const http = await httpWorld({}, undefined, {source: shelf, token, idleMs: 60_000});
+  const http = await httpWorld({}, undefined, {
+    snapshots: {source: shelf, token, idleMs: 60_000},
+  });
   return {
     ...{engine, rootPath, shelf, http},
     async close() {
