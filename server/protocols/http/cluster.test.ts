@@ -1,72 +1,10 @@
 /** The routes of the cluster over a socket, in front of a cluster that is kept in memory. */
 import assert from 'node:assert/strict';
 import {test, type TestContext} from 'node:test';
-import {Refusal} from '#server/base/errors.ts';
-import type {AddedPeer, Cluster, ClusterState} from '#server/session/cluster.ts';
+import type {ClusterState} from '#server/session/cluster.ts';
 import {followerState, leaderState, peerOf} from '#server/testing/cluster/member-states.ts';
+import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
 import {type Call, type HttpAnswer, type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
-
-/** What a cluster was asked for, and what it says of itself. */
-class MemoryCluster implements Cluster {
-  readonly token = 'the-token';
-  readonly done: unknown[] = [];
-  current: ClusterState;
-
-  constructor(state: ClusterState) {
-    this.current = state;
-  }
-
-  state(): ClusterState {
-    return this.current;
-  }
-
-  get isLeader(): boolean {
-    return this.current.isLeader;
-  }
-
-  leaderHttpAddress(): undefined {
-    return undefined;
-  }
-
-  onLeaderChange(): () => void {
-    return () => undefined;
-  }
-
-  whenLeaderKnown(): Promise<boolean> {
-    return Promise.resolve(true);
-  }
-
-  readIndex(): Promise<number> {
-    return Promise.resolve(this.current.commitIndex);
-  }
-
-  whenApplied(): Promise<boolean> {
-    return Promise.resolve(true);
-  }
-
-  async addPeer(peer: AddedPeer): Promise<void> {
-    this.done.push(['add', peer]);
-  }
-
-  async removePeer(id: string, force: boolean): Promise<void> {
-    this.done.push(['remove', id, force]);
-  }
-
-  async transferLeadership(to: string | undefined, timeoutMs: number): Promise<string> {
-    this.done.push(['transfer', to, timeoutMs]);
-    if (timeoutMs === 666) throw new Refusal('cluster.not-leader', 'it went a moment ago');
-    return to ?? 'chosen_1';
-  }
-
-  async leave(force: boolean): Promise<void> {
-    this.done.push(['leave', force]);
-  }
-
-  async resync(database: string): Promise<void> {
-    this.done.push(['resync', database]);
-    if (database !== 'db') throw new Refusal('database.missing', `no database '${database}'`);
-  }
-}
 
 async function worldOf(
   context: TestContext,
