@@ -4,7 +4,7 @@
  * Any member may be asked. What only the leader does is sent to it once when the member that was
  * asked says where it is, with the same credentials, and what is printed says so.
  */
-import {Client, type Row} from '#server/client/client.ts';
+import type {Client, Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {nearest} from './arguments.ts';

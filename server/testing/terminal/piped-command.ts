@@ -1,4 +1,4 @@
-/** A command of `svc` run within the test's process, as in a pipe: what it printed, its exit code. */
+/** A command of `svc` run within the process of a test, as in a pipe: its output and exit code. */
 import {PassThrough} from 'node:stream';
 import type {StartOptions} from '#server/commands/command.ts';
 import {runCommandLine} from '#server/commands/command-line.ts';
