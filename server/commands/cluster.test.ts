@@ -15,7 +15,7 @@ interface Asked {
 
 async function memberOf(context: TestContext, state: ClusterState): Promise<Asked> {
   const cluster = new MemoryCluster(state);
-  const world = await httpWorld({}, undefined, cluster);
+  const world = await httpWorld({}, undefined, {cluster});
   context.after(() => world.server.close(0));
   const address = `127.0.0.1:${world.port}`;
   const environment = {SVC_URL: `http://${address}`, SVC_PASSWORD: rootPassword};
