@@ -141,12 +141,14 @@ interface PostOptions {
 
 /** One user at one server. */
 export class Client extends Caller {
+  readonly #options: ClientOptions;
   readonly #endpoint: Endpoint;
   readonly #authorization: Readonly<Record<string, string>>;
   readonly #sessionHeader: string;
 
   constructor(options: ClientOptions) {
     super();
+    this.#options = options;
     this.#endpoint = endpoint(options.url, {
       connectionsMax: options.connectionsMax ?? 64,
       timeoutMillis: options.timeoutMillis ?? 600_000,
@@ -157,6 +159,11 @@ export class Client extends Caller {
 
   get url(): string {
     return this.#endpoint.url.origin;
+  }
+
+  /** The same user at another server, as a client of its own. */
+  at(url: string): Client {
+    return new Client({...this.#options, url});
   }
 
   /** Ends the kept connections. Calls under way fail. */
@@ -274,6 +281,15 @@ export class Client extends Caller {
     const path = '/api/v1/databases';
     const fields = fieldsOf(accepted(await this.send({method: 'GET', path, again: true})));
     return (fields['result'] as string[] | undefined) ?? [];
+  }
+
+  /** A route of the cluster below `/cluster`, such as `/peer`; its answer, or a ServerError. */
+  async cluster(method: 'GET' | 'POST' | 'DELETE', path: string, fields?: Row): Promise<Row> {
+    const body = fields === undefined ? undefined : printJson(fields);
+    const outgoing = {method, path: `/api/v1/cluster${path}`, again: method === 'GET'};
+    return fieldsOf(
+      accepted(await this.send({...outgoing, ...(body === undefined ? {} : {body})})),
+    );
   }
 
   /** Creates a database; refused when it exists. */

@@ -5,50 +5,8 @@ import http from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {PassThrough} from 'node:stream';
 import {test} from 'node:test';
-import type {StartOptions} from './command.ts';
-import {runCommandLine} from './command-line.ts';
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-  readonly started: readonly StartOptions[];
-}
-
-/** Runs `svc` with the words, in a pipe, with nothing in the environment but what is given. */
-async function svc(
-  words: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-  input = '',
-): Promise<Ran> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  stdin.end(input);
-  const started: StartOptions[] = [];
-  const code = await runCommandLine({
-    argv: words,
-    environment,
-    stdin,
-    stdout,
-    stderr,
-    about: {version: '1.2.3', runtime: 'node 24', formats: {log: {reads: '1', writes: '1'}}},
-    start: async options => {
-      started.push(options);
-      return 0;
-    },
-    settings: () => [],
-  });
-  stdout.end();
-  stderr.end();
-  return {code, out: await textOf(stdout), error: await textOf(stderr), started};
-}
-
-async function textOf(stream: PassThrough): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) text += String(chunk);
-  return text;
-}
+import {svc} from '#server/testing/terminal/piped-command.ts';
 
 /** Answers every request with the same body while `work` runs. */
 async function answering(
@@ -74,7 +32,7 @@ async function answering(
 test('help lists every command, and every command has help', async () => {
   const {code, out} = await svc(['--help']);
   assert.equal(code, 0);
-  for (const name of ['start', 'query', 'load', 'database', 'settings', 'version']) {
+  for (const name of ['start', 'query', 'load', 'database', 'cluster', 'settings', 'version']) {
     assert.match(out, new RegExp(`^  ${name} `, 'm'));
     const help = await svc([name, '--help']);
     assert.equal(help.code, 0);

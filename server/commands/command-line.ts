@@ -8,6 +8,7 @@
 import {printJson} from '#server/client/json-text.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {nearest, readArguments} from './arguments.ts';
+import {clusterCommand} from './cluster.ts';
 import {type Command, print, type RunContext, UsageError} from './command.ts';
 import {sentenceOf} from './connection.ts';
 import {consoleCommand} from './console.ts';
@@ -25,6 +26,7 @@ const commands: readonly Command[] = [
   consoleCommand,
   loadCommand,
   databaseCommand,
+  clusterCommand,
   settingsCommand,
   versionCommand,
 ];

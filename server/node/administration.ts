@@ -105,6 +105,11 @@ export class ServerAdministration implements Administration {
     return this.#options.events.list();
   }
 
+  fencedDatabases(): readonly string[] {
+    const {engine} = this.#options;
+    return engine.databases().filter(name => engine.status(name) === 'fenced');
+  }
+
   databaseIdentity(name: string): string {
     const {engine} = this.#options;
     const database = engine.status(name) === 'fenced' ? undefined : engine.database(name);

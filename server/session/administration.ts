@@ -36,6 +36,8 @@ export interface Administration {
   metrics(): Readonly<Record<string, unknown>>;
   /** Latest events of the server, oldest first. */
   events(): readonly ServerEvent[];
+  /** Databases that are here and cannot be used: damaged, or put in place by half. */
+  fencedDatabases(): readonly string[];
   /** Differs between a database and a later one of the same name. */
   databaseIdentity(name: string): string;
   /** Begins an orderly stop a moment later, so that the answer leaves first. */

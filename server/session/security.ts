@@ -41,6 +41,12 @@ import {TokenList} from './security-api-tokens.ts';
 import {Lockout} from './security-lockout.ts';
 import {type Login, type LoginOrigin, Logins} from './security-logins.ts';
 import {PasswordHasher} from './security-passwords.ts';
+import {
+  differingFrom,
+  fingerprintsOf,
+  type SeededDocument,
+  seededDocuments,
+} from './security-seed.ts';
 import type {Principal} from './session.ts';
 
 /** Where the documents live. A `read` after a resolved `write` sees what was written. */
@@ -354,6 +360,26 @@ export class Security {
       return printGroups(rest);
     });
     return true;
+  }
+
+  /** Digest of each document as it stands here, by which members compare their copies. */
+  fingerprints(): Readonly<Record<SeededDocument, string>> {
+    return fingerprintsOf(name => this.#options.store.read(name));
+  }
+
+  /**
+   * Writes those documents again that another member holds otherwise, or all that it does not
+   * tell of: every member then has ours. Returns what was written.
+   */
+  async seed(
+    theirs: Readonly<Partial<Record<SeededDocument, string>>>,
+  ): Promise<readonly SeededDocument[]> {
+    const differing = differingFrom(this.fingerprints(), theirs);
+    for (const kind of differing) {
+      const name = seededDocuments[kind];
+      await this.#write(name, () => text(this.#options.store.read(name) ?? new Uint8Array()));
+    }
+    return differing;
   }
 
   #change(next: (users: Users) => Users): Promise<void> {

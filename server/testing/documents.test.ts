@@ -16,6 +16,7 @@ import {refusedSettings} from '#server/base/settings-refused.ts';
 import {dataTypes} from '#server/model/data-type.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import {routeTable} from '#server/protocols/http/server.ts';
+import {alertIds} from '#server/session/cluster-alerts.ts';
 import type {ResultCursor} from '#server/session/session.ts';
 import {type Block, blocksOf, examplesOf, printsAs} from './documents/blocks.ts';
 import {exampleStatement, manualPages, peopleOfExamples} from './documents/manual.ts';
@@ -169,6 +170,15 @@ test('settings that the documents name exist', () => {
       .map(key => `${path}: ${key}`),
   );
   assert.deepEqual(unknown, []);
+});
+
+test('the alerts of docs/cluster.md are those of the server', () => {
+  const page = read('docs/cluster.md');
+  const told = page.slice(page.indexOf('## Alerts')).matchAll(/^\| `([a-z-]+)` \|/gm);
+  assert.deepEqual(
+    Array.from(told, ([, id]) => id),
+    [...alertIds],
+  );
 });
 
 test('every dependency has its sentence', () => {

@@ -263,7 +263,7 @@ export interface HttpWorld {
 export async function httpWorld(
   settingValues: Readonly<Record<string, string | number | boolean>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
-  member: Pick<HttpOptions, 'cluster' | 'authorities' | 'snapshots'> = {},
+  member: Pick<HttpOptions, 'authorities' | 'cluster' | 'replicaHealth' | 'snapshots'> = {},
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
@@ -292,6 +292,7 @@ export async function httpWorld(
     setDatabaseSetting: async () => {},
     metrics: () => ({}),
     events: () => [],
+    fencedDatabases: () => [],
     databaseIdentity: name => `${name}-${service.databases.has(name) ? generation : ++generation}`,
     shutdown: () => {
       shutDown = true;

@@ -10,12 +10,14 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import type {ReplicaHealth} from '#server/session/replica-health.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
 import type {SnapshotSource} from '#server/session/snapshot-source.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 import {Membership} from './membership.ts';
+import {PeerClient} from './peer-client.ts';
 import {Transport} from './transport.ts';
 
 export interface HttpOptions {
@@ -32,6 +34,8 @@ export interface HttpOptions {
   readonly authorities?: readonly string[] | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */
   readonly snapshots?: SnapshotsForPeers;
+  /** How this leader's followers do; absent where nobody samples. */
+  readonly replicaHealth?: ReplicaHealth | undefined;
 }
 
 export interface SnapshotsForPeers {
@@ -65,6 +69,8 @@ export class HttpContext {
   readonly transport: Transport;
   /** Undefined: a server alone. */
   readonly membership: Membership | undefined;
+  /** Asks other members. */
+  readonly peerClient = new PeerClient();
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;

@@ -1,6 +1,7 @@
 /**
  * Health, readiness, what databases there are, and what words their languages have.
  */
+import {faultSentences, faultsOf} from '#server/session/cluster-readiness.ts';
 import type {Principal} from '#server/session/session.ts';
 import {vocabularies} from '#server/session/vocabulary.ts';
 import type {Exchange} from './exchange.ts';
@@ -23,9 +24,22 @@ function health(exchange: Exchange): void {
 }
 
 function ready(exchange: Exchange): void {
-  const {service, isStopping} = exchange.context;
-  if (service.ready && !isStopping) return exchange.answerEmpty(204);
-  exchange.answer(503, isStopping ? 'Server is stopping' : 'Server is starting', 'text/plain');
+  const obstacle = obstacleTo(exchange);
+  if (obstacle === undefined) return exchange.answerEmpty(204);
+  exchange.answer(503, obstacle, 'text/plain');
+}
+
+/** What keeps this server from being ready; a member may be asked to be one in good order. */
+function obstacleTo({context}: Exchange): string | undefined {
+  const {service, isStopping, settings, options} = context;
+  if (isStopping) return 'Server is stopping';
+  if (!service.ready) return 'Server is starting';
+  if (options.cluster === undefined || !settings.get('svc.server.readinessRequiresHA')) {
+    return undefined;
+  }
+  const lagMax = settings.get('svc.server.readinessHAMaxLag');
+  const [fault] = faultsOf(options.cluster.state(), lagMax);
+  return fault === undefined ? undefined : faultSentences[fault];
 }
 
 function listDatabases(exchange: Exchange, principal: Principal): void {

@@ -2,6 +2,8 @@
  * The OpenAPI 3.1 document of the routes. A test holds it against the router: every route is
  * described, and nothing else.
  */
+import {clusterRows} from './openapi-cluster.ts';
+
 interface Described {
   readonly summary: string;
   readonly description: string;
@@ -15,7 +17,7 @@ interface OperationDocument extends Described {
   readonly responses: Readonly<Record<string, unknown>>;
 }
 
-interface Row extends Described {
+export interface Row extends Described {
   /** Method and path below the base. */
   readonly at: string;
   readonly tag: string;
@@ -318,6 +320,7 @@ const rows: readonly Row[] = [
     description: 'Deletes the token with the hash ?token=; what it left open ends. Root only.',
     answers: [200, 400, 401, 403, 404],
   },
+  ...clusterRows,
   {
     at: 'get /openapi.json',
     tag: 'Server',

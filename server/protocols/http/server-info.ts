@@ -1,10 +1,13 @@
 /**
  * GET `/server`: who this server is, its figures and its settings (reference 2.4).
  *
- * `mode=basic` gives the identity, the default adds figures and settings, `cluster` the
- * addresses; any other word is as `basic`. Secrets are masked by the settings' own report.
+ * `mode=basic` gives the identity, the default adds figures and settings, `cluster` where the
+ * members of the cluster are; any other word is as `basic`. Secrets are masked by the settings'
+ * own report.
  */
 import {settingRows} from '#server/base/settings.ts';
+import {clusterFigures} from '#server/session/cluster-figures.ts';
+import {driverRecord} from '#server/session/cluster-status.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from './router.ts';
@@ -26,15 +29,28 @@ function describeServer(exchange: Exchange, principal: Principal): void {
   const {serverName, version, instanceId, languages} = exchange.context.administration.identity;
   const basic = {user: principal.name, version, serverName, languages, instanceId};
   const mode = exchange.parameter('mode') ?? 'default';
-  if (mode === 'cluster') return exchange.answerJson(200, {...basic, ports: {}});
+  if (mode === 'cluster') {
+    return exchange.answerJson(200, {...basic, ports: {}, ...membershipOf(exchange, principal)});
+  }
   if (mode !== 'default') return exchange.answerJson(200, basic);
   const {metrics, settings} = {metrics: metricsOf(exchange), settings: settingsOf(exchange)};
   exchange.answerJson(200, {...basic, metrics, settings});
 }
 
+/** `ha`, by which drivers find the leader; absent on a server alone. */
+function membershipOf({context}: Exchange, principal: Principal): {readonly ha?: unknown} {
+  const {options, service, settings} = context;
+  if (options.cluster === undefined) return {};
+  const databases = service.databaseNames(principal);
+  return {ha: driverRecord(options.cluster.state(), databases, settings.get('svc.ha.quorum'))};
+}
+
 function metricsOf(exchange: Exchange): unknown {
   const absent = {profiler: {}, meters: {}, executors: {}, sparseVectorIndexes: {}};
-  return {...absent, events: eventCounts(exchange), ...exchange.context.administration.metrics()};
+  const {administration, options} = exchange.context;
+  const ha = options.cluster && clusterFigures(options.cluster.state());
+  const members = ha === undefined ? {} : {ha};
+  return {...absent, ...members, events: eventCounts(exchange), ...administration.metrics()};
 }
 
 function settingsOf(exchange: Exchange): unknown {

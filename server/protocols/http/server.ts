@@ -21,6 +21,7 @@ import {uuidOf} from '#server/session/uuid.ts';
 import type {Principal} from '#server/session/session.ts';
 import {apiTokenRoutes} from './api-tokens.ts';
 import {answerBroken} from './broken-request.ts';
+import {clusterRoutes} from './cluster.ts';
 import {HttpContext, type HttpOptions} from './context.ts';
 import {databaseRoutes} from './databases.ts';
 import {dispatch} from './dispatch.ts';
@@ -92,6 +93,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...groupRoutes,
     ...apiTokenRoutes,
     ...snapshotRoutes,
+    ...clusterRoutes,
     ...documentationRoutes(),
   ];
 }
@@ -127,6 +129,7 @@ export function createHttpServer(
       await closed;
       cancel();
       context.membership?.close();
+      context.peerClient.close();
       while (context.backgroundCount > 0 && clock.monotonic() < deadline) {
         await new Promise<void>(resolve => timers.after(backgroundPollMs, resolve));
       }

@@ -1,0 +1,95 @@
+/** The routes of the cluster, as openapi.ts describes them. */
+import type {Row} from './openapi.ts';
+
+const tag = 'Cluster';
+
+export const clusterRows: readonly Row[] = [
+  {
+    at: 'get /cluster',
+    tag,
+    summary: 'Status of the cluster',
+    description:
+      'Leader, members and how they do, indices, alerts with what to do. With presence=true the ' +
+      'leader adds which databases each member holds. Root only.',
+    answers: [200, 400, 401, 403, 503],
+  },
+  {
+    at: 'post /cluster/peer',
+    tag,
+    summary: 'Add a member',
+    description: 'Adds a server that runs and waits for it. Leader only, root only.',
+    body: {
+      type: 'object',
+      required: ['peerId', 'address'],
+      properties: {
+        peerId: {type: 'string', example: 'db3_2434'},
+        address: {type: 'string', example: 'db3:2434:2480'},
+        name: {type: 'string'},
+        priority: {type: 'integer', minimum: 0, default: 0},
+      },
+    },
+    answers: [200, 400, 401, 403, 409, 503],
+  },
+  {
+    at: 'delete /cluster/peer/{peerId}',
+    tag,
+    summary: 'Remove a member',
+    description:
+      'Refused when too few of the others answer, unless force=true. Leader only, root only.',
+    answers: [200, 400, 401, 403, 409, 503],
+  },
+  {
+    at: 'post /cluster/leader',
+    tag,
+    summary: 'Hand the leadership over',
+    description: 'To the given member, or to whom consensus chooses. Leader only, root only.',
+    body: {
+      type: 'object',
+      properties: {
+        peerId: {type: 'string'},
+        timeoutMs: {type: 'integer', default: 30_000, maximum: 600_000},
+      },
+    },
+    answers: [200, 400, 401, 403, 409, 503],
+  },
+  {
+    at: 'post /cluster/stepdown',
+    tag,
+    summary: 'Step down',
+    description: 'Hands over to the fittest member. Leader only, root only.',
+    answers: [200, 400, 401, 403, 409, 503],
+  },
+  {
+    at: 'post /cluster/leave',
+    tag,
+    summary: 'Leave the cluster',
+    description:
+      'This server hands over if it leads, and is removed; with force=true although too few of ' +
+      'the others answer. Root only.',
+    answers: [200, 400, 401, 403, 409, 503],
+  },
+  {
+    at: 'post /cluster/resync/{database}',
+    tag,
+    summary: "Take the leader's copy",
+    description:
+      'Replaces the copy of this follower, of a database that is not available too. Root only.',
+    answers: [200, 400, 401, 403, 404, 503],
+  },
+  {
+    at: 'post /cluster/capabilities',
+    tag,
+    summary: 'What a member reads and holds',
+    description: 'Between members: needs X-Svc-Cluster-Token.',
+    answers: [200, 401],
+  },
+  {
+    at: 'post /cluster/security-seed',
+    tag,
+    summary: 'Write users, groups and tokens again',
+    description:
+      'Between members: needs X-Svc-Cluster-Token. With the digests of a member that doubts its ' +
+      'copies the leader writes those that differ. Leader only.',
+    answers: [200, 400, 401, 409],
+  },
+];

@@ -1,0 +1,163 @@
+/**
+ * The status record of a cluster, and what drivers read of it, from the state of one member.
+ *
+ * Shapes and field names are those of the documented surface; what is not known is null, or left
+ * out where the documents say so.
+ *
+ * Source: specification, "Cluster status record"; reference 2.4 (`ha`), 3.1 and 3.2.
+ */
+import type {ClusterPeer, ClusterState} from './cluster.ts';
+import type {ClusterAlert} from './cluster-alerts.ts';
+import {localLag} from './cluster-readiness.ts';
+import {replicationLag, type ReplicaStatus} from './replica-health.ts';
+
+export interface StatusInput {
+  readonly state: ClusterState;
+  readonly alerts: readonly ClusterAlert[];
+  readonly replicaStatus: (peerId: string) => ReplicaStatus;
+  /** Names that the caller may know of. */
+  readonly databases: readonly string[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The answer of GET `/cluster`, without the matrix of presence. */
+export function clusterStatus({state, alerts, replicaStatus, databases}: StatusInput): Json {
+  const self = state.peers.find(({id}) => id === state.localPeerId);
+  return {
+    implementation: 'raft',
+    clusterName: state.clusterName,
+    localPeerId: state.localPeerId,
+    capabilities: self?.formats === undefined ? null : {formats: self.formats},
+    raftState: state.raftState,
+    isLeader: state.isLeader,
+    leaderReady: state.leaderReady,
+    leaderId: state.leaderId ?? null,
+    leaderHttpAddress: leaderHttpAddress(state) ?? null,
+    currentTerm: state.currentTerm,
+    electionCount: state.electionCount,
+    lastElectionTime: state.lastElectionTime ?? null,
+    uptime: state.uptimeMs,
+    localAppliedIndex: state.appliedIndex,
+    localCommitIndex: state.commitIndex,
+    leaderCommitIndex: state.leaderCommitIndex ?? -1,
+    localReplicationLag: state.leaderId === undefined ? -1 : localLag(state),
+    peers: state.peers.map(peer => peerRecord(state, peer, replicaStatus)),
+    alerts,
+    databases: databases.map(name => ({name})),
+    localResync: {inProgress: state.isInstallingSnapshot},
+    criticalHalt: state.raftState === 'EXCEPTION' ? {index: state.appliedIndex} : null,
+    raftLogFailure:
+      state.logFailure === undefined ? null : {index: state.appliedIndex, cause: state.logFailure},
+  };
+}
+
+export type PeerRole = 'LEADER' | 'FOLLOWER' | 'NOT_IN_CONFIGURATION';
+
+export function roleOf({leaderId}: ClusterState, {id, inConfiguration}: ClusterPeer): PeerRole {
+  if (!inConfiguration) return 'NOT_IN_CONFIGURATION';
+  return id === leaderId ? 'LEADER' : 'FOLLOWER';
+}
+
+function peerRecord(
+  state: ClusterState,
+  peer: ClusterPeer,
+  replicaStatus: StatusInput['replicaStatus'],
+): Json {
+  const isSelf = peer.id === state.localPeerId;
+  return {
+    id: peer.id,
+    ...(peer.name === undefined ? {} : {name: peer.name}),
+    address: hostAndPort(peer.host, peer.raftPort),
+    inConfiguration: peer.inConfiguration,
+    isVoter: peer.isVoter,
+    role: roleOf(state, peer),
+    priority: peer.priority,
+    ...(peer.httpAddress === undefined ? {} : {httpAddress: peer.httpAddress}),
+    ...(peer.httpsAddress === undefined ? {} : {httpsAddress: peer.httpsAddress}),
+    ...(peer.httpAddressAmbiguous ? {httpAddressAmbiguous: true} : {}),
+    ...(isSelf || state.isLeader ? capabilities(peer) : {}),
+    ...(state.isLeader && !isSelf ? progressRecord(state, peer, replicaStatus) : {}),
+  };
+}
+
+/** What a member can read, which only the leader gathers of the others. */
+function capabilities({release, formats, unknownReason}: ClusterPeer): Json {
+  return {
+    ...(release === undefined ? {} : {version: release}),
+    ...(formats === undefined
+      ? {capabilitiesUnknownReason: unknownReason ?? 'unreachable'}
+      : {capabilities: {formats}}),
+  };
+}
+
+function progressRecord(
+  state: ClusterState,
+  {id, progress}: ClusterPeer,
+  replicaStatus: StatusInput['replicaStatus'],
+): Json {
+  if (progress === undefined) return {};
+  const status = replicaStatus(id);
+  return {
+    matchIndex: progress.matchIndex,
+    nextIndex: progress.nextIndex,
+    replicationLag: replicationLag(state, progress),
+    lastContactMs: progress.lastContactMs ?? -1,
+    replicaStatus: status,
+    laggingForMs: progress.laggingForMs,
+    lagging: status === 'STALLED' || status === 'FALLING_BEHIND',
+    ...(progress.isInstallingSnapshot ? {isInstallingSnapshot: true} : {}),
+  };
+}
+
+/** `ha` of GET `/server?mode=cluster`: where drivers of ordinary users send their requests. */
+export function driverRecord(
+  state: ClusterState,
+  databases: readonly string[],
+  quorum: string,
+): Json {
+  const leader = state.peers.find(({id}) => id === state.leaderId);
+  const replicas = state.peers.filter(
+    peer => peer.inConfiguration && peer.id !== state.leaderId && usable(peer) !== undefined,
+  );
+  const leaderAddress = leader === undefined ? undefined : usable(leader);
+  return {
+    clusterName: state.clusterName,
+    leader: leader?.name ?? leader?.id ?? null,
+    electionStatus: electionStatus(state),
+    network: {
+      localPeerId: state.localPeerId,
+      isLeader: state.isLeader,
+      leaderReady: state.leaderReady,
+      configuredServers: state.peers.filter(peer => peer.inConfiguration).length,
+      replicas: replicas.map(peer => ({
+        id: peer.id,
+        address: hostAndPort(peer.host, peer.raftPort),
+        httpAddress: peer.httpAddress,
+      })),
+    },
+    databases: databases.map(name => ({name, quorum})),
+    leaderAddress: leaderAddress ?? null,
+    replicaAddresses: replicas.flatMap(peer => usable(peer) ?? []).join(','),
+  };
+}
+
+function electionStatus(state: ClusterState): string {
+  if (state.isLeader && !state.leaderReady) return 'LEADER_WAITING_FOR_QUORUM';
+  return state.leaderId === undefined ? 'VOTING_FOR_OTHERS' : 'DONE';
+}
+
+/** Where the leader is reached by HTTP; undefined where nobody leads or it cannot be told. */
+export function leaderHttpAddress(state: ClusterState): string | undefined {
+  const leader = state.peers.find(({id}) => id === state.leaderId);
+  return leader === undefined ? undefined : usable(leader);
+}
+
+/** An address that two peers share is used for neither. */
+function usable({httpAddress, httpAddressAmbiguous}: ClusterPeer): string | undefined {
+  return httpAddressAmbiguous ? undefined : httpAddress;
+}
+
+function hostAndPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,68 @@
+/**
+ * A cluster kept in memory, at the interface that protocols see: it says of itself what a test
+ * wants, and remembers what it was asked for.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {AddedPeer, Cluster, ClusterState} from '#server/session/cluster.ts';
+
+/** Takes a transfer within 666 ms as one during which the leadership ends. */
+export class MemoryCluster implements Cluster {
+  readonly token = 'the-token';
+  readonly done: unknown[] = [];
+  current: ClusterState;
+
+  constructor(state: ClusterState) {
+    this.current = state;
+  }
+
+  state(): ClusterState {
+    return this.current;
+  }
+
+  get isLeader(): boolean {
+    return this.current.isLeader;
+  }
+
+  leaderHttpAddress(): undefined {
+    return undefined;
+  }
+
+  onLeaderChange(): () => void {
+    return () => undefined;
+  }
+
+  whenLeaderKnown(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  readIndex(): Promise<number> {
+    return Promise.resolve(this.current.commitIndex);
+  }
+
+  whenApplied(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  async addPeer(peer: AddedPeer): Promise<void> {
+    this.done.push(['add', peer]);
+  }
+
+  async removePeer(id: string, force: boolean): Promise<void> {
+    this.done.push(['remove', id, force]);
+  }
+
+  async transferLeadership(to: string | undefined, timeoutMs: number): Promise<string> {
+    this.done.push(['transfer', to, timeoutMs]);
+    if (timeoutMs === 666) throw new Refusal('cluster.not-leader', 'it went a moment ago');
+    return to ?? 'chosen_1';
+  }
+
+  async leave(force: boolean): Promise<void> {
+    this.done.push(['leave', force]);
+  }
+
+  async resync(database: string): Promise<void> {
+    this.done.push(['resync', database]);
+    if (database !== 'db') throw new Refusal('database.missing', `no database '${database}'`);
+  }
+}
