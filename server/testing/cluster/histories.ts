@@ -1,0 +1,188 @@
+/**
+ * `make porcupine RUNS=20 SECONDS=30 SEED=1`: clients work on registers at all members of a real
+ * cluster while faults are injected, and every history is judged by porcupine (linearizability of
+ * writes and of reads in that mode) and by `session-guarantees.ts` (every mode).
+ *
+ * SYSTEM=etcd runs the same against etcd, which proves the driver; SIZE=5 starts five members.
+ * Exit code 1 when a history is broken or could not be decided; its files are kept then.
+ */
+import {mkdirSync, mkdtempSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {SeededRandom} from '../random/seeded-random.ts';
+import {type ClusterSystem, untilLed} from './cluster-system.ts';
+import {startEtcdCluster} from './etcd-cluster.ts';
+import {type FaultCounts, injectFaults} from './faults.ts';
+import {type Operation, writeLinearizable} from './history.ts';
+import {judgeLinearizable} from './porcupine.ts';
+import {loadRegisters, readAll} from './register-load.ts';
+import {createSvcRegisters, EtcdRegisters, type Registers, SvcRegisters} from './registers.ts';
+import {type BrokenGuarantee, brokenGuarantees} from './session-guarantees.ts';
+import {startSvcCluster} from './svc-cluster.ts';
+
+export interface HistoryOptions {
+  readonly system: 'svc' | 'etcd';
+  readonly size: number;
+  readonly runs: number;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly onRun: (run: RunReport) => void;
+}
+
+export interface RunReport {
+  readonly number: number;
+  readonly operations: number;
+  readonly atFollowers: number;
+  readonly failed: number;
+  readonly unknown: number;
+  readonly faults: FaultCounts;
+  /** `linearizable`, or what is wrong. */
+  readonly verdict: string;
+  readonly broken: readonly BrokenGuarantee[];
+  readonly surprises: readonly string[];
+  /** Where the history lies when something is wrong. */
+  readonly kept: string | undefined;
+}
+
+interface Bench {
+  readonly cluster: ClusterSystem;
+  readonly connect: () => Registers;
+  readonly create: (keys: readonly string[]) => Promise<void>;
+}
+
+const clients = 12;
+const keysPerRun = 30;
+const checkSecondsMax = 60;
+/** Short, so that a run sees many leaders; the same for both systems. */
+const electionMillis = 500;
+
+/** Runs so many histories on one cluster; answers what was found. */
+export async function runHistories(options: HistoryOptions): Promise<readonly RunReport[]> {
+  const random = new SeededRandom(options.seed);
+  const bench = await startBench(options, random);
+  const folder = mkdtempSync(join(tmpdir(), 'svc-histories-'));
+  const reports: RunReport[] = [];
+  let isClean = false;
+  try {
+    for (let number = 1; number <= options.runs; number += 1) {
+      const report = await oneRun(bench, options, {number, random, folder});
+      reports.push(report);
+      options.onRun(report);
+    }
+    isClean = reports.every(({kept}) => kept === undefined);
+    return reports;
+  } finally {
+    for (const {name, process} of bench.cluster.members) {
+      if (!isClean) writeFileSync(join(folder, `${name}.log`), process.log);
+    }
+    await bench.cluster.dispose();
+  }
+}
+
+async function startBench(options: HistoryOptions, random: SeededRandom): Promise<Bench> {
+  const {size} = options;
+  if (options.system === 'etcd') {
+    const cluster = await startEtcdCluster({size, electionMillis, heartbeatMillis: 50});
+    const connect = (): Registers => new EtcdRegisters(cluster.members);
+    return {cluster, connect, create: async () => undefined};
+  }
+  const settings = {
+    'svc.ha.electionTimeoutMin': electionMillis,
+    'svc.ha.electionTimeoutMax': 2 * electionMillis,
+  };
+  const cluster = await startSvcCluster({size, settings, links: {random}});
+  return {
+    cluster,
+    connect: () => new SvcRegisters(cluster),
+    create: async keys => createSvcRegisters(cluster, await untilLed(cluster), keys),
+  };
+}
+
+async function oneRun(
+  bench: Bench,
+  options: HistoryOptions,
+  run: {number: number; random: SeededRandom; folder: string},
+): Promise<RunReport> {
+  const {number, random, folder} = run;
+  const {cluster: system, connect, create} = bench;
+  const keys = Array.from({length: keysPerRun}, (_, index) => `r${number}-${index}`);
+  const millis = options.seconds * 1_000;
+  await untilLed(system);
+  await create(keys);
+  const load = {system, connect, keys, clients, millis, random, firstClient: 1};
+  const [{operations: worked, surprises}, faults] = await Promise.all([
+    loadRegisters(load),
+    injectFaults(system, performance.now() + millis, random),
+  ]);
+  await untilLed(system);
+  const last = await readAll({...load, firstClient: clients + 1});
+  const operations = [...worked, ...last];
+  const unread = last.filter(({outcome}) => outcome !== 'ok');
+  const file = join(folder, `run-${number}.jsonl`);
+  writeLinearizable(file, operations);
+  const judged = await judgeLinearizable(file, checkSecondsMax);
+  const broken = brokenGuarantees(operations);
+  const verdict = judged.kind === 'linearizable' ? judged.kind : `${judged.kind} ${judged.key}`;
+  const isClean =
+    judged.kind === 'linearizable' && broken.length + surprises.length + unread.length === 0;
+  if (!isClean) {
+    mkdirSync(folder, {recursive: true});
+    writeFileSync(file, operations.map(one => `${JSON.stringify(one)}\n`).join(''));
+  }
+  const having = (outcome: Operation['outcome']): number =>
+    operations.filter(one => one.outcome === outcome).length;
+  return {
+    number,
+    operations: operations.length,
+    atFollowers: operations.filter(one => one.atFollower && one.outcome === 'ok').length,
+    failed: having('failed'),
+    unknown: having('unknown'),
+    faults,
+    verdict,
+    broken,
+    surprises: [...surprises, ...unread.map(({reason}) => `at the end: ${reason}`)],
+    kept: isClean ? undefined : file,
+  };
+}
+
+function lineOf(run: RunReport): string {
+  const faults = [...run.faults].map(([name, count]) => `${name} ${count}`).join(', ');
+  const lines = [
+    `run ${run.number}: ${run.verdict}, operations ${run.operations}, at followers ` +
+      `${run.atFollowers}, failed ${run.failed}, unknown ${run.unknown}; faults: ${faults}`,
+    ...run.broken.slice(0, 5).map(({guarantee, says}) => `  ${guarantee}: ${says}`),
+    ...[...new Set(run.surprises)].slice(0, 5).map(text => `  surprise: ${text}`),
+    ...(run.kept === undefined ? [] : [`  kept: ${run.kept}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function summaryOf(reports: readonly RunReport[]): string {
+  const counts = reports.map(({operations}) => operations).sort((one, other) => one - other);
+  const median = counts[counts.length >> 1] ?? 0;
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  const atFollowers = reports.reduce((sum, run) => sum + run.atFollowers, 0);
+  const wrong = reports.filter(({kept}) => kept !== undefined).length;
+  const share = ((100 * atFollowers) / Math.max(1, all)).toFixed(1);
+  return (
+    `runs ${reports.length} wrong ${wrong} operations ${all} median ${median} ` +
+    `at followers ${share} %\n`
+  );
+}
+
+if (import.meta.main) {
+  const environment = process.env;
+  const system = environment['SYSTEM'] === 'etcd' ? 'etcd' : 'svc';
+  const seed = Number(environment['SEED'] || Date.now() % 1_000_000);
+  process.stdout.write(`system ${system} seed ${seed}\n`);
+  const reports = await runHistories({
+    system,
+    seed,
+    size: Number(environment['SIZE'] || 3),
+    runs: Number(environment['RUNS'] || 20),
+    seconds: Number(environment['SECONDS'] || 30),
+    onRun: run => process.stdout.write(lineOf(run)),
+  });
+  process.stdout.write(summaryOf(reports));
+  if (reports.some(({kept}) => kept !== undefined)) process.exitCode = 1;
+}

@@ -1,0 +1,124 @@
+/**
+ * A cluster of our servers, each `bin/svc start` on a loopback address of its own, with folders
+ * side by side.
+ */
+import {mkdirSync, rmSync} from 'node:fs';
+import {join} from 'node:path';
+import {Client} from '#server/client/client.ts';
+import type {SeededRandom} from '../random/seeded-random.ts';
+import {freePort, program, rootPassword, temporaryRoot} from '../server-process.ts';
+import {type ClusterSystem, type Member, untilLed} from './cluster-system.ts';
+import {Links} from './links.ts';
+import {MemberProcess} from './member-process.ts';
+
+export interface SvcClusterOptions {
+  readonly size: number;
+  /** Removed by `dispose`; default: a new one among the temporary files. */
+  readonly folder?: string;
+  /** Of every member. */
+  readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** Puts forwarders between the members; default: they speak to each other directly. */
+  readonly links?: {readonly random: SeededRandom};
+}
+
+const asksMillisMax = 2_000;
+const redirect = join(import.meta.dirname, 'redirect.ts');
+
+/** One of ours: what the others lack. */
+export interface SvcCluster extends ClusterSystem {
+  /** A client of one member as root. The caller closes it. */
+  client(member: Member, timeoutMillis?: number): Client;
+}
+
+/** Starts all members and waits until they agree on a leader. */
+export async function startSvcCluster(options: SvcClusterOptions): Promise<SvcCluster> {
+  const cluster = await prepareSvcCluster(options);
+  try {
+    for (const {process} of cluster.members) process.start();
+    await untilLed(cluster);
+    return cluster;
+  } catch (error) {
+    await cluster.dispose();
+    throw error;
+  }
+}
+
+async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster> {
+  const folder = options.folder ?? temporaryRoot('cluster');
+  const addresses = await Promise.all(
+    Array.from({length: options.size}, async (_, index) => ({
+      name: `svc_${index}`,
+      host: `127.0.0.${index + 1}`,
+      ports: [await freePort(), await freePort()] as const,
+    })),
+  );
+  const links =
+    options.links === undefined ? undefined : await Links.open(addresses, options.links.random);
+  const serverList = addresses
+    .map(({host, ports: [raft, http]}) => `${host}:{raft:${raft},http:${http}}`)
+    .join(',');
+  const members = addresses.map(({name, host, ports: [raft, http]}): Member => {
+    const root = join(folder, name);
+    mkdirSync(root, {recursive: true});
+    const settings = {
+      'svc.server.name': name,
+      'svc.server.rootPath': root,
+      'svc.server.httpIncomingHost': host,
+      'svc.server.httpIncomingPort': http,
+      'svc.ha.enabled': true,
+      'svc.ha.serverList': serverList,
+      'svc.ha.raftPort': raft,
+      ...options.settings,
+    };
+    const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
+    const environment = {
+      SVC_SERVER_ROOTPASSWORD: rootPassword,
+      ...(links === undefined ? {} : redirected(links.redirects(name))),
+    };
+    const command = {words: [program, 'start', ...words], folder: root, environment};
+    const url = `http://${host}:${http}`;
+    return {name, host, httpPort: http, url, process: new MemberProcess(name, command)};
+  });
+  const client = (member: Member, timeoutMillis = 60_000): Client =>
+    new Client({
+      url: member.url,
+      credentials: {kind: 'basic', user: 'root', password: rootPassword},
+      timeoutMillis,
+    });
+  const asking = new Map(members.map(member => [member, client(member, asksMillisMax)]));
+  return {
+    label: 'svc',
+    members,
+    links,
+    folder,
+    client,
+    leaderAsSeenBy: member => leaderAsSeenBy(asking.get(member), members),
+    dispose: async (keepFolder = false) => {
+      for (const one of asking.values()) one.close();
+      await Promise.all(members.map(({process}) => process.kill()));
+      await links?.close();
+      if (!keepFolder) rmSync(folder, {recursive: true, force: true});
+    },
+  };
+}
+
+function redirected(table: Readonly<Record<string, string>>): Record<string, string> {
+  return {
+    SVC_TEST_REDIRECTS: JSON.stringify(table),
+    NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${redirect}`.trim(),
+  };
+}
+
+async function leaderAsSeenBy(
+  client: Client | undefined,
+  members: readonly Member[],
+): Promise<Member | undefined> {
+  try {
+    const answer = await client?.send({method: 'GET', path: '/api/v1/cluster', again: true});
+    if (answer?.status !== 200) return undefined;
+    const {leaderHttpAddress} = JSON.parse(answer.text) as {leaderHttpAddress: string | null};
+    return members.find(({url}) => url === `http://${leaderHttpAddress}`);
+  } catch {
+    return undefined;
+  }
+}
