@@ -49,9 +49,16 @@ export class NameDictionary implements NameAllocator {
     return this.ids.get(name);
   }
 
-  /** A stored entry, met at open or when an entry of the log was applied. */
+  /**
+   * A stored entry, met at open or when an entry of the log was applied. Another node may have
+   * stored it under an id that was given to another name here, in a commit that never happened.
+   */
   learn(id: number, name: string): void {
-    assert(this.names[id] === undefined || this.names[id] === name, 'an id names one name');
+    const before = this.names[id];
+    if (before !== undefined && before !== name) {
+      assert(!this.stored.has(id), 'a stored id names one name');
+      if (this.ids.get(before) === id) this.ids.delete(before);
+    }
     while (this.names.length <= id) this.names.push(undefined);
     this.names[id] = name;
     this.ids.set(name, id);

@@ -12,6 +12,10 @@ export function nameKey(id: number): Uint8Array {
   return key;
 }
 
+export function isNameKey(bytes: Uint8Array): boolean {
+  return bytes.length === nameKeyBytes && bytes[0] === namespace.names;
+}
+
 export function idOfNameKey(bytes: Uint8Array, offset: number): number {
   return uint32At(bytes, offset + 1);
 }

@@ -99,7 +99,6 @@ export async function startServer(
   }
 }
 
-
 type Logger = ReturnType<typeof createLogger>;
 
 /** The settings as they are now; those given, until the server's own are read. */

@@ -36,10 +36,7 @@ export interface MemberLogOptions
   /** The member runs. */
   readonly started: (member: RunningMember) => void;
   /** Told of everything, after the log. */
-  readonly news: Pick<
-    ReplicatorNews,
-    'roleChanged' | 'membershipChanged' | 'checkpointNeeded'
-  >;
+  readonly news: Pick<ReplicatorNews, 'roleChanged' | 'membershipChanged' | 'checkpointNeeded'>;
 }
 
 export interface RunningMember {

@@ -542,7 +542,11 @@ export class Replicator {
 }
 
 /** Where a member is reached stands in its id: `<host>_<raft port>`. */
-function addressOf(id: NodeId): {readonly id: NodeId; readonly host: string; readonly port: number} {
+function addressOf(id: NodeId): {
+  readonly id: NodeId;
+  readonly host: string;
+  readonly port: number;
+} {
   const at = id.lastIndexOf('_');
   return {id, host: id.slice(0, at), port: Number(id.slice(at + 1))};
 }

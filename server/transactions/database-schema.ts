@@ -48,6 +48,7 @@ export class DatabaseSchema {
     const bytes = database.catalogBytes();
     this.#context = this.#contextOf(bytes === undefined ? new Catalog() : decodeCatalog(bytes));
     learnNames(this.names, database.store);
+    database.onName((id, name) => this.names.learn(id, name));
     database.onCatalogChange(changed => {
       if (changed !== undefined) this.#context = this.#contextOf(this.#applied(changed));
     });

@@ -8,11 +8,12 @@
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
+import {idOfNameKey, isNameKey} from '#server/layout/name-key.ts';
 import type {ShareableStore, Store, View} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from './change-feed.ts';
 import type {CommitLog, CommitOutcome, CommitRequest, LogIndex} from './commit.ts';
 import type {Coordinator} from './coordinator.ts';
-import type {Entry} from './entry.ts';
+import {type Entry, eachOperation} from './entry.ts';
 import {catalogKey, counterKey, decodeCounter} from './system-keys.ts';
 import {
   ReadSession,
@@ -22,6 +23,7 @@ import {
 } from './transaction.ts';
 import type {Isolation, Transaction} from './transaction-contract.ts';
 
+export type NameListener = (id: number, name: string) => void;
 export type CatalogListener = (bytes: Buffer | undefined, schemaVersion: number) => void;
 
 export interface DatabaseOptions {
@@ -48,6 +50,7 @@ export class Database {
   readonly #options: DatabaseOptions;
   readonly #coordinator: Coordinator;
   readonly #listeners = new Set<CatalogListener>();
+  readonly #nameListeners = new Set<NameListener>();
   readonly #appliedIndex: () => LogIndex;
   readonly #views: ViewSource;
   #viewsOpen = 0;
@@ -150,9 +153,22 @@ export class Database {
     this.#coordinator.beginAnew(index, this.#schemaVersion);
   }
 
+  /** Calls `listener` with every name of a property that another node stored. */
+  onName(listener: NameListener): void {
+    this.#nameListeners.add(listener);
+  }
+
   /** Another node's entry is about to be applied here; call what is returned when it is. */
   follow(index: LogIndex, entry: Entry): () => void {
-    return this.#coordinator.follow(index, entry);
+    const applied = this.#coordinator.follow(index, entry);
+    const names = namesIn(entry);
+    if (names.length === 0) return applied;
+    this.#tellNames(names);
+    return () => {
+      applied();
+      // Who began to listen meanwhile did not find them in the store yet.
+      this.#tellNames(names);
+    };
   }
 
   /** Commits operations that were made without a transaction; a bulk load's way. */
@@ -206,6 +222,12 @@ export class Database {
     this.#coordinator.reopen();
   }
 
+  #tellNames(names: readonly StoredName[]): void {
+    for (const {id, name} of names) {
+      for (const listener of this.#nameListeners) listener(id, name);
+    }
+  }
+
   #schemaApplied(schemaVersion: number): void {
     this.#schemaVersion = schemaVersion;
     const bytes = this.catalogBytes();
@@ -237,4 +259,20 @@ export class Database {
     if (this.#coordinator.fence === undefined) return;
     throw new Refusal('database.fenced', `database ${this.name}: ${this.#coordinator.fence}`);
   }
+}
+
+interface StoredName {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The names of properties that an entry stores. */
+function namesIn(entry: Entry): readonly StoredName[] {
+  const names: StoredName[] = [];
+  for (const operation of eachOperation(entry)) {
+    if (operation.kind !== 'put' || !isNameKey(operation.key)) continue;
+    const name = Buffer.from(operation.value).toString('utf8');
+    names.push({id: idOfNameKey(operation.key, 0), name});
+  }
+  return names;
 }

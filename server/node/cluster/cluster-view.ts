@@ -53,7 +53,8 @@ export class ClusterView implements Cluster {
     return {
       clusterName: plan.clusterName,
       localPeerId: plan.id,
-      raftState: failure === undefined ? (member === undefined ? 'STARTING' : 'RUNNING') : 'EXCEPTION',
+      raftState:
+        failure === undefined ? (member === undefined ? 'STARTING' : 'RUNNING') : 'EXCEPTION',
       isLeader: role?.name === 'leader',
       leaderReady: this.isLeader,
       leaderId: role?.leader,
@@ -176,7 +177,9 @@ export class ClusterView implements Cluster {
       raftPort: Number(id.slice(at + 1)),
       httpAddress: http && `${http.host}:${http.port}`,
       httpsAddress:
-        introduction?.httpsPort === undefined ? undefined : `${id.slice(0, at)}:${introduction.httpsPort}`,
+        introduction?.httpsPort === undefined
+          ? undefined
+          : `${id.slice(0, at)}:${introduction.httpsPort}`,
       httpAddressAmbiguous: false,
       priority: inForce?.priority ?? declared?.priority ?? 0,
       inConfiguration: inForce !== undefined,
