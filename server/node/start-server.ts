@@ -20,6 +20,7 @@ import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
+import type {Cluster} from '#server/session/cluster.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
@@ -30,6 +31,7 @@ import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {ServerAdministration} from './administration.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
+import {ClusterView} from './cluster/cluster-view.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
@@ -203,6 +205,8 @@ interface Services {
 }
 
 interface Means {
+  /** Undefined: a server alone. */
+  readonly cluster: Cluster | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly timers: Timers;
@@ -255,35 +259,13 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {engine, logger} = parts;
-  const means: Means = {
-    clock: createClock(),
-    random: createRandom(),
-    timers: createTimers(),
-    javascript: await loadJavaScript(),
-  };
+  const means: Means = {...createMeans(parts), javascript: await loadJavaScript()};
   const {clock, timers} = means;
   const services = createServices(given, parts, means);
-  const {service, security, administration, stop} = services;
-  const begin = async (rootPassword: () => Promise<string>): Promise<void> => {
-    if (!security.hasRoot) await security.ensureRoot(await rootPassword());
-    await createDefaultDatabases(given, {engine, service, security});
-  };
-  if (parts.cluster === undefined) await begin(() => firstRootPassword(given, parts.prompt));
-  const http: HttpServer = createHttpServer({
-    ...means,
-    service,
-    security,
-    administration,
-    logger,
-    batch: createBatchHandler({
-      ...means,
-      service,
-      security,
-      settings: () => administration.settings(),
-      disk: createDisk(),
-      temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
-    }),
-  });
+  const {service, stop} = services;
+  // In a cluster its leader's work.
+  if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
+  const http = createHttp(given, parts, services, means);
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
     (address, ports) => http.listen(address, ports),
@@ -291,18 +273,9 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     'svc.server.httpIncomingPort',
   );
   const secure = await listenSecurely(http, given, {clock, timers, logger});
-  engine.listen({
-    failed: reason => stop.resolve(reason),
-    documentChanged: () => security.reload(),
-    dropping: database => service.databaseDropped(database),
-    leadership: leads => {
-      parts.cluster?.leadershipChanged();
-      if (leads) beginCluster(begin, given, logger);
-    },
-  });
+  followEngine(given, parts, services);
   parts.cluster?.listensOn(port, secure?.port);
   await parts.cluster?.listen();
-  if (engine.failure !== undefined) stop.resolve(engine.failure);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   const leaveMemory = keepMemorySmall({
     clock,
@@ -333,17 +306,71 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   };
 }
 
-/** What the first leader of a cluster writes. What fails is done by the next one. */
-function beginCluster(
-  begin: (rootPassword: () => Promise<string>) => Promise<void>,
-  given: Settings,
-  logger: Logger,
-): void {
-  const nobody: PasswordPrompt = {isTerminal: false, ask: () => Promise.resolve(''), tell() {}};
-  begin(() => firstRootPassword(given, nobody)).catch((error: unknown) => {
-    logger.log('error', 'cluster.not-begun', {error});
+function createMeans({cluster}: Parts): Omit<Means, 'javascript'> {
+  const clock = createClock();
+  const timers = createTimers();
+  const view = cluster && new ClusterView(cluster, {clock, timers});
+  return {cluster: view, clock, random: createRandom(), timers};
+}
+
+function createHttp(given: Settings, parts: Parts, services: Services, means: Means): HttpServer {
+  const {service, security, administration} = services;
+  return createHttpServer({
+    ...means,
+    service,
+    security,
+    administration,
+    logger: parts.logger,
+    batch: createBatchHandler({
+      ...means,
+      service,
+      security,
+      settings: () => administration.settings(),
+      disk: createDisk(),
+      temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
+    }),
   });
 }
+
+/** What a server or a cluster begins with: root, and the databases that the settings name. */
+async function writeFirst(
+  given: Settings,
+  {engine}: Parts,
+  {service, security}: Services,
+  prompt: PasswordPrompt,
+): Promise<void> {
+  if (!security.hasRoot) await security.ensureRoot(await firstRootPassword(given, prompt));
+  await createDefaultDatabases(given, {engine, service, security});
+}
+
+/** What becomes of the rest when the engine fails, or another server's entry is executed. */
+function followEngine(given: Settings, parts: Parts, services: Services): void {
+  const {engine, cluster, logger} = parts;
+  const {service, security, stop} = services;
+  // What a leader cannot finish is done by the next one.
+  const lead = (): void => {
+    writeFirst(given, parts, services, nobodyToAsk).catch((error: unknown) => {
+      logger.log('error', 'cluster.not-begun', {error});
+    });
+  };
+  engine.listen({
+    failed: reason => stop.resolve(reason),
+    documentChanged: () => security.reload(),
+    dropping: database => service.databaseDropped(database),
+    leadership: leads => {
+      cluster?.leadershipChanged();
+      if (leads) lead();
+    },
+  });
+  if (engine.failure !== undefined) stop.resolve(engine.failure);
+  if (cluster?.member?.log.isLeading === true) lead();
+}
+
+const nobodyToAsk: PasswordPrompt = {
+  isTerminal: false,
+  ask: () => Promise.resolve(''),
+  tell: () => {},
+};
 
 const shutdownDelayMs = 200;
 

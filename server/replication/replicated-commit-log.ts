@@ -17,7 +17,7 @@ import type {AppendResult, Refused} from '#server/transactions/commit.ts';
 import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
 import type {EngineLog, EngineLogObserver} from '#server/transactions/engine-log.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
-import {CommittedFeed} from './committed-feed.ts';
+import {CommittedFeed} from './driver/committed-feed.ts';
 import type {Replicator, Role} from './replicator.ts';
 
 export interface ReplicatedLogOptions {

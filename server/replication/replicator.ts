@@ -29,11 +29,11 @@ import {decodeMessage, encodeMessage, UnreadableMessage} from '#server/raft/mess
 import type {Progress} from '#server/raft/progress.ts';
 import {Raft, type RaftOptions, type Recovered} from '#server/raft/state.ts';
 import {step} from '#server/raft/step.ts';
-import {EntryCache} from './entry-cache.ts';
-import {ListeningClock} from './listening-clock.ts';
+import {EntryCache} from './driver/entry-cache.ts';
+import {ListeningClock} from './driver/listening-clock.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
-import {ReadQuestions} from './read-questions.ts';
+import {ReadQuestions} from './driver/read-questions.ts';
 
 /** What the rest of the server hears of; called from within a step, in the order of effects. */
 export interface ReplicatorNews {

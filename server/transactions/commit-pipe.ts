@@ -3,9 +3,9 @@
  *
  * Two implementations: inline (inline-pipe.ts: one thread, for simulation, recovery and tools)
  * and the worker threads of a real server (node/commit-threads.ts). Both have a log of their own,
- * or none, in a cluster: there only what is committed is offered, to be applied. Order is kept from offer
- * to report. Once the log has failed nothing more is taken, and what was not reported as applied
- * is undecided (F3).
+ * or none, in a cluster: there only what is committed is offered, to be applied. Order is kept
+ * from offer to report. Once the log has failed nothing more is taken, and what was not reported
+ * as applied is undecided (F3).
  */
 import type {Store} from '#server/storage/store.ts';
 import type {Fence} from './apply.ts';

@@ -13,7 +13,7 @@ import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
 import type {EngineLogObserver} from '#server/transactions/engine-log.ts';
 import {decodeEntry, type Entry, EntryEncoder} from '#server/transactions/entry.ts';
 import type {PendingEntries} from '#server/transactions/pending-entries.ts';
-import type {Replicator} from './replicator.ts';
+import type {Replicator} from '../replicator.ts';
 
 /** Who waits on this node for the outcome of an entry. */
 export interface Owner {
