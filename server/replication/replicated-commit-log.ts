@@ -197,6 +197,7 @@ export class ReplicatedCommitLog implements EngineLog {
   #decided(index: LogIndex, term: Term): Appended | undefined {
     let decided: Appended | undefined;
     let count = 0;
+    let isTakenBack = false;
     for (const appended of this.#appended) {
       const isOurs = appended.index === index && appended.term === term;
       if (!isOurs && appended.term >= term) break;
@@ -205,10 +206,12 @@ export class ReplicatedCommitLog implements EngineLog {
         decided = appended;
         break;
       }
+      isTakenBack = true;
       const detail = 'another leader took over before a majority had the entry; nothing was stored';
       appended.resolve?.(refused('not-leader', detail));
     }
     if (count > 0) this.#appended = this.#appended.slice(count);
+    if (isTakenBack) this.#options.observer.takenBack(index - 1);
     return decided;
   }
 

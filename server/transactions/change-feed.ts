@@ -36,6 +36,9 @@ export interface ChangeSubscription {
 /** Longer keys are neither records' nor edges'. */
 const keyBytesMax = 64;
 
+/** No key is behind it. */
+const everything = [new Uint8Array(0), new Uint8Array(keyBytesMax).fill(0xff)] as const;
+
 export class ChangeFeed {
   readonly #listeners = new Set<ChangeListener>();
   readonly #key = Buffer.alloc(keyBytesMax);
@@ -81,6 +84,13 @@ export class ChangeFeed {
       if (operation.kind === 'ingest') continue;
       for (const listener of this.#listeners) this.#tellOperation(listener, operation, index);
     }
+  }
+
+  /** What was told with an index above `index` never happens: nothing is known of anything. */
+  takeBack(index: LogIndex): void {
+    if (this.#lastIndex <= index) return;
+    this.#lastIndex = index;
+    for (const listener of this.#listeners) listener.rangeEmptied(...everything, index);
   }
 
   #tellOperation(listener: ChangeListener, operation: Operation, index: LogIndex): void {

@@ -104,6 +104,12 @@ export class Coordinator {
     this.#schemaVersion = schemaVersion;
   }
 
+  /** What was appended here behind the entry at `index` never happens. */
+  takeBack(index: LogIndex, schemaVersion: number): void {
+    this.changes.takeBack(index);
+    this.#schemaVersion = schemaVersion;
+  }
+
   /** Another node's entry is about to be applied here; call what is returned when it is. */
   follow(index: LogIndex, entry: Entry): () => void {
     this.changes.followed(index, entry);

@@ -153,6 +153,11 @@ export class Database {
     this.#coordinator.beginAnew(index, this.#schemaVersion);
   }
 
+  /** What was appended here behind the entry at `index` never happens. */
+  takeBack(index: LogIndex): void {
+    this.#coordinator.takeBack(index, this.#schemaVersion);
+  }
+
   /** Calls `listener` with every name of a property that another node stored. */
   onName(listener: NameListener): void {
     this.#nameListeners.add(listener);

@@ -50,6 +50,8 @@ export interface EngineLogObserver {
    * behind it. Called at the begin of each leadership, before its first append.
    */
   leads(index: LogIndex): void;
+  /** What this node appended behind the entry at `index` never happens. */
+  takenBack(index: LogIndex): void;
   /** Appends are refused from now on. */
   leadershipEnded(): void;
 }

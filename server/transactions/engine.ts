@@ -210,6 +210,7 @@ export class Engine {
       execute: (index, entry) => this.#execute(index, entry),
       follows: (index, entry) => this.#follows(index, entry),
       leads: index => this.#leads(index),
+      takenBack: index => this.#eachServed(database => database.takeBack(index)),
       leadershipEnded: () => this.#events.leadership?.(false),
     });
     for (const database of parts.databases.openDatabases) {
@@ -538,11 +539,15 @@ export class Engine {
   #leads(index: LogIndex): void {
     this.#nextDatabaseId = this.#set.state.nextDatabaseId;
     this.#documentVersions.clear();
-    for (const database of this.#databases.values()) {
+    this.#eachServed(database => {
       database.beginAnew(index);
       this.#migrate(database);
-    }
+    });
     this.#events.leadership?.(true);
+  }
+
+  #eachServed(work: (database: Database) => void): void {
+    for (const database of this.#databases.values()) work(database);
   }
 
   #advanced(bytes: number, fences: ReadonlyMap<number, {readonly reason: string}>): void {

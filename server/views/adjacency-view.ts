@@ -265,7 +265,8 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
         const reader = database.read();
         try {
           const base = reader.viewIndex;
-          if (base < told) continue;
+          // What was told of may have been taken back since.
+          if (base < Math.min(told, this.#toldIndex)) continue;
           const chunk = await this.#pack(slot, reader);
           return chunk && {chunk, base};
         } finally {
