@@ -299,6 +299,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     async close() {
       leaveMemory();
       secure?.end();
+      await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
       await service.close();
       await engine.close();
@@ -359,7 +360,9 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
     dropping: database => service.databaseDropped(database),
     leadership: leads => {
       cluster?.leadershipChanged();
-      if (leads) lead();
+      if (!leads) return;
+      service.resumeWork();
+      lead();
     },
   });
   if (engine.failure !== undefined) stop.resolve(engine.failure);

@@ -107,6 +107,14 @@ class Group {
       unreadable: (_, reason) => assert.fail(reason),
       quorumTimeoutMs: () => 2_000,
       queueEntriesMax: 100,
+      purge: {
+        entriesMax: 50,
+        intervalMs: 0,
+        entriesMin: 0,
+        gapEntries: 200,
+        passesLaggards: true,
+        bytesMax: 1 << 30,
+      },
       started,
       news: {
         roleChanged: () => {},

@@ -10,7 +10,7 @@ import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
 import type {EngineLog, EngineLogObserver, MemberLog} from '#server/transactions/engine-log.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
-import {ReplicatedCommitLog} from './replicated-commit-log.ts';
+import {ReplicatedCommitLog, type ReplicatedLogOptions} from './replicated-commit-log.ts';
 import {Replicator, type ReplicatorNews, type ReplicatorOptions} from './replicator.ts';
 
 export interface OpenedLog {
@@ -33,6 +33,7 @@ export interface MemberLogOptions
   readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`. */
   readonly queueEntriesMax: number;
+  readonly purge: ReplicatedLogOptions['purge'];
   /** The member runs. */
   readonly started: (member: RunningMember) => void;
   /** Told of everything, after the log. */
@@ -72,7 +73,7 @@ export class ReplicatedMemberLog implements MemberLog {
   }
 
   start(pipe: CommitPipe, observer: EngineLogObserver): EngineLog {
-    const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax} = this.#options;
+    const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax, purge} = this.#options;
     const {storage, recovered} = log;
     assert(pipe.startIndex <= this.lastIndex, 'what is applied is held or forgotten');
     const {transport, cacheBytesMax, processId, unreadable} = this.#options;
@@ -95,6 +96,7 @@ export class ReplicatedMemberLog implements MemberLog {
       timers,
       quorumTimeoutMs,
       queueEntriesMax,
+      purge,
     });
     this.#options.started({replicator, log: engineLog});
     replicator.start({

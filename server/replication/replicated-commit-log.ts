@@ -18,6 +18,7 @@ import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts
 import type {EngineLog, EngineLogObserver} from '#server/transactions/engine-log.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {CommittedFeed} from './driver/committed-feed.ts';
+import {type LogFigures, LogPurge, type LogPurgeOptions} from './driver/log-purge.ts';
 import type {Replicator, Role} from './replicator.ts';
 
 export interface ReplicatedLogOptions {
@@ -30,6 +31,7 @@ export interface ReplicatedLogOptions {
   readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`: entries of this node that wait for their outcome. */
   readonly queueEntriesMax: number;
+  readonly purge: LogPurgeOptions;
 }
 
 /** An entry of this node that is not committed yet, as far as it knows. */
@@ -50,6 +52,8 @@ interface Leadership {
   isReady: boolean;
 }
 
+const lengthLookMs = 1_000;
+
 export class ReplicatedCommitLog implements EngineLog {
   readonly #options: ReplicatedLogOptions;
   readonly #pending: PendingEntries;
@@ -60,6 +64,7 @@ export class ReplicatedCommitLog implements EngineLog {
   #failure: string | undefined;
   #stopping = false;
   #timerRuns = false;
+  readonly #purge: LogPurge;
   #settledWaiters: (() => void)[] = [];
 
   constructor(options: ReplicatedLogOptions) {
@@ -75,6 +80,8 @@ export class ReplicatedCommitLog implements EngineLog {
       follows: (index, entry) => observer.follows(index, entry),
       failed: reason => this.fail(reason),
     });
+    this.#purge = new LogPurge(options.purge, options.clock.monotonic());
+    this.#watchLength();
     pipe.listen(progress => this.#advance(progress));
   }
 
@@ -158,7 +165,8 @@ export class ReplicatedCommitLog implements EngineLog {
   }
 
   recycle(floor: LogIndex): void {
-    this.#options.replicator.compact(floor);
+    const figures = this.#figures;
+    this.#options.replicator.compact(this.#purge.through(floor, figures));
   }
 
   stop(): void {
@@ -232,6 +240,26 @@ export class ReplicatedCommitLog implements EngineLog {
     assert(this.#appended.length === 0, 'what an earlier leadership appended is decided');
     leadership.isReady = true;
     this.#options.observer.leads(this.appliedIndex);
+  }
+
+  get #figures(): LogFigures {
+    const {replicator} = this.#options;
+    const matches = [...replicator.progress.values()].map(({match}) => match);
+    return {
+      base: replicator.base.index,
+      applied: this.appliedIndex,
+      bytes: replicator.retainedBytes,
+      slowest: matches.length === 0 ? undefined : Math.min(...matches),
+    };
+  }
+
+  #watchLength(): void {
+    const {clock, timers, observer} = this.#options;
+    timers.after(lengthLookMs, () => {
+      if (this.#stopping || this.#failure !== undefined) return;
+      if (this.#purge.isDue(clock.monotonic(), this.#figures)) observer.isLong();
+      this.#watchLength();
+    });
   }
 
   /** Those whose time is over are told that nothing is known; their entries may yet commit. */

@@ -290,6 +290,11 @@ export class Replicator {
     this.#take({kind: 'compact', through});
   }
 
+  /** Bytes that the log takes on the disk. */
+  get retainedBytes(): number {
+    return this.#options.storage.retainedBytes;
+  }
+
   /** Index of the entry before the first that is held. */
   get base(): LogPosition {
     return this.#raft.log.base;

@@ -112,8 +112,13 @@ export class DatabaseSession {
       files: options.files,
       checkCode,
     });
-    void this.executor.resume();
     this.views = new MaterializedViews(this, environment);
+    this.resumeWork();
+  }
+
+  /** Goes on with builds of indexes and with views that are due, where this server may write. */
+  resumeWork(): void {
+    void this.executor.resume();
     this.views.open();
   }
 

@@ -329,6 +329,16 @@ export class SessionService implements Service {
     this.#databases.get(database)?.kept.close();
   }
 
+  /** This server takes commits from now on: what another one left unfinished goes on here. */
+  resumeWork(): void {
+    const {engine} = this.#options;
+    for (const name of engine.databases()) {
+      if (engine.status(name) !== 'open') continue;
+      const database = engine.database(name);
+      if (database !== undefined) this.#databases.get(database)?.resumeWork();
+    }
+  }
+
   #endUsersOf(name: string): void {
     this.#sessions.endWhere(session => session.database === name);
     this.#queries.terminateWhere(query => query.request.database === name);

@@ -52,6 +52,8 @@ export interface EngineLogObserver {
   leads(index: LogIndex): void;
   /** What this node appended behind the entry at `index` never happens. */
   takenBack(index: LogIndex): void;
+  /** The log should be shortened: everything is to be made durable, then `recycle`. */
+  isLong(): void;
   /** Appends are refused from now on. */
   leadershipEnded(): void;
 }

@@ -211,6 +211,7 @@ export class Engine {
       follows: (index, entry) => this.#follows(index, entry),
       leads: index => this.#leads(index),
       takenBack: index => this.#eachServed(database => database.takeBack(index)),
+      isLong: () => this.#checkpointSoon(),
       leadershipEnded: () => this.#events.leadership?.(false),
     });
     for (const database of parts.databases.openDatabases) {
@@ -560,6 +561,10 @@ export class Engine {
     }
     this.#bytesSinceCheckpoint += bytes;
     if (this.#bytesSinceCheckpoint < this.#checkpointBytes) return;
+    this.#checkpointSoon();
+  }
+
+  #checkpointSoon(): void {
     this.#bytesSinceCheckpoint = 0;
     this.checkpoint().catch((error: unknown) => {
       this.#options.logger.log('error', 'log.checkpoint-failed', {error});

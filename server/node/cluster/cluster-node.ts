@@ -4,6 +4,7 @@
  */
 import {lookup} from 'node:dns/promises';
 import {readFileSync} from 'node:fs';
+import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -22,7 +23,7 @@ import {
 import {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {MemberLog} from '#server/transactions/engine-log.ts';
-import {type ClusterPlan, raftOptions} from './cluster-plan.ts';
+import {type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 
 export interface ClusterNodeOptions {
   readonly plan: ClusterPlan;
@@ -106,6 +107,7 @@ export class ClusterNode {
       unreadable: (peer, reason) => logger.log('warn', 'peer.unreadable', {peer, reason}),
       quorumTimeoutMs: () => settings().get('svc.ha.quorumTimeout'),
       queueEntriesMax: given.get('svc.ha.groupCommitQueueSize'),
+      purge: purgeOptions(given),
       started: member => {
         this.#member = member;
       },
@@ -122,6 +124,26 @@ export class ClusterNode {
         },
       },
     });
+  }
+
+  /** Hands the leadership over before this server stops, where it leads and somebody can. */
+  async stepDown(): Promise<void> {
+    const replicator = this.#member?.replicator;
+    if (replicator?.role.name !== 'leader') return;
+    const {timers, logger, settings} = this.#options;
+    const late = Promise.withResolvers<undefined>();
+    const limitMs = settings().get('svc.ha.electionTimeoutMin');
+    const cancel = timers.after(limitMs, () => late.resolve(undefined));
+    try {
+      const to = await Promise.race([replicator.transfer(undefined), late.promise]);
+      logger.log('info', 'cluster.stepped-down', {to});
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // Nobody is fit: the others elect when this server is gone.
+      logger.log('info', 'cluster.not-stepped-down', {reason: error.message});
+    } finally {
+      cancel();
+    }
   }
 
   /** Lets the others in. @throws {Refusal} `start.refused`: the port cannot be had. */

@@ -7,6 +7,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {type Membership, ordered} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
+import type {ReplicatedLogOptions} from '#server/replication/replicated-commit-log.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
 import {
   type DeclaredPeer,
@@ -32,6 +33,8 @@ const heartbeatsPerTimeout = 10;
 const appendBytesMax = 1 << 20;
 const window = {messagesMax: 64, bytesMax: 16 << 20};
 const transferLagMax = 10_000;
+/** However few entries they hold. */
+const logSegmentsMax = 16;
 
 /** @throws {Refusal} `start.refused`: the list cannot be used, or does not name this server. */
 export function planCluster(settings: Settings): ClusterPlan {
@@ -61,6 +64,18 @@ export function planCluster(settings: Settings): ClusterPlan {
     peers,
     logId: hash('sha256', `svc cluster log\0${clusterName}`, 'hex').slice(0, logIdLength),
     membership: ordered(members),
+  };
+}
+
+/** When the log is shortened. */
+export function purgeOptions(settings: Settings): ReplicatedLogOptions['purge'] {
+  return {
+    entriesMax: settings.get('svc.ha.snapshotThreshold'),
+    intervalMs: settings.get('svc.ha.snapshotInterval'),
+    entriesMin: settings.get('svc.ha.snapshotMinEntries'),
+    gapEntries: settings.get('svc.ha.logPurgeGap'),
+    passesLaggards: settings.get('svc.ha.logPurgeUptoSnapshot'),
+    bytesMax: logSegmentsMax * settings.get('svc.ha.logSegmentSize'),
   };
 }
 
