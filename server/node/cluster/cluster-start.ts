@@ -5,6 +5,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {Checkpoint} from '#server/raft/membership.ts';
 import {clusterToken} from '#server/replication/cluster-token.ts';
 import type {OpenedLog} from '#server/replication/member-log.ts';
 import {openStoredLog} from '#server/replication/stored-log.ts';
@@ -13,7 +14,7 @@ import {startMemberLogThread} from '../member-log/member-log-thread.ts';
 import {givenRootPassword} from '../root-password.ts';
 import {version} from '../version.ts';
 import {ClusterNode} from './cluster-node.ts';
-import {type ClusterPlan, planCluster} from './cluster-plan.ts';
+import {planCluster} from './cluster-plan.ts';
 
 /** Undefined for a server alone. @throws {Refusal} `start.refused`. */
 export async function joinedCluster(
@@ -40,15 +41,18 @@ export async function joinedCluster(
     token,
     release: version,
     formats: {from: Math.max(1, level - 1), to: level},
-    openStorage: (directory, begin) => openStorage(settings, directory, begin),
+    openStorage: async (directory, installed) => {
+      const begin = installed ?? {last: {index: 0, term: 0}, membership: plan.membership};
+      return {...(await openStorage(settings, directory, begin)), logId: plan.logId};
+    },
   });
 }
 
 async function openStorage(
   settings: Settings,
   directory: string,
-  plan: ClusterPlan,
-): Promise<OpenedLog> {
+  checkpoint: Checkpoint,
+): Promise<Omit<OpenedLog, 'logId'>> {
   // It loads while the log is read.
   const thread = startMemberLogThread();
   try {
@@ -57,11 +61,11 @@ async function openStorage(
       directory,
       segmentBytes: settings.get('svc.ha.logSegmentSize'),
       random: createRandom(),
-      checkpoint: {last: {index: 0, term: 0}, membership: plan.membership},
+      checkpoint,
       keeps: settings.get('svc.ha.raftPersistStorage'),
     });
     const storageId = log.logId;
-    return {logId: plan.logId, storageId, storage: thread.start(log), recovered};
+    return {storageId, storage: thread.start(log), recovered};
   } catch (error) {
     await thread.abandon();
     throw error;
