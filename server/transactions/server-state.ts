@@ -59,9 +59,9 @@ export class ServerStateFile {
   readonly path: string;
   readonly #disk: Disk;
 
-  constructor(disk: Disk, directory: string, name: 'state' | 'install' = 'state') {
+  constructor(disk: Disk, directory: string) {
     this.#disk = disk;
-    this.path = `${directory}/${name}`;
+    this.path = `${directory}/state`;
   }
 
   get exists(): boolean {

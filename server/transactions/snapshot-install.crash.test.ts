@@ -60,7 +60,8 @@ const changes: Readonly<Record<string, Change>> = {
 
 function stateOf(databases: Readonly<Record<string, number>>, logId: string, index: number) {
   let state: ServerState = emptyServerState(logId, index, 1);
-  for (const [name, id] of Object.entries(databases)) state = withDatabase(state, index, {id, name});
+  for (const [name, id] of Object.entries(databases))
+    state = withDatabase(state, index, {id, name});
   state = withDocument(state, index, {name: users, version: index, bytes: Buffer.from(`${index}`)});
   const positions = Object.fromEntries(Object.values(databases).map(id => [String(id), index]));
   return {...state, positions};
@@ -105,13 +106,15 @@ class Server {
 
   async run(): Promise<void> {
     const {after} = this.#change;
-    await this.install.plan(stateOf(after, ourLog, 9));
+    await this.install.plan({state: stateOf(after, ourLog, 9), checkpoint: undefined});
     this.install.finish();
+    this.install.forget();
   }
 
   /** What a start does. */
-  recover(): void {
-    if (this.install.finish() === undefined) this.install.discard();
+  async recover(): Promise<void> {
+    if (this.install.finish() === undefined) await this.install.rollBack();
+    else this.install.forget();
   }
 
   powerLoss(seed: number): void {
@@ -141,7 +144,9 @@ class Server {
     const names = this.stores.list(`${rootPath}/databases`);
     const kept = isNew && beforeLog !== ourLog ? ['.kept-mine-9'] : [];
     // A dropped one is swept away by the start that follows.
-    const others = names.filter(name => !Object.hasOwn(databases, name) && !/^\.drop/.test(name));
+    // So are staged files, unless somebody fetches the rest of them.
+    const swept = /^\.(?:dropped|snapshot-new)-/;
+    const others = names.filter(name => !Object.hasOwn(databases, name) && !swept.test(name));
     assert.deepEqual(others, kept);
     return isNew ? 'new' : 'old';
   }
@@ -183,21 +188,21 @@ for (const [name, change] of Object.entries(changes)) {
       const server = await crashed(change, crashAt, crashAt);
       if (server === undefined) break;
       points++;
-      server.recover();
+      await server.recover();
       seen[await server.look()]++;
       for (let again = 1; ; again++) {
         const second = await crashed(change, crashAt, crashAt + again);
         assert.ok(second !== undefined);
         second.machine.crashAt = second.machine.operationCount + again;
         try {
-          second.recover();
+          await second.recover();
           break;
         } catch (error) {
           if (!(error instanceof SimulatedCrash)) throw error;
         }
         points++;
         second.powerLoss(again);
-        second.recover();
+        await second.recover();
         await second.look();
       }
     }
@@ -225,7 +230,7 @@ test('what happens behind an install is not taken back by it', async () => {
     const file = new ServerStateFile(server.disk, `${storage}/server`);
     file.save(stateOf(change.after, ourLog, 12));
     server.powerLoss(seed);
-    server.recover();
+    await server.recover();
     assert.equal(file.load()?.durableIndex, 12);
   }
 });
@@ -235,8 +240,8 @@ test('staged files that are not what the snapshot says are refused, and nothing 
   assert.ok(change !== undefined);
   const server = new Server(change);
   await server.prepare();
-  const state = stateOf(change.after, ourLog, 10);
-  await assert.rejects(server.install.plan(state), /database b says index 10, its files say 9/);
+  const plan = {state: stateOf(change.after, ourLog, 10), checkpoint: undefined};
+  await assert.rejects(server.install.plan(plan), /database b says index 10, its files say 9/);
   server.install.discard();
   assert.equal(await server.look(), 'old');
 });

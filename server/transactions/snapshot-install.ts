@@ -3,15 +3,18 @@
  *
  * The files of a database come together in a staged directory beside it. One file, the plan, is
  * the moment from which on the install is going to be finished, whatever happens: it is the
- * server state that will hold then. Each step behind it may be done again, so a start that finds
- * a plan does them all again, and one that finds none has the old data, untouched. While a plan
- * is being carried out every directory that it concerns bears the mark `.snapshot-pending`, so
- * that nobody takes half of a swap for a database; what was replaced is removed last of all.
+ * server state that will hold then, and where the log goes on. Each step behind it may be done
+ * again, so a start that finds a plan does them all again, and one that finds none has the old
+ * data, untouched. Around a plan every directory that it concerns bears the mark
+ * `.snapshot-pending`, so that nobody takes half of a swap for a database; what was replaced is
+ * removed last of all, behind the plan.
  * Source: specification, "Cluster peer and replication"; reference 3.7; note 20.
  */
 import {Corruption} from '#server/base/errors.ts';
+import {CheckedFile} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import {StoreFailure} from '#server/storage/store.ts';
 import {readPosition} from './database-set.ts';
 import type {Formats} from './formats/levels.ts';
 import {
@@ -33,23 +36,43 @@ export interface SnapshotInstallOptions {
   readonly logger: Logger;
 }
 
-const leftovers = /^\.snapshot-(?:new|backup)-\d+$/;
+/** A place in a replicated log behind which it can begin anew. */
+export interface LogCheckpoint {
+  readonly last: {readonly index: number; readonly term: number};
+  readonly membership: readonly {
+    readonly id: string;
+    readonly role: 'voter' | 'joining';
+    readonly priority: number;
+  }[];
+}
+
+/** What is going to be: where the plan lies, its install is carried out to the end. */
+export interface InstallPlan {
+  readonly state: ServerState;
+  /** Where the log goes on; undefined where it stays as it is. */
+  readonly checkpoint: LogCheckpoint | undefined;
+}
+
+const planVersion = 1;
+const staging = /^\.snapshot-new-\d+$/;
+const backups = /^\.snapshot-backup-\d+$/;
 
 export class SnapshotInstall {
   readonly #options: SnapshotInstallOptions;
-  readonly #plan: ServerStateFile;
+  readonly #plan: CheckedFile<InstallPlan>;
   readonly #state: ServerStateFile;
 
   constructor(options: SnapshotInstallOptions) {
-    const directory = `${options.storage}/server`;
+    const {disk, storage} = options;
     this.#options = options;
-    this.#plan = new ServerStateFile(options.disk, directory, 'install');
-    this.#state = new ServerStateFile(options.disk, directory);
-  }
-
-  /** Whether a plan was made and is not carried out to its end. */
-  get isUnfinished(): boolean {
-    return this.#plan.exists;
+    this.#plan = new CheckedFile<InstallPlan>({
+      disk,
+      path: `${storage}/server/install`,
+      kind: 'svc-snapshot-install',
+      version: planVersion,
+      title: 'the plan of a snapshot’s install',
+    });
+    this.#state = new ServerStateFile(disk, `${storage}/server`);
   }
 
   /** Where the files of a database come together before they are put in place. */
@@ -57,62 +80,108 @@ export class SnapshotInstall {
     return `${this.#options.rootPath}/databases/.snapshot-new-${databaseId}`;
   }
 
-  /**
-   * Checks what is staged and makes the plan: from the return on the install is going to happen.
-   * What is staged must be durable. Databases of `state` that are not staged stay as they are.
-   *
-   * @throws {Corruption} naming the database whose staged files are not what `state` says; nothing
-   *   has happened then.
-   */
-  async plan(state: ServerState): Promise<void> {
-    const {stores} = this.#options;
-    for (const entry of state.databases) {
-      const path = this.stagedPath(entry.id);
-      if (!stores.exists(path)) continue;
-      await this.#check(entry, state);
-      stores.setPending(path, true);
-    }
-    this.#plan.save(state);
+  /** Of those databases, the ones whose files are staged. */
+  staged(databases: readonly DatabaseEntry[]): DatabaseEntry[] {
+    return databases.filter(({id}) => this.#options.stores.exists(this.stagedPath(id)));
   }
 
   /**
-   * Carries the plan out; durable on return. No store of the server may be open.
+   * Checks what is staged and makes the plan: from the return on the install is going to happen.
+   * What is staged must be durable. Databases of the plan that are not staged stay as they are.
    *
-   * @returns The server state from now on; undefined when there was no plan.
+   * @throws {Corruption} naming the database whose staged files are not what the plan says; all is
+   *   as it was then.
    */
-  finish(): ServerState | undefined {
+  async plan(plan: InstallPlan): Promise<void> {
+    const {stores} = this.#options;
+    const {databases} = plan.state;
+    for (const entry of this.staged(databases)) await this.#check(entry, plan.state);
+    for (const {id} of this.staged(databases)) stores.setPending(this.stagedPath(id), true);
+    for (const path of this.#replaced(plan.state)) stores.setPending(path, true);
+    this.#plan.save(plan);
+  }
+
+  /**
+   * Carries the plan out; durable on return. No store that it replaces may be open. To be called
+   * again after a crash until `forget`; what happened in between would be taken back.
+   *
+   * @returns The plan; undefined when there was none.
+   */
+  finish(): InstallPlan | undefined {
     const plan = this.#plan.load();
     if (plan === undefined) return undefined;
-    const {stores, disk, logger} = this.#options;
-    for (const {id, name} of plan.databases) {
-      const isDue = stores.exists(this.stagedPath(id)) && stores.exists(this.#path(name));
-      if (isDue) stores.setPending(this.#path(name), true);
-    }
+    const {stores, logger} = this.#options;
+    const {state} = plan;
     const before = this.#state.load();
-    if (before !== undefined) this.#setAside(before, plan);
-    for (const entry of plan.databases) this.#swap(entry);
-    this.#writeDocuments(before, plan);
-    this.#state.save(plan);
-    for (const {name} of plan.databases) {
+    if (before !== undefined) this.#setAside(before, state);
+    for (const entry of state.databases) this.#swap(entry);
+    this.#writeDocuments(before, state);
+    this.#state.save(state);
+    for (const {name} of state.databases) {
       const path = this.#path(name);
       if (stores.exists(path)) stores.setPending(path, false);
     }
-    disk.unlink(this.#plan.path);
-    disk.syncDirectory(`${this.#options.storage}/server`);
-    this.discard();
-    logger.log('info', 'snapshot.installed', {index: plan.durableIndex});
+    logger.log('info', 'snapshot.installed', {index: state.durableIndex});
     return plan;
   }
 
+  /** The install is over: removes the plan, and then what was replaced. */
+  forget(): void {
+    const {disk, storage} = this.#options;
+    disk.unlink(`${storage}/server/install`);
+    disk.syncDirectory(`${storage}/server`);
+    this.#remove(backups);
+  }
+
   /**
-   * Removes staged files and what was replaced, of installs that are finished or never began.
-   * Never called while there is a plan.
+   * What a start without a plan does: databases that can be opened lose their mark, others are
+   * brought back from what was kept of them. What was staged stays, to be gone on with.
    */
+  async rollBack(): Promise<void> {
+    const {stores, rootPath} = this.#options;
+    for (const {id, name} of this.#state.load()?.databases ?? []) {
+      const backup = `${rootPath}/databases/.snapshot-backup-${id}`;
+      const path = this.#path(name);
+      if (!stores.exists(path) && stores.exists(backup)) stores.rename(backup, path);
+      if (!stores.exists(path) || !stores.isPending(path)) continue;
+      if (await this.#isLoadable(path)) stores.setPending(path, false);
+      else this.#options.logger.log('error', 'database.snapshot-pending', {database: name});
+    }
+    this.#remove(backups);
+  }
+
+  /** Removes what was staged. */
   discard(): void {
+    this.#remove(staging);
+  }
+
+  #remove(pattern: RegExp): void {
     const {stores, rootPath} = this.#options;
     for (const name of stores.list(`${rootPath}/databases`)) {
-      if (leftovers.test(name)) stores.remove(`${rootPath}/databases/${name}`);
+      if (pattern.test(name)) stores.remove(`${rootPath}/databases/${name}`);
     }
+  }
+
+  async #isLoadable(path: string): Promise<boolean> {
+    const {stores, formats} = this.#options;
+    try {
+      const store = await stores.open(path, {mustExist: true});
+      const position = readPosition(store, path, formats);
+      store.close();
+      return position !== undefined;
+    } catch (error) {
+      if (error instanceof Corruption || error instanceof StoreFailure) return false;
+      throw error;
+    }
+  }
+
+  /** The directories of databases that are not going to be what they are. */
+  #replaced(state: ServerState): string[] {
+    const staged = this.staged(state.databases).map(({name}) => name);
+    const names = new Set(state.databases.map(({name}) => name));
+    const gone = (this.#state.load()?.databases ?? []).filter(({name}) => !names.has(name));
+    const paths = [...staged, ...gone.map(({name}) => name)].map(name => this.#path(name));
+    return paths.filter(path => this.#options.stores.exists(path));
   }
 
   async #check(entry: DatabaseEntry, state: ServerState): Promise<void> {
@@ -149,6 +218,7 @@ export class SnapshotInstall {
       }
       const aside = `${rootPath}/databases/.kept-${name}-${plan.durableIndex}`;
       stores.rename(path, aside);
+      stores.setPending(aside, false);
       logger.log('warn', 'database.kept-aside', {database: name, directory: aside});
     }
   }

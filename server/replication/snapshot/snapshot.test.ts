@@ -128,8 +128,9 @@ test('a server with nothing becomes what another one was at one entry of the log
     last: {index: manifest.state.durableIndex, term: 3},
     membership,
   });
-  await receiver.install.plan(manifest.state);
+  await receiver.install.plan(manifest);
   receiver.install.finish();
+  receiver.install.forget();
   assert.deepEqual(readdirSync(`${receiver.rootPath}/databases`), ['films', 'music']);
 
   const engine = await openDiskEngine({rootPath: receiver.rootPath});
@@ -178,8 +179,9 @@ test('a part of a file that is not the same one is fetched again from its beginn
   writeFileSync(join(directory, 'left-over.txt'), 'no part of it');
   await receiver.download(giver);
   assert.deepEqual(readdirSync(directory).sort(), music.files.map(({name}) => name).sort());
-  await receiver.install.plan(manifest.state);
+  await receiver.install.plan(manifest);
   receiver.install.finish();
+  receiver.install.forget();
   const engine = await openDiskEngine({rootPath: receiver.rootPath});
   assert.ok(has(engine, 'music', 'before'));
   await engine.close();
