@@ -121,6 +121,8 @@ class ApplyThread {
         const result = this.#applier?.detach(request.databaseId);
         this.#stores.get(request.databaseId)?.close();
         this.#stores.delete(request.databaseId);
+        // Whoever attaches it again begins without its fence.
+        this.#tell({kind: 'fences', fences: this.#applier?.fences() ?? new Map()});
         this.#tell({kind: 'done', id: request.id, result});
         return;
       }
@@ -129,6 +131,9 @@ class ApplyThread {
         this.#tell({kind: 'done', id: request.id, result});
         return;
       }
+      case 'skip':
+        this.#appliedIndex = request.index;
+        return;
       case 'make-durable': {
         const applier = this.#applier;
         applier?.makeDurable();

@@ -60,6 +60,8 @@ export type ApplyRequest =
       readonly after: number;
       readonly copies: readonly DatabaseCopy[];
     }
+  /** Entries go on behind this index. */
+  | {readonly kind: 'skip'; readonly index: number; readonly after: number}
   | {readonly kind: 'make-durable'; readonly id: number; readonly after: number}
   | {readonly kind: 'close'; readonly id: number; readonly after: number};
 

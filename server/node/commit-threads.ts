@@ -184,6 +184,14 @@ class ThreadedPipe implements CommitPipe {
     return outcome ?? {kind: 'failed', reason: this.#failure ?? 'the server stops'};
   }
 
+  skipTo(index: LogIndex): void {
+    const isIdle = this.#appliedIndex === this.#offeredIndex;
+    assert(this.#workers.log === undefined && isIdle, 'only an idle pipe without a log skips');
+    this.#offeredIndex = index;
+    this.#appliedIndex = index;
+    this.#askApply({kind: 'skip', index, after: this.#writer.head});
+  }
+
   recycle(floor: LogIndex): void {
     if (this.#workers.log !== undefined) this.#askLog({kind: 'recycle', floor});
   }

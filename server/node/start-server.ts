@@ -167,7 +167,7 @@ function openServerEngine(
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
-    ...(cluster && {openMemberLog: directory => cluster.openLog(directory)}),
+    ...(cluster && {openMemberLog: (...given) => cluster.openLog(...given)}),
   });
 }
 

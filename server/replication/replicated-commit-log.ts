@@ -11,6 +11,7 @@
  * coordinator would decide on what is not the newest state.
  */
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult, Refused} from '#server/transactions/commit.ts';
@@ -145,6 +146,31 @@ export class ReplicatedCommitLog implements EngineLog {
   async propose(entry: Uint8Array): Promise<AppendResult> {
     const obstacle = this.admission(entry.length);
     return obstacle ?? (await this.append(entry, 0).settled);
+  }
+
+  /**
+   * Lets `work` change what the stores hold while nothing is applied. It answers the index up to
+   * which they hold everything then; what is committed behind it is applied next. When it fails
+   * all goes on as before.
+   */
+  async interrupted(work: () => Promise<LogIndex>): Promise<void> {
+    await this.#feed.pause();
+    let index = this.#feed.offeredIndex;
+    try {
+      if (this.#failure !== undefined || this.#stopping) {
+        throw new Refusal('server.stopping', 'the server applies nothing more');
+      }
+      index = Math.max(index, await work());
+    } finally {
+      const passed = this.#appended.filter(appended => appended.index <= index);
+      this.#appended = this.#appended.filter(appended => appended.index > index);
+      // Whether they are in what was put in place is not known.
+      const detail = 'this server took another one’s state, which may hold it or not';
+      for (const {resolve} of passed) resolve?.({kind: 'unknown', detail});
+      this.#feed.resume(index);
+      this.#pending.wake(false);
+      this.#wakeSettled();
+    }
   }
 
   /** The feed offers no position behind an entry that is not executed. */

@@ -48,6 +48,11 @@ export interface CommitPipe {
    * committing.
    */
   copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome>;
+  /**
+   * The next entry that is offered is the one behind `index`: stores were put in place that hold
+   * everything up to there. Of a pipe without a log, when everything offered is applied.
+   */
+  skipTo(index: LogIndex): void;
   /** Lets the pipe's own log, if it has one, forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
   /** Applies what was offered, makes everything durable, closes the log. */

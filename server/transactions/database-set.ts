@@ -205,6 +205,27 @@ export class DatabaseSet {
     this.#attachments.attach(database.id, database.store, database.position);
   }
 
+  /** Lets go of databases whose files are going to be replaced. */
+  async release(databases: readonly DatabaseEntry[]): Promise<void> {
+    for (const {id} of databases) {
+      await this.#letGo(id);
+      this.#forgetFaults(id);
+    }
+  }
+
+  /**
+   * Goes on with `state`, which is on the disk already, and opens the databases of it that are not
+   * open: a snapshot was put in place.
+   */
+  async takeOver(state: ServerState): Promise<void> {
+    this.#state = state;
+    for (const entry of state.databases) {
+      if (!this.#open.has(entry.id) && !this.fences.has(entry.id)) {
+        this.adopt(await this.openStore(entry));
+      }
+    }
+  }
+
   /** Removes what an interrupted create or drop left. */
   sweep(): void {
     const {stores, rootPath} = this.#options;
@@ -255,20 +276,28 @@ export class DatabaseSet {
 
   async #drop(index: number, entry: DatabaseEntry): Promise<void> {
     const {stores, rootPath, logger} = this.#options;
-    const database = this.#open.get(entry.id);
-    if (database !== undefined) {
-      await this.#attachments.detach(entry.id);
-      database.store.close();
-      this.#open.delete(entry.id);
-    }
+    await this.#letGo(entry.id);
     const path = this.path(entry.name);
     const dropped = `${rootPath}/databases/.dropped-${entry.id}`;
     if (stores.exists(path) && !stores.exists(dropped)) stores.rename(path, dropped);
-    this.fences.delete(entry.id);
-    this.#held.delete(entry.id);
+    this.#forgetFaults(entry.id);
     this.#save(withoutDatabase(this.#state, index, entry.id));
     stores.remove(dropped);
     logger.log('info', 'database.dropped', {database: entry.name, id: entry.id});
+  }
+
+  async #letGo(id: number): Promise<void> {
+    const database = this.#open.get(id);
+    if (database === undefined) return;
+    await this.#attachments.detach(id);
+    database.store.close();
+    this.#open.delete(id);
+  }
+
+  #forgetFaults(id: number): void {
+    this.fences.delete(id);
+    this.pending.delete(id);
+    this.#held.delete(id);
   }
 
   /** Gives a directory of another log (a copy, an upgrade) its identity in this one. */

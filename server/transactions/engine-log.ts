@@ -69,3 +69,22 @@ export interface MemberLog {
   /** Instead of `start`, when the start was refused. */
   abandon(): Promise<void>;
 }
+
+/** A place in a replicated log behind which it can begin anew, and who belonged to the group. */
+export interface LogCheckpoint {
+  readonly last: {readonly index: LogIndex; readonly term: number};
+  readonly membership: readonly {
+    readonly id: string;
+    readonly role: 'voter' | 'joining';
+    readonly priority: number;
+  }[];
+}
+
+/**
+ * Opens a member's log. `installed`: where the databases stand since a snapshot was put in place;
+ * a log that does not reach that place begins anew behind it.
+ */
+export type OpenMemberLog = (
+  directory: string,
+  installed: LogCheckpoint | undefined,
+) => Promise<MemberLog>;

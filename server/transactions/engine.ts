@@ -24,7 +24,7 @@ import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
-import type {EngineLog, EngineLogObserver, Followed, MemberLog} from './engine-log.ts';
+import type {EngineLog, EngineLogObserver, Followed, OpenMemberLog} from './engine-log.ts';
 import {
   decodeServerBody,
   type Entry,
@@ -36,10 +36,11 @@ import type {Formats} from './formats/levels.ts';
 import {migrate, migrationOf} from './formats/migration.ts';
 import {LocalCommitLog} from './local-commit-log.ts';
 import {recoverMember} from './member-recovery.ts';
-import {prepareRoot, recover} from './recovery.ts';
+import {prepareRoot, recover, storagePath} from './recovery.ts';
 import {lockRoot, type ProcessIdentity} from './root-lock.ts';
 import {captureServer} from './server-checkpoint.ts';
 import type {ServerState} from './server-state.ts';
+import {type InstallPlan, SnapshotInstall} from './snapshot-install.ts';
 import type {StoreFactory} from './store-factory.ts';
 import type {TransactionLimits} from './transaction.ts';
 
@@ -83,7 +84,7 @@ export interface EngineOptions {
   /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipe;
   /** Of a member of a cluster: opens its log in a directory. Undefined: a log of its own. */
-  readonly openMemberLog?: (directory: string) => Promise<MemberLog>;
+  readonly openMemberLog?: OpenMemberLog;
 }
 
 export interface EngineEvents {
@@ -171,6 +172,8 @@ interface EngineParts {
 
 export class Engine {
   readonly logId: string;
+  /** Where files of a snapshot come together before `install`. */
+  readonly snapshots: SnapshotInstall;
   readonly #options: EngineOptions;
   readonly #pipe: CommitPipe;
   readonly #set: DatabaseSet;
@@ -199,6 +202,11 @@ export class Engine {
     this.#nextDatabaseId = parts.databases.state.nextDatabaseId;
     this.#checkpointBytes = Math.min(checkpointBytesMax, options.settings.segmentBytes * 2);
     const {raftStorageParent} = options.settings;
+    this.snapshots = new SnapshotInstall({
+      ...options,
+      formats: options.settings.formats,
+      storage: storagePath(raftStorageParent ?? options.rootPath, options.nodeName),
+    });
     this.#space = new DiskSpace(options.disk, options.clock, {
       paths: [options.rootPath, ...(raftStorageParent === undefined ? [] : [raftStorageParent])],
       reserveBytes: options.settings.segmentBytes + options.settings.freeBytesMin,
@@ -410,6 +418,30 @@ export class Engine {
     );
   }
 
+  /** Databases, documents and positions, as last saved. */
+  get state(): ServerState {
+    return this.#set.state;
+  }
+
+  /**
+   * Puts the staged files of a snapshot in the place of what is here, and goes on with them. Call
+   * while nothing is applied, and `snapshots.forget` once the log agrees with the plan. Whoever
+   * uses a database that is replaced is told that it is dropped, and waited for.
+   *
+   * @throws {Corruption} when the staged files are not what the plan says: all is as it was.
+   */
+  async install(plan: InstallPlan): Promise<void> {
+    while (this.#checkpoint !== undefined) await this.#checkpoint;
+    const work = this.#install(plan);
+    // None meanwhile: it would save the state of before.
+    this.#checkpoint = work
+      .catch(() => {})
+      .finally(() => {
+        this.#checkpoint = undefined;
+      });
+    await work;
+  }
+
   /** Makes everything applied durable and lets the log forget what is in the databases. */
   checkpoint(): Promise<void> {
     this.#checkpoint ??= this.#runCheckpoint().finally(() => {
@@ -525,6 +557,40 @@ export class Engine {
     database.close('the database is being dropped');
     this.#events.dropping?.(database);
     await database.viewsReleased();
+  }
+
+  async #install(plan: InstallPlan): Promise<void> {
+    const {databases} = plan.state;
+    const staged = new Set(this.snapshots.staged(databases).map(({id}) => id));
+    const stays = ({id}: {readonly id: number}): boolean =>
+      !staged.has(id) && databases.some(entry => entry.id === id);
+    const replaced = this.#set.state.databases.filter(entry => !stays(entry));
+    const used = [...this.#databases.values()].filter(database => !stays(database));
+    for (const database of used) {
+      database.close('a snapshot is being put in its place');
+      this.#events.dropping?.(database);
+    }
+    for (const database of used) await database.viewsReleased();
+    try {
+      await this.snapshots.plan(plan);
+    } catch (error) {
+      for (const database of used) database.reopen();
+      throw error;
+    }
+    try {
+      await this.#set.release(replaced);
+      this.snapshots.finish();
+      for (const {name} of used) this.#databases.delete(name);
+      await this.#set.takeOver(plan.state);
+    } catch (error) {
+      // The next start finishes what the plan says.
+      this.#log.fail(`a snapshot could not be put in place: ${String(error)}`);
+      throw error;
+    }
+    for (const opened of this.#set.openDatabases) this.#serve(opened);
+    this.#nextDatabaseId = plan.state.nextDatabaseId;
+    this.#documentVersions.clear();
+    this.#events.documentChanged?.();
   }
 
   #follows(index: LogIndex, entry: Entry): Followed | 'passed-over' {

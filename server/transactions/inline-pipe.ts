@@ -116,6 +116,14 @@ export class InlinePipe implements CommitPipe {
     return this.#options.applier.copy(copies, this.#takenIndex);
   }
 
+  skipTo(index: LogIndex): void {
+    const isIdle = this.#appliedIndex === this.#offeredIndex;
+    assert(this.#options.log === undefined && isIdle, 'only an idle pipe without a log skips');
+    this.#offeredIndex = index;
+    this.#takenIndex = index;
+    this.#appliedIndex = index;
+  }
+
   recycle(floor: LogIndex): void {
     if (this.#failure === undefined) this.#guard(() => this.#options.log?.recycle(floor));
   }

@@ -4,10 +4,11 @@
  * Nothing is replayed: the log says what is committed only once a leader is known, so entries
  * behind what is durable everywhere come again from there, and each database passes over those
  * that it has. What differs from a single server's recovery (recovery.ts) is that nothing is
- * proposed here either: only a leader appends.
+ * proposed here either: only a leader appends. The install of a snapshot that was cut off is
+ * finished before anything is looked at.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {MemberLog} from './engine-log.ts';
+import type {MemberLog, OpenMemberLog} from './engine-log.ts';
 import {
   databaseNames,
   databasesOf,
@@ -19,6 +20,7 @@ import {
   refuseOtherNodes,
 } from './recovery.ts';
 import {emptyServerState, ServerStateFile} from './server-state.ts';
+import {SnapshotInstall} from './snapshot-install.ts';
 
 /** Where the replicated log of a member lies, apart from a single server's. */
 const logDirectory = 'raft';
@@ -36,17 +38,21 @@ export interface RecoveredMember extends Omit<Recovered, 'log'> {
  */
 export async function recoverMember(
   options: RecoveryOptions,
-  openLog: (directory: string) => Promise<MemberLog>,
+  openLog: OpenMemberLog,
 ): Promise<RecoveredMember> {
   const storage = prepareStorage(options, logDirectory);
   await refuseOtherNodes(options);
+  const install = new SnapshotInstall({...options, storage});
+  const installed = install.finish();
+  if (installed === undefined) await install.rollBack();
   const stateFile = new ServerStateFile(options.disk, `${storage}/server`);
   const saved = loadState(options, stateFile, storage);
-  const log = await openLog(`${storage}/${logDirectory}`);
+  const log = await openLog(`${storage}/${logDirectory}`, installed?.checkpoint);
   try {
     const {level} = options.formats;
     const state = saved ?? emptyServerState(log.logId, log.firstIndex - 1, level);
     checkSame(state, log);
+    if (installed !== undefined) install.forget();
     if (saved === undefined) stateFile.save(state);
     const parts = databasesOf(options, {storage, stateFile, logId: log.logId, state});
     await openKnown(options, parts.databases, log);

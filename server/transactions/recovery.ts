@@ -104,12 +104,17 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 /** Makes the directories of the root; that of the node, with its log in `logDirectory`. */
 export function prepareStorage(options: RecoveryOptions, logDirectory: string): string {
   const {disk, rootPath} = options;
-  const storage = `${options.raftStorageParent}/raft-storage-${options.nodeName}`;
+  const storage = storagePath(options.raftStorageParent, options.nodeName);
   const kept = [`${rootPath}/databases`, `${rootPath}/config`];
   makeDirectories(disk, [...kept, storage, `${storage}/${logDirectory}`, `${storage}/server`]);
   // A killed process may have renamed in there without syncing.
   for (const path of kept) disk.syncDirectory(path);
   return storage;
+}
+
+/** Where a node keeps its log and its state, beside the databases. */
+export function storagePath(parent: string, nodeName: string): string {
+  return `${parent}/raft-storage-${nodeName}`;
 }
 
 /** The databases of a state, none open yet, and what applies entries to them meanwhile. */

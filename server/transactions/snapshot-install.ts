@@ -16,6 +16,7 @@ import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {StoreFailure} from '#server/storage/store.ts';
 import {readPosition} from './database-set.ts';
+import type {LogCheckpoint} from './engine-log.ts';
 import type {Formats} from './formats/levels.ts';
 import {
   type DatabaseEntry,
@@ -34,16 +35,6 @@ export interface SnapshotInstallOptions {
   readonly stores: StoreFactory;
   readonly formats: Formats;
   readonly logger: Logger;
-}
-
-/** A place in a replicated log behind which it can begin anew. */
-export interface LogCheckpoint {
-  readonly last: {readonly index: number; readonly term: number};
-  readonly membership: readonly {
-    readonly id: string;
-    readonly role: 'voter' | 'joining';
-    readonly priority: number;
-  }[];
 }
 
 /** What is going to be: where the plan lies, its install is carried out to the end. */

@@ -21,7 +21,7 @@ import {
 } from '#server/replication/links/socket-security.ts';
 import {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {MemberLog} from '#server/transactions/engine-log.ts';
+import type {LogCheckpoint, MemberLog} from '#server/transactions/engine-log.ts';
 import {type ClusterPlan, raftOptions} from './cluster-plan.ts';
 
 export interface ClusterNodeOptions {
@@ -36,7 +36,10 @@ export interface ClusterNodeOptions {
   readonly release: string;
   readonly formats: PeerIntroduction['formats'];
   /** Opens what the disk holds of the log, or begins it as the plan says. */
-  readonly openStorage: (directory: string, plan: ClusterPlan) => Promise<OpenedLog>;
+  readonly openStorage: (
+    directory: string,
+    installed: LogCheckpoint | undefined,
+  ) => Promise<OpenedLog>;
 }
 
 const cacheBytesMax = 64 << 20;
@@ -90,9 +93,12 @@ export class ClusterNode {
   }
 
   /** Opens the log in its directory; the engine starts it when its databases are open. */
-  async openLog(directory: string): Promise<MemberLog> {
+  async openLog(
+    directory: string,
+    installed: LogCheckpoint | undefined,
+  ): Promise<MemberLog> {
     const {plan, settings, clock, timers, random, logger, openStorage} = this.#options;
-    const log = await openStorage(directory, plan);
+    const log = await openStorage(directory, installed);
     this.#storageId = log.storageId;
     const given = settings();
     return new ReplicatedMemberLog({

@@ -5,6 +5,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {Checkpoint} from '#server/raft/membership.ts';
 import {clusterToken} from '#server/replication/cluster-token.ts';
 import {InlineStorage} from '#server/replication/inline-storage.ts';
 import type {OpenedLog} from '#server/replication/member-log.ts';
@@ -13,7 +14,7 @@ import {formatsOf} from '#server/transactions/formats/levels.ts';
 import {givenRootPassword} from '../root-password.ts';
 import {version} from '../version.ts';
 import {ClusterNode} from './cluster-node.ts';
-import {type ClusterPlan, planCluster} from './cluster-plan.ts';
+import {planCluster} from './cluster-plan.ts';
 
 /** Undefined for a server alone. @throws {Refusal} `start.refused`. */
 export async function joinedCluster(
@@ -40,19 +41,27 @@ export async function joinedCluster(
     token,
     release: version,
     formats: {from: Math.max(1, level - 1), to: level},
-    openStorage: (directory, begin) => Promise.resolve(openStorage(settings, directory, begin)),
+    openStorage: (directory, installed) => {
+      const checkpoint = installed ?? {last: {index: 0, term: 0}, membership: plan.membership};
+      const log = openStorage(settings, directory, checkpoint);
+      return Promise.resolve({...log, logId: plan.logId});
+    },
   });
 }
 
-function openStorage(settings: Settings, directory: string, plan: ClusterPlan): OpenedLog {
+function openStorage(
+  settings: Settings,
+  directory: string,
+  checkpoint: Checkpoint,
+): Omit<OpenedLog, 'logId'> {
   const {log, recovered} = openStoredLog({
     disk: createDisk(),
     directory,
     segmentBytes: settings.get('svc.ha.logSegmentSize'),
     random: createRandom(),
-    checkpoint: {last: {index: 0, term: 0}, membership: plan.membership},
+    checkpoint,
     keeps: settings.get('svc.ha.raftPersistStorage'),
   });
   const storage = new InlineStorage(log, {timers: createTimers(), groupDelayMs: () => 0});
-  return {logId: plan.logId, storageId: log.kept.logId, storage, recovered};
+  return {storageId: log.kept.logId, storage, recovered};
 }

@@ -49,6 +49,7 @@ export class CommittedFeed {
   /** What is being waited for: entries from the disk, or the execution of one. */
   #underWay: Promise<void> | undefined;
   #isStopped = false;
+  #isPaused = false;
 
   constructor(options: CommittedFeedOptions) {
     this.#options = options;
@@ -71,7 +72,7 @@ export class CommittedFeed {
 
   /** Offers what can be offered now; called when entries were applied, too. */
   goOn(): void {
-    while (this.#underWay === undefined && !this.#isStopped) {
+    while (this.#underWay === undefined && !this.#isStopped && !this.#isPaused) {
       const entry = this.#batch[this.#batchAt];
       if (entry !== undefined) {
         if (!this.#offer(entry)) return;
@@ -79,6 +80,32 @@ export class CommittedFeed {
       } else if (this.#offeredIndex < this.#through) this.#fetch();
       else return;
     }
+  }
+
+  /** Offers nothing until `resume`; resolves when everything that was offered is applied. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    await this.#underWay;
+    const {pending} = this.#options;
+    // Woken early when a leadership ends.
+    while (pending.appliedIndex < this.#offeredIndex && !this.#isStopped) {
+      await pending.whenApplied(this.#offeredIndex);
+    }
+  }
+
+  /** Goes on; behind `index` where the stores hold everything up to there by other means. */
+  resume(index: LogIndex): void {
+    if (index > this.#offeredIndex) {
+      const {pipe, pending} = this.#options;
+      pipe.skipTo(index);
+      this.#offeredIndex = index;
+      this.#through = Math.max(this.#through, index);
+      this.#batch = [];
+      this.#batchAt = 0;
+      pending.advance({appliedIndex: index, fences: new Map(), failure: undefined});
+    }
+    this.#isPaused = false;
+    this.goOn();
   }
 
   /** Offers nothing more; resolves when nothing is under way. */
