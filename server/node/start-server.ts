@@ -259,7 +259,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {engine, logger} = parts;
-  const means: Means = {...createMeans(parts), javascript: await loadJavaScript()};
+  const means: Means = {...createMeans(given, parts), javascript: await loadJavaScript()};
   const {clock, timers} = means;
   const services = createServices(given, parts, means);
   const {service, stop} = services;
@@ -301,16 +301,24 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       secure?.end();
       await http.close(given.get('svc.server.shutdownTimeout'));
       await service.close();
+      await parts.cluster?.snapshots?.close();
       await engine.close();
     },
   };
 }
 
-function createMeans({cluster}: Parts): Omit<Means, 'javascript'> {
+function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Means, 'javascript'> {
   const clock = createClock();
   const timers = createTimers();
+  const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
-  return {cluster: view, clock, random: createRandom(), timers};
+  cluster?.useSnapshots({
+    ...{engine, random, timers, logger},
+    disk: createDisk(),
+    rootPath: resolve(given.get('svc.server.rootPath')),
+    endpointOf: id => view?.snapshotEndpoint(id),
+  });
+  return {cluster: view, clock, random, timers};
 }
 
 function createHttp(given: Settings, parts: Parts, services: Services, means: Means): HttpServer {
@@ -321,6 +329,7 @@ function createHttp(given: Settings, parts: Parts, services: Services, means: Me
     security,
     administration,
     logger: parts.logger,
+    snapshots: parts.cluster?.snapshots?.shelf,
     batch: createBatchHandler({
       ...means,
       service,

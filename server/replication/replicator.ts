@@ -108,6 +108,9 @@ export class Replicator {
   #proposalBytes = 0;
   #flushIsDue = false;
   #durableNumber = 0;
+  /** Of the last write that was given to the storage. */
+  #givenNumber = 0;
+  #durableWaiters: {readonly number: number; readonly resolve: () => void}[] = [];
   #held: Held[] = [];
   /** What was encoded last: appends to peers that keep up are the same. */
   #encoded: Encoded | undefined;
@@ -207,8 +210,15 @@ export class Replicator {
 
   /** A checkpoint of the state as of `index`, which is applied here. */
   checkpointAt(index: LogIndex): Checkpoint {
+    const checkpoint = this.heldCheckpointAt(index);
+    assert(checkpoint !== undefined, 'a checkpoint stands at an entry that is held');
+    return checkpoint;
+  }
+
+  /** As `checkpointAt`; undefined when the log does not hold the entry any more. */
+  heldCheckpointAt(index: LogIndex): Checkpoint | undefined {
     const term = this.#raft.log.termAt(index);
-    assert(term !== undefined, 'a checkpoint stands at an entry that is held');
+    if (term === undefined) return undefined;
     return {last: {index, term}, membership: this.#raft.memberships.at(index)};
   }
 
@@ -295,8 +305,12 @@ export class Replicator {
     return this.#raft.log.base;
   }
 
-  installed(checkpoint: Checkpoint): void {
+  /** A checkpoint that was needed is in place; resolves when the log durably begins behind it. */
+  async installed(checkpoint: Checkpoint): Promise<void> {
     this.#take({kind: 'installed', checkpoint});
+    const number = this.#givenNumber;
+    if (number <= this.#durableNumber || this.#isOver) return;
+    await new Promise<void>(resolve => this.#durableWaiters.push({number, resolve}));
   }
 
   installFailed(): void {
@@ -332,6 +346,9 @@ export class Replicator {
 
   #persisted(number: number): void {
     this.#durableNumber = number;
+    const waiters = this.#durableWaiters;
+    this.#durableWaiters = waiters.filter(waiter => waiter.number > number);
+    for (const waiter of waiters) if (waiter.number <= number) waiter.resolve();
     const held = this.#held;
     this.#held = held.filter(({after}) => after > number);
     for (const {to, after, bytes} of held) if (after <= number) this.#transmit(to, bytes);
@@ -381,6 +398,7 @@ export class Replicator {
   #carryOut(effect: Effect): void {
     switch (effect.kind) {
       case 'persist':
+        this.#givenNumber = effect.number;
         this.#cache.write(effect);
         return this.#options.storage.persist(effect);
       case 'send':

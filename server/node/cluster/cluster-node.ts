@@ -4,6 +4,7 @@
  */
 import {lookup} from 'node:dns/promises';
 import {readFileSync} from 'node:fs';
+import {assert} from '#server/base/assert.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -23,6 +24,7 @@ import {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {LogCheckpoint, MemberLog} from '#server/transactions/engine-log.ts';
 import {type ClusterPlan, raftOptions} from './cluster-plan.ts';
+import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
 
 export interface ClusterNodeOptions {
   readonly plan: ClusterPlan;
@@ -56,6 +58,7 @@ export class ClusterNode {
   #storageId = '';
   readonly #storageIds = new Map<NodeId, string>();
   #ports: {readonly http: number; readonly https: number | undefined};
+  #snapshots: MemberSnapshots | undefined;
   electionCount = 0;
   /** Wall clock. */
   lastElectionAt: number | undefined;
@@ -76,6 +79,23 @@ export class ClusterNode {
     return this.#member;
   }
 
+  /** Undefined until the server can give and take them. */
+  get snapshots(): MemberSnapshots | undefined {
+    return this.#snapshots;
+  }
+
+  /** From now on snapshots are given and taken. */
+  useSnapshots(parts: Omit<MemberSnapshotsOptions, 'member' | 'settings'>): void {
+    this.#snapshots = new MemberSnapshots({
+      ...parts,
+      settings: this.#options.settings,
+      member: () => {
+        assert(this.#member !== undefined, 'the engine runs before snapshots are asked for');
+        return this.#member;
+      },
+    });
+  }
+
   /** Tells the others where this server answers, once that is known. */
   listensOn(http: number, https: number | undefined): void {
     this.#ports = {http, https};
@@ -93,10 +113,7 @@ export class ClusterNode {
   }
 
   /** Opens the log in its directory; the engine starts it when its databases are open. */
-  async openLog(
-    directory: string,
-    installed: LogCheckpoint | undefined,
-  ): Promise<MemberLog> {
+  async openLog(directory: string, installed: LogCheckpoint | undefined): Promise<MemberLog> {
     const {plan, settings, clock, timers, random, logger, openStorage} = this.#options;
     const log = await openStorage(directory, installed);
     this.#storageId = log.storageId;
@@ -121,9 +138,9 @@ export class ClusterNode {
           logger.log('info', 'cluster.members', {members: membership.map(({id}) => id)});
           this.leadershipChanged();
         },
-        checkpointNeeded: from => {
-          const advice = 'this server needs a snapshot, which it cannot fetch';
-          logger.log('error', 'cluster.snapshot-needed', {from, advice});
+        checkpointNeeded: (from, atLeast) => {
+          if (this.#snapshots !== undefined) return this.#snapshots.needed(from, atLeast);
+          // The server is starting; it is asked for again.
           this.#member?.replicator.installFailed();
         },
       },

@@ -7,6 +7,7 @@ import {memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
 import {peerId} from '#server/replication/server-list.ts';
+import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import type {
   AddedPeer,
   Cluster,
@@ -68,7 +69,7 @@ export class ClusterView implements Cluster {
       peers: this.#peers(member),
       uncommittedBytes: replicator?.uncommittedBytes ?? 0,
       logFailure: failure,
-      isInstallingSnapshot: false,
+      isInstallingSnapshot: this.#node.snapshots?.isInstalling === true,
     };
   }
 
@@ -144,8 +145,16 @@ export class ClusterView implements Cluster {
     return Promise.reject(new Refusal('not-available', 'leaving a cluster by itself'));
   }
 
-  resync(database: string): Promise<void> {
-    return Promise.reject(new Refusal('not-available', `a new copy of ${database}`));
+  async resync(database: string): Promise<void> {
+    const {snapshots} = this.#node;
+    if (snapshots === undefined) this.#running();
+    await snapshots?.resync(database);
+  }
+
+  /** Where a member gives its snapshots; undefined where that is not known. */
+  snapshotEndpoint(id: NodeId): PeerEndpoint | undefined {
+    const address = this.#httpAddress(id);
+    return address && {...address, token: this.token};
   }
 
   #running(): RunningMember {

@@ -33,17 +33,9 @@ export interface HttpOptions {
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: readonly string[] | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */
-  readonly snapshots?: SnapshotsForPeers;
+  readonly snapshots?: SnapshotSource | undefined;
   /** How this leader's followers do; absent where nobody samples. */
   readonly replicaHealth?: ReplicaHealth | undefined;
-}
-
-export interface SnapshotsForPeers {
-  readonly source: SnapshotSource;
-  /** The token of the cluster, which a member shows. */
-  readonly token: string;
-  /** `svc.ha.snapshotWriteTimeout`. */
-  readonly idleMs: number;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */

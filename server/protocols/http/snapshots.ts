@@ -7,10 +7,8 @@
  * file of that name and size says so (`If-None-Match: "<checksum>"`) and is sent nothing when it
  * is the same one. Note 20.
  */
-import {timingSafeEqual} from 'node:crypto';
 import {crc32} from 'node:zlib';
-import type {SnapshotContent} from '#server/session/snapshot-source.ts';
-import type {SnapshotsForPeers} from './context.ts';
+import type {SnapshotContent, SnapshotSource} from '#server/session/snapshot-source.ts';
 import {clientGone, type Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import type {Route} from './router.ts';
@@ -25,7 +23,7 @@ const octets = 'application/octet-stream';
 const pieceBytes = 256 << 10;
 
 async function hold(exchange: Exchange): Promise<void> {
-  const {source} = snapshotsFor(exchange);
+  const source = snapshotsFor(exchange);
   const body = await exchange.jsonBody();
   const receiver = body?.get('receiver');
   const atLeast = Number(body?.get('atLeast'));
@@ -37,12 +35,12 @@ async function hold(exchange: Exchange): Promise<void> {
 }
 
 function release(exchange: Exchange): void {
-  snapshotsFor(exchange).source.release(exchange.segments[2] ?? '');
+  snapshotsFor(exchange).release(exchange.segments[2] ?? '');
   exchange.answerEmpty(204);
 }
 
 async function sendFile(exchange: Exchange): Promise<void> {
-  const {source, idleMs} = snapshotsFor(exchange);
+  const source = snapshotsFor(exchange);
   const [, , held = '', id = '', file = ''] = exchange.segments;
   const content = await source.open(held, Number(id), file);
   if (content === undefined) throw new PlainFailure(404, 'No such file of a snapshot');
@@ -51,19 +49,16 @@ async function sendFile(exchange: Exchange): Promise<void> {
     if (known !== undefined && known === `"${written(await content.checksum())}"`) {
       return exchange.answerEmpty(304);
     }
-    await stream(exchange, content, {from: firstByte(exchange, content.bytes), idleMs});
+    await stream(exchange, content, firstByte(exchange, content.bytes));
   } finally {
     await content.close();
   }
 }
 
 /** Two pieces: one is read while the other is on its way. */
-async function stream(
-  exchange: Exchange,
-  content: SnapshotContent,
-  {from, idleMs}: {readonly from: number; readonly idleMs: number},
-): Promise<void> {
-  const {response} = exchange;
+async function stream(exchange: Exchange, content: SnapshotContent, from: number): Promise<void> {
+  const {response, context} = exchange;
+  const idleMs = context.settings.get('svc.ha.snapshotWriteTimeout');
   const range = `bytes ${from}-${content.bytes - 1}/${content.bytes}`;
   const headers = ['Trailer', 'X-Svc-Checksum', ...(from > 0 ? ['Content-Range', range] : [])];
   exchange.startStream(from > 0 ? 206 : 200, octets, headers);
@@ -117,14 +112,11 @@ function written(checksum: number): string {
 }
 
 /** @throws {PlainFailure} 404 on a single server, 401 for who is no member. */
-function snapshotsFor(exchange: Exchange): SnapshotsForPeers {
-  const {snapshots} = exchange.context.options;
-  if (snapshots === undefined) throw new PlainFailure(404, 'This server is not in a cluster');
-  const given = Buffer.from(exchange.header('x-svc-cluster-token') ?? '', 'utf8');
-  const token = Buffer.from(snapshots.token, 'utf8');
-  const isMember = given.length === token.length && timingSafeEqual(given, token);
-  if (isMember) return snapshots;
-  throw new PlainFailure(401, 'Authentication failed', {
-    detail: 'X-Svc-Cluster-Token is missing, or is not the one of this cluster',
-  });
+function snapshotsFor(exchange: Exchange): SnapshotSource {
+  const {membership, options} = exchange.context;
+  if (membership === undefined || options.snapshots === undefined) {
+    throw new PlainFailure(404, 'This server is not in a cluster');
+  }
+  membership.requireToken(exchange);
+  return options.snapshots;
 }

@@ -18,11 +18,13 @@ import {encodeManifest, type SnapshotDatabase, type SnapshotFile} from './manife
 
 /** What the shelf asks of the server whose snapshots it keeps. */
 export interface SnapshotMaker {
-  readonly appliedIndex: number;
   /** `Engine.capture`. */
   capture(directory: string): Promise<ServerState>;
-  /** The place of the log that has this index, which is applied, and who belonged to the group. */
-  checkpointAt(index: number): Checkpoint;
+  /**
+   * The place of the log that has this index, which is applied, and who belonged to the group;
+   * undefined when the log forgot it meanwhile.
+   */
+  checkpointAt(index: number): Checkpoint | undefined;
   /** Resolves when the entry is applied here. */
   whenApplied(index: number): Promise<void>;
 }
@@ -60,6 +62,7 @@ interface Hold {
 /** How long a snapshot is kept that nobody holds: others of the group may need one, too. */
 const keptMs = 30_000;
 const readBytes = 1 << 20;
+const attemptsMax = 3;
 
 export class SnapshotShelf {
   readonly #options: SnapshotShelfOptions;
@@ -155,18 +158,29 @@ export class SnapshotShelf {
   }
 
   async #make(): Promise<KeptSnapshot> {
-    const {maker, disk, directory: parent} = this.#options;
+    const {disk, directory: parent} = this.#options;
     this.#made += 1;
     const directory = `${parent}/${this.#made}`;
-    const state = await maker.capture(directory);
+    const {state, checkpoint} = await this.#capture(directory);
     const databases = state.databases.map(({id, name}) => ({
       id,
       name,
       files: filesOf(disk, `${directory}/databases/${id}`),
     }));
     const index = state.durableIndex;
-    const manifest = encodeManifest({checkpoint: maker.checkpointAt(index), state, databases});
+    const manifest = encodeManifest({checkpoint, state, databases});
     return {directory, index, manifest, databases, checksums: new Map(), holders: 0};
+  }
+
+  async #capture(directory: string): Promise<{state: ServerState; checkpoint: Checkpoint}> {
+    const {maker} = this.#options;
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const state = await maker.capture(directory);
+      const checkpoint = maker.checkpointAt(state.durableIndex);
+      if (checkpoint !== undefined) return {state, checkpoint};
+    }
+    this.#options.disk.removeTree(directory);
+    throw new Refusal('database.operation', 'the log forgets faster than a checkpoint is made');
   }
 
   #touch(hold: string): void {

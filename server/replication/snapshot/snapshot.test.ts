@@ -12,6 +12,8 @@ import {createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openDiskEngine} from '#server/simulation/disk-engine.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
+import {leaderState} from '#server/testing/cluster/member-states.ts';
+import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
 import {type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import {defaultEngineSettings} from '#server/transactions/settings.ts';
@@ -27,7 +29,7 @@ let roots = 0;
 const disk = createDisk();
 const stores = createDiskStoreFactory(disk, openStore);
 const logger = {log: () => {}};
-const token = 'a secret of the cluster';
+const {token} = new MemoryCluster(leaderState());
 const membership = [{id: '127.0.0.1_2434', role: 'voter', priority: 0}] as const;
 
 async function put(engine: Engine, name: string, key: string, bytes = 10): Promise<void> {
@@ -63,9 +65,6 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
   await put(engine, 'films', 'other');
   const shelf = new SnapshotShelf({
     maker: {
-      get appliedIndex() {
-        return engine.appliedIndex;
-      },
       capture: directory => engine.capture(directory),
       checkpointAt: index => ({last: {index, term: 3}, membership}),
       whenApplied: async () => {},
@@ -74,7 +73,8 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
     directory: `${rootPath}/databases/.snapshots`,
   });
   const snapshots = {source: shelf, token, idleMs: 60_000};
-  const http = await httpWorld({}, undefined, {snapshots});
+  const cluster = new MemoryCluster(leaderState());
+  const http = await httpWorld({}, undefined, {cluster, snapshots: shelf});
   return {
     ...{engine, rootPath, shelf, http},
     async close() {

@@ -1,0 +1,190 @@
+/**
+ * Snapshots of this member of a cluster, in both directions: those that it gives to others, and
+ * those that it takes, because its log is too far behind or a database of its own is not sound.
+ *
+ * What is taken is fetched while the server goes on with what it has. Then nothing is applied
+ * until it stands in its place: for all databases the log begins anew behind it, for one alone it
+ * goes on, and the database passes over the entries that its new copy holds.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Random, Timers} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {LogPosition, NodeId} from '#server/raft/message.ts';
+import type {RunningMember} from '#server/replication/member-log.ts';
+import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
+import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
+import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
+import type {Engine} from '#server/transactions/engine.ts';
+import type {ServerState} from '#server/transactions/server-state.ts';
+
+export interface MemberSnapshotsOptions {
+  readonly engine: Engine;
+  readonly member: () => RunningMember;
+  readonly settings: () => Settings;
+  readonly rootPath: string;
+  readonly disk: Disk;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  /** Where a member answers HTTP; undefined where that is not known. */
+  readonly endpointOf: (id: NodeId) => PeerEndpoint | undefined;
+}
+
+const pollMs = 20;
+
+export class MemberSnapshots {
+  readonly shelf: SnapshotShelf;
+  readonly #options: MemberSnapshotsOptions;
+  readonly #closing = new AbortController();
+  /** One at a time. */
+  #underWay: Promise<void> | undefined;
+
+  constructor(options: MemberSnapshotsOptions) {
+    const {engine, rootPath, settings} = options;
+    this.#options = options;
+    this.shelf = new SnapshotShelf({
+      ...options,
+      maker: {
+        capture: directory => engine.capture(directory),
+        checkpointAt: index => options.member().replicator.heldCheckpointAt(index),
+        whenApplied: index => engine.whenApplied(index),
+      },
+      directory: `${rootPath}/databases/.snapshots`,
+      holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
+      idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
+    });
+  }
+
+  get isInstalling(): boolean {
+    return this.#underWay !== undefined;
+  }
+
+  /** Consensus needs a checkpoint of at least `atLeast`; it is told how that ended. */
+  needed(from: NodeId, atLeast: LogPosition): void {
+    const {logger, member} = this.#options;
+    const work = this.#alone(() => this.#takeAll(from, atLeast));
+    work.catch((error: unknown) => {
+      logger.log('error', 'snapshot.not-installed', {from, reason: String(error)});
+      member().replicator.installFailed();
+    });
+  }
+
+  /**
+   * Throws this server's copy of a database away and takes the leader's.
+   *
+   * @throws {Refusal} `cluster.membership` on the leader and while a snapshot is taken;
+   *   `database.missing`; `cluster.no-quorum` when the leader cannot be reached, or the snapshot
+   *   is not one.
+   */
+  async resync(name: string): Promise<void> {
+    const {engine, member, logger} = this.#options;
+    if (!engine.state.databases.some(entry => entry.name === name)) {
+      throw new Refusal('database.missing', `there is no database ${name}`);
+    }
+    if (member().replicator.role.name === 'leader') {
+      throw new Refusal('cluster.membership', 'the leader has nobody to take a database from');
+    }
+    if (this.isInstalling) {
+      throw new Refusal('cluster.membership', 'this server is taking a snapshot already');
+    }
+    logger.log('info', 'database.resync', {database: name});
+    try {
+      await this.#alone(() => this.#takeOne(name));
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      throw new Refusal('cluster.no-quorum', `${name} was not taken anew: ${String(error)}`);
+    }
+  }
+
+  /** Gives and takes nothing more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#underWay?.catch(() => {});
+    this.shelf.close();
+  }
+
+  async #alone(work: () => Promise<void>): Promise<void> {
+    while (this.#underWay !== undefined) await this.#underWay.catch(() => {});
+    this.#underWay = work().finally(() => {
+      this.#underWay = undefined;
+    });
+    await this.#underWay;
+  }
+
+  async #takeAll(from: NodeId, atLeast: LogPosition): Promise<void> {
+    const {engine, member} = this.#options;
+    const {manifest} = await this.#fetch(from, {atLeast: atLeast.index});
+    const {state, checkpoint} = manifest;
+    const {log, replicator} = member();
+    await log.interrupted(async () => {
+      await engine.install({state, checkpoint});
+      await replicator.installed(checkpoint);
+      engine.snapshots.forget();
+      return state.durableIndex;
+    });
+  }
+
+  async #takeOne(name: string): Promise<void> {
+    const {engine, member} = this.#options;
+    const {log, replicator} = member();
+    const {leader} = replicator.role;
+    if (leader === undefined) throw new Refusal('cluster.no-quorum', 'no leader is known');
+    await log.interrupted(async () => {
+      const before = log.appliedIndex;
+      const {manifest} = await this.#fetch(leader, {atLeast: before, only: name});
+      // The log must hold what the copy holds: a start compares them.
+      while (replicator.commitIndex < manifest.state.durableIndex) {
+        this.#closing.signal.throwIfAborted();
+        await new Promise<void>(resolve => {
+          this.#options.timers.after(pollMs, resolve);
+        });
+      }
+      await engine.install({
+        state: withCopy(engine.state, manifest.state, name),
+        checkpoint: undefined,
+      });
+      engine.snapshots.forget();
+      return before;
+    });
+  }
+
+  #fetch(from: NodeId, wish: SnapshotWish) {
+    const {engine, member, settings, disk, rootPath, timers, logger} = this.#options;
+    const {endpointOf} = this.#options;
+    const given = settings();
+    return fetchSnapshot(
+      {
+        timers,
+        logger,
+        receiver: member().replicator.id,
+        stagedPath: id => engine.snapshots.stagedPath(id),
+        fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
+        obstacle: bytes => {
+          const free = disk.freeBytes(rootPath) - given.get('svc.storage.freeSpaceMin');
+          return bytes <= free ? undefined : `it has ${bytes} bytes, and ${free} can be written`;
+        },
+        source: () => {
+          const id = member().replicator.role.leader ?? from;
+          return endpointOf(id) ?? `where ${id} answers HTTP is not known`;
+        },
+        retries: given.get('svc.ha.snapshotInstallRetries'),
+        retryBaseMs: given.get('svc.ha.snapshotInstallRetryBaseMs'),
+        idleMs: given.get('svc.ha.snapshotDownloadTimeout'),
+      },
+      {...wish, signal: this.#closing.signal},
+    );
+  }
+}
+
+/** This server's state with one database as another server has it. */
+function withCopy(ours: ServerState, theirs: ServerState, name: string): ServerState {
+  const own = ours.databases.find(entry => entry.name === name);
+  const other = theirs.databases.find(entry => entry.name === name);
+  if (own === undefined || own.id !== other?.id) {
+    throw new Refusal('database.missing', `the leader has no database ${name} like this one`);
+  }
+  const index = theirs.positions[String(own.id)] ?? 0;
+  return {...ours, positions: {...ours.positions, [String(own.id)]: index}};
+}
