@@ -72,7 +72,6 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
     ...{disk, random: createRandom(), timers: createTimers(), logger, holdsMax, idleMs: 60_000},
     directory: `${rootPath}/databases/.snapshots`,
   });
-  const snapshots = {source: shelf, token, idleMs: 60_000};
   const cluster = new MemoryCluster(leaderState());
   const http = await httpWorld({}, undefined, {cluster, snapshots: shelf});
   return {

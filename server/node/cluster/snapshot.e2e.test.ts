@@ -1,0 +1,124 @@
+/**
+ * Three processes, one of which was away for longer than the log remembers: it takes a snapshot
+ * while the others go on, and again when one of its databases is to be taken anew.
+ */
+import assert from 'node:assert/strict';
+import {after, test} from 'node:test';
+import {
+  freePort,
+  rootPassword,
+  type ServerProcess,
+  startServer,
+  temporaryRoot,
+} from '#server/testing/server-process.ts';
+
+const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+const servers = new Map<number, ServerProcess>();
+const roots = [0, 1, 2].map(place => temporaryRoot(`snapshot-${place}`));
+const ports = await Promise.all(
+  roots.map(async () => ({raft: await freePort(), http: await freePort()})),
+);
+const list = ports.map(({raft, http}) => `127.0.0.1:{raft:${raft},http:${http}}`).join(',');
+
+after(async () => {
+  for (const server of servers.values()) await server.dispose();
+});
+
+async function start(place: number): Promise<void> {
+  const server = await startServer({
+    root: roots[place] ?? '',
+    port: ports[place]?.http ?? 0,
+    settings: {
+      'svc.server.name': `svc_${place}`,
+      'svc.ha.enabled': true,
+      'svc.ha.serverList': list,
+      'svc.ha.electionTimeoutMin': 1_000,
+      'svc.ha.electionTimeoutMax': 2_000,
+      // The log forgets soon what is in the databases.
+      'svc.ha.logSegmentSize': 64 << 10,
+      'svc.ha.logPurgeGap': 0,
+    },
+  });
+  servers.set(place, server);
+}
+
+async function post(place: number, path: string, body: object = {}): Promise<Response> {
+  const url = `${servers.get(place)?.url}/api/v1${path}`;
+  const signal = AbortSignal.timeout(20_000);
+  const headers = {authorization};
+  return await fetch(url, {method: 'POST', headers, body: JSON.stringify(body), signal});
+}
+
+async function sql(place: number, command: string, database = 'music'): Promise<unknown> {
+  const response = await post(place, `/command/${database}`, {language: 'sql', command});
+  const answer = (await response.json()) as {readonly result?: unknown};
+  return answer.result;
+}
+
+async function until(what: string, work: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!(await work().catch(() => false))) {
+    assert.ok(performance.now() < deadline, `${what}\n${[...servers.values()].map(s => s.log)}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+async function leader(): Promise<number> {
+  let found = -1;
+  await until('somebody leads', async () => {
+    for (const place of servers.keys()) {
+      const url = `${servers.get(place)?.url}/api/v1/cluster`;
+      const answer = await fetch(url, {headers: {authorization}});
+      if (!answer.ok) console.error(place, answer.status, await answer.clone().text());
+      const {isLeader} = (await answer.json()) as {readonly isLeader?: boolean};
+      if (isLeader === true) found = place;
+    }
+    return found >= 0;
+  });
+  return found;
+}
+
+const count = 'SELECT count(*) AS n FROM Artist';
+
+async function write(place: number, from: number, through: number): Promise<void> {
+  for (let number = from; number <= through; number++) {
+    const text = 'x'.repeat(20_000);
+    await sql(place, `INSERT INTO Artist SET number = ${number}, text = '${text}'`);
+  }
+}
+
+test('a member that was away for too long takes a snapshot, and goes on by the log', async () => {
+  await Promise.all([0, 1, 2].map(start));
+  const first = await leader();
+  await post(first, '/server', {command: 'create database music'});
+  await post(first, '/server', {command: 'create database films'});
+  await sql(first, 'CREATE DOCUMENT TYPE Artist');
+  await write(first, 1, 3);
+  const away = [0, 1, 2].find(place => place !== first) ?? 0;
+  await until('it has the first rows', async () => JSON.stringify(await sql(away, count)) === '[{"n":3}]');
+
+  await servers.get(away)?.kill();
+  servers.delete(away);
+  await write(first, 4, 60);
+  await post(first, '/server', {command: 'drop database films'});
+  await post(first, '/server', {command: 'create database books'});
+  await write(first, 61, 100);
+
+  await start(away);
+  await until('it has all rows', async () => JSON.stringify(await sql(away, count)) === '[{"n":100}]');
+  assert.match(servers.get(away)?.log ?? '', /snapshot.installed/);
+  const {result} = (await (await fetch(`${servers.get(away)?.url}/api/v1/databases`, {headers: {authorization}})).json()) as {result: string[]};
+  assert.deepEqual(result, ['books', 'music']);
+  await write(first, 101, 103);
+  await until('it goes on', async () => JSON.stringify(await sql(away, count)) === '[{"n":103}]');
+
+  const answer = await post(away, '/cluster/resync/music');
+  assert.equal(answer.status, 200, await answer.text());
+  await write(first, 104, 105);
+  await until('it goes on again', async () => JSON.stringify(await sql(away, count)) === '[{"n":105}]');
+
+  await servers.get(away)?.kill();
+  servers.delete(away);
+  await start(away);
+  await until('it finds everything again', async () => JSON.stringify(await sql(away, count)) === '[{"n":105}]');
+});
