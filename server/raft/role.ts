@@ -23,7 +23,10 @@ export function follow(raft: Raft, term: Term, leader: NodeId | undefined): void
   }
   if (role.kind === 'leader') endLeadership(raft, role);
   raft.role = {kind: 'follower', leader};
-  if (leader !== undefined) raft.leaderLost = undefined;
+  if (leader !== undefined) {
+    raft.leaderLost = undefined;
+    raft.preVoteRefused = undefined;
+  }
   raft.restartElectionTimer();
   announceRole(raft);
 }
