@@ -23,10 +23,7 @@ export function follow(raft: Raft, term: Term, leader: NodeId | undefined): void
   }
   if (role.kind === 'leader') endLeadership(raft, role);
   raft.role = {kind: 'follower', leader};
-  if (leader !== undefined) {
-    raft.leaderLost = undefined;
-    raft.preVoteRefused = undefined;
-  }
+  if (leader !== undefined) raft.leaderLost = undefined;
   raft.restartElectionTimer();
   announceRole(raft);
 }
