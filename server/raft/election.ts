@@ -78,10 +78,12 @@ export function countVote(raft: Raft, role: Campaign, from: NodeId, granted: boo
   }
 }
 
-/** Would this node vote for such a candidate? Changes nothing. */
+/** Would this node vote for such a candidate? Neither term nor vote changes. */
 export function answerPreVote(raft: Raft, from: NodeId, request: PreVoteRequest): void {
+  const isHeard = hearsLeader(raft);
   const granted =
-    request.term > raft.term && !hearsLeader(raft) && atLeastAsLong(request.last, raft.log.last);
+    request.term > raft.term && !isHeard && atLeastAsLong(request.last, raft.log.last);
+  raft.preVoteRefused = isHeard ? {from, request} : undefined;
   const term = granted ? request.term : raft.term;
   raft.outbox.send(from, {kind: 'pre-vote-reply', term, granted}, 'term');
 }
@@ -110,10 +112,16 @@ export function hearsLeader(raft: Raft): boolean {
   return raft.now - raft.leaderHeardAt < raft.options.electionTimeoutMinMs;
 }
 
-/** The leader's process has ended: the others agree on a successor at once. */
+/**
+ * The leader's process has ended: the others agree on a successor at once. Who noticed it first was
+ * refused for the leader's sake, and need not ask again.
+ */
 export function leaderIsLost(raft: Raft, leader: NodeId): void {
   raft.leaderLost = leader;
   follow(raft, raft.term, undefined);
+  const {preVoteRefused} = raft;
+  if (preVoteRefused !== undefined)
+    answerPreVote(raft, preVoteRefused.from, preVoteRefused.request);
   raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.electionTurn();
 }
 

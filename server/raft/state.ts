@@ -13,6 +13,7 @@ import {
   type LogIndex,
   type LogPosition,
   type NodeId,
+  type PreVoteRequest,
   type Term,
 } from './message.ts';
 import {Outbox} from './outbox.ts';
@@ -111,6 +112,8 @@ export class Raft {
   leaderHeardAt = Number.NEGATIVE_INFINITY;
   /** The last leader, when its process has ended: the next election does not wait for a timeout. */
   leaderLost: NodeId | undefined;
+  /** The last pre-vote that was refused for the leader's sake: once that is lost, it is granted. */
+  preVoteRefused: {readonly from: NodeId; readonly request: PreVoteRequest} | undefined;
   installing = false;
   /** What the driver was last told to apply. */
   applyOrdered: LogIndex;
@@ -181,7 +184,7 @@ export class Raft {
   /**
    * When it is this node's turn to campaign, in [0, 1): those of higher priority come first, and
    * chance keeps equals apart. After the loss of a leader that all notice at once chance is not
-   * enough, so each voter that is left has a turn of its own.
+   * enough, so each voter that is left has a turn of its own, and leaves most of it to the answers.
    */
   electionTurn(): number {
     const {id} = this.options;
@@ -191,7 +194,7 @@ export class Raft {
       const ahead = left.filter(
         other => other.priority > mine || (other.priority === mine && other.id < id),
       );
-      return (ahead.length + this.random()) / Math.max(1, left.length);
+      return (ahead.length + this.random() / 4) / Math.max(1, left.length);
     }
     const priorities = new Set(left.map(member => member.priority)).add(mine);
     const ahead = [...priorities].filter(priority => priority > mine);

@@ -205,6 +205,7 @@ export class PeerLinks implements PeerTransport {
     for (const {link} of this.#peers.values()) link.close();
     this.#peers.clear();
     await this.#incoming.close();
+    this.#options.security.close();
   }
 
   #listener(): PeerTransportNews {

@@ -91,6 +91,8 @@ interface CommitWaiter {
 
 /** Several a heartbeat, since timers of the core end at ticks. */
 const ticksPerHeartbeat = 4;
+/** A timer may be so much early. */
+const timerErrorMs = 1;
 /** Reads of the storage for one peer that wait for each other. */
 const laggardReadsMax = 16;
 
@@ -154,7 +156,7 @@ export class Replicator {
     transport.listen({
       message: (from, bytes) => this.#receive(from, bytes),
       connected: () => {},
-      lost: peer => this.#take({kind: 'peer-lost', id: peer}),
+      lost: peer => this.#peerLost(peer),
       rejected: () => {},
     });
     this.#announceMembership(this.#raft.memberships.current);
@@ -546,14 +548,26 @@ export class Replicator {
     }
   }
 
+  /** A peer's process has ended. If it led, an election is near, perhaps before the next tick. */
+  #peerLost(peer: NodeId): void {
+    this.#take({kind: 'peer-lost', id: peer});
+    if (this.#role.leader !== undefined) return;
+    const restMs = Math.max(0, this.#raft.electionDeadline - this.#clock.now());
+    this.#options.timers.after(Math.ceil(restMs) + timerErrorMs, () => this.#tick());
+  }
+
   #tickLater(): void {
     const {timers, raft} = this.#options;
     timers.after(raft.heartbeatMs / ticksPerHeartbeat, () => {
       if (this.#isOver) return;
-      this.#take({kind: 'tick'});
+      this.#tick();
       this.#questions.tick();
       this.#tickLater();
     });
+  }
+
+  #tick(): void {
+    if (!this.#isOver) this.#take({kind: 'tick'});
   }
 
   #fail(reason: string): void {

@@ -2,9 +2,6 @@
  * This server as a member of its cluster: opens the log that it shares, speaks to the others, and
  * keeps what is known of leader and members for whoever asks (cluster-view.ts).
  */
-import {lookup} from 'node:dns/promises';
-import {readFileSync} from 'node:fs';
-import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -16,16 +13,12 @@ import {
   ReplicatedMemberLog,
   type RunningMember,
 } from '#server/replication/member-log.ts';
-import {
-  plainSockets,
-  SecureSockets,
-  type SocketSecurity,
-} from '#server/replication/links/socket-security.ts';
-import {PeerLinks} from '#server/replication/peer-links.ts';
+import type {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {LogCheckpoint, MemberLog} from '#server/transactions/engine-log.ts';
 import {type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
+import {listeningHost, openPeerLinks} from './peer-connections.ts';
 
 export interface ClusterNodeOptions {
   readonly plan: ClusterPlan;
@@ -72,7 +65,12 @@ export class ClusterNode {
     this.startedAt = clock.monotonic();
     const {http, https} = plan.self.ports;
     this.#ports = {http: http ?? settings().get('svc.server.httpIncomingPort').from, https};
-    this.links = this.#makeLinks();
+    this.links = openPeerLinks(settings(), {
+      ...options,
+      own: plan.self,
+      introduce: () => this.introduction,
+      judge: (peer, {logId}) => this.#judge(peer, logId),
+    });
   }
 
   /** Undefined until the engine runs. */
@@ -137,6 +135,10 @@ export class ClusterNode {
       news: {
         roleChanged: role => this.#roleChanged(role),
         membershipChanged: membership => {
+          // Who was removed may come back, with another log.
+          for (const id of this.#storageIds.keys()) {
+            if (!membership.some(member => member.id === id)) this.#storageIds.delete(id);
+          }
           logger.log('info', 'cluster.members', {members: membership.map(({id}) => id)});
           this.leadershipChanged();
         },
@@ -171,13 +173,20 @@ export class ClusterNode {
 
   /** Lets the others in. @throws {Refusal} `start.refused`: the port cannot be had. */
   async listen(): Promise<void> {
-    const {settings, plan} = this.#options;
-    const host = settings().get('svc.server.httpIncomingHost');
-    await this.links.listenOn(host, plan.self.ports.raft);
+    const {host, ports} = this.plan.self;
+    await this.links.listenOn(listeningHost(host), ports.raft);
   }
 
-  /** A node that lost its memory must not vote under its old name (note 10, Names). */
+  /**
+   * Why a peer that knows the token is not taken. A node that lost its memory must not vote under
+   * its old name (note 10, Names); who was removed has no say. Without a leader it is not known
+   * here who the members are by now, so whoever comes may tell.
+   */
   #judge(peer: NodeId, storageId: string): string | undefined {
+    const {role, membership} = this.#member?.replicator ?? {membership: []};
+    if (role?.leader !== undefined && !membership.some(({id}) => id === peer)) {
+      return `${peer} is no member of this cluster`;
+    }
     const known = this.#storageIds.get(peer);
     if (known !== undefined && known !== storageId) {
       return `${peer} has lost its log: remove it from the cluster and add it again`;
@@ -194,33 +203,6 @@ export class ClusterNode {
       logger.log('info', 'cluster.leader', {leader, term});
     } else if (name === 'follower') logger.log('warn', 'cluster.no-leader', {term});
     this.leadershipChanged();
-  }
-
-  #makeLinks(): PeerLinks {
-    const {plan, settings, clock, timers, random, logger, token} = this.#options;
-    const given = settings();
-    return new PeerLinks({
-      clock,
-      timers,
-      random,
-      logger,
-      lookUp: async host => (await lookup(host, {all: true})).map(({address}) => address),
-      security: socketSecurity(given),
-      cluster: plan.clusterName,
-      id: plan.id,
-      introduce: () => this.introduction,
-      token,
-      judge: (peer, {logId}) => this.#judge(peer, logId),
-      allowList: given.get('svc.ha.peerAllowlist.enabled')
-        ? {
-            refreshMs: given.get('svc.ha.grpcAllowlistRefreshMs'),
-            stickyMs: given.get('svc.ha.peerAllowlistStickyTtlMs'),
-            graceMs: given.get('svc.ha.peerAllowlistStartupGraceMs'),
-          }
-        : undefined,
-      messageBytesMax: given.get('svc.ha.grpcMessageSizeMax'),
-      queueBytesMax: given.get('svc.ha.writeBufferSize'),
-    });
   }
 
   /** What this server says of itself. */
@@ -242,14 +224,4 @@ function processId(random: Random): string {
   const bytes = Buffer.alloc(8);
   random.fill(bytes);
   return bytes.toString('hex');
-}
-
-function socketSecurity(settings: Settings): SocketSecurity {
-  if (!settings.get('svc.ha.tls.enabled')) return plainSockets;
-  return new SecureSockets({
-    key: readFileSync(settings.get('svc.ha.tls.privateKeyFile')),
-    cert: readFileSync(settings.get('svc.ha.tls.certChainFile')),
-    ca: readFileSync(settings.get('svc.ha.tls.trustCertCollectionFile')),
-    isMutual: settings.get('svc.ha.tls.mutualAuth'),
-  });
 }

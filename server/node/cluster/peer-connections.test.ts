@@ -5,7 +5,8 @@ import {test} from 'node:test';
 import {type RawSetting, resolveSettings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {freePort} from '#server/testing/server-process.ts';
-import {openPeerConnections, type PeerConnections} from './peer-connections.ts';
+import {listeningHost, openPeerLinks} from './peer-connections.ts';
+import type {PeerLinks} from '#server/replication/peer-links.ts';
 
 const host = '127.0.0.1';
 const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls/peers');
@@ -16,8 +17,8 @@ const secured = {
   'svc.ha.tls.trustCertCollectionFile': join(fixtures, 'authority.pem'),
 };
 
-function open(port: number, values: Readonly<Record<string, RawSetting>>): PeerConnections {
-  return openPeerConnections(resolveSettings([{name: 'test', values}]).settings, {
+function open(port: number, values: Readonly<Record<string, RawSetting>>): PeerLinks {
+  return openPeerLinks(resolveSettings([{name: 'test', values}]).settings, {
     clock: createClock(),
     timers: createTimers(),
     random: createRandom(),
@@ -45,15 +46,15 @@ for (const [name, values] of [
     const [left, right] = [open(ports[0], values), open(ports[1], values)];
     const heard = Promise.withResolvers<string>();
     const news = {connected: () => undefined, lost: () => undefined, rejected: () => undefined};
-    right.links.listen({...news, message: (from, bytes) => heard.resolve(`${from} ${bytes}`)});
-    left.links.listen({
+    right.listen({...news, message: (from, bytes) => heard.resolve(`${from} ${bytes}`)});
+    left.listen({
       ...news,
       message: () => undefined,
-      connected: peer => void left.links.send(peer, [Buffer.from('hello')]),
+      connected: peer => void left.send(peer, [Buffer.from('hello')]),
     });
     try {
-      await Promise.all([left.listen(), right.listen()]);
-      left.links.setPeers([{id: `${host}_${ports[1]}`, host, port: ports[1]}]);
+      await Promise.all([left.listenOn(host, ports[0]), right.listenOn(host, ports[1])]);
+      left.setPeers([{id: `${host}_${ports[1]}`, host, port: ports[1]}]);
       assert.equal(await heard.promise, `${host}_${ports[0]} hello`);
     } finally {
       await Promise.all([left.close(), right.close()]);
@@ -69,12 +70,22 @@ test('keys that cannot be used, and a port that is taken, stop the start', async
   const second = open(port, {});
   const silent = (): void => undefined;
   const news = {message: silent, connected: silent, lost: silent, rejected: silent};
-  first.links.listen(news);
-  second.links.listen(news);
+  first.listen(news);
+  second.listen(news);
   try {
-    await first.listen();
-    await assert.rejects(second.listen(), {code: 'start.refused', message: /svc\.ha\.raftPort/});
+    await first.listenOn(host, port);
+    await assert.rejects(second.listenOn(host, port), {
+      code: 'start.refused',
+      message: /svc\.ha\.raftPort/,
+    });
   } finally {
     await Promise.all([first.close(), second.close()]);
   }
+});
+
+test('who is declared for this machine alone listens there alone', () => {
+  assert.equal(listeningHost('127.0.0.2'), '127.0.0.2');
+  assert.equal(listeningHost('localhost'), 'localhost');
+  assert.equal(listeningHost('db-0.db.default'), undefined);
+  assert.equal(listeningHost('10.0.0.1'), undefined);
 });

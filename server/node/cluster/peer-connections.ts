@@ -27,23 +27,16 @@ export interface PeerConnectionParts
   readonly own: Pick<DeclaredPeer, 'host' | 'ports'>;
 }
 
-export interface PeerConnections {
-  readonly links: PeerLinks;
-  /** Takes connections; somebody listens to the links by then. @throws {Refusal} `start.refused` */
-  listen(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Nothing is dialled and nobody let in yet. @throws {Refusal} `start.refused`: keys of TLS. */
-export function openPeerConnections(
-  settings: Settings,
-  {own, ...parts}: PeerConnectionParts,
-): PeerConnections {
-  const {security, end} = socketSecurity(settings, own.host, parts);
-  const links = new PeerLinks({
+/**
+ * Nothing is dialled and nobody let in yet.
+ *
+ * @throws {Refusal} `start.refused`: keys of TLS that cannot be used.
+ */
+export function openPeerLinks(settings: Settings, {own, ...parts}: PeerConnectionParts): PeerLinks {
+  return new PeerLinks({
     ...parts,
     lookUp,
-    security,
+    security: socketSecurity(settings, own.host, parts),
     cluster: settings.get('svc.ha.clusterName'),
     id: peerId(own),
     allowList: settings.get('svc.ha.peerAllowlist.enabled')
@@ -56,32 +49,21 @@ export function openPeerConnections(
     messageBytesMax: settings.get('svc.ha.grpcMessageSizeMax'),
     queueBytesMax: settings.get('svc.ha.writeBufferSize'),
   });
-  return {
-    links,
-    async listen() {
-      await links.listenOn(listeningHost(own.host), own.ports.raft);
-    },
-    async close() {
-      end();
-      await links.close();
-    },
-  };
+}
+
+/** Undefined is every address, of both families where the machine has both. */
+export function listeningHost(ownHost: string): string | undefined {
+  return ownHost === 'localhost' || isLoopbackAddress(ownHost) ? ownHost : undefined;
 }
 
 function socketSecurity(
   settings: Settings,
   host: string,
   parts: Pick<PeerConnectionParts, 'clock' | 'timers' | 'logger'>,
-): {readonly security: SocketSecurity; readonly end: () => void} {
-  if (!settings.get('svc.ha.tls.enabled')) return {security: plainSockets, end: () => undefined};
+): SocketSecurity {
+  if (!settings.get('svc.ha.tls.enabled')) return plainSockets;
   const files = new PeerKeyFiles(settings, host, parts.logger);
-  const security = new SecureSockets(files.keys);
-  return {security, end: files.watch(parts, keys => security.renew(keys))};
-}
-
-/** Undefined is every address, of both families where the machine has both. */
-function listeningHost(host: string): string | undefined {
-  return host === 'localhost' || isLoopbackAddress(host) ? host : undefined;
+  return new SecureSockets(files.keys, renew => files.watch(parts, renew));
 }
 
 async function lookUp(host: string): Promise<readonly string[]> {

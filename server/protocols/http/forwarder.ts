@@ -20,8 +20,9 @@ import {PlainFailure} from './failure.ts';
 import {LeaderAddress} from './leader-address.ts';
 import {LeaderConnections, type NotRelayed, type RelayParts} from './leader-connections.ts';
 
-/** A leader that was just refused, or did not answer, is asked again after this. */
-const pauseMs = 50;
+/** A leader that refused, or did not answer, is asked again after this: at first soon. */
+const pauseMsMin = 5;
+const pauseMsMax = 50;
 
 export class Forwarder {
   readonly #context: HttpContext;
@@ -57,7 +58,7 @@ export class Forwarder {
     const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
     let deadline = clock.monotonic() + waitMs;
     let unanswered: string | undefined;
-    for (;;) {
+    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       if (this.#cluster.isLeader) return false;
       const target = this.#leader.target();
       if (target !== undefined) {

@@ -29,7 +29,7 @@ export interface IncomingLinksOptions {
   readonly timers: Timers;
   readonly security: SocketSecurity;
   /** Undefined lets every address in as far as the handshake. */
-  readonly addresses: PeerAddresses | undefined;
+  readonly addresses: Pick<PeerAddresses, 'admit'> | undefined;
   readonly handshakeMs: number;
   readonly speak: (socket: Socket, listener: ChannelListener) => PeerChannel;
 }

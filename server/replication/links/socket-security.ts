@@ -34,12 +34,15 @@ export interface SocketSecurity {
     handshakeMs: number,
     done: (received: Socket | undefined, objection: string | undefined) => void,
   ): void;
+  /** Nothing is dialled or received any more. */
+  close(): void;
 }
 
 /** Bytes travel as they are. */
 export const plainSockets: SocketSecurity = {
   dial: ({address, port}) => connect({host: address, port}),
   receive: (socket, _, done) => done(socket, undefined),
+  close: () => undefined,
 };
 
 export interface PeerKeys {
@@ -55,10 +58,17 @@ export interface PeerKeys {
 /** TLS with keys that may be renewed: later connections use the new ones. */
 export class SecureSockets implements SocketSecurity {
   #keys: PeerKeys;
+  readonly #endWatch: () => void;
 
-  constructor(keys: PeerKeys) {
+  /** @param watch - Looks for other keys, and answers how to end that. */
+  constructor(keys: PeerKeys, watch?: (renew: (keys: PeerKeys) => void) => () => void) {
     this.#keys = keys;
     this.renew(keys);
+    this.#endWatch = watch?.(renewed => this.renew(renewed)) ?? ((): void => undefined);
+  }
+
+  close(): void {
+    this.#endWatch();
   }
 
   /** @throws {Error} Keys that do not fit together; the old ones stay. */

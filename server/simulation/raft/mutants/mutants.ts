@@ -216,14 +216,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'election.ts',
-    text: 'request.term > raft.term && !hearsLeader(raft) && atLeastAsLong',
+    text: 'request.term > raft.term && !isHeard && atLeastAsLong',
     replacement: 'request.term > raft.term && atLeastAsLong',
     because: 'pre-votes are given although a leader is at work',
   },
   {
     file: 'election.ts',
-    text: '!hearsLeader(raft) && atLeastAsLong(request.last, raft.log.last)',
-    replacement: '!hearsLeader(raft)',
+    text: '!isHeard && atLeastAsLong(request.last, raft.log.last)',
+    replacement: '!isHeard',
     because: 'a node that cannot win raises the term again and again',
   },
   {
@@ -255,6 +255,12 @@ export const mutants: readonly Mutant[] = [
     text: '  raft.leaderLost = leader;\n',
     replacement: '',
     because: 'after a kill a split vote waits for the long timeout',
+  },
+  {
+    file: 'election.ts',
+    text: 'raft.preVoteRefused = isHeard ? {from, request} : undefined;',
+    replacement: '',
+    because: 'who notices the end of a leader first has to ask a second time',
   },
   {
     file: 'election.ts',
