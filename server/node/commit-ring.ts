@@ -82,6 +82,16 @@ export class RingWriter {
     this.#publish(recordBytes(entry.length));
   }
 
+  /** As `write`, of a record that lies in two pieces. */
+  writePieces(head: Uint8Array, body: Uint8Array): void {
+    const length = head.length + body.length;
+    const at = this.#place(recordBytes(length));
+    this.#bytes.writeUInt32LE(length, at);
+    this.#bytes.set(head, at + headerBytes);
+    this.#bytes.set(body, at + headerBytes + head.length);
+    this.#publish(recordBytes(length));
+  }
+
   /** The entry lies in shared memory that both threads were sent under `number`. */
   writeOutside(number: number, chain: number): void {
     const at = this.#place(recordBytes(4));

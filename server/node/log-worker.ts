@@ -11,7 +11,7 @@ import {LogFailure, LogFull, SegmentLog} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {RingReader, signal, word} from './commit-ring.ts';
-import {RoomWait} from './room-wait.ts';
+import {untilRoom} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
@@ -133,18 +133,6 @@ class LogThread {
 
   #tell(news: WorkerNews): void {
     this.#port.postMessage(news);
-  }
-}
-
-/** Repeats the work while the disk is full, for as long as may be hoped for. */
-function untilRoom(work: () => void): void {
-  const wait = new RoomWait();
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      if (!(error instanceof LogFull && wait.again())) throw error;
-    }
   }
 }
 

@@ -2,6 +2,8 @@
  * How the threads of the commit path wait for room on a full disk: they try again, several times a
  * second, while new commits are refused (transactions/disk-space.ts) and reads go on.
  */
+import {LogFull} from '#server/log/segment-log.ts';
+
 const pollMs = 100;
 /** So long commits hang at most: then what was given up is named, and a restart is due. */
 const waitMsMax = 60_000;
@@ -15,5 +17,20 @@ export class RoomWait {
     if (this.#triesLeft-- <= 0) return false;
     Atomics.wait(this.#never, 0, 0, pollMs);
     return true;
+  }
+}
+
+/**
+ * Repeats the work while the disk is full, for as long as may be hoped for. Throws LogFull when
+ * there is no hope left, and what else the work throws.
+ */
+export function untilRoom(work: () => void): void {
+  const wait = new RoomWait();
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof LogFull && wait.again())) throw error;
+    }
   }
 }

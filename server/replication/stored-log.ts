@@ -23,12 +23,13 @@ import {
 } from '#server/log/segment-log.ts';
 import {CheckedFile} from '#server/platform/checked-file.ts';
 import type {Random} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
 import type {HardState} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
-import type {EntryShape, LogIndex} from '#server/raft/message.ts';
+import type {EntryShape, LogIndex, LogPosition} from '#server/raft/message.ts';
 import type {Recovered} from '#server/raft/state.ts';
 import {RecordShapes} from './record-shapes.ts';
-import type {RecordRun} from './stored-record.ts';
+import {decodeRecord, type RecordRun} from './stored-record.ts';
 
 export type StoredLogOptions = SegmentLogOptions;
 
@@ -56,6 +57,8 @@ interface Kept {
 
 /** What another thread needs to go on with a log that this one opened. */
 export interface StoredLogState {
+  readonly directory: string;
+  readonly segmentBytes: number;
   readonly kept: Kept;
   readonly segments: LogState;
 }
@@ -146,6 +149,7 @@ function recoveredFrom({hardState, base}: Kept, entries: Iterable<EntryShape>): 
 }
 
 export class StoredLog {
+  readonly #options: StoredLogOptions;
   readonly #file: CheckedFile<Kept>;
   readonly #segments: SegmentLog;
   #kept: Kept;
@@ -154,19 +158,23 @@ export class StoredLog {
   #failed: string | undefined;
 
   constructor(options: StoredLogOptions, kept: Kept, segments: SegmentLog) {
+    this.#options = options;
     this.#file = keptFile(options);
     this.#kept = kept;
     this.#segments = segments;
   }
 
   /** Goes on with a log that another thread opened and handed over. */
-  static resume(options: StoredLogOptions, {kept, segments}: StoredLogState): StoredLog {
+  static resume(disk: Disk, state: StoredLogState): StoredLog {
+    const {directory, segmentBytes, kept, segments} = state;
+    const options = {disk, directory, segmentBytes};
     return new StoredLog(options, kept, SegmentLog.resume(options, segments));
   }
 
   handOver(): StoredLogState {
     assert(this.#pending.length === 0, 'nothing is handed over half-way');
-    return {kept: this.#kept, segments: this.#segments.handOver()};
+    const {directory, segmentBytes} = this.#options;
+    return {directory, segmentBytes, kept: this.#kept, segments: this.#segments.handOver()};
   }
 
   get kept(): Kept {
@@ -249,7 +257,7 @@ export class StoredLog {
   compact(base: Checkpoint): void {
     if (base.last.index <= this.#kept.base.last.index) return;
     this.flush();
-    assert(base.last.index <= this.lastIndex, 'only what is there is compacted');
+    assert(this.#holds(base.last), 'a log is compacted to an entry that it holds');
     try {
       this.#save({...this.#kept, base});
     } catch (error) {
@@ -292,6 +300,13 @@ export class StoredLog {
   close(): void {
     if (this.failed === undefined) this.flush();
     this.#segments.close();
+  }
+
+  #holds({index, term}: LogPosition): boolean {
+    if (index > this.#segments.lastIndex) return false;
+    if (index < this.#segments.firstIndex) return true;
+    for (const {payload} of this.#segments.read(index)) return decodeRecord(payload).term === term;
+    return false;
   }
 
   #save(kept: Kept): void {

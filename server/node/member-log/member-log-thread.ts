@@ -1,0 +1,278 @@
+/**
+ * The storage of a member of a cluster on a thread of its own (replication/raft-storage.ts).
+ *
+ * The network thread copies an entry once, into the ring, as the record that it will be in the
+ * log, and hears of durable ones once a batch. What does not fit into the ring yet waits here,
+ * uncopied; how much is given is bounded by whoever gives it, who sees `pendingBytes`.
+ */
+import {Worker} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import type {HardState, Persist} from '#server/raft/effect.ts';
+import type {Checkpoint} from '#server/raft/membership.ts';
+import type {Entry, LogIndex} from '#server/raft/message.ts';
+import type {RaftStorage, RaftStorageNews} from '#server/replication/raft-storage.ts';
+import type {StoredLog} from '#server/replication/stored-log.ts';
+import {
+  decodeRun,
+  recordBody,
+  recordBytes,
+  recordPrefixBytes,
+  type RecordRun,
+  writeRecordPrefix,
+} from '#server/replication/stored-record.ts';
+import {
+  createRingMemory,
+  entryBytesInside,
+  type RingMemory,
+  RingWriter,
+  signal,
+  word,
+} from '../commit-ring.ts';
+import {
+  encodeCommand,
+  type MemberLogNews,
+  type MemberLogRequest,
+  type MemberLogStart,
+} from './member-log-messages.ts';
+
+export interface MemberLogThread {
+  /** Hands an opened log to the thread; once. */
+  start(log: StoredLog): RaftStorage;
+  /** Ends the thread when no log was given to it (a refused start). */
+  abandon(): Promise<void>;
+}
+
+const ringBytesDefault = 4 << 20;
+
+/** Starts the thread; it loads while the log is read. `ringBytes` is a power of two. */
+export function startMemberLogThread(ringBytes: number = ringBytesDefault): MemberLogThread {
+  const ring = createRingMemory(ringBytes);
+  const workerData: MemberLogStart = {ring};
+  const resourceLimits = {maxYoungGenerationSizeMb: 8};
+  const url = new URL('./member-log-worker.ts', import.meta.url);
+  const worker = new Worker(url, {workerData, resourceLimits});
+  return {
+    start: log => new ThreadedStorage(worker, ring, log),
+    async abandon() {
+      await worker.terminate();
+    },
+  };
+}
+
+type Work =
+  | {
+      readonly kind: 'persist';
+      readonly effect: Persist;
+      readonly bytes: number;
+      /** What it does besides appending; undefined once it is in the ring. */
+      command: Buffer | undefined;
+      /** Entries that are in the ring. */
+      written: number;
+    }
+  | {readonly kind: 'compact'; readonly command: Buffer};
+
+class ThreadedStorage implements RaftStorage {
+  readonly #worker: Worker;
+  readonly #control: Int32Array;
+  readonly #writer: RingWriter;
+  readonly #insideBytesMax: number;
+  readonly #prefix = Buffer.alloc(recordPrefixBytes);
+  readonly #reads = new Map<number, (run: RecordRun | undefined) => void>();
+  /** What did not fit into the ring yet, oldest first. */
+  #waiting: Work[] = [];
+  /** Persist effects that are not durable, with their bytes, oldest first. */
+  #undurable: {readonly number: number; readonly bytes: number}[] = [];
+  #news: RaftStorageNews | undefined;
+  #hardState: HardState;
+  #lastIndex: LogIndex;
+  #pendingBytes = 0;
+  #retainedBytes: number;
+  #nextRead = 1;
+  #nextOutside = 1;
+  #failure: string | undefined;
+  #wakes = false;
+  #settled: (() => void) | undefined;
+  #isClosing = false;
+  readonly #ended = Promise.withResolvers<void>();
+
+  constructor(worker: Worker, ring: RingMemory, log: StoredLog) {
+    this.#worker = worker;
+    this.#control = new Int32Array(ring.control);
+    this.#writer = new RingWriter(ring);
+    this.#insideBytesMax = entryBytesInside(ring);
+    this.#hardState = log.kept.hardState;
+    this.#lastIndex = log.lastIndex;
+    this.#retainedBytes = log.retainedBytes;
+    worker.on('message', (news: MemberLogNews) => this.#hear(news));
+    worker.on('error', error => this.#fail(`the log thread failed: ${error.message}`));
+    worker.on('exit', () => {
+      this.#fail('the log thread ended');
+      this.#ended.resolve();
+    });
+    this.#ask({kind: 'start', state: log.handOver()});
+  }
+
+  listen(news: RaftStorageNews): void {
+    this.#news = news;
+  }
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  get retainedBytes(): number {
+    return this.#retainedBytes;
+  }
+
+  persist(effect: Persist): void {
+    if (this.#failure !== undefined) return;
+    const bytes = recordBytes(effect.entries);
+    this.#pendingBytes += bytes;
+    this.#undurable.push({number: effect.number, bytes});
+    const command = this.#commandOf(effect);
+    this.#hardState = effect.hardState;
+    this.#lastIndex = effect.keepThrough + effect.entries.length;
+    this.#waiting.push({kind: 'persist', effect, bytes, command, written: 0});
+    this.#fillRing();
+  }
+
+  compact(base: Checkpoint): void {
+    if (this.#failure !== undefined) return;
+    this.#waiting.push({kind: 'compact', command: encodeCommand({kind: 'compact', base})});
+    this.#fillRing();
+  }
+
+  async read(first: LogIndex, through: LogIndex, bytesMax: number): Promise<Entry[] | undefined> {
+    if (this.#failure !== undefined) return undefined;
+    const id = this.#nextRead++;
+    const {promise, resolve} = Promise.withResolvers<RecordRun | undefined>();
+    this.#reads.set(id, resolve);
+    this.#ask({kind: 'read', id, first, through, bytesMax});
+    const run = await promise;
+    return run === undefined ? undefined : decodeRun(run);
+  }
+
+  async close(): Promise<void> {
+    if (this.#undurable.length > 0 && this.#failure === undefined) {
+      await new Promise<void>(resolve => {
+        this.#settled = resolve;
+      });
+    }
+    this.#isClosing = true;
+    this.#ask({kind: 'close'});
+    await this.#ended.promise;
+  }
+
+  /** Undefined when the effect only appends. */
+  #commandOf({hardState, restart, keepThrough}: Persist): Buffer | undefined {
+    const remembers =
+      hardState.term !== this.#hardState.term || hardState.vote !== this.#hardState.vote;
+    if (!remembers && restart === undefined && keepThrough === this.#lastIndex) return undefined;
+    return encodeCommand({kind: 'prepare', hardState, restart, keepThrough});
+  }
+
+  #fillRing(): void {
+    for (let work = this.#waiting[0]; work !== undefined; work = this.#waiting[0]) {
+      if (!this.#put(work)) break;
+      this.#waiting.shift();
+    }
+    this.#wakeSoon();
+  }
+
+  /** False when the ring is full before all of it is in there. */
+  #put(work: Work): boolean {
+    if (work.kind === 'compact') return this.#putCommand(work.command);
+    if (work.command !== undefined && !this.#putCommand(work.command)) return false;
+    work.command = undefined;
+    const {entries, number} = work.effect;
+    for (; work.written < entries.length; work.written++) {
+      const entry = entries[work.written];
+      assert(entry !== undefined, 'an entry at its place');
+      if (!this.#putEntry(entry)) return false;
+    }
+    return this.#putCommand(encodeCommand({kind: 'end', number}));
+  }
+
+  #putCommand(command: Buffer): boolean {
+    if (command.length > this.#insideBytesMax) return this.#putOutside(command, nothing);
+    if (!this.#writer.hasRoom(command.length)) return false;
+    this.#writer.writePieces(command, nothing);
+    return true;
+  }
+
+  #putEntry(entry: Entry): boolean {
+    const body = recordBody(entry);
+    const bytes = recordPrefixBytes + body.length;
+    writeRecordPrefix(this.#prefix, entry);
+    if (bytes > this.#insideBytesMax) return this.#putOutside(this.#prefix, body);
+    if (!this.#writer.hasRoom(bytes)) return false;
+    this.#writer.writePieces(this.#prefix, body);
+    return true;
+  }
+
+  /** What is too large for the ring lies in shared memory of its own, sent ahead. */
+  #putOutside(head: Uint8Array, body: Uint8Array): boolean {
+    if (!this.#writer.hasRoom(4)) return false;
+    const bytes = new SharedArrayBuffer(head.length + body.length);
+    new Uint8Array(bytes).set(head);
+    new Uint8Array(bytes).set(body, head.length);
+    const number = this.#nextOutside++;
+    this.#ask({kind: 'outside', number, bytes});
+    this.#writer.writeOutside(number);
+    return true;
+  }
+
+  #hear(news: MemberLogNews): void {
+    switch (news.kind) {
+      case 'written':
+        return this.#written(news.number, news.retainedBytes);
+      case 'read':
+        this.#reads.get(news.id)?.(news.run);
+        this.#reads.delete(news.id);
+        return;
+      case 'failed':
+        return this.#fail(news.reason);
+      default:
+        news satisfies never;
+    }
+  }
+
+  #written(number: number, retainedBytes: number): void {
+    this.#retainedBytes = retainedBytes;
+    const before = this.#undurable.length;
+    for (let oldest = this.#undurable[0]; oldest !== undefined; oldest = this.#undurable[0]) {
+      if (oldest.number > number) break;
+      this.#pendingBytes -= oldest.bytes;
+      this.#undurable.shift();
+    }
+    this.#fillRing();
+    if (this.#undurable.length < before) this.#news?.persisted(number);
+    if (this.#undurable.length === 0) this.#settled?.();
+  }
+
+  #fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    for (const resolve of this.#reads.values()) resolve(undefined);
+    this.#reads.clear();
+    if (!this.#isClosing) this.#news?.failed(reason);
+    this.#settled?.();
+  }
+
+  /** Wakes the log thread once for all that this turn of the event loop gives. */
+  #wakeSoon(): void {
+    if (this.#wakes) return;
+    this.#wakes = true;
+    setImmediate(() => {
+      this.#wakes = false;
+      signal(this.#control, word.logSignal);
+    });
+  }
+
+  #ask(request: MemberLogRequest): void {
+    this.#worker.postMessage(request);
+    signal(this.#control, word.logSignal);
+  }
+}
+
+const nothing = new Uint8Array(0);

@@ -1,0 +1,151 @@
+/**
+ * The log thread of a member of a cluster: writes what waits in the ring as one batch, syncs, and
+ * tells once for all of it.
+ *
+ * As the log thread of a server without cluster (log-worker.ts), but for what it is told between
+ * the entries: term and vote, cuts, and where the log begins. Laggards are read to between two
+ * batches, in runs whose size the reader bounds.
+ */
+import {parentPort, receiveMessageOnPort, workerData} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import {Corruption} from '#server/base/errors.ts';
+import {LogFailure, LogFull} from '#server/log/segment-log.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {StoredLog} from '#server/replication/stored-log.ts';
+import {RingReader, word} from '../commit-ring.ts';
+import {untilRoom} from '../room-wait.ts';
+import {
+  type Command,
+  decodeCommand,
+  type MemberLogNews,
+  type MemberLogRequest,
+  type MemberLogStart,
+} from './member-log-messages.ts';
+
+const batchEntriesMax = 4096;
+const batchBytesMax = 4 << 20;
+/** While entries flow, one step of preparing the next segment every so many batches. */
+const batchesPerStep = 8;
+
+class MemberLogThread {
+  readonly #port: NonNullable<typeof parentPort>;
+  readonly #control: Int32Array;
+  readonly #reader: RingReader;
+  readonly #outside = new Map<number, Buffer>();
+  #log: StoredLog | undefined;
+  #failed = false;
+  #durableNumber = 0;
+  #batches = 0;
+  #closed = false;
+
+  constructor(port: NonNullable<typeof parentPort>, {ring}: MemberLogStart) {
+    this.#port = port;
+    this.#control = new Int32Array(ring.control);
+    this.#reader = new RingReader(ring, {source: word.head, own: word.applied}, this.#outside);
+  }
+
+  run(): void {
+    while (!this.#closed) {
+      const seen = Atomics.load(this.#control, word.logSignal);
+      const {end} = this.#reader;
+      for (;;) {
+        const received = receiveMessageOnPort(this.#port);
+        if (received === undefined) break;
+        this.#handle(received.message);
+      }
+      if (!this.#failed && end !== this.#reader.cursor) this.#write(end);
+      else if (!this.#closed && !this.#prepare()) {
+        Atomics.wait(this.#control, word.logSignal, seen);
+      }
+    }
+  }
+
+  #write(end: number): void {
+    const {records, to} = this.#reader.take(end, batchEntriesMax, batchBytesMax);
+    const written = this.#attempt(log => {
+      let number = this.#durableNumber;
+      for (const {payload} of records) {
+        const command = decodeCommand(payload);
+        if (command === undefined) log.append(payload);
+        else if (command.kind === 'end') ({number} = command);
+        else untilRoom(() => carryOut(log, command));
+      }
+      untilRoom(() => log.flush());
+      this.#durableNumber = number;
+    });
+    if (!written) return;
+    for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
+    this.#reader.advance(to);
+    const retainedBytes = this.#log?.retainedBytes ?? 0;
+    this.#tell({kind: 'written', number: this.#durableNumber, retainedBytes});
+    this.#batches++;
+    if (this.#batches % batchesPerStep === 0) this.#prepare();
+  }
+
+  /** True while there is more to prepare. */
+  #prepare(): boolean {
+    if (this.#log === undefined || this.#failed) return false;
+    let isMore = false;
+    this.#attempt(log => {
+      isMore = log.prepareNext();
+    });
+    return isMore;
+  }
+
+  #handle(request: MemberLogRequest): void {
+    switch (request.kind) {
+      case 'start':
+        this.#log = StoredLog.resume(createDisk(), request.state);
+        return;
+      case 'outside':
+        this.#outside.set(request.number, Buffer.from(request.bytes));
+        return;
+      case 'read':
+        return this.#read(request);
+      default:
+        this.#attempt(log => log.close());
+        this.#closed = true;
+        this.#port.close();
+    }
+  }
+
+  #read({id, first, through, bytesMax}: MemberLogRequest & {readonly kind: 'read'}): void {
+    let run: ReturnType<StoredLog['read']>;
+    this.#attempt(log => {
+      run = log.read(first, through, bytesMax);
+    });
+    this.#tell({kind: 'read', id, run}, run === undefined ? [] : [run.bytes.buffer]);
+  }
+
+  /** False when the log has failed, now or before. */
+  #attempt(work: (log: StoredLog) => void): boolean {
+    const log = this.#log;
+    assert(log !== undefined, 'the log thread was started');
+    if (this.#failed) return false;
+    try {
+      work(log);
+      return true;
+    } catch (error) {
+      const isExpected =
+        error instanceof LogFailure || error instanceof LogFull || error instanceof Corruption;
+      if (!isExpected) throw error;
+      this.#failed = true;
+      this.#tell({kind: 'failed', reason: error.message});
+      return false;
+    }
+  }
+
+  #tell(news: MemberLogNews, transfer: readonly ArrayBufferLike[] = []): void {
+    this.#port.postMessage(news, transfer as ArrayBuffer[]);
+  }
+}
+
+function carryOut(log: StoredLog, command: Exclude<Command, {readonly kind: 'end'}>): void {
+  if (command.kind === 'compact') return log.compact(command.base);
+  const {hardState, restart, keepThrough} = command;
+  log.remember(hardState);
+  if (restart !== undefined) log.restart(restart);
+  log.keepThrough(keepThrough);
+}
+
+if (parentPort !== null) new MemberLogThread(parentPort, workerData as MemberLogStart).run();
