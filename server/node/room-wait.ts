@@ -25,11 +25,12 @@ export class RoomWait {
  * there is no hope left, and what else the work throws.
  */
 export function untilRoom(work: () => void): void {
-  const wait = new RoomWait();
+  let wait: RoomWait | undefined;
   for (;;) {
     try {
       return work();
     } catch (error) {
+      wait ??= new RoomWait();
       if (!(error instanceof LogFull && wait.again())) throw error;
     }
   }

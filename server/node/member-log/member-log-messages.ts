@@ -25,7 +25,7 @@ export type Command =
       readonly restart: Checkpoint | undefined;
       readonly keepThrough: LogIndex;
     }
-  /** Behind the last record of a persist effect. */
+  /** The ring holds everything up to this persist effect. */
   | {readonly kind: 'end'; readonly number: number}
   | {readonly kind: 'compact'; readonly base: Checkpoint};
 
@@ -41,16 +41,20 @@ export type MemberLogRequest =
     }
   | {readonly kind: 'close'};
 
+/**
+ * A bare number comes after every batch: effects up to it are durable, and the ring has room
+ * again. It is sent so often that it is no object.
+ */
 export type MemberLogNews =
-  /** After every batch: effects up to `number` are durable, and the ring has room again. */
-  | {readonly kind: 'written'; readonly number: number; readonly retainedBytes: number}
+  | number
+  | {readonly kind: 'retained'; readonly bytes: number}
   | {readonly kind: 'read'; readonly id: number; readonly run: RecordRun | undefined}
   | {readonly kind: 'failed'; readonly reason: string};
 
 const commandCode = recordKindsMax;
 const endCode = recordKindsMax + 1;
 
-/** The end of an effect is by far the most frequent command, so it is six bytes and no text. */
+/** The end of effects is by far the most frequent command, so it is six bytes and no text. */
 export function encodeCommand(command: Command): Buffer {
   if (command.kind === 'end') {
     const bytes = Buffer.alloc(7);

@@ -87,13 +87,16 @@ class ThreadedStorage implements RaftStorage {
   #lastIndex: LogIndex;
   #pendingBytes = 0;
   #retainedBytes: number;
+  /** The last effect of which everything is in the ring, and the last one that the ring tells. */
+  #ended = 0;
+  #endTold = 0;
   #nextRead = 1;
   #nextOutside = 1;
   #failure: string | undefined;
   #wakes = false;
   #settled: (() => void) | undefined;
   #isClosing = false;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #exit = Promise.withResolvers<void>();
 
   constructor(worker: Worker, ring: RingMemory, log: StoredLog) {
     this.#worker = worker;
@@ -107,7 +110,7 @@ class ThreadedStorage implements RaftStorage {
     worker.on('error', error => this.#fail(`the log thread failed: ${error.message}`));
     worker.on('exit', () => {
       this.#fail('the log thread ended');
-      this.#ended.resolve();
+      this.#exit.resolve();
     });
     this.#ask({kind: 'start', state: log.handOver()});
   }
@@ -160,7 +163,7 @@ class ThreadedStorage implements RaftStorage {
     }
     this.#isClosing = true;
     this.#ask({kind: 'close'});
-    await this.#ended.promise;
+    await this.#exit.promise;
   }
 
   /** Undefined when the effect only appends. */
@@ -190,7 +193,15 @@ class ThreadedStorage implements RaftStorage {
       assert(entry !== undefined, 'an entry at its place');
       if (!this.#putEntry(entry)) return false;
     }
-    return this.#putCommand(encodeCommand({kind: 'end', number}));
+    this.#ended = number;
+    return true;
+  }
+
+  /** Tells up to which effect the ring holds all, once for however many there are. */
+  #putEnd(): void {
+    if (this.#ended === this.#endTold) return;
+    if (!this.#putCommand(encodeCommand({kind: 'end', number: this.#ended}))) return;
+    this.#endTold = this.#ended;
   }
 
   #putCommand(command: Buffer): boolean {
@@ -223,9 +234,11 @@ class ThreadedStorage implements RaftStorage {
   }
 
   #hear(news: MemberLogNews): void {
+    if (typeof news === 'number') return this.#written(news);
     switch (news.kind) {
-      case 'written':
-        return this.#written(news.number, news.retainedBytes);
+      case 'retained':
+        this.#retainedBytes = news.bytes;
+        return;
       case 'read':
         this.#reads.get(news.id)?.(news.run);
         this.#reads.delete(news.id);
@@ -237,8 +250,7 @@ class ThreadedStorage implements RaftStorage {
     }
   }
 
-  #written(number: number, retainedBytes: number): void {
-    this.#retainedBytes = retainedBytes;
+  #written(number: number): void {
     const before = this.#undurable.length;
     for (let oldest = this.#undurable[0]; oldest !== undefined; oldest = this.#undurable[0]) {
       if (oldest.number > number) break;
@@ -265,6 +277,7 @@ class ThreadedStorage implements RaftStorage {
     this.#wakes = true;
     setImmediate(() => {
       this.#wakes = false;
+      this.#putEnd();
       signal(this.#control, word.logSignal);
     });
   }

@@ -26,6 +26,8 @@ const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
 /** While entries flow, one step of preparing the next segment every so many batches. */
 const batchesPerStep = 8;
+/** What the log takes is told when it has changed by so much. */
+const retainedStepBytes = 256 << 10;
 
 class MemberLogThread {
   readonly #port: NonNullable<typeof parentPort>;
@@ -36,6 +38,7 @@ class MemberLogThread {
   #failed = false;
   #durableNumber = 0;
   #batches = 0;
+  #retainedBytes = 0;
   #closed = false;
 
   constructor(port: NonNullable<typeof parentPort>, {ring}: MemberLogStart) {
@@ -76,10 +79,17 @@ class MemberLogThread {
     if (!written) return;
     for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
     this.#reader.advance(to);
-    const retainedBytes = this.#log?.retainedBytes ?? 0;
-    this.#tell({kind: 'written', number: this.#durableNumber, retainedBytes});
+    this.#tell(this.#durableNumber);
+    this.#tellRetained();
     this.#batches++;
     if (this.#batches % batchesPerStep === 0) this.#prepare();
+  }
+
+  #tellRetained(): void {
+    const bytes = this.#log?.retainedBytes ?? 0;
+    if (Math.abs(bytes - this.#retainedBytes) < retainedStepBytes) return;
+    this.#retainedBytes = bytes;
+    this.#tell({kind: 'retained', bytes});
   }
 
   /** True while there is more to prepare. */
