@@ -229,7 +229,7 @@ class ThreadedStorage implements RaftStorage {
     new Uint8Array(bytes).set(body, head.length);
     const number = this.#nextOutside++;
     this.#ask({kind: 'outside', number, bytes});
-    this.#writer.writeOutside(number);
+    this.#writer.writeOutside(number, 0);
     return true;
   }
 
