@@ -6,10 +6,10 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {clusterToken} from '#server/replication/cluster-token.ts';
-import {InlineStorage} from '#server/replication/inline-storage.ts';
 import type {OpenedLog} from '#server/replication/member-log.ts';
 import {openStoredLog} from '#server/replication/stored-log.ts';
 import {formatsOf} from '#server/transactions/formats/levels.ts';
+import {startMemberLogThread} from '../member-log/member-log-thread.ts';
 import {givenRootPassword} from '../root-password.ts';
 import {version} from '../version.ts';
 import {ClusterNode} from './cluster-node.ts';
@@ -40,19 +40,30 @@ export async function joinedCluster(
     token,
     release: version,
     formats: {from: Math.max(1, level - 1), to: level},
-    openStorage: (directory, begin) => Promise.resolve(openStorage(settings, directory, begin)),
+    openStorage: (directory, begin) => openStorage(settings, directory, begin),
   });
 }
 
-function openStorage(settings: Settings, directory: string, plan: ClusterPlan): OpenedLog {
-  const {log, recovered} = openStoredLog({
-    disk: createDisk(),
-    directory,
-    segmentBytes: settings.get('svc.ha.logSegmentSize'),
-    random: createRandom(),
-    checkpoint: {last: {index: 0, term: 0}, membership: plan.membership},
-    keeps: settings.get('svc.ha.raftPersistStorage'),
-  });
-  const storage = new InlineStorage(log, {timers: createTimers(), groupDelayMs: () => 0});
-  return {logId: plan.logId, storageId: log.kept.logId, storage, recovered};
+async function openStorage(
+  settings: Settings,
+  directory: string,
+  plan: ClusterPlan,
+): Promise<OpenedLog> {
+  // It loads while the log is read.
+  const thread = startMemberLogThread();
+  try {
+    const {log, recovered} = openStoredLog({
+      disk: createDisk(),
+      directory,
+      segmentBytes: settings.get('svc.ha.logSegmentSize'),
+      random: createRandom(),
+      checkpoint: {last: {index: 0, term: 0}, membership: plan.membership},
+      keeps: settings.get('svc.ha.raftPersistStorage'),
+    });
+    const storageId = log.logId;
+    return {logId: plan.logId, storageId, storage: thread.start(log), recovered};
+  } catch (error) {
+    await thread.abandon();
+    throw error;
+  }
 }
