@@ -28,7 +28,13 @@ export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<En
     settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
     process: {pid: 1, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) =>
-      new InlinePipe({log,
-        startIndex, applier, schedule, syncCommits: true, queueBytesMax: 64 << 10}),
+      new InlinePipe({
+        log,
+        startIndex,
+        applier,
+        schedule,
+        syncCommits: true,
+        queueBytesMax: 64 << 10,
+      }),
   });
 }

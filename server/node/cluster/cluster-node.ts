@@ -2,6 +2,7 @@
  * This server as a member of its cluster: opens the log that it shares, speaks to the others, and
  * keeps what is known of leader and members for whoever asks (cluster-view.ts).
  */
+import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';

@@ -1,11 +1,12 @@
 /**
- * What goes wrong in a world of cores: the kinds of faults, a plan of them drawn from the seed
+ * What goes wrong in a world of nodes, be they cores or whole servers: the kinds of faults, a plan of them drawn from the seed
  * alone, so that a shrinker can leave single ones out, and what each does until it is undone.
  */
+import type {Input} from '#server/raft/input.ts';
+import type {Membership} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
 import {fairWeather, type SimulatedNetwork, type Weather} from './simulated-network.ts';
-import type {SimulatedNode} from './simulated-node.ts';
 
 /** Everything that a plan can hold; `run.ts` counts each by the role of who it hits. */
 export const faultKinds = [
@@ -32,36 +33,57 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
-export interface PlannedFault {
-  readonly kind: FaultKind;
+export interface PlannedFault<Kind extends string = FaultKind> {
+  readonly kind: Kind;
   readonly atMs: number;
   readonly lastsMs: number;
   /** Chance of its own, so that leaving out another fault changes nothing here. */
   readonly seed: number;
 }
 
+/** A node, as faults see it. */
+export interface FaultVictim {
+  readonly id: NodeId;
+  readonly role: string;
+  readonly isDown: boolean;
+  paused: boolean;
+  diskDelayMs: number;
+  /** Of the group, as it knows them. */
+  readonly members: Membership;
+  start(): void;
+  crash(ending: 'power-loss' | 'kill'): void;
+  resume(): void;
+  setClock(rate: number, leapMs: number): void;
+  /** It is told that the process of a peer has ended. */
+  hearLost(peer: NodeId): void;
+  /** It is asked as the leader. */
+  administer(wish: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void;
+}
+
 /** What faults can reach. */
-export interface FaultTarget {
-  readonly nodes: ReadonlyMap<NodeId, SimulatedNode>;
-  readonly network: SimulatedNetwork;
+export interface FaultTarget<Victim extends FaultVictim = FaultVictim> {
+  readonly nodes: ReadonlyMap<NodeId, Victim>;
+  readonly network: Pick<SimulatedNetwork<never>, 'weather' | 'reaches' | 'cut' | 'mend'>;
   /** Repeats `work` until the fault ends. */
   repeat(everyMs: number, untilMs: number, work: () => void): void;
 }
 
-export interface PlanOptions {
+export interface PlanOptions<Kind extends string> {
   readonly seed: number;
   readonly seconds: number;
   readonly faultsPerSecond: number;
-  readonly kinds: readonly FaultKind[];
+  readonly kinds: readonly Kind[];
   /** Places in the plan that are left out. */
   readonly without: readonly number[];
 }
 
 /** The faults of a world in the order of time. */
-export function planFaults(options: PlanOptions): readonly PlannedFault[] {
+export function planFaults<Kind extends string>(
+  options: PlanOptions<Kind>,
+): readonly PlannedFault<Kind>[] {
   const {seed, seconds, faultsPerSecond, kinds, without} = options;
   const random = createSeededRandom(seed ^ 0x5eed);
-  const planned: PlannedFault[] = [];
+  const planned: PlannedFault<Kind>[] = [];
   const count = kinds.length === 0 ? 0 : Math.round(seconds * faultsPerSecond);
   for (let place = 0; place < count; place++) {
     planned.push({
@@ -77,7 +99,10 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
 }
 
 /** Whom a fault hits: half of them the leader if there is one, some of them who campaigns. */
-export function victimOf(fault: PlannedFault, target: FaultTarget): SimulatedNode {
+export function victimOf<Victim extends FaultVictim>(
+  fault: PlannedFault<string>,
+  target: FaultTarget<Victim>,
+): Victim {
   const random = createSeededRandom(fault.seed);
   const nodes = [...target.nodes.values()];
   const campaigns = nodes.filter(node => node.role.endsWith('candidate'));
@@ -89,14 +114,14 @@ export function victimOf(fault: PlannedFault, target: FaultTarget): SimulatedNod
 /** Begins a fault; the returned function ends it. */
 export function beginFault(
   fault: PlannedFault,
-  victim: SimulatedNode,
+  victim: FaultVictim,
   target: FaultTarget,
 ): () => void {
   const random = createSeededRandom(fault.seed ^ 0xface);
   switch (fault.kind) {
     case 'power-loss':
     case 'kill':
-      return stop(victim, target, fault.kind === 'kill');
+      return stop(victim, target, fault.kind);
     case 'pause':
       victim.paused = true;
       return () => victim.resume();
@@ -128,7 +153,7 @@ export function beginFault(
         victim.diskDelayMs = 2;
       };
     case 'false-alarm':
-      for (const other of others(victim, target)) alarm(other, victim.id);
+      for (const other of others(victim, target)) other.hearLost(victim.id);
       return () => {};
     default:
       administer(fault.kind, victim, random, target);
@@ -136,57 +161,53 @@ export function beginFault(
   }
 }
 
-function stop(victim: SimulatedNode, target: FaultTarget, noticed: boolean): () => void {
-  victim.crash();
-  if (noticed) {
+function stop(victim: FaultVictim, target: FaultTarget, ending: 'power-loss' | 'kill'): () => void {
+  victim.crash(ending);
+  if (ending === 'kill') {
     for (const other of others(victim, target)) {
-      if (target.network.reaches(victim.id, other.id)) alarm(other, victim.id);
+      if (target.network.reaches(victim.id, other.id)) other.hearLost(victim.id);
     }
   }
   return () => {
-    if (victim.raft === undefined) victim.start();
+    if (victim.isDown) victim.start();
   };
-}
-
-function alarm(node: SimulatedNode, lost: NodeId): void {
-  node.whileAlive(node.life, () => node.input({kind: 'peer-lost', id: lost}));
 }
 
 /** Transfers and changes are asked of whoever leads; the victim is who it is about. */
 function administer(
   kind: 'transfer' | 'add' | 'remove',
-  victim: SimulatedNode,
+  victim: FaultVictim,
   random: SeededRandom,
   {nodes}: FaultTarget,
 ): void {
   for (const node of nodes.values()) {
     if (node.role !== 'leader' || node.paused) continue;
     const to = random.chance(50) ? victim.id : undefined;
-    if (kind === 'transfer') node.input({kind, to});
-    else if (kind === 'remove') node.input({kind: 'change', change: {kind, id: victim.id}});
+    if (kind === 'transfer') node.administer({kind, to});
+    else if (kind === 'remove') node.administer({kind: 'change', change: {kind, id: victim.id}});
     else {
-      const members = node.raft?.memberships.current ?? [];
+      const {members} = node;
       const absent = [...nodes.keys()].find(id => members.every(member => member.id !== id));
       const priority = random.below(3) === 0 ? 1 : 0;
       const id = absent ?? victim.id;
       const change =
         absent === undefined ? ({kind: 'prioritize', id, priority} as const) : {kind, id, priority};
-      node.input({kind: 'change', change});
+      node.administer({kind: 'change', change});
     }
   }
 }
 
-function others(victim: SimulatedNode, {nodes}: FaultTarget): readonly SimulatedNode[] {
+function others(victim: FaultVictim, {nodes}: FaultTarget): readonly FaultVictim[] {
   return [...nodes.values()].filter(node => node !== victim);
 }
 
 function split(
-  bridge: SimulatedNode | undefined,
+  bridge: FaultVictim | undefined,
   random: SeededRandom,
   target: FaultTarget,
 ): () => void {
-  const left: SimulatedNode[] = [];
-  const right: SimulatedNode[] = [];
+  const left: FaultVictim[] = [];
+  const right: FaultVictim[] = [];
   for (const node of target.nodes.values()) {
     if (node !== bridge) (random.chance(50) ? left : right).push(node);
   }
@@ -195,7 +216,7 @@ function split(
 
 function flap(
   fault: PlannedFault,
-  victim: SimulatedNode,
+  victim: FaultVictim,
   random: SeededRandom,
   target: FaultTarget,
 ): () => void {
@@ -214,9 +235,9 @@ function flap(
 }
 
 function cutGroups(
-  left: readonly SimulatedNode[],
-  right: readonly SimulatedNode[],
-  network: SimulatedNetwork,
+  left: readonly FaultVictim[],
+  right: readonly FaultVictim[],
+  network: FaultTarget['network'],
 ): () => void {
   const there = cutAll(left, right, network);
   const back = cutAll(right, left, network);
@@ -227,9 +248,9 @@ function cutGroups(
 }
 
 function cutAll(
-  from: readonly SimulatedNode[],
-  to: readonly SimulatedNode[],
-  network: SimulatedNetwork,
+  from: readonly FaultVictim[],
+  to: readonly FaultVictim[],
+  network: FaultTarget['network'],
 ): () => void {
   for (const sender of from) for (const receiver of to) network.cut(sender.id, receiver.id);
   return () => {
@@ -237,7 +258,7 @@ function cutAll(
   };
 }
 
-function weather(network: SimulatedNetwork, changed: Partial<Weather>): () => void {
+function weather(network: FaultTarget['network'], changed: Partial<Weather>): () => void {
   network.weather = {...network.weather, ...changed};
   return () => {
     network.weather = fairWeather;

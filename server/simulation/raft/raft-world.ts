@@ -8,7 +8,7 @@
  */
 import type {Effect, Persist} from '#server/raft/effect.ts';
 import {type Membership, memberOf, ordered, votersOf} from '#server/raft/membership.ts';
-import type {Entry, LogIndex, LogPosition, NodeId, Term} from '#server/raft/message.ts';
+import type {Entry, LogIndex, LogPosition, Message, NodeId, Term} from '#server/raft/message.ts';
 import {majorityOf} from '#server/raft/quorum.ts';
 import type {Raft} from '#server/raft/state.ts';
 import {Violation} from '../ledger.ts';
@@ -62,14 +62,14 @@ export class RaftWorld {
   readonly #machine = new Machine();
   readonly #random: SeededRandom;
   readonly #scheduler: Scheduler;
-  readonly #network: SimulatedNetwork;
+  readonly #network: SimulatedNetwork<Message>;
   readonly #nodes = new Map<NodeId, SimulatedNode>();
   readonly #history = new EntryHistory();
   readonly #clients: RaftClients;
   readonly #faults = new Map<string, number>();
   readonly #ends = new Set<() => void>();
   readonly #quorum: 'majority' | 'all';
-  readonly #target: FaultTarget;
+  readonly #target: FaultTarget<SimulatedNode>;
   /** By term, what its leader was last seen to have committed. */
   readonly #commitSeen = new Map<Term, LogIndex>();
   #installs = 0;
@@ -151,7 +151,7 @@ export class RaftWorld {
       new SimulatedNode(options, membership, {
         scheduler: this.#scheduler,
         random,
-        send: (from, to, message) => this.#network.send(from, to, message),
+        send: (from, to, message) => this.#network.send(from, to, message, message.kind),
         fetchCheckpoint: (node, from) => this.#fetchCheckpoint(node, from),
         restored: node => this.#clients.restore(node),
         wrote: (node, write) => this.#wrote(node, write),

@@ -134,6 +134,22 @@ export class SimulatedNode {
     return effects;
   }
 
+  get isDown(): boolean {
+    return this.raft === undefined;
+  }
+
+  get members(): Membership {
+    return this.raft?.memberships.current ?? [];
+  }
+
+  hearLost(peer: NodeId): void {
+    this.whileAlive(this.life, () => this.input({kind: 'peer-lost', id: peer}));
+  }
+
+  administer(wish: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void {
+    this.input(wish);
+  }
+
   receive(from: NodeId, message: Message): void {
     this.whileAlive(this.life, () => this.input({kind: 'message', from, message}));
   }
