@@ -220,6 +220,25 @@ for (const [how, end] of [
   });
 }
 
+test('a silent leader is given up when another one leads', async () => {
+  const silent = await listening(() => undefined);
+  const patient = {...settings, 'svc.ha.proxyCommandTimeout': 60_000};
+  const other = await clusterOfTwo(patient);
+  try {
+    other.lead(undefined);
+    other.replica.cluster.leader = {host: '127.0.0.1', port: silent.port};
+    const plain = command(other.replica, 'write');
+    const once = command(other.replica, 'write', {headers: {'X-Request-Id': 'once'}});
+    setTimeout(() => other.lead(other.leader), 100);
+    assert.equal(exceptionOf(await plain), 'CommitOutcomeUnknownException');
+    assert.equal((await once).status, 200);
+    assert.equal(other.leader.service.writes, 1);
+  } finally {
+    silent.close();
+    await other.close();
+  }
+});
+
 test('a client that goes away takes its request at the leader along', async () => {
   const gone = new AbortController();
   const asked = fetch(`http://127.0.0.1:${two.replica.port}/api/v1/command/db`, {

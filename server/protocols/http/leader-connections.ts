@@ -37,6 +37,8 @@ export interface RelayParts {
 const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
 /** Milliseconds for which a client may still be sending when the leader has answered all. */
 const lingerMs = 500;
+/** Milliseconds for which a leader may still tell what became of a request when it leads no more. */
+const deposedMs = 1_000;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
@@ -116,11 +118,14 @@ export class LeaderConnections {
       else if (socket.connecting) socket.once('connect', onConnected);
       else onConnected();
     });
+    const stopWatching = this.#watchLeader(target, request);
     request.on('response', answer => {
+      stopWatching();
       request.setTimeout(0);
       resolve(answer);
     });
     request.on('error', error => {
+      stopWatching();
       cancelConnect();
       resolve({kind: left ? 'broken' : 'unsent', reason: error.message});
     });
@@ -130,6 +135,25 @@ export class LeaderConnections {
       exchange.request.pipe(request);
     }
     return {request, answer: promise};
+  }
+
+  /** Gives up on a leader that is not heard of when another one has taken its place. */
+  #watchLeader({host, port}: LeaderTarget, request: ClientRequest): () => void {
+    const cluster = this.#cluster;
+    let cancel: (() => void) | undefined;
+    const before = addressOf(cluster.leaderHttpAddress());
+    const forget = cluster.onLeaderChange(() => {
+      const now = addressOf(cluster.leaderHttpAddress());
+      if (cancel !== undefined || now === before || (now === undefined && !cluster.isLeader))
+        return;
+      cancel = this.#context.options.timers.after(deposedMs, () => {
+        request.destroy(new Error(`${host}:${port} does not lead any more`));
+      });
+    });
+    return () => {
+      forget();
+      cancel?.();
+    };
   }
 
   /** Milliseconds that the leader may take to begin its answer; more than it gives itself. */
@@ -142,37 +166,39 @@ export class LeaderConnections {
   }
 
   async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<void> {
-    const readMs = this.#patienceMs(exchange);
+    const {timers} = this.#context.options;
+    const silenceMs = this.#patienceMs(exchange);
     const {response, request} = exchange;
     exchange.relayHead(answer.statusCode ?? 502, answerHeaders(answer));
-    const {socket} = answer;
-    const onSilence = (): void => void answer.destroy();
+    const listen = (): (() => void) => timers.after(silenceMs, () => answer.destroy());
+    let cancelSilence = listen();
     try {
-      socket.on('timeout', onSilence);
-      socket.setTimeout(readMs);
       for await (const piece of answer) {
-        // Its silence is ours while the client reads.
-        socket.setTimeout(0);
+        // While the client reads, the silence is ours.
+        cancelSilence();
         await exchange.write(piece as Buffer);
-        socket.setTimeout(readMs);
+        cancelSilence = listen();
       }
     } catch {
       // Half an answer never looks whole.
       response.destroy();
       return;
     } finally {
-      socket.setTimeout(0);
-      socket.off('timeout', onSilence);
+      cancelSilence();
     }
     if (request.complete) return exchange.endStream();
     request.unpipe(sent);
     request.resume();
-    const cancel = this.#context.options.timers.after(lingerMs, () => response.end());
+    const cancel = timers.after(lingerMs, () => response.end());
     request.once('end', () => {
       cancel();
       response.end();
     });
   }
+}
+
+function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
+  return leader && `${leader.host}:${leader.port}`;
 }
 
 /** Of one connection, and what a member says in its own words. */
