@@ -24,6 +24,11 @@ let two: ClusterOfTwo;
 beforeEach(async () => {
   two = await clusterOfTwo(settings, {
     batch: async exchange => {
+      if (exchange.header('accept') === 'application/x-ndjson') {
+        exchange.startStream(200, 'application/x-ndjson');
+        await exchange.write('{"progress":{}}\n');
+        return exchange.endStream('{"summary":{"verticesCreated":1,"commitIndex":90}}\n');
+      }
       const pieces: Buffer[] = [];
       for await (const piece of exchange.request) pieces.push(piece as Buffer);
       exchange.answerJson(200, {bytes: Buffer.concat(pieces).length});
@@ -376,11 +381,19 @@ test('reads wait for the bookmark, and for what went through this server', async
   }, 50);
   assert.equal((await waiting).headers.get('x-svc-commit-index'), '60');
 
-  const late = await read({'X-Svc-Commit-Index': '70'});
+  await two.replica.call('/batch/db', {body: '', headers: {Accept: 'application/x-ndjson'}});
+  waiting = read({});
+  setTimeout(() => {
+    service.appliedIndex = 90;
+    cluster.changed();
+  }, 50);
+  assert.equal((await waiting).headers.get('x-svc-commit-index'), '90');
+
+  const late = await read({'X-Svc-Commit-Index': '99'});
   assert.equal(late.status, 200);
-  assert.equal(late.headers.get('x-svc-commit-index'), '60');
+  assert.equal(late.headers.get('x-svc-commit-index'), '90');
   assert.ok(logged.includes('read.behind'));
-  const eventual = await read({'X-Svc-Read-After': '70', 'X-Svc-Read-Consistency': 'eventual'});
+  const eventual = await read({'X-Svc-Read-After': '99', 'X-Svc-Read-Consistency': 'eventual'});
   assert.equal(eventual.status, 200);
 });
 

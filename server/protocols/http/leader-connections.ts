@@ -37,6 +37,8 @@ export interface RelayParts {
 const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
 /** Milliseconds for which a client may still be sending when the leader has answered all. */
 const lingerMs = 500;
+/** Bytes of an answer's end that are looked at. */
+const endBytes = 1_024;
 /** Milliseconds for which a leader may still tell what became of a request when it leads no more. */
 const deposedMs = 1_000;
 
@@ -70,14 +72,12 @@ export class LeaderConnections {
       answer.resume();
       return {kind: 'not-leader', reason: 'the server that was asked does not lead'};
     }
-    await this.#answer(exchange, answer, sent.request);
+    const end = await this.#answer(exchange, answer, sent.request);
     const {method} = exchange.request;
-    const isChange = method !== 'GET' && method !== 'HEAD';
-    const index = Number(answer.headers['x-svc-commit-index']);
-    return {
-      kind: 'answered',
-      commitIndex: isChange && Number.isSafeInteger(index) ? index : undefined,
-    };
+    if (method === 'GET' || method === 'HEAD') return {kind: 'answered', commitIndex: undefined};
+    const last = exchange.streamsBody ? commitIndexIn(end) : undefined;
+    const index = Number(last ?? answer.headers['x-svc-commit-index']);
+    return {kind: 'answered', commitIndex: Number.isSafeInteger(index) ? index : undefined};
   }
 
   #send(
@@ -165,28 +165,34 @@ export class LeaderConnections {
     return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
   }
 
-  async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<void> {
+  /** Relays the answer; resolves with the last bytes of it. */
+  async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<Buffer> {
     const {timers} = this.#context.options;
     const silenceMs = this.#patienceMs(exchange);
     const {response, request} = exchange;
     exchange.relayHead(answer.statusCode ?? 502, answerHeaders(answer));
     const listen = (): (() => void) => timers.after(silenceMs, () => answer.destroy());
     let cancelSilence = listen();
+    let end = Buffer.alloc(0);
     try {
-      for await (const piece of answer) {
+      for await (const piece of answer as AsyncIterable<Buffer>) {
         // While the client reads, the silence is ours.
         cancelSilence();
-        await exchange.write(piece as Buffer);
+        await exchange.write(piece);
+        end = piece.length < endBytes ? Buffer.concat([end, piece]).subarray(-endBytes) : piece;
         cancelSilence = listen();
       }
     } catch {
       // Half an answer never looks whole.
       response.destroy();
-      return;
+      return end;
     } finally {
       cancelSilence();
     }
-    if (request.complete) return exchange.endStream();
+    if (request.complete) {
+      exchange.endStream();
+      return end;
+    }
     request.unpipe(sent);
     request.resume();
     const cancel = timers.after(lingerMs, () => response.end());
@@ -194,7 +200,13 @@ export class LeaderConnections {
       cancel();
       response.end();
     });
+    return end;
   }
+}
+
+/** The last line of a streamed bulk load tells the index that its head could not know yet. */
+function commitIndexIn(end: Buffer): string | undefined {
+  return /"commitIndex":(\d{1,16})[^\n]*\n?$/.exec(end.subarray(-endBytes).toString('latin1'))?.[1];
 }
 
 function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
