@@ -173,7 +173,7 @@ export class LeaderConnections {
     exchange.relayHead(answer.statusCode ?? 502, answerHeaders(answer));
     const listen = (): (() => void) => timers.after(silenceMs, () => answer.destroy());
     let cancelSilence = listen();
-    let end = Buffer.alloc(0);
+    let end: Buffer = Buffer.alloc(0);
     try {
       for await (const piece of answer as AsyncIterable<Buffer>) {
         // While the client reads, the silence is ours.
