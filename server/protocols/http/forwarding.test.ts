@@ -296,7 +296,7 @@ test('what was stored in part is not handed over: the client is told', async () 
 
 const keys = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/localhost.pem'));
 
-test('with HTTPS on, the leader is asked over it, and must be whom its certificate names', async () => {
+test('with HTTPS on, the leader is asked over it, and must be whom it says', async () => {
   const secured = {...settings, 'svc.ssl.enabled': true};
   const secure = await clusterOfTwo(secured, {authorities: [keys.toString('latin1')]});
   const strange = await clusterOfTwo(secured);

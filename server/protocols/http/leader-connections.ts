@@ -39,7 +39,7 @@ const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 
 const lingerMs = 500;
 /** Bytes of an answer's end that are looked at. */
 const endBytes = 1_024;
-/** Milliseconds for which a leader may still tell what became of a request when it leads no more. */
+/** Milliseconds for which one that leads no more may still tell what became of a request. */
 const deposedMs = 1_000;
 
 export class LeaderConnections {
