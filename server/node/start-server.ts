@@ -32,6 +32,7 @@ import {ServerAdministration} from './administration.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
+import {readTrustStore} from './cluster/trust-store.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
@@ -331,6 +332,7 @@ function createHttp(given: Settings, parts: Parts, services: Services, means: Me
     administration,
     logger: parts.logger,
     snapshots: parts.cluster?.snapshots?.shelf,
+    authorities: readTrustStore(given),
     batch: createBatchHandler({
       ...means,
       service,

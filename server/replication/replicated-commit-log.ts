@@ -71,7 +71,7 @@ export class ReplicatedCommitLog implements EngineLog {
   constructor(options: ReplicatedLogOptions) {
     const {replicator, pipe, observer} = options;
     this.#options = options;
-    this.#pending = new PendingEntries(pipe.startIndex);
+    this.#pending = new PendingEntries(pipe.startIndex, {isShared: true});
     this.#feed = new CommittedFeed({
       replicator,
       pipe,

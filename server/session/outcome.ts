@@ -25,6 +25,13 @@ export function refusalOf(outcome: CommitOutcome): Refusal | undefined {
       );
     case 'refused':
       return refused(outcome);
+    case 'unapplied':
+      return new Refusal(
+        'commit.applied-remotely',
+        `entry ${outcome.index} is committed, and this server could not apply it ` +
+          `(${outcome.detail}): read it from another member, do not repeat it`,
+        {detail: {index: outcome.index}},
+      );
     default:
       return unreachable(outcome);
   }

@@ -265,12 +265,11 @@ export class SessionService implements Service {
     // Who asks while it is under way, or when its outcome is lost, is not told that it is gone.
     this.#sessions.committed(principal.name, transactionId, 'unknown');
     const outcome = await this.#commit(transaction, transactionId, requestId);
-    if (outcome.kind !== 'unknown' && outcome.kind !== 'committed') {
+    if (outcome.kind === 'conflict' || outcome.kind === 'refused') {
       this.#sessions.notCommitted(transactionId);
-    }
+    } else if (outcome.kind !== 'unknown') this.#sessions.committed(principal.name, transactionId);
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
-    this.#sessions.committed(principal.name, transactionId);
     await this.#runner.committed(session, transaction);
   }
 

@@ -76,7 +76,7 @@ async function commit(host: StatementHost, parts: RunParts, held: HeldSession): 
   held.transaction = undefined;
   try {
     const outcome = await transaction.commit(parts.request.requestId);
-    if (outcome.kind === 'unknown') held.fail('unknown');
+    if (outcome.kind === 'unknown' || outcome.kind === 'unapplied') held.fail('unknown');
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;
   } catch (error) {

@@ -101,7 +101,15 @@ export type CommitOutcome =
       readonly unique?: UniqueKeyName;
     }
   | Refused
+  | Unapplied
   | {readonly kind: 'unknown'; readonly detail: string};
+
+/** Committed by the cluster, and not applied on this server, which has fenced the database. */
+export interface Unapplied {
+  readonly kind: 'unapplied';
+  readonly index: LogIndex;
+  readonly detail: string;
+}
 
 /** Nothing happened and nothing will. `expired`: the view is older than what is remembered. */
 export interface Refused {
@@ -125,6 +133,7 @@ export interface Refused {
 export type AppendResult =
   | {readonly kind: 'committed'; readonly index: LogIndex}
   | Refused
+  | Unapplied
   | {readonly kind: 'unknown'; readonly detail: string};
 
 /**

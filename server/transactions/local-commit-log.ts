@@ -24,7 +24,7 @@ export class LocalCommitLog implements EngineLog {
   constructor(pipe: CommitPipe, observer: EngineLogObserver) {
     this.#pipe = pipe;
     this.#observer = observer;
-    this.#pending = new PendingEntries(pipe.startIndex);
+    this.#pending = new PendingEntries(pipe.startIndex, {isShared: false});
     this.#lastIndex = pipe.startIndex;
     pipe.listen(progress => this.#advance(progress));
   }

@@ -21,13 +21,19 @@ export class PendingEntries {
   /** In order of indexes; who has been told leaves its place at once, so that it dies young. */
   #entries: (PendingEntry | undefined)[] = [];
   #head = 0;
+  readonly #isShared: boolean;
   #appliedIndex: LogIndex;
   #settledWaiters: (() => void)[] = [];
   #appliedWaiters: {readonly index: LogIndex; readonly resolve: () => void}[] = [];
 
-  /** Everything up to `appliedIndex` is applied. */
-  constructor(appliedIndex: LogIndex) {
+  /**
+   * Everything up to `appliedIndex` is applied.
+   *
+   * @param isShared - What arrives here is committed by others too, whatever becomes of it here.
+   */
+  constructor(appliedIndex: LogIndex, {isShared}: {readonly isShared: boolean}) {
     this.#appliedIndex = appliedIndex;
+    this.#isShared = isShared;
   }
 
   get appliedIndex(): LogIndex {
@@ -53,7 +59,11 @@ export class PendingEntries {
       this.#appliedIndex = next.index;
       const fence = fences.get(next.databaseId);
       if (fence !== undefined && fence.index <= next.index) {
-        next.resolve?.({kind: 'unknown', detail: `the database is fenced: ${fence.reason}`});
+        const detail = `the database is fenced: ${fence.reason}`;
+        const {index} = next;
+        next.resolve?.(
+          this.#isShared ? {kind: 'unapplied', index, detail} : {kind: 'unknown', detail},
+        );
         continue;
       }
       next.onApplied?.();

@@ -4,6 +4,7 @@
  * Basic credentials end the name at the first colon only, so a password may hold colons. Failures
  * are 401 and say which part is wrong, never whether a user exists.
  */
+import {Refusal} from '#server/base/errors.ts';
 import {isApiTokenValue} from '#server/session/security-api-tokens.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
@@ -23,11 +24,22 @@ export function authenticate(exchange: Exchange): Principal | Promise<Principal>
     return membership.principalOf(exchange);
   }
   membership?.passOver(exchange);
+  requireUsers(exchange.context);
   const value = exchange.header('authorization');
   if (value === undefined || value === '') {
     throw unauthenticated('', ['WWW-Authenticate', 'Basic']);
   }
   return authenticateSocket(exchange.context, exchange.request.socket, value);
+}
+
+/**
+ * Users come by the log: a member that has none yet cannot tell who is wrong.
+ *
+ * @throws {Refusal} `cluster.no-leader`.
+ */
+export function requireUsers({membership, security}: HttpContext): void {
+  if (membership === undefined || security.hasRoot) return;
+  throw new Refusal('cluster.no-leader', 'the users of the cluster are not known here yet');
 }
 
 /** As `authenticate`, for the value of the header. */

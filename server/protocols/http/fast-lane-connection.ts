@@ -11,7 +11,7 @@ import {AssertionFailure} from '#server/base/assert.ts';
 import {isForLeader} from '#server/session/leadership.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
-import {authenticateSocket} from './authentication.ts';
+import {authenticateSocket, requireUsers} from './authentication.ts';
 import type {HttpContext, KnownCredentials} from './context.ts';
 import {clientGone, endsSession, jsonType, loggedFailure} from './exchange.ts';
 import type {FastLane} from './fast-lane.ts';
@@ -232,6 +232,7 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     if (known?.value === authorization && known.generation === context.security.generation) {
       return known.principal;
     }
+    requireUsers(context);
     const found = authenticateSocket(context, this.#socket, authorization);
     this.#credentials = context.credentials.get(this.#socket);
     return found;

@@ -24,6 +24,11 @@ let two: ClusterOfTwo;
 beforeEach(async () => {
   two = await clusterOfTwo(settings, {
     batch: async exchange => {
+      if (exchange.header('accept') === 'application/x-ndjson') {
+        exchange.startStream(200, 'application/x-ndjson');
+        await exchange.write('{"progress":{}}\n');
+        return exchange.endStream('{"summary":{"verticesCreated":1,"commitIndex":90}}\n');
+      }
       const pieces: Buffer[] = [];
       for await (const piece of exchange.request) pieces.push(piece as Buffer);
       exchange.answerJson(200, {bytes: Buffer.concat(pieces).length});
@@ -220,6 +225,25 @@ for (const [how, end] of [
   });
 }
 
+test('a silent leader is given up when another one leads', async () => {
+  const silent = await listening(() => undefined);
+  const patient = {...settings, 'svc.ha.proxyCommandTimeout': 60_000};
+  const other = await clusterOfTwo(patient);
+  try {
+    other.lead(undefined);
+    other.replica.cluster.leader = {host: '127.0.0.1', port: silent.port};
+    const plain = command(other.replica, 'write');
+    const once = command(other.replica, 'write', {headers: {'X-Request-Id': 'once'}});
+    setTimeout(() => other.lead(other.leader), 100);
+    assert.equal(exceptionOf(await plain), 'CommitOutcomeUnknownException');
+    assert.equal((await once).status, 200);
+    assert.equal(other.leader.service.writes, 1);
+  } finally {
+    silent.close();
+    await other.close();
+  }
+});
+
 test('a client that goes away takes its request at the leader along', async () => {
   const gone = new AbortController();
   const asked = fetch(`http://127.0.0.1:${two.replica.port}/api/v1/command/db`, {
@@ -272,7 +296,7 @@ test('what was stored in part is not handed over: the client is told', async () 
 
 const keys = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/localhost.pem'));
 
-test('with HTTPS on, the leader is asked over it, and must be whom its certificate names', async () => {
+test('with HTTPS on, the leader is asked over it, and must be whom it says', async () => {
   const secured = {...settings, 'svc.ssl.enabled': true};
   const secure = await clusterOfTwo(secured, {authorities: [keys.toString('latin1')]});
   const strange = await clusterOfTwo(secured);
@@ -357,11 +381,19 @@ test('reads wait for the bookmark, and for what went through this server', async
   }, 50);
   assert.equal((await waiting).headers.get('x-svc-commit-index'), '60');
 
-  const late = await read({'X-Svc-Commit-Index': '70'});
+  await two.replica.call('/batch/db', {body: '', headers: {Accept: 'application/x-ndjson'}});
+  waiting = read({});
+  setTimeout(() => {
+    service.appliedIndex = 90;
+    cluster.changed();
+  }, 50);
+  assert.equal((await waiting).headers.get('x-svc-commit-index'), '90');
+
+  const late = await read({'X-Svc-Commit-Index': '99'});
   assert.equal(late.status, 200);
-  assert.equal(late.headers.get('x-svc-commit-index'), '60');
+  assert.equal(late.headers.get('x-svc-commit-index'), '90');
   assert.ok(logged.includes('read.behind'));
-  const eventual = await read({'X-Svc-Read-After': '70', 'X-Svc-Read-Consistency': 'eventual'});
+  const eventual = await read({'X-Svc-Read-After': '99', 'X-Svc-Read-Consistency': 'eventual'});
   assert.equal(eventual.status, 200);
 });
 

@@ -37,8 +37,8 @@ export class LeaderAddress {
       this.#context.options.logger.log('warn', 'cluster.plain-forwarding', {
         leader: `${plain.host}:${plain.port}`,
         advice:
-          'requests go to the leader in clear, with the token of the cluster: give its https port ' +
-          'in svc.ha.serverList',
+          'requests go to the leader in clear, token of the cluster and all: give its https ' +
+          'port in svc.ha.serverList',
       });
     }
     return {...plain, isSecure: false};

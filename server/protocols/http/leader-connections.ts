@@ -37,6 +37,10 @@ export interface RelayParts {
 const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
 /** Milliseconds for which a client may still be sending when the leader has answered all. */
 const lingerMs = 500;
+/** Bytes of an answer's end that are looked at. */
+const endBytes = 1_024;
+/** Milliseconds for which one that leads no more may still tell what became of a request. */
+const deposedMs = 1_000;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
@@ -68,14 +72,12 @@ export class LeaderConnections {
       answer.resume();
       return {kind: 'not-leader', reason: 'the server that was asked does not lead'};
     }
-    await this.#answer(exchange, answer, sent.request);
+    const end = await this.#answer(exchange, answer, sent.request);
     const {method} = exchange.request;
-    const isChange = method !== 'GET' && method !== 'HEAD';
-    const index = Number(answer.headers['x-svc-commit-index']);
-    return {
-      kind: 'answered',
-      commitIndex: isChange && Number.isSafeInteger(index) ? index : undefined,
-    };
+    if (method === 'GET' || method === 'HEAD') return {kind: 'answered', commitIndex: undefined};
+    const last = exchange.streamsBody ? commitIndexIn(end) : undefined;
+    const index = Number(last ?? answer.headers['x-svc-commit-index']);
+    return {kind: 'answered', commitIndex: Number.isSafeInteger(index) ? index : undefined};
   }
 
   #send(
@@ -116,11 +118,14 @@ export class LeaderConnections {
       else if (socket.connecting) socket.once('connect', onConnected);
       else onConnected();
     });
+    const stopWatching = this.#watchLeader(target, request);
     request.on('response', answer => {
+      stopWatching();
       request.setTimeout(0);
       resolve(answer);
     });
     request.on('error', error => {
+      stopWatching();
       cancelConnect();
       resolve({kind: left ? 'broken' : 'unsent', reason: error.message});
     });
@@ -132,6 +137,25 @@ export class LeaderConnections {
     return {request, answer: promise};
   }
 
+  /** Gives up on a leader that is not heard of when another one has taken its place. */
+  #watchLeader({host, port}: LeaderTarget, request: ClientRequest): () => void {
+    const cluster = this.#cluster;
+    let cancel: (() => void) | undefined;
+    const before = addressOf(cluster.leaderHttpAddress());
+    const forget = cluster.onLeaderChange(() => {
+      const now = addressOf(cluster.leaderHttpAddress());
+      if (cancel !== undefined || now === before || (now === undefined && !cluster.isLeader))
+        return;
+      cancel = this.#context.options.timers.after(deposedMs, () => {
+        request.destroy(new Error(`${host}:${port} does not lead any more`));
+      });
+    });
+    return () => {
+      forget();
+      cancel?.();
+    };
+  }
+
   /** Milliseconds that the leader may take to begin its answer; more than it gives itself. */
   #patienceMs({segments, streamsBody}: Exchange): number {
     const {settings} = this.#context;
@@ -141,38 +165,52 @@ export class LeaderConnections {
     return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
   }
 
-  async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<void> {
-    const readMs = this.#patienceMs(exchange);
+  /** Relays the answer; resolves with the last bytes of it. */
+  async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<Buffer> {
+    const {timers} = this.#context.options;
+    const silenceMs = this.#patienceMs(exchange);
     const {response, request} = exchange;
     exchange.relayHead(answer.statusCode ?? 502, answerHeaders(answer));
-    const {socket} = answer;
-    const onSilence = (): void => void answer.destroy();
+    const listen = (): (() => void) => timers.after(silenceMs, () => answer.destroy());
+    let cancelSilence = listen();
+    let end: Buffer = Buffer.alloc(0);
     try {
-      socket.on('timeout', onSilence);
-      socket.setTimeout(readMs);
-      for await (const piece of answer) {
-        // Its silence is ours while the client reads.
-        socket.setTimeout(0);
-        await exchange.write(piece as Buffer);
-        socket.setTimeout(readMs);
+      for await (const piece of answer as AsyncIterable<Buffer>) {
+        // While the client reads, the silence is ours.
+        cancelSilence();
+        await exchange.write(piece);
+        end = piece.length < endBytes ? Buffer.concat([end, piece]).subarray(-endBytes) : piece;
+        cancelSilence = listen();
       }
     } catch {
       // Half an answer never looks whole.
       response.destroy();
-      return;
+      return end;
     } finally {
-      socket.setTimeout(0);
-      socket.off('timeout', onSilence);
+      cancelSilence();
     }
-    if (request.complete) return exchange.endStream();
+    if (request.complete) {
+      exchange.endStream();
+      return end;
+    }
     request.unpipe(sent);
     request.resume();
-    const cancel = this.#context.options.timers.after(lingerMs, () => response.end());
+    const cancel = timers.after(lingerMs, () => response.end());
     request.once('end', () => {
       cancel();
       response.end();
     });
+    return end;
   }
+}
+
+/** The last line of a streamed bulk load tells the index that its head could not know yet. */
+function commitIndexIn(end: Buffer): string | undefined {
+  return /"commitIndex":(\d{1,16})[^\n]*\n?$/.exec(end.subarray(-endBytes).toString('latin1'))?.[1];
+}
+
+function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
+  return leader && `${leader.host}:${leader.port}`;
 }
 
 /** Of one connection, and what a member says in its own words. */

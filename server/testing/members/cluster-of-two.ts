@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {BatchHandler} from '#server/protocols/http/server.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
-import {type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
+import {type HttpWorld, httpWorld} from '../http-world.ts';
 
 export const clusterToken = 'token-of-the-cluster';
 
