@@ -7,7 +7,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import {clusterAlerts} from '#server/session/cluster-alerts.ts';
-import {checkSuccessor, successorOf} from '#server/session/cluster-changes.ts';
+import {checkSuccessor, successorsOf} from '#server/session/cluster-changes.ts';
 import {clusterStatus} from '#server/session/cluster-status.ts';
 import type {ReplicaStatus} from '#server/session/replica-health.ts';
 import type {SeededDocument} from '#server/session/security-seed.ts';
@@ -91,7 +91,7 @@ function timeoutIn(body: MapValue): number {
 async function stepDown(exchange: Exchange, cluster: Cluster): Promise<void> {
   const state = cluster.state();
   requireLeader(state);
-  const to = successorOf(state, replicaStatusIn(exchange));
+  const [to] = successorsOf(state, replicaStatusIn(exchange));
   const leaderId = await cluster.transferLeadership(to, stepDownMs);
   exchange.answerJson(200, {result: `${state.localPeerId} stepped down`, leaderId});
 }
