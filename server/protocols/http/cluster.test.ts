@@ -182,6 +182,60 @@ test('members alone may ask what is between members', async context => {
   }
 });
 
+const byToken = {method: 'POST', as: 'none', headers: {'X-Svc-Cluster-Token': 'the-token'}};
+
+test('a member tells another what it holds', async context => {
+  const {world} = await worldOf(context, leaderState());
+  const answer = await world.call('/cluster/capabilities', byToken);
+  assert.deepEqual(answer.json, {
+    peerId: '127.0.0.1_2430',
+    version: '1.0',
+    formats: {from: 1, to: 1},
+    databases: ['db'],
+  });
+});
+
+test('a leader asks all members at once which databases they hold', async context => {
+  const other = await worldOf(context, followerState({localPeerId: peerOf(1).id}));
+  other.world.service.databases.add('old');
+  other.world.service.databases.delete('db');
+  const peers = [
+    peerOf(0),
+    peerOf(1, {httpAddress: `127.0.0.1:${other.world.port}`}),
+    peerOf(2, {httpAddress: '127.0.0.1:1'}),
+  ];
+  const {world} = await worldOf(context, leaderState({peers}));
+  const answer = await world.call('/cluster?presence=true');
+  const {databasePresence} = answer.json as {databasePresence: unknown};
+  const [first, second, third] = peers.map(({id}) => id);
+  assert.deepEqual(databasePresence, {
+    nodes: [first, second],
+    unreachable: [third],
+    databases: [
+      {name: 'db', present: [first], missing: [second]},
+      {name: 'old', present: [second], missing: [first]},
+    ],
+  });
+  assert.deepEqual(alertsIn(answer), ['leader-missing-databases']);
+});
+
+test('the leader writes users, groups and tokens again where copies differ', async context => {
+  const {world, cluster} = await worldOf(context, leaderState());
+  const seeded = async (fingerprints: object): Promise<unknown> => {
+    const body = {reason: 'rejoin', fingerprints};
+    return (await world.call('/cluster/security-seed', {...byToken, body})).json;
+  };
+  const current = {upToDate: true, seeded: false, failedSeeds: []};
+  const written = {upToDate: false, seeded: true, failedSeeds: []};
+  assert.deepEqual(await seeded(world.security.fingerprints()), current);
+  assert.deepEqual(await seeded({users: 'other'}), written);
+  assert.equal((await world.call('/databases')).status, 200);
+  const wrong = {...byToken, body: {fingerprints: {passwords: 'x'}}};
+  assert.equal((await world.call('/cluster/security-seed', wrong)).status, 400);
+  cluster.current = followerState();
+  assert.equal((await world.call('/cluster/security-seed', byToken)).status, 409);
+});
+
 function alertsIn({json}: HttpAnswer): readonly string[] {
   return (json as {alerts: readonly {id: string}[]}).alerts.map(({id}) => id);
 }
