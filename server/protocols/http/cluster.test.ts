@@ -81,8 +81,6 @@ const onLeader: readonly (readonly [string, Call, number, unknown])[] = [
   ['/cluster/leader', posted({timeoutMs: 0}), 400, /must be from 1 to 600000/],
   ['/cluster/leader', posted({peerId: 'nobody_1'}), 409, /it is no member of the cluster/],
   ['/cluster/stepdown', {method: 'POST'}, 200, ['transfer', peerOf(1).id, 10_000]],
-  ['/cluster/leave', {method: 'POST'}, 200, ['leave', false]],
-  ['/cluster/leave?force=true', {method: 'POST'}, 200, ['leave', true]],
   ['/cluster/resync/db', {method: 'POST'}, 400, /leads, and others take their copies from it/],
 ];
 
@@ -145,6 +143,47 @@ test('a follower takes a copy from the leader, if there is one', async context =
   assert.equal((await world.call('/cluster/resync/nope', call)).status, 404);
   cluster.current = followerState({leaderId: undefined});
   assert.equal((await world.call('/cluster/resync/db', call)).status, 503);
+});
+
+/** A world whose leader it knows by its HTTP address. */
+async function followerOf(
+  context: TestContext,
+  leader: HttpWorld,
+  state: (peers: ClusterState['peers']) => ClusterState,
+): ReturnType<typeof worldOf> {
+  const httpAddress = `127.0.0.1:${leader.port}`;
+  return worldOf(context, state([peerOf(0), peerOf(1, {httpAddress}), peerOf(2)]));
+}
+
+test('a follower leaves by asking the leader to remove it', async context => {
+  const leader = await worldOf(context, leaderState({localPeerId: peerOf(1).id}));
+  const {world} = await followerOf(context, leader.world, peers => followerState({peers}));
+  const answer = await world.call('/cluster/leave', {method: 'POST'});
+  assert.deepEqual(answer.json, {result: '127.0.0.1_2430 left the cluster'});
+  assert.deepEqual(leader.cluster.done, [['remove', peerOf(0).id, false]]);
+});
+
+test('a leader that leaves hands over first, and its successor removes it', async context => {
+  const next = await worldOf(context, leaderState({localPeerId: peerOf(1).id}));
+  const {world, cluster} = await followerOf(context, next.world, peers => leaderState({peers}));
+  const answer = await world.call('/cluster/leave?force=true', {method: 'POST'});
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(cluster.done, [['transfer', peerOf(1).id, 10_000]]);
+  assert.deepEqual(next.cluster.done, [['remove', peerOf(0).id, true]]);
+});
+
+test('a leave that the leader refuses, or cannot be asked for, leaves a member', async context => {
+  const two = [peerOf(0), peerOf(1, {progress: undefined})];
+  const strict = await worldOf(context, leaderState({localPeerId: peerOf(1).id, peers: two}));
+  const {world, cluster} = await followerOf(context, strict.world, peers => followerState({peers}));
+  strict.cluster.current = leaderState({localPeerId: peerOf(1).id, peers: [peerOf(1), peerOf(2)]});
+  const refused = await world.call('/cluster/leave', {method: 'POST'});
+  assert.equal(refused.status, 409);
+  assert.match(refused.text, /the leader keeps 127.0.0.1_2430: 127.0.0.1_2430 is no member/);
+  cluster.current = followerState({peers: [peerOf(0), peerOf(1, {httpAddress: '127.0.0.1:1'})]});
+  const silent = await world.call('/cluster/leave', {method: 'POST'});
+  assert.equal(silent.status, 503);
+  assert.match(silent.text, /the leader cannot be asked: 127.0.0.1_2431 did not answer/);
 });
 
 test('the only member has nothing to leave', async context => {
