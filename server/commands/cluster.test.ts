@@ -103,10 +103,6 @@ const requests: readonly (readonly [readonly string[], unknown])[] = [
     ['transfer', peerOf(2).id, 5_000],
   ],
   [['stepdown'], ['transfer', peerOf(1).id, 10_000]],
-  [
-    ['leave', '--force'],
-    ['leave', true],
-  ],
 ];
 
 for (const [words, done] of requests) {
@@ -127,6 +123,11 @@ test('what only the leader does goes to it, and the answer says so', async conte
   assert.equal(out, `Peer 127.0.0.1_2432 removed\n(asked the leader at ${leader.address})\n`);
   assert.deepEqual(cluster.done, []);
   assert.deepEqual(leader.cluster.done, [['remove', peerOf(2).id, false]]);
+});
+
+test('who is alone has nothing to leave', async context => {
+  const {run} = await memberOf(context, leaderState({peers: [peerOf(0)]}));
+  assert.match((await run('leave', '--force')).out, /only member/);
 });
 
 test('a leader that leads no more is not asked a third time', async context => {

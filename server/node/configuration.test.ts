@@ -44,6 +44,33 @@ test('the file takes keys with and without the prefix', () => {
   assert.equal(settings.get('svc.txTimeout'), 5_000);
 });
 
+test('a pod is called as its host, unless it is named', () => {
+  const nameOf = (sets: Record<string, string>, environment: Record<string, string>): string => {
+    const read = readConfiguration(
+      {sets: {'svc.ha.k8s': 'true', ...sets}, configPath: file},
+      environment,
+    );
+    return [
+      read.settings.get('svc.server.name'),
+      ...read.refused.map(({message}) => message),
+    ].join();
+  };
+  assert.equal(nameOf({}, {HOSTNAME: 'db-7'}), 'db-7');
+  assert.equal(nameOf({'svc.server.name': 'seven'}, {HOSTNAME: 'db-7'}), 'seven');
+  assert.match(nameOf({}, {}), /HOSTNAME is not set: give svc.server.name/);
+  assert.equal(nameOf({'svc.ha.k8s': 'false'}, {HOSTNAME: 'db-7'}), 'svc_0');
+});
+
+test('settings that contradict each other, or mean nothing here, are refused', () => {
+  const sets = {'svc.ha.serverList': 'a,b', 'svc.ha.electionTimeoutMin': '9s'};
+  const environment = {SVC_HA_ERRORRETRIES: '3'};
+  const {refused} = readConfiguration({sets, configPath: file}, environment);
+  assert.deepEqual(
+    refused.map(({detail}) => detail['key']),
+    ['svc.ha.errorRetries', 'svc.ha.electionTimeoutMax'],
+  );
+});
+
 const wrongs = [
   // what, sets, says
   ['an unknown key', {'svc.txRetrys': '1'}, /txRetrys.*txRetries/],

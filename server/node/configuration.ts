@@ -40,14 +40,31 @@ export function readConfiguration(options: StartOptions, environment: Environmen
   const early = resolveSettings(spoken).settings;
   const file = readFile(options.configPath, early);
   const resolved = resolveSettings([...spoken, ...(file.source ? [file.source] : [])]);
+  const {settings, refused} = podSettings(resolved.settings, environment);
   return {
-    settings: resolved.settings,
+    settings,
     refused: [
       ...resolved.refused,
+      ...refused,
       ...(file.refused ? [file.refused] : []),
-      ...contradictions(resolved.settings),
+      ...contradictions(settings),
     ],
   };
+}
+
+/** A pod is called as its host, which the system names in HOSTNAME (reference 4.4). */
+function podSettings(
+  settings: Settings,
+  environment: Environment,
+): {readonly settings: Settings; readonly refused: readonly Refusal[]} {
+  const isNamed = settings.origin('svc.server.name') !== 'default';
+  if (isNamed || !settings.get('svc.ha.k8s')) return {settings, refused: []};
+  const hostname = environment['HOSTNAME'] ?? '';
+  if (hostname !== '') {
+    return {settings: settings.with('svc.server.name', hostname, 'HOSTNAME'), refused: []};
+  }
+  const message = 'svc.ha.k8s is true and HOSTNAME is not set: give svc.server.name';
+  return {settings, refused: [new Refusal('start.refused', message)]};
 }
 
 function upperCaseVariables(environment: Environment): Record<string, RawSetting | undefined> {

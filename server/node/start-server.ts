@@ -18,6 +18,7 @@ import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
+import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
 import type {Cluster} from '#server/session/cluster.ts';
@@ -33,6 +34,7 @@ import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
 import {readTrustStore} from './cluster/trust-store.ts';
+import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
@@ -266,7 +268,8 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {service, stop} = services;
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
-  const http = createHttp(given, parts, services, means);
+  const watch = watchCluster(parts, services, means);
+  const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
     (address, ports) => http.listen(address, ports),
@@ -299,6 +302,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     },
     async close() {
       leaveMemory();
+      watch?.end();
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
@@ -323,7 +327,23 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   return {cluster: view, clock, random, timers};
 }
 
-function createHttp(given: Settings, parts: Parts, services: Services, means: Means): HttpServer {
+/** Looks after the other members; undefined on a server alone. */
+function watchCluster(
+  {cluster: node, logger}: Parts,
+  {administration}: Services,
+  {cluster, clock, timers}: Means,
+): ClusterWatch | undefined {
+  if (node === undefined || cluster === undefined) return undefined;
+  const settings = (): Settings => administration.settings();
+  return new ClusterWatch({cluster, links: node.links, settings, clock, timers, logger});
+}
+
+function createHttp(
+  given: Settings,
+  parts: Parts,
+  services: Services,
+  means: Means & Pick<HttpOptions, 'replicaHealth'>,
+): HttpServer {
   const {service, security, administration} = services;
   return createHttpServer({
     ...means,

@@ -21,12 +21,13 @@ export function checkElectionTimer(raft: Raft): void {
 }
 
 /**
- * A voter may lead. So may a server whose removal may not be committed: if its log is the longest,
+ * A voter may lead, unless it never shall. So may a server whose removal may not be committed: if its log is the longest,
  * nobody else can win (thesis 4.2.2).
  */
 export function mayCampaign(raft: Raft): boolean {
   const {memberships} = raft;
-  const {id} = raft.options;
+  const {id, neverLeads} = raft.options;
+  if (neverLeads === true) return false;
   if (isVoter(memberships.current, id)) return true;
   const {previous} = memberships;
   return memberships.since > raft.commit && previous !== undefined && isVoter(previous, id);

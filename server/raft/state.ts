@@ -29,6 +29,8 @@ export interface RaftOptions {
   readonly heartbeatMs: number;
   /** Who must hold an entry before it is committed. Elections need a majority either way. */
   readonly quorum: 'majority' | 'all';
+  /** This node votes and never stands for election; a cluster of such nodes alone has no leader. */
+  readonly neverLeads?: boolean;
   readonly appendEntriesMax: number;
   readonly appendBytesMax: number;
   /** Under way to one peer; bytes may be exceeded by one append. */

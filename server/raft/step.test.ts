@@ -10,7 +10,7 @@ for (const file of readdirSync(folder).sort()) {
     const lines = input.split('\n');
     // Lines before the first verb say what the nodes find on their disks, and how they are set.
     const isSetup = (line: string) =>
-      /^(?:log \w+|at \w+|term|quorum|append|bytes|window|uncommitted) /.test(line);
+      /^(?:log \w+|at \w+|term|quorum|append|bytes|window|uncommitted|follows) /.test(line);
     const first = lines.findIndex(line => !isSetup(line));
     const setup = lines.slice(0, first).map((line): [string, string] => {
       const words = line.split(' ');

@@ -5,6 +5,7 @@
  *   term 7 | at 2 9           the term on all disks, the term on that of node 2
  *   log 1 1 1 4               the terms of the entries on the disk of node 1
  *   quorum all | append 1     and other limits: bytes, window, uncommitted
+ *   follows 3                 node 3 never stands for election
  *   timeout 1                 node 1's election timer runs out
  *   wait 500 | run 500        time passes, everybody ticks; with `run` messages arrive as well
  *   deliver [1 2] [once]      messages arrive, all or from 1 to 2, until quiet or just once
@@ -64,6 +65,7 @@ const sentencesMax = 2000;
 
 export class ScriptCluster {
   readonly #options: Omit<RaftOptions, 'id' | 'seed'>;
+  readonly #follower: NodeId | undefined;
   readonly #nodes = new Map<NodeId, ScriptNode>();
   readonly #cut = new Set<NodeId>();
   #mail: Letter[] = [];
@@ -85,6 +87,7 @@ export class ScriptCluster {
       uncommittedBytesMax: Number(setup.get('uncommitted') ?? 10_000),
       transferLagMax: 4,
     };
+    this.#follower = setup.get('follows');
     const members: Membership = names
       .filter(name => !name.startsWith('+'))
       .map(name => {
@@ -184,8 +187,9 @@ export class ScriptCluster {
   }
 
   #startNode(id: NodeId, recovered: ScriptLog): ScriptNode {
+    const own = {id, seed: Number(id), neverLeads: id === this.#follower};
     return {
-      raft: new Raft({...this.#options, id, seed: Number(id)}, recovered, this.#now),
+      raft: new Raft({...this.#options, ...own}, recovered, this.#now),
       running: true,
       slow: false,
       view: recovered,

@@ -211,7 +211,7 @@ function lagging({state, replicaStatus}: AlertInput): readonly ClusterAlert[] {
     peer: id,
     status: replicaStatus(id),
     lag: replicationLag(state, progress),
-    lastContactMs: progress.lastContactMs ?? null,
+    lastContactMs: Math.round(progress.lastContactMs ?? -1),
   }));
   const told = followers.map(({peer, status, lag}) => `${peer} (${status}, ${lag} entries)`);
   return [

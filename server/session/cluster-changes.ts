@@ -102,21 +102,17 @@ function obstacleOf(
 }
 
 /**
- * Who leads best when this leader steps down: the highest priority of those that can, one of
- * priority 0 only when all are. Undefined leaves the choice to consensus.
+ * Who could lead in place of this leader, the fittest first: the highest priority, then whoever
+ * holds most; one of priority 0 only when all are 0.
  */
-export function successorOf(
+export function successorsOf(
   state: ClusterState,
   replicaStatus: (peerId: string) => ReplicaStatus,
-): string | undefined {
-  const able = followersOf(state).filter(
-    peer => obstacleOf(state, peer, replicaStatus) === undefined,
-  );
-  const ranked = state.peers.some(({priority}) => priority > 0)
-    ? able.filter(({priority}) => priority > 0)
-    : able;
-  const best = ranked.toSorted(
-    (a, b) => b.priority - a.priority || b.progress.matchIndex - a.progress.matchIndex,
-  )[0];
-  return best?.id;
+): readonly string[] {
+  const isRanked = state.peers.some(({priority}) => priority > 0);
+  return followersOf(state)
+    .filter(({priority}) => !isRanked || priority > 0)
+    .filter(peer => obstacleOf(state, peer, replicaStatus) === undefined)
+    .toSorted((a, b) => b.priority - a.priority || b.progress.matchIndex - a.progress.matchIndex)
+    .map(({id}) => id);
 }

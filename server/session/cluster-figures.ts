@@ -31,7 +31,7 @@ export function clusterFigures(state: ClusterState): ClusterFigures {
     figure: (follower: (typeof followers)[number]) => number,
   ): Readonly<Record<string, number>> =>
     Object.fromEntries(followers.map(follower => [follower.id, figure(follower)]));
-  const contacts = byPeer(({progress}) => progress.lastContactMs ?? -1);
+  const contacts = byPeer(({progress}) => Math.round(progress.lastContactMs ?? -1));
   const lags = byPeer(({progress}) => replicationLag(state, progress));
   return {
     svc_ha_leader: state.isLeader ? 1 : 0,
@@ -46,6 +46,6 @@ export function clusterFigures(state: ClusterState): ClusterFigures {
     svc_ha_follower_max_replication_lag: Math.max(-1, ...Object.values(lags)),
     svc_ha_follower_last_contact_ms: contacts,
     svc_ha_follower_replication_lag: lags,
-    svc_ha_follower_lagging_for_ms: byPeer(({progress}) => progress.laggingForMs),
+    svc_ha_follower_lagging_for_ms: byPeer(({progress}) => Math.round(progress.laggingForMs)),
   };
 }

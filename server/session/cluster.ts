@@ -119,8 +119,6 @@ export interface Cluster {
   removePeer(id: string, force: boolean): Promise<void>;
   /** Resolves with the new leader's id. Without `to` the fittest one is chosen. */
   transferLeadership(to: string | undefined, timeoutMs: number): Promise<string>;
-  /** On any member: hands leadership over first where it leads. */
-  leave(force: boolean): Promise<void>;
   /** On a follower: throws its copy of a database away and takes the leader's. */
   resync(database: string): Promise<void>;
 }

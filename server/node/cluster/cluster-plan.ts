@@ -43,15 +43,7 @@ export function planCluster(settings: Settings): ClusterPlan {
   const suffix = settings.get('svc.ha.k8sSuffix');
   const peers = parseServerList(settings.get('svc.ha.serverList'), {raftPort, suffix});
   const serverName = settings.get('svc.server.name');
-  const self = ownPeer(peers, serverName);
-  if (self === undefined) {
-    throw new Refusal(
-      'start.refused',
-      `svc.ha.serverList does not say which entry is this server, '${serverName}': name it by ` +
-        "'name@' in front of its host, or by its host, or let svc.server.name end in its place, " +
-        'from 0, as in svc-0',
-    );
-  }
+  const self = ownServer(settings, peers, {serverName, raftPort, suffix});
   const members = peers.map(peer => ({
     id: peerId(peer),
     role: 'voter' as const,
@@ -79,6 +71,40 @@ export function purgeOptions(settings: Settings): ReplicatedLogOptions['purge'] 
   };
 }
 
+/** The entry of this server; beyond the list of a stateful set, the one that it would have. */
+function ownServer(
+  settings: Settings,
+  peers: readonly DeclaredPeer[],
+  {
+    serverName,
+    raftPort,
+    suffix,
+  }: Readonly<Record<'serverName' | 'suffix', string>> & {
+    readonly raftPort: number;
+  },
+): DeclaredPeer {
+  const declared = ownPeer(peers, serverName);
+  if (declared === undefined && settings.get('svc.ha.k8s')) {
+    return {name: serverName, host: `${serverName}${suffix}`, ports: {raft: raftPort}, priority: 0};
+  }
+  if (declared === undefined) {
+    throw new Refusal(
+      'start.refused',
+      `svc.ha.serverList does not say which entry is this server, '${serverName}': name it by ` +
+        "'name@' in front of its host, or by its host, or let svc.server.name end in its place, " +
+        'from 0, as in svc-0',
+    );
+  }
+  if (declared.priority > 0 && settings.get('svc.ha.serverRole') === 'replica') {
+    throw new Refusal(
+      'start.refused',
+      `svc.ha.serverList gives this server the priority ${declared.priority}, and ` +
+        'svc.ha.serverRole is replica, which never leads: give it the priority 0',
+    );
+  }
+  return declared;
+}
+
 /** How consensus goes about its work. `seed`: chance, different for every start. */
 export function raftOptions(settings: Settings, id: NodeId, seed: number): RaftOptions {
   const electionTimeoutMinMs = settings.get('svc.ha.electionTimeoutMin');
@@ -89,6 +115,7 @@ export function raftOptions(settings: Settings, id: NodeId, seed: number): RaftO
     electionTimeoutMaxMs: settings.get('svc.ha.electionTimeoutMax'),
     heartbeatMs: Math.min(heartbeatMsMax, electionTimeoutMinMs / heartbeatsPerTimeout),
     quorum: settings.get('svc.ha.quorum') === 'all' ? 'all' : 'majority',
+    neverLeads: settings.get('svc.ha.serverRole') === 'replica',
     appendEntriesMax: settings.get('svc.ha.appendElementLimit'),
     appendBytesMax,
     window,

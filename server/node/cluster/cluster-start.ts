@@ -1,6 +1,7 @@
 /** Makes this server's part in a cluster, where the settings say that it belongs to one. */
 import {readFileSync} from 'node:fs';
 import {resolve} from 'node:path';
+import {isClusterWanted} from '#server/base/setting-checks.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -21,7 +22,7 @@ export async function joinedCluster(
   settings: Settings,
   logger: Logger,
 ): Promise<ClusterNode | undefined> {
-  if (!settings.get('svc.ha.enabled')) return undefined;
+  if (!isClusterWanted(settings)) return undefined;
   const plan = planCluster(settings);
   const token = await clusterToken({
     given: settings.get('svc.ha.clusterToken'),

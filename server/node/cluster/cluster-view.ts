@@ -141,10 +141,6 @@ export class ClusterView implements Cluster {
     }
   }
 
-  leave(): Promise<void> {
-    return Promise.reject(new Refusal('not-available', 'leaving a cluster by itself'));
-  }
-
   async resync(database: string): Promise<void> {
     const {snapshots} = this.#node;
     if (snapshots === undefined) this.#running();

@@ -8,6 +8,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
 import {leaderHttpAddress} from '#server/session/cluster-status.ts';
+import type {ReplicaStatus} from '#server/session/replica-health.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
@@ -81,4 +82,10 @@ export function isForced(exchange: Exchange): boolean {
   const word = exchange.parameter('force') ?? 'false';
   if (word === 'true' || word === 'false') return word === 'true';
   throw new Refusal('request.field', "Query parameter 'force' must be true or false");
+}
+
+/** How followers do, as this server's samples of them say. */
+export function replicaStatusIn(exchange: Exchange): (peerId: string) => ReplicaStatus {
+  const {replicaHealth} = exchange.context.options;
+  return peerId => replicaHealth?.status(peerId) ?? 'UNKNOWN';
 }

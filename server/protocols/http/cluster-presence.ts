@@ -63,15 +63,13 @@ export async function databasePresence(
 }
 
 async function databasesOf(
-  {httpAddress, httpAddressAmbiguous}: ClusterPeer,
+  peer: ClusterPeer,
   token: string,
   client: PeerClient,
 ): Promise<readonly string[] | undefined> {
-  if (httpAddress === undefined || httpAddressAmbiguous) return undefined;
   try {
     const path = '/cluster/capabilities';
-    const asked = {httpAddress, method: 'POST', path, token, timeoutMs: askMs} as const;
-    const {status, json} = await client.ask(asked);
+    const {status, json} = await client.ask({peer, method: 'POST', path, token, timeoutMs: askMs});
     return status === 200 ? namesIn(json) : undefined;
   } catch {
     // Told as unreachable: why it is so stands in the status of its connection.

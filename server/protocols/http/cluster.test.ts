@@ -81,8 +81,6 @@ const onLeader: readonly (readonly [string, Call, number, unknown])[] = [
   ['/cluster/leader', posted({timeoutMs: 0}), 400, /must be from 1 to 600000/],
   ['/cluster/leader', posted({peerId: 'nobody_1'}), 409, /it is no member of the cluster/],
   ['/cluster/stepdown', {method: 'POST'}, 200, ['transfer', peerOf(1).id, 10_000]],
-  ['/cluster/leave', {method: 'POST'}, 200, ['leave', false]],
-  ['/cluster/leave?force=true', {method: 'POST'}, 200, ['leave', true]],
   ['/cluster/resync/db', {method: 'POST'}, 400, /leads, and others take their copies from it/],
 ];
 
@@ -147,6 +145,47 @@ test('a follower takes a copy from the leader, if there is one', async context =
   assert.equal((await world.call('/cluster/resync/db', call)).status, 503);
 });
 
+/** A world whose leader it knows by its HTTP address. */
+async function followerOf(
+  context: TestContext,
+  leader: HttpWorld,
+  state: (peers: ClusterState['peers']) => ClusterState,
+): ReturnType<typeof worldOf> {
+  const httpAddress = `127.0.0.1:${leader.port}`;
+  return worldOf(context, state([peerOf(0), peerOf(1, {httpAddress}), peerOf(2)]));
+}
+
+test('a follower leaves by asking the leader to remove it', async context => {
+  const leader = await worldOf(context, leaderState({localPeerId: peerOf(1).id}));
+  const {world} = await followerOf(context, leader.world, peers => followerState({peers}));
+  const answer = await world.call('/cluster/leave', {method: 'POST'});
+  assert.deepEqual(answer.json, {result: '127.0.0.1_2430 left the cluster'});
+  assert.deepEqual(leader.cluster.done, [['remove', peerOf(0).id, false]]);
+});
+
+test('a leader that leaves hands over first, and its successor removes it', async context => {
+  const next = await worldOf(context, leaderState({localPeerId: peerOf(1).id}));
+  const {world, cluster} = await followerOf(context, next.world, peers => leaderState({peers}));
+  const answer = await world.call('/cluster/leave?force=true', {method: 'POST'});
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(cluster.done, [['transfer', peerOf(1).id, 10_000]]);
+  assert.deepEqual(next.cluster.done, [['remove', peerOf(0).id, true]]);
+});
+
+test('a leave that the leader refuses, or cannot be asked for, leaves a member', async context => {
+  const two = [peerOf(0), peerOf(1, {progress: undefined})];
+  const strict = await worldOf(context, leaderState({localPeerId: peerOf(1).id, peers: two}));
+  const {world, cluster} = await followerOf(context, strict.world, peers => followerState({peers}));
+  strict.cluster.current = leaderState({localPeerId: peerOf(1).id, peers: [peerOf(1), peerOf(2)]});
+  const refused = await world.call('/cluster/leave', {method: 'POST'});
+  assert.equal(refused.status, 409);
+  assert.match(refused.text, /the leader keeps 127.0.0.1_2430: 127.0.0.1_2430 is no member/);
+  cluster.current = followerState({peers: [peerOf(0), peerOf(1, {httpAddress: '127.0.0.1:1'})]});
+  const silent = await world.call('/cluster/leave', {method: 'POST'});
+  assert.equal(silent.status, 503);
+  assert.match(silent.text, /the leader cannot be asked: 127.0.0.1_2431 did not answer/);
+});
+
 test('the only member has nothing to leave', async context => {
   const {world, cluster} = await worldOf(context, leaderState({peers: [peerOf(0)]}));
   const answer = await world.call('/cluster/leave', {method: 'POST'});
@@ -180,6 +219,60 @@ test('members alone may ask what is between members', async context => {
       assert.equal((await world.call(path, {method: 'POST', headers})).status, 401, path);
     }
   }
+});
+
+const byToken = {method: 'POST', as: 'none', headers: {'X-Svc-Cluster-Token': 'the-token'}};
+
+test('a member tells another what it holds', async context => {
+  const {world} = await worldOf(context, leaderState());
+  const answer = await world.call('/cluster/capabilities', byToken);
+  assert.deepEqual(answer.json, {
+    peerId: '127.0.0.1_2430',
+    version: '1.0',
+    formats: {from: 1, to: 1},
+    databases: ['db'],
+  });
+});
+
+test('a leader asks all members at once which databases they hold', async context => {
+  const other = await worldOf(context, followerState({localPeerId: peerOf(1).id}));
+  other.world.service.databases.add('old');
+  other.world.service.databases.delete('db');
+  const peers = [
+    peerOf(0),
+    peerOf(1, {httpAddress: `127.0.0.1:${other.world.port}`}),
+    peerOf(2, {httpAddress: '127.0.0.1:1'}),
+  ];
+  const {world} = await worldOf(context, leaderState({peers}));
+  const answer = await world.call('/cluster?presence=true');
+  const {databasePresence} = answer.json as {databasePresence: unknown};
+  const [first, second, third] = peers.map(({id}) => id);
+  assert.deepEqual(databasePresence, {
+    nodes: [first, second],
+    unreachable: [third],
+    databases: [
+      {name: 'db', present: [first], missing: [second]},
+      {name: 'old', present: [second], missing: [first]},
+    ],
+  });
+  assert.deepEqual(alertsIn(answer), ['leader-missing-databases']);
+});
+
+test('the leader writes users, groups and tokens again where copies differ', async context => {
+  const {world, cluster} = await worldOf(context, leaderState());
+  const seeded = async (fingerprints: object): Promise<unknown> => {
+    const body = {reason: 'rejoin', fingerprints};
+    return (await world.call('/cluster/security-seed', {...byToken, body})).json;
+  };
+  const current = {upToDate: true, seeded: false, failedSeeds: []};
+  const written = {upToDate: false, seeded: true, failedSeeds: []};
+  assert.deepEqual(await seeded(world.security.fingerprints()), current);
+  assert.deepEqual(await seeded({users: 'other'}), written);
+  assert.equal((await world.call('/databases')).status, 200);
+  const wrong = {...byToken, body: {fingerprints: {passwords: 'x'}}};
+  assert.equal((await world.call('/cluster/security-seed', wrong)).status, 400);
+  cluster.current = followerState();
+  assert.equal((await world.call('/cluster/security-seed', byToken)).status, 409);
 });
 
 function alertsIn({json}: HttpAnswer): readonly string[] {

@@ -7,12 +7,12 @@ import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import {clusterAlerts} from '#server/session/cluster-alerts.ts';
-import {checkSuccessor, successorOf} from '#server/session/cluster-changes.ts';
+import {checkSuccessor, successorsOf} from '#server/session/cluster-changes.ts';
 import {clusterStatus} from '#server/session/cluster-status.ts';
-import type {ReplicaStatus} from '#server/session/replica-health.ts';
 import type {SeededDocument} from '#server/session/security-seed.ts';
 import type {Principal} from '#server/session/session.ts';
-import {byMember, byRoot, isForced, requireLeader} from './cluster-call.ts';
+import {byMember, byRoot, replicaStatusIn, requireLeader} from './cluster-call.ts';
+import {leave} from './cluster-leave.ts';
 import {addPeer, removePeer} from './cluster-peers.ts';
 import {databasePresence, tellCapabilities} from './cluster-presence.ts';
 import type {Exchange} from './exchange.ts';
@@ -35,12 +35,6 @@ export const clusterRoutes: readonly Route[] = [
 const transferMsDefault = 30_000;
 const transferMsMax = 600_000;
 const stepDownMs = 10_000;
-
-/** How followers do, as this server's samples of them say. */
-function replicaStatusIn(exchange: Exchange): (peerId: string) => ReplicaStatus {
-  const {replicaHealth} = exchange.context.options;
-  return peerId => replicaHealth?.status(peerId) ?? 'UNKNOWN';
-}
 
 async function tellStatus(
   exchange: Exchange,
@@ -91,22 +85,9 @@ function timeoutIn(body: MapValue): number {
 async function stepDown(exchange: Exchange, cluster: Cluster): Promise<void> {
   const state = cluster.state();
   requireLeader(state);
-  const to = successorOf(state, replicaStatusIn(exchange));
+  const [to] = successorsOf(state, replicaStatusIn(exchange));
   const leaderId = await cluster.transferLeadership(to, stepDownMs);
   exchange.answerJson(200, {result: `${state.localPeerId} stepped down`, leaderId});
-}
-
-async function leave(exchange: Exchange, cluster: Cluster): Promise<void> {
-  const state = cluster.state();
-  const others = state.peers.filter(
-    ({id, inConfiguration}) => inConfiguration && id !== state.localPeerId,
-  );
-  if (others.length === 0) {
-    const result = 'This server is the only member: there is nothing to leave';
-    return exchange.answerJson(200, {result});
-  }
-  await cluster.leave(isForced(exchange));
-  exchange.answerJson(200, {result: `${state.localPeerId} left the cluster`});
 }
 
 async function resync(exchange: Exchange, cluster: Cluster): Promise<void> {

@@ -62,7 +62,7 @@ export class HttpContext {
   /** Undefined: a server alone. */
   readonly membership: Membership | undefined;
   /** Asks other members. */
-  readonly peerClient = new PeerClient();
+  readonly peerClient: PeerClient;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -89,6 +89,10 @@ export class HttpContext {
     this.replayProtection = replayProtection;
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
+    this.peerClient = new PeerClient({
+      isSecure: () => this.settings.get('svc.ssl.enabled'),
+      authorities: options.authorities ?? [],
+    });
     const {cluster} = options;
     this.membership = cluster && new Membership(this, cluster);
     const prefix = Buffer.alloc(8);

@@ -1,16 +1,18 @@
 /**
  * What one member asks another over HTTP: small questions, answered at once or not at all.
  *
- * The cluster's token vouches for the request. An answer that does not come in time, is too long
- * or is no JSON is an error that names the peer and never the token.
+ * The cluster's token vouches for the request, so it goes over HTTPS where this server itself
+ * listens for it and the peer is known to. An answer that does not come in time, is too long or is
+ * no JSON is an error that names the peer and never the token.
  */
-import {Agent, request as sendRequest} from 'node:http';
+import {Agent, type RequestOptions, request as sendPlainly} from 'node:http';
+import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
+import type {ClusterPeer} from '#server/session/cluster.ts';
 import {encodedUser} from './forwarded-headers.ts';
 
 export interface PeerQuestion {
-  /** `host:port`, as in the status record. */
-  readonly httpAddress: string;
-  readonly method: 'GET' | 'POST';
+  readonly peer: Pick<ClusterPeer, 'id' | 'httpAddress' | 'httpsAddress' | 'httpAddressAmbiguous'>;
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** Below `/api/v1`. */
   readonly path: string;
   readonly token: string;
@@ -27,28 +29,55 @@ export interface PeerAnswer {
 
 const answerBytesMax = 16 * 1024 * 1024;
 
+export interface PeerClientOptions {
+  /** Whether this server listens for HTTPS. */
+  readonly isSecure: () => boolean;
+  /** Whose certificates are believed of a peer; empty: those that the machine trusts. */
+  readonly authorities: readonly string[];
+}
+
+const kept = {keepAlive: true, maxSockets: 16, maxFreeSockets: 4};
+
 export class PeerClient {
-  readonly #agent = new Agent({keepAlive: true, maxSockets: 16, maxFreeSockets: 4});
+  readonly #options: PeerClientOptions;
+  readonly #agent = new Agent(kept);
+  readonly #secureAgent: SecureAgent;
+
+  constructor(options: PeerClientOptions) {
+    const {authorities} = options;
+    this.#options = options;
+    this.#secureAgent = new SecureAgent({
+      ...kept,
+      ...(authorities.length > 0 && {ca: [...authorities]}),
+    });
+  }
 
   /** Ends the kept connections. */
   close(): void {
     this.#agent.destroy();
+    this.#secureAgent.destroy();
   }
 
   /** Rejects with an Error whose message is for people: who did not answer, and why. */
   ask(question: PeerQuestion): Promise<PeerAnswer> {
-    const {httpAddress, method, path, timeoutMs, body} = question;
+    const {peer, method, path, timeoutMs, body} = question;
     const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     return new Promise((resolve, reject) => {
-      const request = sendRequest(`http://${httpAddress}/api/v1${path}`, {
+      const fail = (reason: string): void =>
+        reject(new Error(`${peer.id} did not answer: ${reason}`));
+      const target = this.#targetOf(peer);
+      if (target === undefined) return fail('its HTTP address is not known');
+      const options: RequestOptions = {
         method,
-        agent: this.#agent,
         headers: headersOf(question, sent),
         // Of the whole question: a peer that trickles its answer is as silent as a dead one.
         signal: AbortSignal.timeout(timeoutMs),
-      });
-      const fail = (reason: string): void =>
-        reject(new Error(`${httpAddress} did not answer: ${reason}`));
+      };
+      const url = `${target.scheme}://${target.address}/api/v1${path}`;
+      const request =
+        target.scheme === 'https'
+          ? sendSecurely(url, {...options, agent: this.#secureAgent})
+          : sendPlainly(url, {...options, agent: this.#agent});
       request.on('error', error => {
         fail(error.name === 'AbortError' ? `silent for ${timeoutMs} ms` : error.message);
       });
@@ -69,6 +98,20 @@ export class PeerClient {
       });
       request.end(sent);
     });
+  }
+
+  #targetOf({
+    httpAddress,
+    httpsAddress,
+    httpAddressAmbiguous,
+  }: PeerQuestion['peer']):
+    | {readonly scheme: 'http' | 'https'; readonly address: string}
+    | undefined {
+    if (this.#options.isSecure() && httpsAddress !== undefined) {
+      return {scheme: 'https', address: httpsAddress};
+    }
+    if (httpAddress === undefined || httpAddressAmbiguous) return undefined;
+    return {scheme: 'http', address: httpAddress};
   }
 }
 

@@ -54,11 +54,9 @@ export class MemoryCluster implements Cluster {
   async transferLeadership(to: string | undefined, timeoutMs: number): Promise<string> {
     this.done.push(['transfer', to, timeoutMs]);
     if (timeoutMs === 666) throw new Refusal('cluster.not-leader', 'it went a moment ago');
-    return to ?? 'chosen_1';
-  }
-
-  async leave(force: boolean): Promise<void> {
-    this.done.push(['leave', force]);
+    const leaderId = to ?? 'chosen_1';
+    this.current = {...this.current, isLeader: false, leaderReady: false, leaderId};
+    return leaderId;
   }
 
   async resync(database: string): Promise<void> {

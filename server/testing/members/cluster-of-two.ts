@@ -85,10 +85,6 @@ export class KnownCluster implements Cluster {
     throw new Error('nobody asks for it here');
   }
 
-  leave(): Promise<void> {
-    throw new Error('nobody asks for it here');
-  }
-
   resync(): Promise<void> {
     throw new Error('nobody asks for it here');
   }

@@ -1,0 +1,104 @@
+/**
+ * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does, and
+ * what a leader does about one that it hears nothing of (replication/channel-resets.ts).
+ *
+ * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
+ */
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {
+  ChannelResets,
+  type FollowerSample,
+  resetLine,
+  type ResetStep,
+} from '#server/replication/channel-resets.ts';
+import type {PeerTransport} from '#server/replication/peer-transport.ts';
+import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import {successorsOf} from '#server/session/cluster-changes.ts';
+import {followersOf, ReplicaHealth} from '#server/session/replica-health.ts';
+
+export interface ClusterWatchOptions {
+  readonly cluster: Cluster;
+  readonly links: Pick<PeerTransport, 'reset'>;
+  readonly settings: () => Settings;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+const escalationMs = 10_000;
+
+export class ClusterWatch {
+  /** How this leader's followers do. */
+  readonly health = new ReplicaHealth();
+  readonly #options: ClusterWatchOptions;
+  readonly #resets: ChannelResets;
+  #cancel: () => void = () => undefined;
+
+  /** Begins at once. */
+  constructor(options: ClusterWatchOptions) {
+    const given = options.settings();
+    this.#options = options;
+    this.#resets = new ChannelResets({
+      unreachableMs: given.get('svc.ha.peerUnreachableThreshold'),
+      resetMs: given.get('svc.ha.peerChannelResetDuration'),
+      escalates: given.get('svc.ha.peerChannelResetEscalation'),
+    });
+    this.#wait();
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  #wait(): void {
+    const {timers, settings} = this.#options;
+    this.#cancel = timers.after(settings().get('svc.ha.healthCheckInterval'), () => {
+      this.#look();
+      this.#wait();
+    });
+  }
+
+  #look(): void {
+    const {cluster, clock, settings} = this.#options;
+    const state = cluster.state();
+    const now = clock.monotonic();
+    this.health.sample(state, now, {
+      lagWarning: settings().get('svc.ha.replicationLagWarning'),
+      unreachableMs: settings().get('svc.ha.peerUnreachableThreshold'),
+    });
+    for (const step of this.#resets.look(now, this.#samples(state, now))) this.#take(step);
+  }
+
+  /** Those that may lead come first, the fittest of them before the others. */
+  #samples(state: ClusterState, now: number): readonly FollowerSample[] {
+    if (!state.isLeader) return [];
+    const heirs = successorsOf(state, id => this.health.status(id));
+    return followersOf(state)
+      .map(({id, progress: {lastContactMs, matchIndex}}) => ({
+        id,
+        heardAt: lastContactMs === undefined ? undefined : now - lastContactMs,
+        hasReplicated: matchIndex > 0,
+        mayLead: heirs.includes(id),
+        rank: heirs.includes(id) ? heirs.indexOf(id) : heirs.length,
+      }))
+      .toSorted((a, b) => a.rank - b.rank);
+  }
+
+  #take(step: ResetStep): void {
+    const {links, logger, cluster} = this.#options;
+    const {level, event, fields} = resetLine(step);
+    logger.log(level, event, fields);
+    if (step.kind === 'reset') links.reset(step.peer);
+    if (step.kind !== 'escalate') return;
+    const {peer, to} = step;
+    cluster.transferLeadership(to, escalationMs).then(
+      leader => logger.log('warn', 'peer.leadership-moved', {peer, leader}),
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        logger.log('error', 'peer.leadership-stays', {peer, to, reason});
+      },
+    );
+  }
+}
