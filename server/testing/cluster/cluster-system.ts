@@ -26,7 +26,7 @@ export interface ClusterSystem {
   dispose(keepFolder?: boolean): Promise<void>;
 }
 
-const pollMillis = 10;
+const pollMillis = 50;
 
 /** The leader that somebody who is awake claims to be; undefined while nobody does. */
 export async function findLeader(system: ClusterSystem): Promise<Member | undefined> {

@@ -68,6 +68,7 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
       'svc.ha.enabled': true,
       'svc.ha.serverList': serverList,
       'svc.ha.raftPort': raft,
+      'svc.server.readinessRequiresHA': true,
       ...options.settings,
     };
     const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
@@ -114,8 +115,10 @@ async function leaderAsSeenBy(
   members: readonly Member[],
 ): Promise<Member | undefined> {
   try {
-    const answer = await client?.send({method: 'GET', path: '/api/v1/cluster', again: true});
-    if (answer?.status !== 200) return undefined;
+    // A member that has no users yet refuses everybody, and counts the attempts.
+    if (client === undefined || !(await client.ready())) return undefined;
+    const answer = await client.send({method: 'GET', path: '/api/v1/cluster', again: true});
+    if (answer.status !== 200) return undefined;
     const {leaderHttpAddress} = JSON.parse(answer.text) as {leaderHttpAddress: string | null};
     return members.find(({url}) => url === `http://${leaderHttpAddress}`);
   } catch {
