@@ -170,7 +170,7 @@ function openServerEngine(
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
-    ...(cluster && {openMemberLog: (...given) => cluster.openLog(...given)}),
+    ...(cluster && {memberLog: cluster}),
   });
 }
 
@@ -279,7 +279,6 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const secure = await listenSecurely(http, given, {clock, timers, logger});
   followEngine(given, parts, services);
   parts.cluster?.listensOn(port, secure?.port);
-  await parts.cluster?.listen();
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   const leaveMemory = keepMemorySmall({
     clock,

@@ -104,6 +104,16 @@ export class MembershipHistory {
     return this.#inForce.at(-2)?.membership;
   }
 
+  /** Whether the server belonged to the group at any time that the log still tells of. */
+  everHeld(id: NodeId): boolean {
+    return this.#inForce.some(({membership}) => memberOf(membership, id) !== undefined);
+  }
+
+  /** The oldest that the log tells of. */
+  get first(): Membership {
+    return this.#inForce[0]?.membership ?? [];
+  }
+
   /** In force when the entry `index` was the log's last. */
   at(index: LogIndex): Membership {
     const found = this.#inForce.findLast(one => one.since <= index);

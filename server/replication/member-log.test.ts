@@ -71,7 +71,12 @@ class Group {
           syncCommits: true,
           queueBytesMax: 64 << 20,
         }),
-      openMemberLog: () => Promise.resolve(this.#memberLog(id, log, started.resolve)),
+      memberLog: {
+        logId: log.logId,
+        exists: () => true,
+        form: () => assert.fail('every member has a log'),
+        open: () => Promise.resolve(this.#memberLog(id, log, started.resolve)),
+      },
     });
     const member = {id, engine, running: await started.promise};
     this.members.set(id, member);

@@ -179,6 +179,15 @@ export class Replicator {
     return this.#raft.memberships.current;
   }
 
+  /**
+   * Whether this server was ever told that it belongs to the group. One that was not is new there,
+   * or has lost its memory.
+   */
+  get wasMember(): boolean {
+    const {memberships} = this.#raft;
+    return memberships.first.length > 0 || memberships.everHeld(this.id);
+  }
+
   get commitIndex(): LogIndex {
     return this.#raft.commit;
   }
@@ -348,6 +357,9 @@ export class Replicator {
       this.#options.transport.reset(from);
       return;
     }
+    // What a lost memory had promised is not known: no vote before it is somebody new.
+    const asksForVote = message.kind === 'vote' || message.kind === 'pre-vote';
+    if (asksForVote && !this.wasMember) return;
     this.#take({kind: 'message', from, message});
   }
 

@@ -87,6 +87,11 @@ export function openStoredLog(start: StoredLogStart): {
   return kept === undefined ? create(options, start) : reopen(options, kept, start.checkpoint);
 }
 
+/** Whether a member left a log in the directory. */
+export function hasStoredLog(disk: StoredLogOptions['disk'], directory: string): boolean {
+  return disk.exists(keptPath(directory));
+}
+
 function create(options: StoredLogOptions, {random, checkpoint}: StoredLogStart) {
   const left = SegmentLog.open(options);
   if (left !== undefined && left.firstIndex <= left.lastIndex) {
@@ -329,10 +334,14 @@ export class StoredLog {
   }
 }
 
+function keptPath(directory: string): string {
+  return `${directory}/consensus`;
+}
+
 function keptFile({disk, directory}: StoredLogOptions): CheckedFile<Kept> {
   return new CheckedFile<Kept>({
     disk,
-    path: `${directory}/consensus`,
+    path: keptPath(directory),
     kind: 'svc-consensus',
     version: 1,
     title: 'the memory of a cluster’s member',

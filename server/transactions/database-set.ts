@@ -13,6 +13,7 @@ import {Corruption, Refusal} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
+import type {LocalData} from './engine-log.ts';
 import {decodeServerBody, type Entry} from './entry.ts';
 import {checkFormat, type Formats} from './formats/levels.ts';
 import {
@@ -102,6 +103,16 @@ export class DatabaseSet {
 
   path(name: string): string {
     return `${this.#options.rootPath}/databases/${name}`;
+  }
+
+  /** What there is, for a comparison with other servers. */
+  localData(): LocalData {
+    const databases = [...this.#open.values()].map(({name, store}) => {
+      const bytes = store.get(positionKey);
+      const transactions = bytes === undefined ? 0 : decodePosition(bytes).transactionCount;
+      return {name, transactions};
+    });
+    return {databases, documents: Object.keys(this.#state.documents).length};
   }
 
   /** Hands the open stores over to another owner of the writing side. */

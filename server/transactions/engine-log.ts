@@ -84,11 +84,39 @@ export interface LogCheckpoint {
   }[];
 }
 
-/**
- * Opens a member's log. `installed`: where the databases stand since a snapshot was put in place;
- * a log that does not reach that place begins anew behind it.
- */
-export type OpenMemberLog = (
-  directory: string,
-  installed: LogCheckpoint | undefined,
-) => Promise<MemberLog>;
+/** What a server has of its own, before it becomes a member. */
+export interface LocalData {
+  readonly databases: readonly {
+    readonly name: string;
+    /** Commits that it holds, counted from its creation. */
+    readonly transactions: number;
+  }[];
+  /** How many documents of the server (users and the like). */
+  readonly documents: number;
+}
+
+/** How a member without a memory begins. */
+export interface MemberBeginning {
+  readonly checkpoint: LogCheckpoint;
+  /** Its data becomes the cluster's; else it is set aside. */
+  readonly keepsData: boolean;
+}
+
+export interface MemberLogOpener {
+  /** Of the group. */
+  readonly logId: string;
+  /** Whether there is a log in the directory. */
+  exists(directory: string): boolean;
+  /**
+   * Finds out with the others how a server without a log begins. `lastIndex`: of anything that
+   * its data holds.
+   *
+   * @throws {Refusal} `start.refused` when its data and the cluster's do not go together.
+   */
+  form(data: LocalData, lastIndex: LogIndex): Promise<MemberBeginning>;
+  /**
+   * Opens the log, or begins one. `checkpoint`: where the databases stand, where that is known; a
+   * log that does not reach that place begins anew behind it.
+   */
+  open(directory: string, checkpoint: LogCheckpoint | undefined): Promise<MemberLog>;
+}

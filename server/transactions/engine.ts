@@ -24,7 +24,7 @@ import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
-import type {EngineLog, EngineLogObserver, Followed, OpenMemberLog} from './engine-log.ts';
+import type {EngineLog, EngineLogObserver, Followed, LocalData, MemberLogOpener} from './engine-log.ts';
 import {
   decodeServerBody,
   type Entry,
@@ -83,8 +83,8 @@ export interface EngineOptions {
   readonly process: ProcessIdentity;
   /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipe;
-  /** Of a member of a cluster: opens its log in a directory. Undefined: a log of its own. */
-  readonly openMemberLog?: OpenMemberLog;
+  /** Of a member of a cluster. Undefined: a log of its own. */
+  readonly memberLog?: MemberLogOpener;
 }
 
 export interface EngineEvents {
@@ -139,14 +139,14 @@ interface RecoveredEngine {
 }
 
 async function recovered(options: EngineOptions): Promise<RecoveredEngine> {
-  const {settings, openMemberLog} = options;
+  const {settings, memberLog} = options;
   const recovery = {
     ...options,
     segmentBytes: settings.segmentBytes,
     formats: settings.formats,
     raftStorageParent: settings.raftStorageParent ?? options.rootPath,
   };
-  if (openMemberLog === undefined) {
+  if (memberLog === undefined) {
     const {log, databases, ...rest} = await recover(recovery);
     return {
       databases,
@@ -154,7 +154,7 @@ async function recovered(options: EngineOptions): Promise<RecoveredEngine> {
       startLog: (pipe, observer) => new LocalCommitLog(pipe, observer),
     };
   }
-  const {log, databases, durableIndex, ...rest} = await recoverMember(recovery, openMemberLog);
+  const {log, databases, durableIndex, ...rest} = await recoverMember(recovery, memberLog);
   return {
     databases,
     pipeParts: {...rest, log: undefined, logId: log.logId, startIndex: durableIndex},
@@ -225,7 +225,7 @@ export class Engine {
     for (const database of parts.databases.openDatabases) {
       const served = this.#serve(database);
       // In a cluster the leader's work.
-      if (options.openMemberLog === undefined) this.#migrate(served);
+      if (options.memberLog === undefined) this.#migrate(served);
     }
   }
 
@@ -418,6 +418,11 @@ export class Engine {
       },
       directory,
     );
+  }
+
+  /** What there is, for a comparison with other servers. */
+  localData(): LocalData {
+    return this.#set.localData();
   }
 
   /** Databases, documents and positions, as last saved. */

@@ -5,14 +5,17 @@
  * behind what is durable everywhere come again from there, and each database passes over those
  * that it has. What differs from a single server's recovery (recovery.ts) is that nothing is
  * proposed here either: only a leader appends. The install of a snapshot that was cut off is
- * finished before anything is looked at.
+ * finished before anything is looked at. A server that becomes a member brings its own log to its
+ * end first, and then keeps its data or sets it aside, as the cluster begins (member-beginning.ts).
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {MemberLog, OpenMemberLog} from './engine-log.ts';
+import type {MemberLog, MemberLogOpener} from './engine-log.ts';
+import {beginMember} from './member-beginning.ts';
 import {
   databaseNames,
   databasesOf,
   loadState,
+  memberDirectory,
   openKnown,
   prepareStorage,
   type Recovered,
@@ -21,9 +24,6 @@ import {
 } from './recovery.ts';
 import {emptyServerState, ServerStateFile} from './server-state.ts';
 import {SnapshotInstall} from './snapshot-install.ts';
-
-/** Where the replicated log of a member lies, apart from a single server's. */
-const logDirectory = 'raft';
 
 export interface RecoveredMember extends Omit<Recovered, 'log'> {
   readonly log: MemberLog;
@@ -38,16 +38,19 @@ export interface RecoveredMember extends Omit<Recovered, 'log'> {
  */
 export async function recoverMember(
   options: RecoveryOptions,
-  openLog: OpenMemberLog,
+  opener: MemberLogOpener,
 ): Promise<RecoveredMember> {
-  const storage = prepareStorage(options, logDirectory);
+  const storage = prepareStorage(options, memberDirectory);
   await refuseOtherNodes(options);
   const install = new SnapshotInstall({...options, storage});
   const installed = install.finish();
   if (installed === undefined) await install.rollBack();
+  const directory = `${storage}/${memberDirectory}`;
+  const isNew = installed === undefined && !opener.exists(directory);
+  const beginning = isNew ? await beginMember(options, storage, opener) : undefined;
   const stateFile = new ServerStateFile(options.disk, `${storage}/server`);
   const saved = loadState(options, stateFile, storage);
-  const log = await openLog(`${storage}/${logDirectory}`, installed?.checkpoint);
+  const log = await opener.open(directory, installed?.checkpoint ?? beginning?.checkpoint);
   try {
     const {level} = options.formats;
     const state = saved ?? emptyServerState(log.logId, log.firstIndex - 1, level);
@@ -58,8 +61,8 @@ export async function recoverMember(
     await openKnown(options, parts.databases, log);
     parts.databases.sweep();
     const known = new Set(state.databases.map(entry => entry.name));
-    for (const directory of databaseNames(options)) {
-      if (!known.has(directory)) options.logger.log('warn', 'database.not-ours', {directory});
+    for (const found of databaseNames(options)) {
+      if (!known.has(found)) options.logger.log('warn', 'database.not-ours', {directory: found});
     }
     return {...parts, log, durableIndex: state.durableIndex};
   } catch (error) {

@@ -61,6 +61,8 @@ const replayBatchEntries = 512;
 const pendingReason =
   'not available: interrupted snapshot install. Start the server with svc.ha.enabled to finish ' +
   'it, or POST /api/v1/cluster/resync/{database} there';
+/** Where the replicated log of a member lies, apart from a single server's. */
+export const memberDirectory = 'raft';
 const emptyEntriesAtOnce = 1024;
 
 /** Makes the root where there is none; durable on return. */
@@ -94,6 +96,8 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
     await adoptFound(options, databases, log);
     await raiseFormat(options, databases, log);
     settle(databases, applier, log);
+    // A cluster's, of which this server is no member any more.
+    disk.removeTree(`${storage}/${memberDirectory}`);
     return {log, ...parts};
   } catch (error) {
     databases.close(false);

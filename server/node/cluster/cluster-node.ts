@@ -7,8 +7,14 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {NodeId} from '#server/raft/message.ts';
-import type {Role} from '#server/replication/replicator.ts';
+import {type Membership, memberOf} from '#server/raft/membership.ts';
+import type {LogIndex, NodeId} from '#server/raft/message.ts';
+import type {PeerReport} from '#server/replication/formation/formation-decision.ts';
+import {formCluster} from '#server/replication/formation/forming.ts';
+import {Joining} from '#server/replication/formation/joining.ts';
+import {PeerTalk} from '#server/replication/formation/peer-talk.ts';
+import type {Replicator, Role} from '#server/replication/replicator.ts';
+import {peerId} from '#server/replication/server-list.ts';
 import {
   type OpenedLog,
   ReplicatedMemberLog,
@@ -16,8 +22,15 @@ import {
 } from '#server/replication/member-log.ts';
 import type {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {LogCheckpoint, MemberLog} from '#server/transactions/engine-log.ts';
-import {type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
+import type {Engine} from '#server/transactions/engine.ts';
+import type {
+  LocalData,
+  LogCheckpoint,
+  MemberBeginning,
+  MemberLog,
+  MemberLogOpener,
+} from '#server/transactions/engine-log.ts';
+import {beginningOf, type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
 import {listeningHost, openPeerLinks} from './peer-connections.ts';
 
@@ -32,28 +45,37 @@ export interface ClusterNodeOptions {
   readonly token: string;
   readonly release: string;
   readonly formats: PeerIntroduction['formats'];
-  /** Opens what the disk holds of the log, or begins it as the plan says. */
-  readonly openStorage: (
-    directory: string,
-    installed: LogCheckpoint | undefined,
-  ) => Promise<OpenedLog>;
+  readonly storage: MemberStorage;
+}
+
+/** The member's memory, on its disk. */
+export interface MemberStorage {
+  exists(directory: string): boolean;
+  /** `checkpoint`: where the databases stand, where that is known; a new log begins there. */
+  open(directory: string, checkpoint: LogCheckpoint | undefined): Promise<Omit<OpenedLog, 'logId'>>;
 }
 
 const cacheBytesMax = 64 << 20;
+/** What a server that waits to be a member says of its memory. */
+const noMemory = '-';
 
-export class ClusterNode {
+export class ClusterNode implements MemberLogOpener {
   readonly plan: ClusterPlan;
   readonly token: string;
   readonly startedAt: number;
   readonly links: PeerLinks;
+  readonly #talk: PeerTalk;
+  #joining: Joining | undefined;
   readonly #options: ClusterNodeOptions;
   readonly #listeners = new Set<() => void>();
   #member: RunningMember | undefined;
   /** Of this node's memory, and of the others' as they said. */
-  #storageId = '';
+  #storageId = noMemory;
   readonly #storageIds = new Map<NodeId, string>();
   #ports: {readonly http: number; readonly https: number | undefined};
   #snapshots: MemberSnapshots | undefined;
+  #engine: Engine | undefined;
+  #listens = false;
   electionCount = 0;
   /** Wall clock. */
   lastElectionAt: number | undefined;
@@ -72,6 +94,36 @@ export class ClusterNode {
       introduce: () => this.introduction,
       judge: (peer, {logId}) => this.#judge(peer, logId),
     });
+    const others = plan.peers.filter(peer => peerId(peer) !== plan.id);
+    this.#talk = new PeerTalk(
+      this.links,
+      others.map(peer => ({id: peerId(peer), host: peer.host, port: peer.ports.raft})),
+    );
+  }
+
+  get logId(): string {
+    return this.plan.logId;
+  }
+
+  exists(directory: string): boolean {
+    return this.#options.storage.exists(directory);
+  }
+
+  async form(data: LocalData, lastIndex: LogIndex): Promise<MemberBeginning> {
+    const {plan, settings, clock, timers, logger} = this.#options;
+    const offers = settings().get('svc.ha.bootstrapFromLocalDatabase');
+    await this.#listen();
+    const kind = await formCluster({
+      talk: this.#talk,
+      self: plan.id,
+      declared: plan.peers.map(peerId),
+      data: offers ? data : {databases: [], documents: 0},
+      clock,
+      timers,
+      logger,
+      timeoutMs: settings().get('svc.ha.bootstrapTimeoutMs'),
+    });
+    return beginningOf(kind, plan, lastIndex);
   }
 
   /** Undefined until the engine runs. */
@@ -86,6 +138,7 @@ export class ClusterNode {
 
   /** From now on snapshots are given and taken. */
   useSnapshots(parts: Omit<MemberSnapshotsOptions, 'member' | 'settings'>): void {
+    this.#engine = parts.engine;
     this.#snapshots = new MemberSnapshots({
       ...parts,
       settings: this.#options.settings,
@@ -112,16 +165,15 @@ export class ClusterNode {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Opens the log in its directory; the engine starts it when its databases are open. */
-  async openLog(directory: string, installed: LogCheckpoint | undefined): Promise<MemberLog> {
-    const {plan, settings, clock, timers, random, logger, openStorage} = this.#options;
-    const log = await openStorage(directory, installed);
-    this.#storageId = log.storageId;
+  async open(directory: string, checkpoint: LogCheckpoint | undefined): Promise<MemberLog> {
+    const {plan, settings, clock, timers, random, logger, storage} = this.#options;
+    await this.#listen();
+    const log = {...(await storage.open(directory, checkpoint)), logId: plan.logId};
     const given = settings();
     return new ReplicatedMemberLog({
       raft: raftOptions(given, plan.id, random.u32()),
       log,
-      transport: this.links,
+      transport: this.#talk,
       clock,
       timers,
       cacheBytesMax,
@@ -130,9 +182,7 @@ export class ClusterNode {
       quorumTimeoutMs: () => settings().get('svc.ha.quorumTimeout'),
       queueEntriesMax: given.get('svc.ha.groupCommitQueueSize'),
       purge: purgeOptions(given),
-      started: member => {
-        this.#member = member;
-      },
+      started: member => this.#started(member, log.storageId),
       news: {
         roleChanged: role => this.#roleChanged(role),
         membershipChanged: membership => {
@@ -141,7 +191,7 @@ export class ClusterNode {
             if (!membership.some(member => member.id === id)) this.#storageIds.delete(id);
           }
           logger.log('info', 'cluster.members', {members: membership.map(({id}) => id)});
-          this.leadershipChanged();
+          this.#membersChanged(membership, log.storageId);
         },
         checkpointNeeded: (from, atLeast) => {
           if (this.#snapshots !== undefined) return this.#snapshots.needed(from, atLeast);
@@ -172,8 +222,45 @@ export class ClusterNode {
     }
   }
 
-  /** Lets the others in. @throws {Refusal} `start.refused`: the port cannot be had. */
-  async listen(): Promise<void> {
+  #started(member: RunningMember, storageId: string): void {
+    const {plan, timers, logger} = this.#options;
+    const {replicator, log} = member;
+    this.#member = member;
+    if (replicator.wasMember) this.#storageId = storageId;
+    this.#joining = new Joining({
+      talk: this.#talk,
+      replicator,
+      isLeading: () => log.isLeading,
+      report: () => this.#report(replicator),
+      priority: plan.self.priority,
+      timers,
+      logger,
+      asked: peer => this.#storageIds.delete(peer),
+    });
+  }
+
+  #report({wasMember, lastIndex}: Replicator): PeerReport {
+    const standing = lastIndex === 0 ? 'formed' : 'member';
+    return {
+      standing: wasMember ? standing : 'new',
+      data: this.#engine?.localData() ?? {databases: [], documents: 0},
+    };
+  }
+
+  /** Who is no member any more may come back with another memory. */
+  #membersChanged(membership: Membership, storageId: string): void {
+    if (memberOf(membership, this.plan.id) !== undefined) this.#storageId = storageId;
+    for (const peer of this.#storageIds.keys()) {
+      if (memberOf(membership, peer) === undefined) this.#storageIds.delete(peer);
+    }
+    this.leadershipChanged();
+  }
+
+  /** Lets the others in, once. @throws {Refusal} `start.refused`: the port cannot be had. */
+  async #listen(): Promise<void> {
+    if (this.#listens) return;
+    this.#listens = true;
+    this.#talk.open();
     const {host, ports} = this.plan.self;
     await this.links.listenOn(listeningHost(host), ports.raft);
   }
@@ -184,6 +271,8 @@ export class ClusterNode {
    * here who the members are by now, so whoever comes may tell.
    */
   #judge(peer: NodeId, storageId: string): string | undefined {
+    // It asks to be let in.
+    if (storageId === noMemory) return undefined;
     const {role, membership} = this.#member?.replicator ?? {membership: []};
     if (role?.leader !== undefined && !membership.some(({id}) => id === peer)) {
       return `${peer} is no member of this cluster`;

@@ -6,7 +6,8 @@ import {hash} from 'node:crypto';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {type Membership, ordered} from '#server/raft/membership.ts';
-import type {NodeId} from '#server/raft/message.ts';
+import type {LogIndex, NodeId} from '#server/raft/message.ts';
+import type {Beginning} from '#server/replication/formation/forming.ts';
 import type {ReplicatedLogOptions} from '#server/replication/replicated-commit-log.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
 import {
@@ -15,6 +16,7 @@ import {
   parseServerList,
   peerId,
 } from '#server/replication/server-list.ts';
+import type {MemberBeginning} from '#server/transactions/engine-log.ts';
 
 export interface ClusterPlan {
   readonly clusterName: string;
@@ -33,6 +35,8 @@ const heartbeatsPerTimeout = 10;
 const appendBytesMax = 1 << 20;
 const window = {messagesMax: 64, bytesMax: 16 << 20};
 const transferLagMax = 10_000;
+/** Of what a cluster's log begins behind. */
+const firstTerm = 1;
 /** However few entries they hold. */
 const logSegmentsMax = 16;
 
@@ -57,6 +61,29 @@ export function planCluster(settings: Settings): ClusterPlan {
     logId: hash('sha256', `svc cluster log\0${clusterName}`, 'hex').slice(0, logIdLength),
     membership: ordered(members),
   };
+}
+
+/**
+ * Where the log of a member without a memory begins. That of a cluster with data begins above
+ * everything that the data holds, so that places in it never go backwards.
+ */
+export function beginningOf(
+  kind: Beginning,
+  {id, self, membership}: ClusterPlan,
+  lastIndex: LogIndex,
+): MemberBeginning {
+  const start = {index: 0, term: 0};
+  switch (kind) {
+    case 'together':
+      return {checkpoint: {last: start, membership}, keepsData: false};
+    case 'join':
+      return {checkpoint: {last: start, membership: []}, keepsData: false};
+    default: {
+      const alone = [{id, role: 'voter' as const, priority: self.priority}];
+      const last = {index: lastIndex, term: firstTerm};
+      return {checkpoint: {last, membership: alone}, keepsData: true};
+    }
+  }
 }
 
 /** When the log is shortened. */

@@ -9,7 +9,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import {clusterToken} from '#server/replication/cluster-token.ts';
 import type {OpenedLog} from '#server/replication/member-log.ts';
-import {openStoredLog} from '#server/replication/stored-log.ts';
+import {hasStoredLog, openStoredLog} from '#server/replication/stored-log.ts';
 import {formatsOf} from '#server/transactions/formats/levels.ts';
 import {startMemberLogThread} from '../member-log/member-log-thread.ts';
 import {givenRootPassword} from '../root-password.ts';
@@ -42,17 +42,21 @@ export async function joinedCluster(
     token,
     release: version,
     formats: {from: Math.max(1, level - 1), to: level},
-    openStorage: async (directory, installed) => {
-      const begin = installed ?? {last: {index: 0, term: 0}, membership: plan.membership};
-      return {...(await openStorage(settings, directory, begin)), logId: plan.logId};
+    storage: {
+      exists: directory => keeps(settings) && hasStoredLog(createDisk(), directory),
+      open: (directory, checkpoint) => openStorage(settings, directory, checkpoint),
     },
   });
+}
+
+function keeps(settings: Settings): boolean {
+  return settings.get('svc.ha.raftPersistStorage');
 }
 
 async function openStorage(
   settings: Settings,
   directory: string,
-  checkpoint: Checkpoint,
+  checkpoint: Checkpoint | undefined,
 ): Promise<Omit<OpenedLog, 'logId'>> {
   // It loads while the log is read.
   const thread = startMemberLogThread();
@@ -63,7 +67,7 @@ async function openStorage(
       segmentBytes: settings.get('svc.ha.logSegmentSize'),
       random: createRandom(),
       checkpoint,
-      keeps: settings.get('svc.ha.raftPersistStorage'),
+      keeps: keeps(settings),
     });
     const storageId = log.logId;
     return {storageId, storage: thread.start(log), recovered};

@@ -1,0 +1,57 @@
+/** Who begins a cluster, and who waits to be taken in. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {decideFormation, type PeerReport} from './formation-decision.ts';
+
+type Counts = Readonly<Record<string, number>>;
+
+function report(counts: Counts, standing: PeerReport['standing'] = 'new'): PeerReport {
+  const databases = Object.entries(counts).map(([name, transactions]) => ({name, transactions}));
+  return {standing, data: {databases, documents: databases.length > 0 ? 1 : 0}};
+}
+
+function decide(reports: Readonly<Record<string, PeerReport>>, isLate = false): string {
+  const decision = decideFormation({
+    self: 'a',
+    declared: ['a', 'b', 'c'],
+    reports: new Map(Object.entries(reports)),
+    isLate,
+  });
+  return decision.kind === 'refuse' ? `refuse: ${decision.reason}` : decision.kind;
+}
+
+const none = report({});
+const member = (counts: Counts): PeerReport => report(counts, 'member');
+
+const cases = [
+  [{a: none, b: none, c: none}, 'together', 'nobody has anything'],
+  [{a: none, b: none}, 'wait', 'the third may have data'],
+  [{a: none, b: member({})}, 'join', 'one member is a cluster'],
+  [{a: none, b: report({}, 'formed')}, 'wait', 'the third was not heard'],
+  [{a: none, b: report({}, 'formed'), c: none}, 'together', 'the others began just now'],
+  [{a: none, b: report({}, 'formed'), c: member({})}, 'join', 'something has happened already'],
+  [{a: report({m: 5}), b: none, c: none}, 'source', 'only this one has data'],
+  [{a: report({m: 5}), b: report({m: 4}), c: none}, 'source', 'it is the newest'],
+  [{a: report({m: 4}), b: report({m: 5}), c: none}, 'join', 'another one is newer'],
+  [{a: report({m: 4, n: 1}), b: report({m: 4}), c: none}, 'source', 'it has more databases'],
+  [{a: report({m: 4}), b: report({m: 4}), c: none}, 'source', 'the first of equals'],
+  [{a: report({m: 4}), b: member({m: 9, n: 1})}, 'join', 'what it has is old'],
+] as const;
+
+for (const [reports, expected, because] of cases) {
+  test(`${JSON.stringify(reports)} is ${expected}: ${because}`, () => {
+    assert.equal(decide(reports), expected);
+  });
+}
+
+test('what only this server has is never given up silently', () => {
+  assert.match(decide({a: report({own: 1}), b: member({m: 9})}), /refuse: .*'own' is not in/);
+  assert.match(decide({a: report({m: 9}), b: member({m: 8})}), /refuse: .*'m' is newer .* 9 .* 8/);
+  const other = report({m: 4, n: 4});
+  assert.match(decide({a: report({own: 1}), b: other, c: none}), /refuse: .*'own'/);
+});
+
+test('late, a majority is enough, and less is not', () => {
+  assert.equal(decide({a: none, b: none}, true), 'together');
+  assert.equal(decide({a: none}, true), 'wait');
+});

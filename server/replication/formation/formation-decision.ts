@@ -1,0 +1,111 @@
+/**
+ * How a server without a memory of a cluster becomes a member of one: pure, from what it and the
+ * declared peers report.
+ *
+ * Where anybody is a member already there is a cluster, and the server asks to be taken in; never
+ * does a second one begin. Where all are new, or began just now, they begin together, with an empty log, if nobody has
+ * data. Else the server with the newest data begins alone and takes the others in, who get a copy
+ * of it; who has something that the source has not refuses to start, since it would be lost.
+ *
+ * Source: specification, "Offline bootstrap"; reference 3.9.
+ */
+import type {NodeId} from '#server/raft/message.ts';
+import type {LocalData} from '#server/transactions/engine-log.ts';
+
+export interface PeerReport {
+  /**
+   * `member`: its log holds something. `formed`: it began together with the others, and nothing
+   * has happened yet. `new`: it has no memory of a cluster, or waits to be taken in.
+   */
+  readonly standing: 'member' | 'formed' | 'new';
+  readonly data: LocalData;
+}
+
+export interface FormationView {
+  readonly self: NodeId;
+  readonly declared: readonly NodeId[];
+  /** This server's own among them. */
+  readonly reports: ReadonlyMap<NodeId, PeerReport>;
+  /** `svc.ha.bootstrapTimeoutMs` is over: a majority is enough. */
+  readonly isLate: boolean;
+}
+
+export type FormationDecision =
+  | {readonly kind: 'wait'; readonly missing: readonly NodeId[]}
+  /** All declared servers vote, and the log begins empty. */
+  | {readonly kind: 'together'}
+  /** This server's data is the cluster's; it begins alone. */
+  | {readonly kind: 'source'}
+  /** Wait to be taken in. */
+  | {readonly kind: 'join'}
+  | {readonly kind: 'refuse'; readonly reason: string};
+
+export function decideFormation(view: FormationView): FormationDecision {
+  const {self, declared, reports, isLate} = view;
+  const own = reports.get(self);
+  const withStanding = (wanted: PeerReport['standing']) =>
+    [...reports].find(([, {standing}]) => standing === wanted);
+  const member = withStanding('member');
+  if (own !== undefined && member !== undefined) return joining(own.data, member);
+  const missing = declared.filter(id => !reports.has(id));
+  const isEnough = isLate && reports.size > declared.length / 2;
+  if (own === undefined || (missing.length > 0 && !isEnough)) return {kind: 'wait', missing};
+  const formed = withStanding('formed');
+  // They decided that nobody has anything.
+  if (formed !== undefined) {
+    const found = joining(own.data, formed);
+    return found.kind === 'join' ? {kind: 'together'} : found;
+  }
+  const source = sourceOf(reports);
+  if (source === undefined) return {kind: 'together'};
+  return source[0] === self ? {kind: 'source'} : joining(own.data, source);
+}
+
+/** Nothing that only this server has may be lost by taking another one's state. */
+function joining(
+  {databases}: LocalData,
+  [id, {data}]: readonly [NodeId, PeerReport],
+): FormationDecision {
+  for (const {name, transactions} of databases) {
+    const theirs = data.databases.find(database => database.name === name);
+    const where = `its database '${name}'`;
+    if (theirs === undefined) {
+      return refuse(`${where} is not in the cluster (${id} has none of that name)`);
+    }
+    if (theirs.transactions < transactions) {
+      const counts = `${transactions} commits here, ${theirs.transactions} there`;
+      return refuse(`${where} is newer than that of ${id}: ${counts}`);
+    }
+  }
+  return {kind: 'join'};
+}
+
+function refuse(reason: string): FormationDecision {
+  return {kind: 'refuse', reason};
+}
+
+/** The server that has the newest state of most databases; then most commits; then the first. */
+function sourceOf(
+  reports: ReadonlyMap<NodeId, PeerReport>,
+): readonly [NodeId, PeerReport] | undefined {
+  const newest = new Map<string, number>();
+  for (const {data} of reports.values()) {
+    for (const {name, transactions} of data.databases) {
+      newest.set(name, Math.max(newest.get(name) ?? 0, transactions));
+    }
+  }
+  const rank = ({data}: PeerReport): readonly number[] => [
+    data.databases.filter(({name, transactions}) => newest.get(name) === transactions).length,
+    data.databases.reduce((sum, {transactions}) => sum + transactions, 0),
+    data.documents,
+  ];
+  const [best] = [...reports]
+    .filter(([, {data}]) => data.databases.length + data.documents > 0)
+    .sort(([leftId, left], [rightId, right]) => {
+      const [mine, other] = [rank(left), rank(right)];
+      const differs = mine.findIndex((value, at) => value !== other[at]);
+      if (differs >= 0) return (other[differs] ?? 0) - (mine[differs] ?? 0);
+      return leftId < rightId ? -1 : 1;
+    });
+  return best;
+}

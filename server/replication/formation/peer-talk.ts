@@ -1,0 +1,133 @@
+/**
+ * What servers say to each other besides consensus, over the same connections: short values that
+ * are repeated until they had their effect, so that none of them needs to arrive.
+ *
+ * Stands between the connections and the replicator: it keeps those to the declared peers up where
+ * the replicator knows nobody yet, and passes everything else on.
+ */
+import type {NodeId} from '#server/raft/message.ts';
+import type {LocalData} from '#server/transactions/engine-log.ts';
+import type {
+  PeerAddress,
+  PeerConnection,
+  PeerTransport,
+  PeerTransportNews,
+} from '../peer-transport.ts';
+import type {PeerReport} from './formation-decision.ts';
+
+export type Saying =
+  | ({readonly kind: 'report'} & PeerReport)
+  /** A server without a memory asks to be taken in. */
+  | {readonly kind: 'join'; readonly priority: number};
+
+/** No message of consensus begins so: those begin with their version. */
+const tag = 0xff;
+const bytesMax = 1 << 20;
+const databasesMax = 10_000;
+
+export class PeerTalk implements PeerTransport {
+  readonly #transport: PeerTransport;
+  readonly #declared: readonly PeerAddress[];
+  #news: PeerTransportNews | undefined;
+  #listener: (from: NodeId, saying: Saying) => void = () => {};
+
+  /** `declared`: without this node. */
+  constructor(transport: PeerTransport, declared: readonly PeerAddress[]) {
+    this.#transport = transport;
+    this.#declared = declared;
+    transport.listen({
+      message: (from, bytes) => this.#receive(from, bytes),
+      connected: (peer, introduction) => this.#news?.connected(peer, introduction),
+      lost: peer => this.#news?.lost(peer),
+      rejected: (remoteAddress, reason) => this.#news?.rejected(remoteAddress, reason),
+    });
+  }
+
+  /** Begins to connect to the declared peers. */
+  open(): void {
+    this.setPeers([]);
+  }
+
+  /** One listener at a time. */
+  hear(listener: (from: NodeId, saying: Saying) => void): void {
+    this.#listener = listener;
+  }
+
+  say(to: NodeId, saying: Saying): void {
+    const text = Buffer.from(JSON.stringify(saying), 'utf8');
+    if (text.length < bytesMax) this.send(to, [Uint8Array.of(tag), text]);
+  }
+
+  /** To everybody that there is a connection to. */
+  sayToAll(saying: Saying): void {
+    for (const {id} of this.connections()) this.say(id, saying);
+  }
+
+  listen(news: PeerTransportNews): void {
+    this.#news = news;
+  }
+
+  setPeers(peers: readonly PeerAddress[]): void {
+    const known = new Set(peers.map(({id}) => id));
+    const others = this.#declared.filter(({id}) => !known.has(id));
+    this.#transport.setPeers([...peers, ...others]);
+  }
+
+  send(to: NodeId, pieces: readonly Uint8Array[]): boolean {
+    return this.#transport.send(to, pieces);
+  }
+
+  reset(peer: NodeId): void {
+    this.#transport.reset(peer);
+  }
+
+  connections(): readonly PeerConnection[] {
+    return this.#transport.connections();
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #receive(from: NodeId, bytes: Buffer): void {
+    if (bytes[0] !== tag) {
+      this.#news?.message(from, bytes);
+      return;
+    }
+    const saying = parseSaying(bytes.subarray(1));
+    if (saying !== undefined) this.#listener(from, saying);
+  }
+}
+
+/** Undefined for what this release does not understand. */
+function parseSaying(bytes: Buffer): Saying | undefined {
+  if (bytes.length > bytesMax) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  const {kind, standing, data, priority} = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'join') {
+    return Number.isSafeInteger(priority) ? {kind, priority: Number(priority)} : undefined;
+  }
+  if (kind !== 'report' || !isStanding(standing)) return undefined;
+  return isLocalData(data) ? {kind, standing, data} : undefined;
+}
+
+function isStanding(value: unknown): value is PeerReport['standing'] {
+  return value === 'member' || value === 'formed' || value === 'new';
+}
+
+function isLocalData(value: unknown): value is LocalData {
+  const {databases, documents} = (value ?? {}) as Partial<LocalData>;
+  return (
+    Number.isSafeInteger(documents) &&
+    Array.isArray(databases) &&
+    databases.length <= databasesMax &&
+    databases.every(
+      one => typeof one?.name === 'string' && Number.isSafeInteger(one?.transactions),
+    )
+  );
+}

@@ -1,0 +1,96 @@
+/**
+ * How a server that has data of its own, or none, becomes a member of a cluster.
+ *
+ * Its own log is brought to its end and everything made durable; then it finds out with the others
+ * how the cluster begins. The one whose data is taken keeps it, under the cluster's log that goes
+ * on behind it; another one sets its databases aside, under names that nobody serves, and gets a
+ * copy. Each step may be done again after a crash: what is found then is a server with data.
+ * Source: design/architecture.md section 3, "From one server to a cluster".
+ */
+import type {LogCheckpoint, LocalData, MemberBeginning, MemberLogOpener} from './engine-log.ts';
+import {isServerDocument} from './database-set.ts';
+import {databaseNames, recover, type Recovered, type RecoveryOptions} from './recovery.ts';
+import {emptyServerState, type ServerState, ServerStateFile} from './server-state.ts';
+import {encodePosition, positionKey} from './system-keys.ts';
+
+const nothing: LocalData = {databases: [], documents: 0};
+
+/** Durable on return. @throws {Refusal} `start.refused`: nothing was changed. */
+export async function beginMember(
+  options: RecoveryOptions,
+  storage: string,
+  opener: MemberLogOpener,
+): Promise<MemberBeginning> {
+  if (!hasData(options, storage)) return await opener.form(nothing, 0);
+  const local = await recover(options);
+  const {databases, log} = local;
+  try {
+    const beginning = await opener.form(databases.localData(), log.lastIndex);
+    const {logId} = opener;
+    if (beginning.keepsData) carryOver(options, {storage, local, logId, beginning});
+    databases.close(true);
+    log.close();
+    if (!beginning.keepsData) setAside(options, storage, logId);
+    options.disk.removeTree(`${storage}/log`);
+    return beginning;
+  } catch (error) {
+    databases.close(false);
+    log.close();
+    throw error;
+  }
+}
+
+function hasData(options: RecoveryOptions, storage: string): boolean {
+  const {disk, rootPath} = options;
+  return (
+    disk.exists(`${storage}/server/state`) ||
+    databaseNames(options).length > 0 ||
+    disk.list(`${rootPath}/config`).some(isServerDocument)
+  );
+}
+
+/** The state first: databases of another log are known to stand before this one's begin. */
+function carryOver(
+  {disk}: RecoveryOptions,
+  carried: {
+    readonly storage: string;
+    readonly local: Recovered;
+    readonly logId: string;
+    readonly beginning: MemberBeginning;
+  },
+): void {
+  const {storage, local, logId, beginning} = carried;
+  const {last} = beginning.checkpoint;
+  const state = at(local.databases.state, logId, last);
+  new ServerStateFile(disk, `${storage}/server`).save(state);
+  for (const {store, id} of local.databases.openDatabases) {
+    const position = local.applier.position(id);
+    if (position === undefined) continue;
+    const batch = store.batch();
+    const chain = last.term >>> 0;
+    batch.put(positionKey, encodePosition({...position, logId, index: last.index, chain}));
+    store.write(batch, {sync: true});
+  }
+}
+
+function at(state: ServerState, logId: string, {index}: LogCheckpoint['last']): ServerState {
+  return {...state, logId, index, durableIndex: index, positions: {}};
+}
+
+function setAside(options: RecoveryOptions, storage: string, logId: string): void {
+  const {disk, rootPath, stores, formats, logger} = options;
+  for (const name of databaseNames(options)) {
+    const from = `${rootPath}/databases/${name}`;
+    let number = 1;
+    while (stores.exists(asidePath(rootPath, name, number))) number++;
+    const to = asidePath(rootPath, name, number);
+    stores.rename(from, to);
+    logger.log('warn', 'database.set-aside', {database: name, directory: to});
+  }
+  const state = emptyServerState(logId, 0, formats.level);
+  new ServerStateFile(disk, `${storage}/server`).save(state);
+}
+
+function asidePath(rootPath: string, name: string, number: number): string {
+  return `${rootPath}/databases/.set-aside-${number}-${name}`;
+}
