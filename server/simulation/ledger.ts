@@ -64,6 +64,22 @@ export class Ledger {
     }
   }
 
+  /**
+   * The order of the log, where that is not the one of the calls: the place of an attempt, or
+   * undefined for one that is not in the log.
+   */
+  reorder(placeOf: (attempt: Attempt) => number | undefined): void {
+    const places = new Map<Attempt, number>();
+    for (const attempt of this.#attempts) {
+      places.set(attempt, placeOf(attempt) ?? Number.POSITIVE_INFINITY);
+    }
+    const placed = (attempt: Attempt): number => places.get(attempt) ?? 0;
+    this.#attempts.sort((left, right) => {
+      // Infinity minus infinity is no number.
+      return placed(left) === placed(right) ? 0 : placed(left) - placed(right);
+    });
+  }
+
   /** Replays what happened since the last check and compares everything. */
   check(reader: Reader, recordCount: (bucketId: number) => number): void {
     const found = readAll(reader);

@@ -31,7 +31,8 @@ export async function runClient(options: ClientOptions, operations: number): Pro
   }
 }
 
-async function runOne(options: ClientOptions): Promise<void> {
+/** One operation, which ends when its outcome is known. */
+export async function runOne(options: ClientOptions): Promise<void> {
   const {database, random} = options;
   const choice = random.below(100);
   if (choice < 8) return checkView(database);
@@ -66,7 +67,7 @@ async function sendAgain(options: ClientOptions, first: Attempt, id: string): Pr
 }
 
 /** A transaction and what the ledger will know of it. */
-class Draft {
+export class Draft {
   readonly transaction: Transaction;
   readonly number: number;
   readonly #formatLevel: 1 | 2;
@@ -219,7 +220,8 @@ function checkView(database: Database): void {
   }
 }
 
-function key(prefix: number, number: number): Buffer {
+/** The key of a thing of this workload; each kind has a prefix. */
+export function key(prefix: number, number: number): Buffer {
   const bytes = Buffer.alloc(5);
   bytes[0] = prefix;
   bytes.writeUInt32BE(number, 1);

@@ -1,0 +1,412 @@
+/**
+ * A cluster of whole servers under faults, in one thread: clients work while servers die in the
+ * middle of writes, pause, lose each other and their disks, and members come and go. Then
+ * everything heals: the group must go on, and all its members must hold the same, which is what
+ * the log and the clients say.
+ *
+ * Held against each other at the end: what clients were told, the log, and every store
+ * (ledger.ts), and what registers showed against real time (register-history.ts); in between,
+ * views against themselves. What the consensus core does is raft/'s to check. One seed, one trace.
+ */
+import {decodeEntry, eachOperation} from '#server/transactions/entry.ts';
+import {ordered} from '#server/raft/membership.ts';
+import type {Entry, LogIndex, NodeId} from '#server/raft/message.ts';
+import type {Engine} from '#server/transactions/engine.ts';
+import {type Attempt, Ledger, Violation} from '../ledger.ts';
+import {Machine, SimulatedCrash} from '../machine.ts';
+import {
+  beginFault,
+  faultKinds,
+  type FaultKind,
+  type FaultTarget,
+  type PlannedFault,
+  planFaults,
+  victimOf,
+} from '../raft/raft-faults.ts';
+import {RegisterHistory} from '../raft/register-history.ts';
+import {fairWeather, SimulatedNetwork} from '../raft/simulated-network.ts';
+import {Scheduler} from '../scheduler.ts';
+import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
+import {ClusterClients, Nobody} from './cluster-clients.ts';
+import {SimulatedServer} from './simulated-server.ts';
+
+/** Those of any node, and those of disks. */
+export const clusterFaultKinds = [...faultKinds, 'full-disk', 'failed-sync'] as const;
+
+export type ClusterFaultKind = (typeof clusterFaultKinds)[number];
+
+export interface ClusterWorldOptions {
+  readonly seed: number;
+  /** Voters at the beginning. */
+  readonly voters: number;
+  /** Servers that can be added. */
+  readonly spares: number;
+  readonly seconds: number;
+  readonly operationsPerSecond: number;
+  readonly faultsPerSecond: number;
+  readonly faults: readonly ClusterFaultKind[];
+  /** Places in the plan of faults that are left out. */
+  readonly without: readonly number[];
+}
+
+export interface ClusterWorldReport {
+  readonly traceHash: string;
+  readonly simulatedMs: number;
+  /** Of clients. */
+  readonly operations: number;
+  readonly operationsByKind: ReadonlyMap<string, number>;
+  /** By kind and the role of who was hit. */
+  readonly faults: ReadonlyMap<string, number>;
+}
+
+const electionTimeoutMaxMs = 1_200;
+const healMs = 90 * electionTimeoutMaxMs;
+/** Clients that wait for an answer. */
+const clientsMax = 40;
+
+export class ClusterWorld {
+  readonly #options: ClusterWorldOptions;
+  readonly #machine = new Machine();
+  readonly #random: SeededRandom;
+  readonly #scheduler: Scheduler;
+  readonly #network: SimulatedNetwork<Buffer>;
+  readonly #servers = new Map<NodeId, SimulatedServer>();
+  readonly #ledger = new Ledger();
+  readonly #clients: ClusterClients;
+  readonly #faults = new Map<string, number>();
+  readonly #ends = new Set<() => void>();
+  readonly #target: FaultTarget<SimulatedServer>;
+  #operations = 0;
+  #refusals = 0;
+  #working = 0;
+  #healing = false;
+  #failure: Error | undefined;
+
+  constructor(options: ClusterWorldOptions) {
+    this.#options = options;
+    const random = createSeededRandom(options.seed);
+    this.#random = random;
+    this.#scheduler = new Scheduler(random, this.#machine);
+    this.#network = new SimulatedNetwork(this.#scheduler, random, (to, from, bytes) =>
+      this.#servers.get(to)?.receive(from, bytes),
+    );
+    const ids = Array.from({length: options.voters + options.spares}, (_, at) => `n_${at}`);
+    const founders = ordered(
+      ids.slice(0, options.voters).map(id => ({id, role: 'voter', priority: 0})),
+    );
+    for (const [at, id] of ids.entries()) this.#addServer(id, at < options.voters ? founders : []);
+    this.#clients = new ClusterClients({
+      servers: this.#servers,
+      ledger: this.#ledger,
+      random,
+      scheduler: this.#scheduler,
+    });
+    this.#target = {
+      nodes: this.#servers,
+      network: this.#network,
+      repeat: (everyMs, untilMs, work) => this.#repeat(everyMs, untilMs, work),
+    };
+  }
+
+  get report(): ClusterWorldReport {
+    const {tallies} = this.#clients;
+    const {committed, unknown, absent} = this.#ledger.tallies;
+    return {
+      traceHash: this.#machine.traceHash,
+      simulatedMs: this.#scheduler.nowMs,
+      operations: this.#operations,
+      operationsByKind: new Map([
+        ['commits acknowledged', committed],
+        ['commits unknown', unknown],
+        ['commits refused', absent],
+        ['register writes', tallies.writes],
+        ['linearizable reads', tallies.reads],
+        ['linearizable reads at followers', tallies.followerReads],
+        ['reads in sessions', tallies.sessionReads],
+        ['transfers', tallies.transfers],
+        ['views checked', tallies.views],
+        ['operations without a server', this.#refusals],
+        ['messages', this.#network.delivered],
+      ]),
+      faults: this.#faults,
+    };
+  }
+
+  /** Runs the world, heals it, and compares everything; throws Violation. */
+  async run(): Promise<ClusterWorldReport> {
+    const {seed, seconds, faultsPerSecond, faults, without} = this.#options;
+    for (const server of this.#servers.values()) server.start();
+    await this.#until(5 * electionTimeoutMaxMs, 'a database', () => this.#hasDatabase());
+    const begin = this.#scheduler.nowMs;
+    const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
+    for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
+    this.#operateLater();
+    await this.#go(() => this.#scheduler.nowMs >= begin + seconds * 1_000);
+    await this.#heal();
+    await this.#compare();
+    for (const server of this.#servers.values()) this.#machine.trace(server.machine.traceHash);
+    return this.report;
+  }
+
+  #addServer(id: NodeId, founders: ReturnType<typeof ordered>): void {
+    const random = this.#random;
+    const raft = {
+      id,
+      electionTimeoutMinMs: electionTimeoutMaxMs / 2,
+      electionTimeoutMaxMs,
+      heartbeatMs: 120,
+      quorum: 'majority',
+      appendEntriesMax: 1 + random.below(20),
+      appendBytesMax: 500 + random.below(4_000),
+      window: {messagesMax: 1 + random.below(6), bytesMax: 2_000 + random.below(8_000)},
+      uncommittedBytesMax: 100_000,
+      transferLagMax: 20,
+    } as const;
+    const options = {raft, seed: random.u32(), founders, quorumTimeoutMs: 2_000};
+    this.#servers.set(
+      id,
+      new SimulatedServer(options, {
+        scheduler: this.#scheduler,
+        send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
+        ended: (server, how) => {
+          this.#count(how);
+          this.#startLater(server);
+        },
+        broke: error => {
+          this.#failure ??= error;
+        },
+      }),
+    );
+  }
+
+  #startLater(server: SimulatedServer): void {
+    this.#scheduler.after(50 + this.#random.below(1_500), 'start', () => {
+      if (server.isDown) server.start();
+    });
+  }
+
+  /** Time goes on until `finished`, or something broke. */
+  async #go(finished: () => boolean): Promise<void> {
+    await this.#scheduler.run(() => this.#failure !== undefined || finished());
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #until(limitMs: number, what: string, isSo: () => boolean): Promise<void> {
+    const deadline = this.#scheduler.nowMs + limitMs;
+    await this.#go(() => isSo() || this.#scheduler.nowMs > deadline);
+    if (!isSo()) throw new Violation(`no ${what}: ${this.#describe()}`);
+  }
+
+  #leader(): SimulatedServer | undefined {
+    return [...this.#servers.values()].find(({member}) => member?.log.isLeading);
+  }
+
+  #creating = false;
+
+  #hasDatabase(): boolean {
+    const engine = this.#leader()?.engine;
+    if (engine === undefined) return false;
+    if (engine.databases().includes('main')) return true;
+    if (this.#creating) return false;
+    this.#creating = true;
+    const done = (): void => {
+      this.#creating = false;
+    };
+    engine.createDatabase('main').then(done, done);
+    return false;
+  }
+
+  #operateLater(): void {
+    const meanMs = 1_000 / this.#options.operationsPerSecond;
+    this.#scheduler.after((this.#random.below(2_000) / 1_000) * meanMs, 'operation', () => {
+      if (this.#healing) return;
+      this.#operateLater();
+      if (this.#working < clientsMax) this.#work(() => this.#clients.operate());
+    });
+  }
+
+  #work(work: () => Promise<void>): void {
+    this.#operations++;
+    this.#working++;
+    const ended = (): void => {
+      this.#working--;
+    };
+    // Whose server died waits for ever: it leaves its place after a while.
+    let waits = true;
+    const leave = (): void => {
+      if (waits) ended();
+      waits = false;
+    };
+    this.#scheduler.after(5_000, 'client gives up', leave);
+    work().then(leave, (error: unknown) => {
+      leave();
+      this.#caught(error);
+    });
+  }
+
+  /** Clients are used to refusals, and to servers that end. */
+  #caught(error: unknown): void {
+    if (error instanceof Nobody || error instanceof SimulatedCrash) {
+      this.#refusals++;
+      return;
+    }
+    if (error instanceof Error && error.name === 'Refusal') {
+      this.#refusals++;
+      return;
+    }
+    this.#failure ??= error instanceof Error ? error : new Error(String(error));
+  }
+
+  #begin(planned: PlannedFault<ClusterFaultKind>): void {
+    const victim = victimOf(planned, this.#target);
+    this.#count(`${planned.kind} of a ${victim.role}`);
+    const end = this.#effectOf(planned, victim);
+    const once = (): void => {
+      if (this.#ends.delete(once)) end();
+    };
+    this.#ends.add(once);
+    this.#scheduler.after(planned.lastsMs, 'fault ends', once);
+  }
+
+  #effectOf(planned: PlannedFault<ClusterFaultKind>, victim: SimulatedServer): () => void {
+    const {kind} = planned;
+    if (kind === 'full-disk') return victim.fillDisk(planned.seed % 20_000);
+    if (kind === 'failed-sync') {
+      victim.failSync();
+      return () => {};
+    }
+    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, this.#target);
+  }
+
+  #repeat(everyMs: number, untilMs: number, work: () => void): void {
+    this.#scheduler.after(everyMs, 'repeat', () => {
+      if (this.#healing || this.#scheduler.nowMs >= untilMs) return;
+      work();
+      this.#repeat(everyMs, untilMs, work);
+    });
+  }
+
+  #count(fault: string): void {
+    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
+  }
+
+  /** Ends every fault; then a write must be acknowledged and all members must have everything. */
+  async #heal(): Promise<void> {
+    this.#healing = true;
+    for (const end of this.#ends) end();
+    this.#network.weather = fairWeather;
+    for (const server of this.#servers.values()) {
+      server.calm();
+      if (server.isDown) server.start();
+      if (server.paused) server.resume();
+    }
+    const {tallies} = this.#clients;
+    const before = tallies.writes;
+    let writeDue = 0;
+    await this.#until(healMs, 'progress', () => {
+      if (tallies.writes > before) return this.#hasConverged();
+      if (this.#scheduler.nowMs >= writeDue) {
+        writeDue = this.#scheduler.nowMs + 300;
+        this.#work(() => this.#clients.write());
+      }
+      return false;
+    });
+  }
+
+  #hasConverged(): boolean {
+    const members = this.#membersOfLeader();
+    const leader = this.#leader();
+    const replicator = leader?.member?.replicator;
+    if (replicator === undefined || replicator.commitIndex < replicator.lastIndex) return false;
+    return members.every(
+      ({engine}) => engine !== undefined && engine.appliedIndex === replicator.commitIndex,
+    );
+  }
+
+  #membersOfLeader(): SimulatedServer[] {
+    return (this.#leader()?.members ?? []).flatMap(({id}) => this.#servers.get(id) ?? []);
+  }
+
+  /** The log, what clients know, and every store say the same. */
+  async #compare(): Promise<void> {
+    const leader = this.#leader();
+    const log = await this.#logOf(leader);
+    const history = new RegisterHistory();
+    const places = this.#placesIn(log, history);
+    this.#ledger.endOfLife();
+    this.#ledger.reorder((attempt: Attempt) => places.get(attempt.marker));
+    for (const server of this.#membersOfLeader()) {
+      if (server !== leader) this.#compareLogs(server.id, log, await this.#logOf(server));
+      this.#compareStore(server.id, server.engine);
+    }
+    this.#clients.check(history);
+  }
+
+  #compareStore(id: NodeId, engine: Engine | undefined): void {
+    const session = engine?.database('main')?.read();
+    if (session === undefined) throw new Violation(`${id} has lost the database`);
+    try {
+      this.#ledger.check(session, bucketId => session.recordCount(bucketId));
+      this.#clients.checkView(session);
+    } catch (error) {
+      throw error instanceof Violation ? new Violation(`${id}: ${error.message}`) : error;
+    } finally {
+      session.close();
+    }
+  }
+
+  async #logOf(server: SimulatedServer | undefined): Promise<readonly Entry[]> {
+    const replicator = server?.member?.replicator;
+    if (replicator === undefined) throw new Violation('a member does not run');
+    const {base, commitIndex} = replicator;
+    if (base.index > 0) throw new Violation('a log has forgotten its beginning');
+    const entries = await replicator.entries(0, commitIndex, Number.POSITIVE_INFINITY);
+    if (entries?.length !== commitIndex) throw new Violation(`entries are missing at ${server?.id}`);
+    return entries;
+  }
+
+  #compareLogs(id: NodeId, expected: readonly Entry[], found: readonly Entry[]): void {
+    const at = expected.findIndex((entry, place) => textOf(entry) !== textOf(found[place]));
+    if (at >= 0) throw new Violation(`${id} holds another entry at ${at + 1} than the leader`);
+  }
+
+  /** Where each transaction's marker was written; once at most. */
+  #placesIn(log: readonly Entry[], history: RegisterHistory): ReadonlyMap<string, LogIndex> {
+    const places = new Map<string, LogIndex>();
+    for (const [at, entry] of log.entries()) {
+      if (entry.kind !== 'data') continue;
+      const decoded = decodeEntry(Buffer.from(entry.data));
+      if (decoded.kind !== 'transaction') continue;
+      for (const operation of eachOperation(decoded)) {
+        if (operation.kind !== 'put') continue;
+        const keyBytes = Buffer.from(operation.key);
+        this.#clients.committed(history, at + 1, keyBytes, Buffer.from(operation.value));
+        if (keyBytes[0] !== markerPrefix) continue;
+        const marker = keyBytes.toString('latin1');
+        if (places.has(marker)) {
+          throw new Violation(`a commit stands at ${places.get(marker)} and ${at + 1}`);
+        }
+        places.set(marker, at + 1);
+      }
+    }
+    return places;
+  }
+
+  #describe(): string {
+    return [...this.#servers.values()]
+      .map(({id, role, engine, member}) => {
+        const members = member?.replicator.membership.map(one => one.id).join('+') ?? '';
+        const {commitIndex = 0, lastIndex = 0} = member?.replicator ?? {};
+        const applied = engine?.appliedIndex ?? 0;
+        return `${id} ${role} applied ${applied} of ${commitIndex} of ${lastIndex} (${members})`;
+      })
+      .join('; ');
+  }
+}
+
+const markerPrefix = 0x60;
+
+function textOf(entry: Entry | undefined): string {
+  if (entry?.kind !== 'data') return JSON.stringify(entry);
+  return `${entry.term} ${Buffer.from(entry.data).toString('latin1')}`;
+}

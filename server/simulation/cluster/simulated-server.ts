@@ -1,0 +1,346 @@
+/**
+ * One simulated member of a cluster: a whole engine with its replicator, on a machine of its own
+ * with a disk, stores, a clock, and a way to the others. It starts, serves, and ends by power loss,
+ * kill or a fault of its disk; then it starts again.
+ *
+ * Everything that a process does happens in tasks of the world's scheduler. Those of a process
+ * that has ended never run; those of a paused one run when it goes on. A crash that was planned for
+ * an operation of the disk ends the process in the middle of that operation.
+ */
+import {LogFailure} from '#server/log/segment-log.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {Input} from '#server/raft/input.ts';
+import type {Membership} from '#server/raft/membership.ts';
+import type {NodeId} from '#server/raft/message.ts';
+import type {RaftOptions} from '#server/raft/state.ts';
+import {InlineStorage} from '#server/replication/inline-storage.ts';
+import {ReplicatedMemberLog, type RunningMember} from '#server/replication/member-log.ts';
+import {openStoredLog} from '#server/replication/stored-log.ts';
+import {type Engine, openEngine} from '#server/transactions/engine.ts';
+import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {defaultEngineSettings} from '#server/transactions/settings.ts';
+import {Machine, SimulatedCrash} from '../machine.ts';
+import type {FaultVictim} from '../raft/raft-faults.ts';
+import type {Scheduler} from '../scheduler.ts';
+import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
+import {SimulatedDisk} from '../simulated-disk.ts';
+import {simulatedFormats} from '../simulated-formats.ts';
+import {SimulatedStores} from '../simulated-stores.ts';
+import {SimulatedTransport} from './simulated-transport.ts';
+
+/** What a server needs of its world. */
+export interface ServerWorld {
+  readonly scheduler: Scheduler;
+  send(from: NodeId, to: NodeId, bytes: Buffer): void;
+  /** Its process ended by itself; the world decides when the next one starts. */
+  ended(server: SimulatedServer, how: 'crash in an operation' | 'failed disk'): void;
+  /** What no fault explains. */
+  broke(error: Error): void;
+}
+
+export interface ServerOptions {
+  readonly raft: Omit<RaftOptions, 'seed'>;
+  readonly seed: number;
+  /** Of the group at its beginning; empty on a server that waits to be added. */
+  readonly founders: Membership;
+  readonly quorumTimeoutMs: number;
+}
+
+/** What runs while a process does. */
+interface Process {
+  readonly number: number;
+  readonly transport: SimulatedTransport;
+  engine: Engine | undefined;
+  member: RunningMember | undefined;
+}
+
+const groupLogId = '00112233445566778899aabbccddeeff';
+const segmentBytes = 16 << 10;
+const cacheBytesMax = 4_000;
+const roomInAll = Number.MAX_SAFE_INTEGER;
+
+export class SimulatedServer implements FaultVictim {
+  readonly id: NodeId;
+  readonly machine = new Machine();
+  readonly disk = new SimulatedDisk(this.machine);
+  paused = false;
+  diskDelayMs = 2;
+  readonly #options: ServerOptions;
+  readonly #world: ServerWorld;
+  readonly #random: SeededRandom;
+  readonly #stores = new SimulatedStores(this.machine, this.disk);
+  #process: Process | undefined;
+  #processes = 0;
+  #missed: (() => void)[] = [];
+  #clock = {at: 0, shows: 0, rate: 1};
+
+  constructor(options: ServerOptions, world: ServerWorld) {
+    this.id = options.raft.id;
+    this.#options = options;
+    this.#world = world;
+    this.#random = createSeededRandom(options.seed);
+    this.machine.dead = true;
+  }
+
+  get isDown(): boolean {
+    return this.#process === undefined;
+  }
+
+  /** Undefined while it starts or does not run. */
+  get engine(): Engine | undefined {
+    return this.#process?.engine;
+  }
+
+  get member(): RunningMember | undefined {
+    return this.#process?.engine === undefined ? undefined : this.#process.member;
+  }
+
+  get role(): string {
+    return this.isDown ? 'down' : (this.member?.replicator.role.name ?? 'starting');
+  }
+
+  get members(): Membership {
+    return this.member?.replicator.membership ?? [];
+  }
+
+  /** Number of the process that runs: what an earlier one had begun does not reach a later one. */
+  get life(): number {
+    return this.#process?.number ?? 0;
+  }
+
+  start(): void {
+    const {machine, disk} = this;
+    machine.boot();
+    disk.freeBytesLeft = roomInAll;
+    this.paused = false;
+    this.#missed = [];
+    const {nowMs} = this.#world.scheduler;
+    this.#clock = {at: nowMs, shows: this.#random.below(1_000_000), rate: 1};
+    const number = ++this.#processes;
+    const transport = new SimulatedTransport((to, bytes) => this.#world.send(this.id, to, bytes));
+    const process: Process = {number, transport, engine: undefined, member: undefined};
+    this.#process = process;
+    this.#open(process).then(
+      engine => {
+        if (this.#process === process) process.engine = engine;
+      },
+      (error: unknown) => this.#caught(process, error),
+    );
+  }
+
+  crash(ending: 'power-loss' | 'kill'): void {
+    if (this.#process === undefined) return;
+    // Half of the losses of power come in the middle of one of the next operations.
+    if (ending === 'power-loss' && !this.paused && this.#random.chance(50)) {
+      this.machine.crashAt = this.machine.operationCount + 1 + this.#random.below(12);
+      return;
+    }
+    this.#end(ending);
+  }
+
+  resume(): void {
+    this.paused = false;
+    const missed = this.#missed;
+    this.#missed = [];
+    for (const work of missed) work();
+  }
+
+  setClock(rate: number, leapMs: number): void {
+    const shows = this.#monotonic() + leapMs;
+    this.#clock = {at: this.#world.scheduler.nowMs, shows, rate};
+  }
+
+  hearLost(peer: NodeId): void {
+    const process = this.#process;
+    if (process !== undefined) this.#act(process, () => process.transport.news?.lost(peer));
+  }
+
+  administer(wish: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void {
+    const process = this.#process;
+    const replicator = this.member?.replicator;
+    if (process === undefined || replicator === undefined) return;
+    const work =
+      wish.kind === 'change' ? replicator.change(wish.change) : replicator.transfer(wish.to);
+    // What became of it is the group's to know.
+    Promise.resolve(work).catch((error: unknown) => {
+      if (!isRefusal(error)) this.#caught(process, error);
+    });
+  }
+
+  receive(from: NodeId, bytes: Buffer): void {
+    const process = this.#process;
+    if (process !== undefined) this.#act(process, () => process.transport.news?.message(from, bytes));
+  }
+
+  /** The disk has no room for a while. */
+  fillDisk(bytesLeft: number): () => void {
+    this.disk.freeBytesLeft = bytesLeft;
+    return () => {
+      this.disk.freeBytesLeft = roomInAll;
+    };
+  }
+
+  /** One of the next syncs fails. */
+  failSync(): void {
+    const {machine} = this;
+    machine.failSyncAt = (machine.counts.get('sync') ?? 0) + 1 + this.#random.below(4);
+  }
+
+  /** Nothing that was planned for the machine happens any more. */
+  calm(): void {
+    this.machine.crashAt = Number.POSITIVE_INFINITY;
+    this.machine.failSyncAt = Number.POSITIVE_INFINITY;
+  }
+
+  async #open(process: Process): Promise<Engine> {
+    const {scheduler} = this.#world;
+    const timers = this.#timersOf(process);
+    return await openEngine({
+      rootPath: '/data',
+      nodeName: this.id,
+      disk: this.disk,
+      clock: this.#clockOf(scheduler),
+      random: this.#random,
+      logger: {log: () => {}},
+      stores: this.#stores,
+      settings: {...defaultEngineSettings, segmentBytes, formats: simulatedFormats(1)},
+      process: {pid: process.number, isAlive: () => false},
+      startPipe: ({log, startIndex, applier}) =>
+        new InlinePipe({
+          log,
+          startIndex,
+          applier,
+          schedule: task => void timers.after(this.#random.below(3), task),
+          syncCommits: true,
+          queueBytesMax: 64 << 10,
+        }),
+      openMemberLog: directory => Promise.resolve(this.#openLog(process, timers, directory)),
+    });
+  }
+
+  #openLog(process: Process, timers: Timers, directory: string): ReplicatedMemberLog {
+    const {founders, quorumTimeoutMs, raft} = this.#options;
+    const {log, recovered} = openStoredLog({
+      disk: this.disk,
+      directory,
+      segmentBytes,
+      random: this.#random,
+      checkpoint: {last: {index: 0, term: 0}, membership: founders},
+    });
+    const storage = new InlineStorage(log, {
+      timers,
+      groupDelayMs: () => 0.1 + (this.#random.below(1000) / 1000) * this.diskDelayMs,
+    });
+    return new ReplicatedMemberLog({
+      raft: {...raft, seed: this.#random.u32()},
+      log: {logId: groupLogId, storageId: log.logId, storage, recovered},
+      transport: process.transport,
+      clock: this.#clockOf(this.#world.scheduler),
+      timers,
+      cacheBytesMax,
+      processId: `${this.id}-${process.number}`,
+      unreadable: (from, reason) =>
+        this.#world.broke(new Error(`${this.id} cannot read a message of ${from}: ${reason}`)),
+      quorumTimeoutMs: () => quorumTimeoutMs,
+      queueEntriesMax: 100,
+      started: member => {
+        process.member = member;
+      },
+      news: {roleChanged: () => {}, membershipChanged: () => {}, checkpointNeeded: () => {}},
+    });
+  }
+
+  #clockOf(scheduler: Scheduler): Clock {
+    return {now: scheduler.clock.now, monotonic: () => this.#monotonic()};
+  }
+
+  #monotonic(): number {
+    const {nowMs} = this.#world.scheduler;
+    const {at, shows, rate} = this.#clock;
+    this.#clock = {at: nowMs, shows: shows + (nowMs - at) * rate, rate};
+    return this.#clock.shows;
+  }
+
+  #timersOf(process: Process): Timers {
+    const {scheduler} = this.#world;
+    return {
+      after: (delayMs, task) => {
+        let isWanted = true;
+        scheduler.after(delayMs, this.id, () => {
+          if (isWanted) this.#act(process, task);
+        });
+        return () => {
+          isWanted = false;
+        };
+      },
+      yield: () =>
+        new Promise(resolve => {
+          scheduler.after(0, this.id, () => this.#act(process, resolve));
+        }),
+    };
+  }
+
+  /** Does something as this process, unless it has ended; later when it is paused. */
+  #act(process: Process, work: () => void): void {
+    if (this.#process !== process) return;
+    if (this.paused) {
+      this.#missed.push(() => this.#act(process, work));
+      return;
+    }
+    try {
+      work();
+    } catch (error) {
+      this.#caught(process, error);
+    }
+    this.look();
+  }
+
+  /** A process that died in an operation, or cannot write any more, has ended. */
+  look(): void {
+    const process = this.#process;
+    if (process === undefined) return;
+    if (this.machine.dead) return this.#endByItself('crash in an operation');
+    if (process.member?.log.failure !== undefined) this.#endByItself('failed disk');
+  }
+
+  #caught(process: Process, error: unknown): void {
+    if (this.#process !== process) return;
+    if (error instanceof SimulatedCrash || this.machine.dead) {
+      this.#endByItself('crash in an operation');
+    } else if (isDiskFault(error)) {
+      this.#endByItself('failed disk');
+    } else {
+      this.#world.broke(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #endByItself(how: 'crash in an operation' | 'failed disk'): void {
+    this.#end(how === 'failed disk' ? 'kill' : 'power-loss');
+    this.#world.ended(this, how);
+  }
+
+  #end(ending: 'power-loss' | 'kill'): void {
+    this.#process = undefined;
+    this.#missed = [];
+    this.machine.dead = true;
+    if (ending === 'kill') {
+      this.disk.kill();
+      this.#stores.kill();
+    } else {
+      this.disk.crash(this.#random);
+      this.#stores.crash(this.#random);
+    }
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && error.name === 'Refusal';
+}
+
+function isDiskFault(error: unknown): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof LogFailure) return true;
+    if ('code' in cause && (cause.code === 'EIO' || cause.code === 'ENOSPC')) return true;
+  }
+  return false;
+}
