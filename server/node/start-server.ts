@@ -21,6 +21,7 @@ import {createLogger} from '#server/platform/real/logger.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
@@ -200,6 +201,7 @@ interface Services {
   readonly service: SessionService;
   readonly security: Security;
   readonly administration: ServerAdministration;
+  readonly digests: DatabaseDigests;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
 }
@@ -254,7 +256,9 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);
-  return {service, security, administration, stop};
+  const serverName = given.get('svc.server.name');
+  const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
+  return {service, security, administration, digests, stop};
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -330,6 +334,7 @@ function createHttp(given: Settings, parts: Parts, services: Services, means: Me
     administration,
     logger: parts.logger,
     snapshots: parts.cluster?.snapshots?.shelf,
+    digests: services.digests,
     batch: createBatchHandler({
       ...means,
       service,
@@ -355,7 +360,7 @@ async function writeFirst(
 /** What becomes of the rest when the engine fails, or another server's entry is executed. */
 function followEngine(given: Settings, parts: Parts, services: Services): void {
   const {engine, cluster, logger} = parts;
-  const {service, security, stop} = services;
+  const {service, security, digests, stop} = services;
   // What a leader cannot finish is done by the next one.
   const lead = (): void => {
     writeFirst(given, parts, services, nobodyToAsk).catch((error: unknown) => {
@@ -365,7 +370,11 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
   engine.listen({
     failed: reason => stop.resolve(reason),
     documentChanged: () => security.reload(),
-    dropping: database => service.databaseDropped(database),
+    dropping: database => {
+      digests.release();
+      service.databaseDropped(database);
+    },
+    marked: (marker, database) => digests.hold(marker, database),
     leadership: leads => {
       cluster?.leadershipChanged();
       if (leads) lead();

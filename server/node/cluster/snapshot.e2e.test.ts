@@ -95,9 +95,20 @@ async function databases(place: number): Promise<unknown> {
 
 async function write(place: number, from: number, through: number): Promise<void> {
   for (let number = from; number <= through; number++) {
-    const text = 'x'.repeat(20_000);
+    const text = 'x'.repeat(60_000);
     await sql(place, `INSERT INTO Artist SET number = ${number}, text = '${text}'`);
   }
+}
+
+interface Verified {
+  readonly overallStatus: string;
+  readonly peers: readonly {readonly status: string}[];
+}
+
+async function verify(place: number): Promise<Verified> {
+  const answer = await post(place, '/cluster/verify/music');
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return ((await answer.json()) as {readonly result: Verified}).result;
 }
 
 test('a member that was away for too long takes a snapshot, and goes on by the log', async () => {
@@ -112,25 +123,32 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
 
   await servers.get(away)?.kill();
   servers.delete(away);
-  await write(first, 4, 60);
+  await write(first, 4, 12);
   await post(first, '/server', {command: 'drop database films'});
   await post(first, '/server', {command: 'create database books'});
-  await write(first, 61, 100);
+  await write(first, 13, 20);
 
   await start(away);
-  await untilCount(away, 100);
+  await untilCount(away, 20);
   assert.match(servers.get(away)?.log ?? '', /snapshot.installed/);
   assert.deepEqual(await databases(away), ['books', 'music']);
-  await write(first, 101, 103);
-  await untilCount(away, 103);
+  await write(first, 21, 22);
+  await untilCount(away, 22);
 
   const answer = await post(away, '/cluster/resync/music');
   assert.equal(answer.status, 200, await answer.text());
-  await write(first, 104, 105);
-  await untilCount(away, 105);
+  await write(first, 23, 24);
+  await untilCount(away, 24);
+
+  const [verified] = await Promise.all([verify(first), write(first, 25, 27)]);
+  assert.equal(verified.overallStatus, 'ALL_CONSISTENT', JSON.stringify(verified));
+  assert.deepEqual(
+    verified.peers.map(({status}) => status),
+    ['CONSISTENT', 'CONSISTENT'],
+  );
 
   await servers.get(away)?.kill();
   servers.delete(away);
   await start(away);
-  await untilCount(away, 105);
+  await untilCount(away, 27);
 });
