@@ -54,7 +54,7 @@ test('a digest names every part of a database, and counts its rows', async () =>
   store.close();
 });
 
-test('how a database lies in its files, and where it stands in its log, does not count', async () => {
+test('how a database lies in its files, and where it stands in its log, are left out', async () => {
   const database = await fill();
   const store = await copyOf(database);
   const before = await digestOf(store);

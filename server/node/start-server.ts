@@ -22,6 +22,7 @@ import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
@@ -203,6 +204,7 @@ interface Services {
   readonly service: SessionService;
   readonly security: Security;
   readonly administration: ServerAdministration;
+  readonly digests: DatabaseDigests;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
 }
@@ -257,7 +259,9 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);
-  return {service, security, administration, stop};
+  const serverName = given.get('svc.server.name');
+  const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
+  return {service, security, administration, digests, stop};
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -352,6 +356,7 @@ function createHttp(
     logger: parts.logger,
     snapshots: parts.cluster?.snapshots?.shelf,
     authorities: readTrustStore(given),
+    digests: services.digests,
     batch: createBatchHandler({
       ...means,
       service,
@@ -377,7 +382,7 @@ async function writeFirst(
 /** What becomes of the rest when the engine fails, or another server's entry is executed. */
 function followEngine(given: Settings, parts: Parts, services: Services): void {
   const {engine, cluster, logger} = parts;
-  const {service, security, stop} = services;
+  const {service, security, digests, stop} = services;
   // What a leader cannot finish is done by the next one.
   const lead = (): void => {
     writeFirst(given, parts, services, nobodyToAsk).catch((error: unknown) => {
@@ -387,7 +392,11 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
   engine.listen({
     failed: reason => stop.resolve(reason),
     documentChanged: () => security.reload(),
-    dropping: database => service.databaseDropped(database),
+    dropping: database => {
+      digests.release();
+      service.databaseDropped(database);
+    },
+    marked: (marker, database) => digests.hold(marker, database),
     leadership: leads => {
       cluster?.leadershipChanged();
       if (!leads) return;

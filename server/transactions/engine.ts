@@ -94,6 +94,8 @@ export interface EngineEvents {
   readonly documentChanged?: () => void;
   /** An entry drops a database: whoever uses it has to end. */
   readonly dropping?: (database: Database) => void;
+  /** A marker was executed (`Engine.mark`): the database holds what it held at its place. */
+  readonly marked?: (marker: string, database: Database) => void;
   /** Of a member of a cluster: it takes commits from now on, or no longer. */
   readonly leadership?: (leads: boolean) => void;
 }
@@ -425,6 +427,22 @@ export class Engine {
     return this.#set.localData();
   }
 
+  /**
+   * Puts a marker for a database into the log. Every member of a cluster tells its listener of it
+   * when the database holds exactly what was committed before.
+   *
+   * @returns Its name.
+   * @throws {Refusal} `database.missing`, and what refuses a commit.
+   */
+  async mark(name: string): Promise<string> {
+    this.#mustExist(name);
+    const bytes = Buffer.alloc(16);
+    this.#options.random.fill(bytes);
+    const marker = bytes.toString('hex');
+    await this.#propose('nothing', {head: {marker, name}});
+    return marker;
+  }
+
   /** Databases, documents and positions, as last saved. */
   get state(): ServerState {
     return this.#set.state;
@@ -555,6 +573,15 @@ export class Engine {
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
     if (entry.kind === 'put-document') this.#events.documentChanged?.();
+    if (entry.kind === 'nothing') this.#tellMarked(entry);
+  }
+
+  #tellMarked(entry: Entry): void {
+    const {marker, name} = decodeServerBody(entry).head;
+    const database = this.#databases.get(String(name));
+    if (typeof marker === 'string' && database !== undefined) {
+      this.#events.marked?.(marker, database);
+    }
   }
 
   /** Nobody uses the database any more that an entry drops. */

@@ -235,7 +235,7 @@ test('what happens behind an install is not taken back by it', async () => {
   }
 });
 
-test('staged files that are not what the snapshot says are refused, and nothing happens', async () => {
+test('staged files that are not what the plan says are refused, and nothing happens', async () => {
   const change = changes['one database is taken anew'];
   assert.ok(change !== undefined);
   const server = new Server(change);

@@ -69,7 +69,6 @@ async function leader(): Promise<number> {
     for (const place of servers.keys()) {
       const url = `${servers.get(place)?.url}/api/v1/cluster`;
       const answer = await fetch(url, {headers: {authorization}});
-      if (!answer.ok) console.error(place, answer.status, await answer.clone().text());
       const {isLeader} = (await answer.json()) as {readonly isLeader?: boolean};
       if (isLeader === true) found = place;
     }
@@ -78,13 +77,38 @@ async function leader(): Promise<number> {
   return found;
 }
 
-const count = 'SELECT count(*) AS n FROM Artist';
+/** The server has so many rows, soon. */
+async function untilCount(place: number, rows: number): Promise<void> {
+  const count = 'SELECT count(*) AS n FROM Artist';
+  const expected = JSON.stringify([{n: rows}]);
+  await until(`server ${place} has ${rows} rows`, async () => {
+    return JSON.stringify(await sql(place, count)) === expected;
+  });
+}
+
+async function databases(place: number): Promise<unknown> {
+  const answer = await fetch(`${servers.get(place)?.url}/api/v1/databases`, {
+    headers: {authorization},
+  });
+  return ((await answer.json()) as {readonly result?: unknown}).result;
+}
 
 async function write(place: number, from: number, through: number): Promise<void> {
   for (let number = from; number <= through; number++) {
-    const text = 'x'.repeat(20_000);
+    const text = 'x'.repeat(60_000);
     await sql(place, `INSERT INTO Artist SET number = ${number}, text = '${text}'`);
   }
+}
+
+interface Verified {
+  readonly overallStatus: string;
+  readonly peers: readonly {readonly status: string}[];
+}
+
+async function verify(place: number): Promise<Verified> {
+  const answer = await post(place, '/cluster/verify/music');
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return ((await answer.json()) as {readonly result: Verified}).result;
 }
 
 test('a member that was away for too long takes a snapshot, and goes on by the log', async () => {
@@ -95,30 +119,36 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   await sql(first, 'CREATE DOCUMENT TYPE Artist');
   await write(first, 1, 3);
   const away = [0, 1, 2].find(place => place !== first) ?? 0;
-  await until('it has the first rows', async () => JSON.stringify(await sql(away, count)) === '[{"n":3}]');
+  await untilCount(away, 3);
 
   await servers.get(away)?.kill();
   servers.delete(away);
-  await write(first, 4, 60);
+  await write(first, 4, 12);
   await post(first, '/server', {command: 'drop database films'});
   await post(first, '/server', {command: 'create database books'});
-  await write(first, 61, 100);
+  await write(first, 13, 20);
 
   await start(away);
-  await until('it has all rows', async () => JSON.stringify(await sql(away, count)) === '[{"n":100}]');
+  await untilCount(away, 20);
   assert.match(servers.get(away)?.log ?? '', /snapshot.installed/);
-  const {result} = (await (await fetch(`${servers.get(away)?.url}/api/v1/databases`, {headers: {authorization}})).json()) as {result: string[]};
-  assert.deepEqual(result, ['books', 'music']);
-  await write(first, 101, 103);
-  await until('it goes on', async () => JSON.stringify(await sql(away, count)) === '[{"n":103}]');
+  assert.deepEqual(await databases(away), ['books', 'music']);
+  await write(first, 21, 22);
+  await untilCount(away, 22);
 
   const answer = await post(away, '/cluster/resync/music');
   assert.equal(answer.status, 200, await answer.text());
-  await write(first, 104, 105);
-  await until('it goes on again', async () => JSON.stringify(await sql(away, count)) === '[{"n":105}]');
+  await write(first, 23, 24);
+  await untilCount(away, 24);
+
+  const [verified] = await Promise.all([verify(first), write(first, 25, 27)]);
+  assert.equal(verified.overallStatus, 'ALL_CONSISTENT', JSON.stringify(verified));
+  assert.deepEqual(
+    verified.peers.map(({status}) => status),
+    ['CONSISTENT', 'CONSISTENT'],
+  );
 
   await servers.get(away)?.kill();
   servers.delete(away);
   await start(away);
-  await until('it finds everything again', async () => JSON.stringify(await sql(away, count)) === '[{"n":105}]');
+  await untilCount(away, 27);
 });

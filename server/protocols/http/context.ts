@@ -10,6 +10,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import type {DatabaseDigests} from '#server/session/database-digests.ts';
 import type {ReplicaHealth} from '#server/session/replica-health.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
@@ -32,6 +33,8 @@ export interface HttpOptions {
   readonly cluster?: Cluster | undefined;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: readonly string[] | undefined;
+  /** What this server's databases hold, for comparison; absent on a single server. */
+  readonly digests?: DatabaseDigests | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */
   readonly snapshots?: SnapshotSource | undefined;
   /** How this leader's followers do; absent where nobody samples. */

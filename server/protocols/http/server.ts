@@ -31,6 +31,7 @@ import {FastLane} from './fast-lane.ts';
 import {groupRoutes} from './groups.ts';
 import {loginRoutes} from './logins.ts';
 import {type Route, Router} from './router.ts';
+import {clusterVerifyRoutes} from './cluster-verify.ts';
 import {snapshotRoutes} from './snapshots.ts';
 import {serverRoutes} from './server-info.ts';
 import {statementRoutes} from './statements.ts';
@@ -93,6 +94,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...groupRoutes,
     ...apiTokenRoutes,
     ...snapshotRoutes,
+    ...clusterVerifyRoutes,
     ...clusterRoutes,
     ...documentationRoutes(),
   ];

@@ -9,21 +9,22 @@
  */
 import {crc32} from 'node:zlib';
 import type {SnapshotContent, SnapshotSource} from '#server/session/snapshot-source.ts';
+import {byMember} from './cluster-call.ts';
 import {clientGone, type Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import type {Route} from './router.ts';
 
 export const snapshotRoutes: readonly Route[] = [
-  {path: '/ha/checkpoint', operations: {POST: {access: 'open', run: hold}}},
-  {path: '/ha/checkpoint/{hold}', operations: {DELETE: {access: 'open', run: release}}},
-  {path: '/ha/checkpoint/{hold}/{id}/{file}', operations: {GET: {access: 'open', run: sendFile}}},
+  {path: '/ha/checkpoint', operations: {POST: byMember(hold)}},
+  {path: '/ha/checkpoint/{hold}', operations: {DELETE: byMember(release)}},
+  {path: '/ha/checkpoint/{hold}/{id}/{file}', operations: {GET: byMember(sendFile)}},
 ];
 
 const octets = 'application/octet-stream';
 const pieceBytes = 256 << 10;
 
 async function hold(exchange: Exchange): Promise<void> {
-  const source = snapshotsFor(exchange);
+  const source = snapshotsIn(exchange);
   const body = await exchange.jsonBody();
   const receiver = body?.get('receiver');
   const atLeast = Number(body?.get('atLeast'));
@@ -35,12 +36,12 @@ async function hold(exchange: Exchange): Promise<void> {
 }
 
 function release(exchange: Exchange): void {
-  snapshotsFor(exchange).release(exchange.segments[2] ?? '');
+  snapshotsIn(exchange).release(exchange.segments[2] ?? '');
   exchange.answerEmpty(204);
 }
 
 async function sendFile(exchange: Exchange): Promise<void> {
-  const source = snapshotsFor(exchange);
+  const source = snapshotsIn(exchange);
   const [, , held = '', id = '', file = ''] = exchange.segments;
   const content = await source.open(held, Number(id), file);
   if (content === undefined) throw new PlainFailure(404, 'No such file of a snapshot');
@@ -111,12 +112,8 @@ function written(checksum: number): string {
   return checksum.toString(16).padStart(8, '0');
 }
 
-/** @throws {PlainFailure} 404 on a single server, 401 for who is no member. */
-function snapshotsFor(exchange: Exchange): SnapshotSource {
-  const {membership, options} = exchange.context;
-  if (membership === undefined || options.snapshots === undefined) {
-    throw new PlainFailure(404, 'This server is not in a cluster');
-  }
-  membership.requireToken(exchange);
-  return options.snapshots;
+function snapshotsIn({context}: Exchange): SnapshotSource {
+  const {snapshots} = context.options;
+  if (snapshots !== undefined) return snapshots;
+  throw new PlainFailure(503, 'This server cannot give snapshots yet');
 }
