@@ -6,13 +6,17 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type {AddressInfo} from 'node:net';
 import {test} from 'node:test';
-import {Client} from './client.ts';
+import {Client, type ClientOptions} from './client.ts';
 import {NotConnected, ServerError, UnknownOutcome} from './server-error.ts';
 
 type Handler = (request: http.IncomingMessage, response: http.ServerResponse, body: string) => void;
 
 /** Serves `handler` on a free port while `work` runs with a client of it. */
-async function served(handler: Handler, work: (client: Client) => Promise<void>): Promise<void> {
+async function served(
+  handler: Handler,
+  work: (client: Client) => Promise<void>,
+  more: Partial<ClientOptions> = {},
+): Promise<void> {
   const server = http.createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
@@ -21,7 +25,7 @@ async function served(handler: Handler, work: (client: Client) => Promise<void>)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const {port} = server.address() as AddressInfo;
   const credentials = {kind: 'basic', user: 'root', password: 'a:b ü'} as const;
-  const client = new Client({url: `http://127.0.0.1:${port}`, credentials});
+  const client = new Client({url: `http://127.0.0.1:${port}`, credentials, ...more});
   try {
     await work(client);
   } finally {
@@ -35,6 +39,32 @@ function json(response: http.ServerResponse, status: number, body: string): void
   response.writeHead(status, {'Content-Type': 'application/json'});
   response.end(body);
 }
+
+test('what nobody was there to lead is asked again, and nothing else', async () => {
+  const refusals = ['ServerIsNotTheLeaderException', 'ServerIsNotTheLeaderException'];
+  let asked = 0;
+  const handler: Handler = (_request, response) => {
+    asked++;
+    const exception = refusals.shift();
+    if (exception === undefined) json(response, 200, '{"result":[]}');
+    else json(response, 503, JSON.stringify({error: 'Cannot execute command', exception}));
+  };
+  const patient = {electionRetries: {count: 2, delayMillis: 1}};
+  await served(
+    handler,
+    async client => {
+      assert.deepEqual((await client.command('db', 'INSERT INTO T')).result, []);
+      assert.equal(asked, 3);
+      refusals.push('CommitOutcomeUnknownException');
+      await assert.rejects(client.command('db', 'INSERT INTO T'), ServerError);
+      assert.equal(asked, 4);
+      refusals.push(...Array.from({length: 3}, () => 'ServerIsNotTheLeaderException'));
+      await assert.rejects(client.command('db', 'INSERT INTO T'), ServerError);
+      assert.equal(asked, 7);
+    },
+    patient,
+  );
+});
 
 test('parameters go out and rows come back with exact 64-bit integers', async () => {
   const handler: Handler = (request, response, body) => {

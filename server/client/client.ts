@@ -4,9 +4,10 @@
  * A `Client` is one endpoint and one user; it keeps connections open until `close()`. A `Session`
  * is a transaction: the same calls with the session's header. Refusals of the server are
  * `ServerError`s; a lost answer is `UnknownOutcome`, an absent server `NotConnected`.
- * Invariant: no write is ever sent twice by this file; that decision belongs to the caller, who
- * can make it harmless with a `requestId`.
+ * Invariant: no write that may have happened is ever sent again by this file; that decision belongs
+ * to the caller, who can make it harmless with a `requestId`.
  */
+import {setTimeout as pause} from 'node:timers/promises';
 import {
   type Answer,
   type Endpoint,
@@ -35,6 +36,8 @@ export interface ClientOptions {
   readonly connectionsMax?: number;
   /** Silence on a connection after which a request counts as lost. Default 10 minutes. */
   readonly timeoutMillis?: number;
+  /** How often, and after which pause, to ask again while a cluster elects; default: never. */
+  readonly electionRetries?: {readonly count: number; readonly delayMillis: number};
   /** The header that carries a transaction. Default `svc-session-id`. */
   readonly sessionHeader?: string;
 }
@@ -145,9 +148,11 @@ export class Client extends Caller {
   readonly #endpoint: Endpoint;
   readonly #authorization: Readonly<Record<string, string>>;
   readonly #sessionHeader: string;
+  readonly #electionRetries: {readonly count: number; readonly delayMillis: number};
 
   constructor(options: ClientOptions) {
     super();
+    this.#electionRetries = options.electionRetries ?? {count: 0, delayMillis: 0};
     this.#options = options;
     this.#endpoint = endpoint(options.url, {
       connectionsMax: options.connectionsMax ?? 64,
@@ -318,7 +323,15 @@ export class Client extends Caller {
   protected async post(path: string, body: string, options: PostOptions): Promise<Answer> {
     const {again, signal} = options;
     const headers = {'Content-Type': 'application/json', ...options.headers};
-    return accepted(await this.send({method: 'POST', path, headers, body, again, signal}));
+    const {count, delayMillis} = this.#electionRetries;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return accepted(await this.send({method: 'POST', path, headers, body, again, signal}));
+      } catch (error) {
+        if (attempt >= count || !saysNobodyLeads(error)) throw error;
+        await pause(delayMillis, undefined, signal === undefined ? {} : {signal});
+      }
+    }
   }
 }
 
@@ -375,6 +388,15 @@ function authorizationOf(credentials: Credentials): Record<string, string> {
       return {Authorization: `Basic ${pair.toString('base64')}`};
     }
   }
+}
+
+/** The request was not carried out, and will be by whoever is elected. */
+function saysNobodyLeads(error: unknown): boolean {
+  return (
+    error instanceof ServerError &&
+    error.status === 503 &&
+    error.exceptionName === 'ServerIsNotTheLeaderException'
+  );
 }
 
 function accepted(answer: Answer): Answer {

@@ -8,6 +8,7 @@
  */
 import {readFileSync} from 'node:fs';
 import {Refusal} from '#server/base/errors.ts';
+import {environmentName, resolveSettings} from '#server/base/setting-values.ts';
 import {Client} from '#server/client/client.ts';
 import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
 import {type Arguments, CommandError, type OptionRow, type RunContext} from './command.ts';
@@ -27,7 +28,20 @@ export async function connect(given: Arguments, context: RunContext): Promise<Cl
   checkUrl(url);
   const user = given.value('user') ?? environment['SVC_USER'] ?? 'root';
   const password = await passwordFor(user, given, context);
-  return new Client({url, credentials: {kind: 'basic', user, password}});
+  const electionRetries = electionRetriesOf(environment);
+  return new Client({url, credentials: {kind: 'basic', user, password}, electionRetries});
+}
+
+/** @throws {Refusal} `setting.value`. */
+function electionRetriesOf(environment: RunContext['environment']): {
+  readonly count: number;
+  readonly delayMillis: number;
+} {
+  const keys = ['svc.ha.clientElectionRetryCount', 'svc.ha.clientElectionRetryDelayMs'] as const;
+  const values = Object.fromEntries(keys.map(key => [key, environment[environmentName(key)]]));
+  const {settings} = resolveSettings([{name: 'environment', values}]);
+  const [count, delayMillis] = keys.map(key => settings.get(key)) as [number, number];
+  return {count, delayMillis};
 }
 
 /** Runs `work` with a client and closes the client whatever happens. */

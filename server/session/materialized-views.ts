@@ -104,7 +104,10 @@ export class MaterializedViews {
     return this.#followed(views, changes, true);
   }
 
-  /** The same where nobody knows what has changed. */
+  /**
+   * The same where nobody knows what has changed: after a start, and where this server begins to
+   * lead, since what others wrote meanwhile was not told here.
+   */
   followAll(): Promise<void> | undefined {
     const views = this.#known().incremental;
     if (views.length === 0) return undefined;
@@ -174,6 +177,7 @@ export class MaterializedViews {
     state.cancelTimer = this.#environment.timers.after(state.everyMs, () => {
       if (this.#session.database.fence !== undefined) return;
       state.due = undefined;
+      // On a replica the leader's refresh arrives as any write.
       void this.#demand(id).then(() => {
         if (state.everyMs > 0) this.#wait(id, state);
       });
@@ -186,6 +190,7 @@ export class MaterializedViews {
 
   /** The refresh that begins next, whoever asked for it first. Never rejects. */
   #demand(id: number): Promise<void> {
+    if (!this.#environment.takesWrites()) return Promise.resolve();
     const state = this.#stateOf(id);
     state.pending ??= this.#queued(state, () => {
       state.pending = undefined;

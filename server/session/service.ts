@@ -130,8 +130,12 @@ export class SessionService implements Service {
       sessionsMax,
     }));
     const {cluster} = options;
+    let leads = cluster?.isLeader ?? true;
     cluster?.onLeaderChange(() => {
-      if (!cluster.isLeader) this.#sessions.endWhere(() => true, 'deposed');
+      if (leads === cluster.isLeader) return;
+      leads = cluster.isLeader;
+      if (leads) this.#refreshViews();
+      else this.#sessions.endWhere(() => true, 'deposed');
     });
     this.#queries = new RunningQueries(clock);
     const environment: RunEnvironment = {
@@ -142,6 +146,7 @@ export class SessionService implements Service {
       valueBytesMax: () => settings().get('svc.queryValueSizeMax'),
       pool: this.#pool,
       timeoutMs: () => settings().get('svc.command.timeout'),
+      takesWrites: () => cluster?.isLeader ?? true,
     };
     this.#admission = new Admission(() => this.#admissionLimits(), timers);
     this.#pool.onRelease(() => this.#admission.admitMore());
@@ -152,6 +157,15 @@ export class SessionService implements Service {
       security: options.security,
       threads,
     });
+  }
+
+  /** Those of databases that are in use here; the others' are when they are opened. */
+  #refreshViews(): void {
+    const {engine} = this.#options;
+    for (const name of engine.databases()) {
+      const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
+      if (database !== undefined) void this.#databases.get(database)?.views.followAll();
+    }
   }
 
   #admissionLimits(): AdmissionLimits {

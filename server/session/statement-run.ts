@@ -66,6 +66,8 @@ export interface RunEnvironment {
   readonly pool: MemoryPool;
   /** `svc.command.timeout`; 0: none. */
   readonly timeoutMs: () => number;
+  /** False on a replica, which takes no writes, not even those that it would make by itself. */
+  readonly takesWrites: () => boolean;
 }
 
 export interface RunOptions {

@@ -182,6 +182,7 @@ export class ThreadRunner {
       valueBytesMax: () => valueBytesMax,
       pool: new MemoryPool(() => memoryTotalMax, machine, ledger),
       timeoutMs: () => timeoutMs,
+      takesWrites: () => false,
     };
   }
 }

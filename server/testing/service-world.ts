@@ -10,6 +10,7 @@ import {createMachine} from '#server/platform/real/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
+import type {Cluster} from '#server/session/cluster.ts';
 import {Security} from '#server/session/security.ts';
 import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
@@ -24,6 +25,8 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly BroughtProcedure[];
   readonly timers?: Timers;
+  /** Default: a server alone. */
+  readonly cluster?: Cluster;
   /** For long reads; the world closes them. Default: none. */
   readonly threads?: PlanThreads;
 }
@@ -41,7 +44,7 @@ export class ServiceWorld {
   private constructor(
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
-    {procedures = [], timers = createTimers(), threads}: WorldOptions,
+    {procedures = [], timers = createTimers(), threads, cluster}: WorldOptions,
     javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
@@ -76,6 +79,7 @@ export class ServiceWorld {
         javascript,
         settings: () => own,
         procedures,
+        cluster,
         ...(scanThreads && {threads: scanThreads}),
       });
     };

@@ -7,7 +7,7 @@ import type {AddedPeer, Cluster, ClusterState} from '#server/session/cluster.ts'
 
 /** Takes a transfer within 666 ms as one during which the leadership ends. */
 export class MemoryCluster implements Cluster {
-  readonly token = 'the-token';
+  readonly token: string = 'the-token';
   readonly done: unknown[] = [];
   current: ClusterState;
 
@@ -23,11 +23,11 @@ export class MemoryCluster implements Cluster {
     return this.current.isLeader;
   }
 
-  leaderHttpAddress(): undefined {
+  leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined {
     return undefined;
   }
 
-  onLeaderChange(): () => void {
+  onLeaderChange(_listener: () => void): () => void {
     return () => undefined;
   }
 

@@ -6,28 +6,45 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {BatchHandler} from '#server/protocols/http/server.ts';
-import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import {MemoryCluster} from '../cluster/memory-cluster.ts';
+import {followerState, peerOf} from '../cluster/member-states.ts';
 import {type HttpWorld, httpWorld} from '../http-world.ts';
 
 export const clusterToken = 'token-of-the-cluster';
 
-/** What one member knows of the cluster. */
-export class KnownCluster implements Cluster {
-  readonly token = clusterToken;
-  isLeader = false;
+/** What one member knows of the cluster: who leads, and what is applied where. */
+export class KnownCluster extends MemoryCluster {
+  override readonly token = clusterToken;
   leader: {readonly host: string; readonly port: number} | undefined;
-  leaderHttpsAddress: string | undefined;
   /** What a linearizable read must see; undefined: no quorum. */
   quorumIndex: number | undefined;
   /** Applied here. */
   applied = (): number => 0;
+  #leads = false;
   readonly #listeners = new Set<() => void>();
 
-  leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined {
-    return this.isLeader ? undefined : this.leader;
+  constructor() {
+    super(followerState());
   }
 
-  onLeaderChange(listener: () => void): () => void {
+  override get isLeader(): boolean {
+    return this.#leads;
+  }
+
+  override set isLeader(leads: boolean) {
+    this.#leads = leads;
+  }
+
+  override leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined {
+    return this.#leads ? undefined : this.leader;
+  }
+
+  /** Where the one that leads, by `state`, listens for HTTPS. */
+  setHttpsAddress(httpsAddress: string): void {
+    this.current = followerState({peers: [peerOf(0), peerOf(1, {httpsAddress})]});
+  }
+
+  override onLeaderChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -36,21 +53,21 @@ export class KnownCluster implements Cluster {
     for (const listener of this.#listeners) listener();
   }
 
-  whenLeaderKnown(timeoutMs: number): Promise<boolean> {
+  override whenLeaderKnown(timeoutMs?: number): Promise<boolean> {
     return this.#until(() => this.isLeader || this.leader !== undefined, timeoutMs);
   }
 
-  readIndex(): Promise<number> {
+  override readIndex(): Promise<number> {
     const index = this.quorumIndex;
     if (index !== undefined) return Promise.resolve(index);
     return Promise.reject(new Refusal('cluster.no-quorum', 'no majority answered'));
   }
 
-  whenApplied(index: number, timeoutMs: number): Promise<boolean> {
+  override whenApplied(index = 0, timeoutMs?: number): Promise<boolean> {
     return this.#until(() => this.applied() >= index, timeoutMs);
   }
 
-  #until(holds: () => boolean, timeoutMs: number): Promise<boolean> {
+  #until(holds: () => boolean, timeoutMs = 0): Promise<boolean> {
     return new Promise(resolve => {
       const end = (): void => {
         clearTimeout(timer);
@@ -63,30 +80,6 @@ export class KnownCluster implements Cluster {
       });
       if (holds()) end();
     });
-  }
-
-  /** Only what concerns where the leader is. */
-  state(): ClusterState {
-    const {leader} = this;
-    const id = leader && `${leader.host}_${leader.port}`;
-    const peers = id === undefined ? [] : [{id, httpsAddress: this.leaderHttpsAddress}];
-    return {leaderId: id, localPeerId: 'this server', peers} as unknown as ClusterState;
-  }
-
-  addPeer(): Promise<void> {
-    throw new Error('nobody asks for it here');
-  }
-
-  removePeer(): Promise<void> {
-    throw new Error('nobody asks for it here');
-  }
-
-  transferLeadership(): Promise<string> {
-    throw new Error('nobody asks for it here');
-  }
-
-  resync(): Promise<void> {
-    throw new Error('nobody asks for it here');
   }
 }
 
