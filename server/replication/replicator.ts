@@ -613,7 +613,7 @@ function refusedChange(reason: RefusalReason): Refusal {
   if (reason === 'not-leader') {
     return new Refusal('cluster.not-leader', 'the members are changed by the leader');
   }
-  return new Refusal('cluster.membership', explained[reason]);
+  return new Refusal('cluster.membership', explained[reason], {detail: {reason}});
 }
 
 const explained: Readonly<Record<Exclude<RefusalReason, 'not-leader'>, string>> = {

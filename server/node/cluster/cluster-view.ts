@@ -3,7 +3,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import {memberOf} from '#server/raft/membership.ts';
+import {type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
 import {peerId} from '#server/replication/server-list.ts';
@@ -21,6 +21,10 @@ export interface ClusterViewMeans {
   readonly clock: Clock;
   readonly timers: Timers;
 }
+
+/** Source: reference 3.4. */
+const changeRetryMs = 90_000;
+const changePauseMs = 50;
 
 interface HttpAddress {
   readonly host: string;
@@ -117,7 +121,7 @@ export class ClusterView implements Cluster {
   }
 
   async addPeer(peer: AddedPeer): Promise<void> {
-    await this.#running().replicator.change({kind: 'add', id: peer.id, priority: peer.priority});
+    await this.#change({kind: 'add', id: peer.id, priority: peer.priority});
   }
 
   async removePeer(id: string, force: boolean): Promise<void> {
@@ -125,7 +129,24 @@ export class ClusterView implements Cluster {
     if (id === replicator.id && !force) {
       throw new Refusal('cluster.peer', `${id} leads: hand its leadership over before`);
     }
-    await replicator.change({kind: 'remove', id});
+    await this.#change({kind: 'remove', id});
+  }
+
+  /** One change at a time: a leader that was just elected, or makes another, is asked again. */
+  async #change(change: MembershipChange): Promise<void> {
+    const {clock, timers} = this.#means;
+    const deadline = clock.monotonic() + changeRetryMs;
+    for (;;) {
+      try {
+        return await this.#running().replicator.change(change);
+      } catch (error) {
+        const isPending = error instanceof Refusal && error.detail['reason'] === 'change-pending';
+        if (!isPending || clock.monotonic() >= deadline) throw error;
+        await new Promise<void>(resolve => {
+          timers.after(changePauseMs, resolve);
+        });
+      }
+    }
   }
 
   async transferLeadership(to: string | undefined, timeoutMs: number): Promise<string> {

@@ -16,7 +16,7 @@ import type {PeerAnswer} from './peer-client.ts';
 
 const transferMs = 10_000;
 const leaderWaitMs = 5_000;
-const removalMs = 30_000;
+const removalMs = 120_000;
 
 export async function leave(exchange: Exchange, cluster: Cluster): Promise<void> {
   const force = isForced(exchange);

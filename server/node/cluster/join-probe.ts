@@ -1,0 +1,153 @@
+/**
+ * A pod that starts asks whether it is a member, and to be one where it is not.
+ *
+ * What it remembers may be out of date: it may have been removed while it was away, or be one that
+ * a stateful set has just grown by. So it asks the others for the live membership, and their
+ * leader to take it in; it never begins a cluster of its own by this. It goes on until it is a
+ * member that hears a leader, and tells its own log why it is none yet.
+ *
+ * Source: reference 4.4 (join probe).
+ */
+import {ordinalOf} from '#server/replication/server-list.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {PeerClient, PeerQuestion} from '#server/protocols/http/peer-client.ts';
+import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import {localPeer} from '#server/session/cluster-readiness.ts';
+
+/** This server as the others would have to add it. */
+export interface Applicant {
+  readonly id: string;
+  /** `host:raftPort:httpPort`. */
+  readonly address: string;
+  readonly name: string;
+  readonly priority: number;
+}
+
+export interface JoinProbeOptions {
+  readonly cluster: Cluster;
+  readonly client: PeerClient;
+  readonly applicant: Applicant;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+const stepMs = 500;
+const firstDelayMsMax = 3_000;
+const retryMsMin = 2_000;
+const retryMsMax = 60_000;
+const askMs = 5_000;
+/** A leader answers when the change is committed. */
+const joinMs = 90_000;
+
+export class JoinProbe {
+  readonly #options: JoinProbeOptions;
+  #cancel: () => void;
+  #retryMs = retryMsMin;
+
+  /** Begins after a moment, which grows with the number of the pod: they start together. */
+  constructor(options: JoinProbeOptions) {
+    this.#options = options;
+    const ordinal = ordinalOf(options.applicant.name) ?? 0;
+    const delayMs = Math.min(firstDelayMsMax, stepMs * ordinal);
+    this.#cancel = options.timers.after(delayMs, () => void this.#probe());
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  async #probe(): Promise<void> {
+    const {cluster, timers, logger, applicant} = this.#options;
+    const state = cluster.state();
+    if (isIn(state)) {
+      logger.log('info', 'cluster.joined', {peer: applicant.id, leader: state.leaderId});
+      return;
+    }
+    const reason = await this.#ask(state);
+    logger.log('warn', 'cluster.not-joined', {peer: applicant.id, reason});
+    this.#cancel = timers.after(this.#retryMs, () => void this.#probe());
+    this.#retryMs = Math.min(retryMsMax, this.#retryMs * 2);
+  }
+
+  /** Why this server is no member yet, for people. */
+  async #ask(state: ClusterState): Promise<string> {
+    const reasons: string[] = [];
+    for (const peer of state.peers) {
+      if (peer.id === state.localPeerId) continue;
+      try {
+        const live = await this.#statusOf(peer);
+        if (live.leader === undefined) {
+          reasons.push(`${peer.id} knows no leader`);
+          continue;
+        }
+        if (live.members.includes(this.#options.applicant.id)) {
+          return 'it is a member, and has not heard the leader yet';
+        }
+        return await this.#applyTo({...live.leader, httpAddressAmbiguous: false});
+      } catch (error) {
+        reasons.push(error instanceof Error ? error.message : String(error));
+      }
+    }
+    return reasons.join('; ') || 'svc.ha.serverList names nobody to ask';
+  }
+
+  async #statusOf(peer: PeerQuestion['peer']): Promise<LiveMembership> {
+    const {client, cluster} = this.#options;
+    const {token} = cluster;
+    const path = '/cluster';
+    const asked = {peer, method: 'GET', path, token, user: 'root', timeoutMs: askMs} as const;
+    const {status, json} = await client.ask(asked);
+    if (status !== 200) throw new Error(`${peer.id} answered ${status}`);
+    return liveMembership(json as StatusJson);
+  }
+
+  async #applyTo(leader: PeerQuestion['peer']): Promise<string> {
+    const {client, cluster, applicant} = this.#options;
+    const {id: peerId, ...rest} = applicant;
+    const {status, json} = await client.ask({
+      peer: leader,
+      method: 'POST',
+      path: '/cluster/peer',
+      token: cluster.token,
+      user: 'root',
+      body: {peerId, ...rest},
+      timeoutMs: joinMs,
+    });
+    if (status === 200) return 'it was added, and has not heard the leader yet';
+    const {detail, error} = (json ?? {}) as {readonly detail?: string; readonly error?: string};
+    return `${leader.id} does not add it: ${detail ?? error ?? status}`;
+  }
+}
+
+/** A member that hears a leader, or leads. */
+function isIn(state: ClusterState): boolean {
+  return state.leaderId !== undefined && localPeer(state)?.inConfiguration === true;
+}
+
+interface StatusJson {
+  readonly leaderId: string | null;
+  readonly peers: readonly {
+    readonly id: string;
+    readonly inConfiguration: boolean;
+    readonly httpAddress?: string;
+    readonly httpsAddress?: string;
+  }[];
+}
+
+interface LiveMembership {
+  readonly leader: Omit<PeerQuestion['peer'], 'httpAddressAmbiguous'> | undefined;
+  readonly members: readonly string[];
+}
+
+function liveMembership({leaderId, peers}: StatusJson): LiveMembership {
+  const leader = peers.find(({id}) => id === leaderId);
+  return {
+    leader: leader && {
+      id: leader.id,
+      httpAddress: leader.httpAddress,
+      httpsAddress: leader.httpsAddress,
+    },
+    members: peers.filter(peer => peer.inConfiguration).map(({id}) => id),
+  };
+}
