@@ -71,6 +71,15 @@ export async function createSvcRegisters(
   } finally {
     client.close();
   }
+  // From here on a register that a member does not have is one that it lost.
+  const registers = new SvcRegisters(cluster);
+  try {
+    for (const member of cluster.members) {
+      for (const key of keys) await registers.read(member, key, 'linearizable');
+    }
+  } finally {
+    registers.close();
+  }
 }
 
 export class SvcRegisters implements Registers {
