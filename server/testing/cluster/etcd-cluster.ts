@@ -52,7 +52,7 @@ export async function startEtcdCluster(options: EtcdOptions): Promise<ClusterSys
     };
     mkdirSync(join(folder, name), {mode: 0o700});
     const words = Object.entries(settings).map(([key, value]) => `--${key}=${value}`);
-    const command = {words: [program, ...words], folder};
+    const command = {words: [program, ...words], folder, logFile: join(folder, `${name}.log`)};
     return {name, host, httpPort: http, url, process: new MemberProcess(name, command)};
   });
   const clients = new Map(members.map(member => [member, etcdClient(member, asksMillisMax)]));

@@ -6,6 +6,7 @@
  * this process ends by itself none of them is left behind, frozen ones included.
  */
 import {type ChildProcess, spawn} from 'node:child_process';
+import {closeSync, existsSync, openSync, readFileSync} from 'node:fs';
 
 const logCharactersMax = 40_000;
 
@@ -13,6 +14,8 @@ const logCharactersMax = 40_000;
 export interface MemberCommand {
   readonly words: readonly string[];
   readonly folder: string;
+  /** Where its outputs go, all starts together. */
+  readonly logFile: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -25,7 +28,6 @@ export class MemberProcess {
   readonly #command: MemberCommand;
   #child: ChildProcess | undefined;
   #isFrozen = false;
-  #log = '';
   /** How often it was started. */
   starts = 0;
 
@@ -49,9 +51,10 @@ export class MemberProcess {
     return this.isRunning && !this.#isFrozen;
   }
 
-  /** The end of what it wrote to its outputs, all starts together. */
+  /** The end of what it wrote to its outputs. */
   get log(): string {
-    return this.#log;
+    const {logFile} = this.#command;
+    return existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-logCharactersMax) : '';
   }
 
   /** How it ended, where it did. */
@@ -63,24 +66,21 @@ export class MemberProcess {
   start(): void {
     if (this.isRunning) throw new Error(`${this.name} runs already`);
     watchExit();
-    const {words, folder, environment} = this.#command;
+    const {words, folder, logFile, environment} = this.#command;
     const [program = '', ...rest] = words;
+    const log = openSync(logFile, 'a');
     const child = spawn(program, rest, {
       cwd: folder,
       env: {...process.env, ...environment},
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', log, log],
     });
+    closeSync(log);
     this.#child = child;
     this.#isFrozen = false;
     this.starts += 1;
     running.add(child);
     child.once('exit', () => running.delete(child));
-    child.once('error', error => {
-      running.delete(child);
-      this.#note(`${error.message}\n`);
-    });
-    child.stdout.on('data', chunk => this.#note(String(chunk)));
-    child.stderr.on('data', chunk => this.#note(String(chunk)));
+    child.once('error', () => running.delete(child));
   }
 
   /** SIGKILL: no goodbye, nothing flushed. Resolves when it is gone. */
@@ -116,10 +116,6 @@ export class MemberProcess {
     child.once('exit', () => resolve());
     child.kill(signal);
     await promise;
-  }
-
-  #note(text: string): void {
-    this.#log = (this.#log + text).slice(-logCharactersMax);
   }
 }
 

@@ -13,12 +13,22 @@ import {MemberProcess} from './member-process.ts';
 
 export interface SvcClusterOptions {
   readonly size: number;
-  /** Removed by `dispose`; default: a new one among the temporary files. */
+  /** Where their folders lie; default: a new one among the temporary files. */
   readonly folder?: string;
+  /** Of each member in turn; default: a loopback address of its own and free ports. */
+  readonly addresses?: readonly MemberAddress[];
+  /** Default `rootPassword`. */
+  readonly password?: string;
   /** Of every member. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Puts forwarders between the members; default: they speak to each other directly. */
   readonly links?: {readonly random: SeededRandom};
+}
+
+export interface MemberAddress {
+  readonly host: string;
+  readonly raftPort: number;
+  readonly httpPort: number;
 }
 
 const asksMillisMax = 2_000;
@@ -38,52 +48,54 @@ export async function startSvcCluster(options: SvcClusterOptions): Promise<SvcCl
     await untilLed(cluster);
     return cluster;
   } catch (error) {
-    await cluster.dispose();
+    await cluster.dispose(options.folder !== undefined);
     throw error;
   }
 }
 
 async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster> {
+  const {password = rootPassword} = options;
   const folder = options.folder ?? temporaryRoot('cluster');
-  const addresses = await Promise.all(
-    Array.from({length: options.size}, async (_, index) => ({
-      name: `svc_${index}`,
-      host: `127.0.0.${index + 1}`,
-      ports: [await freePort(), await freePort()] as const,
-    })),
-  );
+  const addresses = options.addresses ?? (await freeAddresses(options.size));
+  const ends = addresses.map(({host, raftPort, httpPort}, index) => ({
+    name: `svc_${index}`,
+    host,
+    ports: [raftPort, httpPort],
+  }));
   const links =
-    options.links === undefined ? undefined : await Links.open(addresses, options.links.random);
+    options.links === undefined ? undefined : await Links.open(ends, options.links.random);
   const serverList = addresses
-    .map(({host, ports: [raft, http]}) => `${host}:{raft:${raft},http:${http}}`)
+    .map(({host, raftPort, httpPort}) => `${host}:{raft:${raftPort},http:${httpPort}}`)
     .join(',');
-  const members = addresses.map(({name, host, ports: [raft, http]}): Member => {
+  const members = addresses.map(({host, raftPort, httpPort}, index): Member => {
+    const name = `svc_${index}`;
     const root = join(folder, name);
     mkdirSync(root, {recursive: true});
     const settings = {
       'svc.server.name': name,
       'svc.server.rootPath': root,
       'svc.server.httpIncomingHost': host,
-      'svc.server.httpIncomingPort': http,
+      'svc.server.httpIncomingPort': httpPort,
+      'svc.server.readinessRequiresHA': true,
       'svc.ha.enabled': true,
       'svc.ha.serverList': serverList,
-      'svc.ha.raftPort': raft,
-      'svc.server.readinessRequiresHA': true,
+      'svc.ha.raftPort': raftPort,
       ...options.settings,
     };
     const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
     const environment = {
-      SVC_SERVER_ROOTPASSWORD: rootPassword,
+      SVC_SERVER_ROOTPASSWORD: password,
       ...(links === undefined ? {} : redirected(links.redirects(name))),
     };
-    const command = {words: [program, 'start', ...words], folder: root, environment};
-    const url = `http://${host}:${http}`;
-    return {name, host, httpPort: http, url, process: new MemberProcess(name, command)};
+    const logFile = join(folder, `${name}.log`);
+    const command = {words: [program, 'start', ...words], folder: root, logFile, environment};
+    const url = `http://${host}:${httpPort}`;
+    return {name, host, httpPort, url, process: new MemberProcess(name, command)};
   });
   const client = (member: Member, timeoutMillis = 60_000): Client =>
     new Client({
       url: member.url,
-      credentials: {kind: 'basic', user: 'root', password: rootPassword},
+      credentials: {kind: 'basic', user: 'root', password},
       timeoutMillis,
     });
   const asking = new Map(members.map(member => [member, client(member, asksMillisMax)]));
@@ -101,6 +113,16 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
       if (!keepFolder) rmSync(folder, {recursive: true, force: true});
     },
   };
+}
+
+function freeAddresses(size: number): Promise<MemberAddress[]> {
+  return Promise.all(
+    Array.from({length: size}, async (_, index) => ({
+      host: `127.0.0.${index + 1}`,
+      raftPort: await freePort(),
+      httpPort: await freePort(),
+    })),
+  );
 }
 
 function redirected(table: Readonly<Record<string, string>>): Record<string, string> {
