@@ -27,7 +27,7 @@ INSTALLED := node_modules/.package-lock.json
 
 help: ## list the commands
 	echo 'make <command>:'
-	sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 start: prepared $(PASSWORD) ## start a server in the foreground, with a sample database; Ctrl-C stops it
@@ -51,6 +51,9 @@ docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the 
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
 	$(call run,server/testing/crash.ts)
+
+cluster-crash: prepared ## the same with the members of a cluster, and compare what they hold: CYCLES=100
+	$(call run,server/testing/cluster/cluster-crash.ts)
 
 simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage or raft
 	$(call run,server/simulation/run.ts)

@@ -8,11 +8,12 @@
  * The same seed gives the same choices; what the kernel and the timing make of them is theirs.
  */
 import type {Client} from '#server/client/client.ts';
-import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
-import {type Finding, Ledger, type Write} from './crash/ledger.ts';
+import {auditLedger, createLedger} from './crash/audit.ts';
+import {type Finding, Ledger} from './crash/ledger.ts';
+import {Writer} from './crash/writer.ts';
+import {SeededRandom} from './random/seeded-random.ts';
 import {freePort, type ServerProcess, startServer, temporaryRoot} from './server-process.ts';
 
-const database = 'ledger';
 const writers = 8;
 const killAfterMillis = {least: 40, most: 450} as const;
 const reopenMillisMax = 2_000;
@@ -46,19 +47,20 @@ export interface CrashReport {
 export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
   const root = temporaryRoot('crash');
   const port = await freePort();
-  const random = randomNumbers(options.seed);
+  const seeded = new SeededRandom(options.seed);
+  const random = (below: number): number => seeded.below(below);
   const ledger = new Ledger();
   const crew = Array.from({length: writers}, (_, index) => new Writer(index, ledger, random));
   const findings: Finding[] = [];
   let slowestReopenMillis = 0;
   let server = await startServer({root, port});
   try {
-    await createLedger(server);
+    await asRoot(server, createLedger);
     for (let cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
       await workUntilKilled(server, crew, random);
       server = await startServer({root, port});
       slowestReopenMillis = Math.max(slowestReopenMillis, server.readyMillis);
-      findings.push(...(await audit(server, ledger)));
+      findings.push(...(await asRoot(server, client => auditLedger(client, ledger))));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: acknowledged ${ledger.acknowledged}, ` +
           `unknown ${ledger.unknown}, reopened in ${Math.round(server.readyMillis)} ms`,
@@ -85,22 +87,13 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
   };
 }
 
-async function createLedger(server: ServerProcess): Promise<void> {
+async function asRoot<T>(
+  server: ServerProcess,
+  action: (client: Client) => Promise<T>,
+): Promise<T> {
   const client = server.client();
   try {
-    await client.createDatabase(database);
-    const types = ['CREATE DOCUMENT TYPE Keyed', 'CREATE DOCUMENT TYPE Plain'];
-    const properties = ['Keyed', 'Plain', 'Loaded'].map(
-      type => `CREATE PROPERTY ${type}.id STRING`,
-    );
-    for (const statement of [
-      ...types,
-      'CREATE VERTEX TYPE Loaded',
-      ...properties,
-      'CREATE INDEX ON Keyed (id) UNIQUE',
-    ]) {
-      await client.command(database, statement);
-    }
+    return await action(client);
   } finally {
     client.close();
   }
@@ -115,238 +108,12 @@ async function workUntilKilled(
   const client = server.client();
   const span = killAfterMillis.most - killAfterMillis.least;
   const moment = killAfterMillis.least + random(span);
-  const running = Promise.allSettled(crew.map(writer => writer.workUntilCut(client)));
+  const running = Promise.allSettled(crew.map(writer => writer.work(client, () => false)));
   await new Promise(resolve => setTimeout(resolve, moment));
   await server.kill();
   const broken = (await running).find(outcome => outcome.status === 'rejected');
   client.close();
   if (broken !== undefined) throw broken.reason;
-}
-
-/** Reads everything by scan, and what the index knows besides, and asks the ledger. */
-async function audit(server: ServerProcess, ledger: Ledger): Promise<Finding[]> {
-  const client = server.client();
-  try {
-    const stored = new Map<string, number[]>();
-    let rows = 0;
-    for (const type of ['Keyed', 'Plain', 'Loaded']) {
-      const statement = `SELECT id, value FROM ${type}`;
-      for await (const row of client.queryStream(database, statement, {limit: -1})) {
-        const key = String(row['id']);
-        const values = stored.get(key) ?? [];
-        values.push(Number(row['value']));
-        stored.set(key, values);
-        rows += 1;
-      }
-    }
-    const findings = ledger.audit(stored);
-    if (findings.length === 0 && rows !== ledger.liveKeys) {
-      const says = `${rows} records are stored, ${ledger.liveKeys} are in the books`;
-      findings.push({kind: 'lost', key: 'count', says});
-    }
-    findings.push(...(await auditIndex(client, stored)), ...(await auditIntegrity(client)));
-    return findings;
-  } finally {
-    client.close();
-  }
-}
-
-/** Looks up some keys by the index: what a scan finds, the index must find, once. */
-async function auditIndex(
-  client: Client,
-  stored: ReadonlyMap<string, number[]>,
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const keyed = [...stored.keys()].filter(key => key.startsWith('k-'));
-  const step = Math.max(1, Math.floor(keyed.length / 100));
-  for (let at = keyed.length - 1; at >= 0; at -= step) {
-    const key = keyed[at] ?? '';
-    const statement = 'SELECT id, value FROM Keyed WHERE id = :id';
-    const {result} = await client.query(database, statement, {params: {id: key}});
-    const values = result.map(row => Number(row['value']));
-    if (values.length === 1 && values[0] === stored.get(key)?.[0]) continue;
-    const says = `a scan finds ${stored.get(key)?.join()}, the index finds ${values.join()}`;
-    findings.push({kind: 'lost', key, says});
-  }
-  return findings;
-}
-
-/** What a crash left behind that does not agree with the rest: CHECK DATABASE looks at all. */
-async function auditIntegrity(client: Client): Promise<Finding[]> {
-  const {result} = await client.command(database, 'CHECK DATABASE');
-  const found = result.flatMap(row => (row['findings'] ?? []) as Record<string, unknown>[]);
-  return found.map(({kind, place, says}) => ({
-    kind: 'torn',
-    key: String(place),
-    says: `${String(kind)}: ${String(says)}`,
-  }));
-}
-
-type Sending = {readonly writes: readonly Write[]; readonly send: () => Promise<unknown>};
-
-/** One client with keys of its own; works until its connection is cut. */
-class Writer {
-  readonly surprises: string[] = [];
-  readonly #index: number;
-  readonly #ledger: Ledger;
-  readonly #random: (below: number) => number;
-  readonly #keys: string[] = [];
-  #next = 0;
-
-  constructor(index: number, ledger: Ledger, random: (below: number) => number) {
-    this.#index = index;
-    this.#ledger = ledger;
-    this.#random = random;
-  }
-
-  async workUntilCut(client: Client): Promise<void> {
-    for (let cut = false; !cut; ) cut = await this.#carryOut(this.#choose(client));
-  }
-
-  /** Sends, books the outcome, and answers whether the connection is gone. */
-  async #carryOut({writes, send}: Sending): Promise<boolean> {
-    const ledger = this.#ledger;
-    ledger.began(writes);
-    try {
-      await send();
-      ledger.wasAcknowledged(writes);
-      return false;
-    } catch (error) {
-      if (error instanceof NotConnected) {
-        ledger.wasRefused(writes);
-        return true;
-      }
-      if (error instanceof UnknownOutcome) {
-        ledger.becameUnknown(writes);
-        return true;
-      }
-      if (!(error instanceof ServerError)) throw error;
-      if (error.exceptionName === 'CommitOutcomeUnknownException' || error.status === 500) {
-        if (error.status === 500) this.surprises.push(error.message);
-        ledger.becameUnknown(writes);
-      } else ledger.wasRefused(writes);
-      return false;
-    }
-  }
-
-  #choose(client: Client): Sending {
-    const lot = this.#random(100);
-    const old = this.#oldKey();
-    if (lot < 45 || old === undefined) return this.#insert(client, lot % 2 === 0 ? 'k' : 'p');
-    if (lot < 60) return this.#update(client, old);
-    if (lot < 68) return this.#delete(client, old);
-    if (lot < 74) return this.#insertTwice(client, old);
-    if (lot < 95) return this.#transaction(client, old);
-    return this.#load(client);
-  }
-
-  #newKey(prefix: string): string {
-    this.#next += 1;
-    const key = `${prefix}-${this.#index}-${this.#next}`;
-    if (prefix !== 'b') this.#keys.push(key);
-    return key;
-  }
-
-  /** A key that is certainly stored and that no unknown write holds. */
-  #oldKey(): string | undefined {
-    const key = this.#keys[this.#random(Math.max(1, this.#keys.length))];
-    if (key === undefined || !this.#ledger.isFree(key)) return undefined;
-    return this.#ledger.state(key) === undefined ? undefined : key;
-  }
-
-  #insert(client: Client, prefix: 'k' | 'p'): Sending {
-    const key = this.#newKey(prefix);
-    return {
-      writes: [{key, state: 1}],
-      send: () => client.command(database, insertInto(key), {params: {id: key, value: 1}}),
-    };
-  }
-
-  #update(client: Client, key: string): Sending {
-    const value = (this.#ledger.state(key) ?? 0) + 1;
-    return {
-      writes: [{key, state: value}],
-      send: () => client.command(database, updateOf(key), {params: {id: key, value}}),
-    };
-  }
-
-  #delete(client: Client, key: string): Sending {
-    const statement = `DELETE FROM ${typeOf(key)} WHERE id = :id`;
-    return {
-      writes: [{key, state: undefined}],
-      send: () => client.command(database, statement, {params: {id: key}}),
-    };
-  }
-
-  /** A transaction that must be refused as a whole: its second insert repeats a unique key. */
-  #insertTwice(client: Client, old: string): Sending {
-    const key = this.#newKey('p');
-    const repeated = old.startsWith('k-') ? old : undefined;
-    return {
-      writes: [{key, state: 1}],
-      send: async () => {
-        const session = await client.begin(database);
-        await session.command(database, insertInto(key), {params: {id: key, value: 1}});
-        if (repeated !== undefined) {
-          const params = {id: repeated, value: 1};
-          await session.command(database, insertInto(repeated), {params});
-        }
-        await session.commit();
-      },
-    };
-  }
-
-  #transaction(client: Client, old: string): Sending {
-    const [one, other] = [this.#newKey('k'), this.#newKey('p')];
-    const value = (this.#ledger.state(old) ?? 0) + 1;
-    return {
-      writes: [
-        {key: one, state: 1},
-        {key: other, state: 1},
-        {key: old, state: value},
-      ],
-      send: async () => {
-        const session = await client.begin(database);
-        await session.command(database, insertInto(one), {params: {id: one, value: 1}});
-        await session.command(database, insertInto(other), {params: {id: other, value: 1}});
-        await session.command(database, updateOf(old), {params: {id: old, value}});
-        await session.commit();
-      },
-    };
-  }
-
-  /** A load of one vertex: loads of many are not atomic, so the books could not hold them. */
-  #load(client: Client): Sending {
-    const key = this.#newKey('b');
-    const line = {'@type': 'v', '@class': 'Loaded', '@id': key, id: key, value: 1};
-    return {
-      writes: [{key, state: 1}],
-      send: () => client.batch(database, `${JSON.stringify(line)}\n`, {query: {wal: true}}),
-    };
-  }
-}
-
-function typeOf(key: string): string {
-  return key.startsWith('k-') ? 'Keyed' : 'Plain';
-}
-
-function insertInto(key: string): string {
-  return `INSERT INTO ${typeOf(key)} SET id = :id, value = :value`;
-}
-
-function updateOf(key: string): string {
-  return `UPDATE ${typeOf(key)} SET value = :value WHERE id = :id`;
-}
-
-/** Whole numbers below a bound, the same for the same seed. */
-function randomNumbers(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return below => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below);
-  };
 }
 
 if (import.meta.main) {

@@ -1,0 +1,175 @@
+/**
+ * `make cluster-crash CYCLES=100 SEED=1`: the ledger's writers work at all members of a cluster
+ * while members are killed with `kill -9`, the leader most often, sometimes all; after each time
+ * every write is accounted for, and all members must hold the same.
+ *
+ * Exit code 1 when a write is lost or doubled, members differ, or a member answers what nobody
+ * expects; the files are kept then. SIZE=5 starts five members.
+ */
+import {auditLedger, createLedger} from '../crash/audit.ts';
+import {type Finding, Ledger} from '../crash/ledger.ts';
+import {ledgerDatabase, Writer} from '../crash/writer.ts';
+import {SeededRandom} from '../random/seeded-random.ts';
+import {findLeader, type Member, untilLed} from './cluster-system.ts';
+import {startSvcCluster, type SvcCluster} from './svc-cluster.ts';
+
+export interface ClusterCrashOptions {
+  readonly size: number;
+  readonly cycles: number;
+  readonly seed: number;
+  readonly onCycle?: (line: string) => void;
+}
+
+export interface ClusterCrashReport {
+  readonly cycles: number;
+  readonly kills: number;
+  readonly acknowledged: number;
+  readonly unknown: number;
+  readonly refused: number;
+  readonly findings: readonly Finding[];
+  readonly surprises: readonly string[];
+  /** Kept for a look when something was found, else removed. */
+  readonly folder: string;
+}
+
+const writers = 8;
+const answerMillisMax = 15_000;
+/** From the start of work to the kill, from there to the start of who was killed, to the end. */
+const beforeKillMillis = {least: 30, most: 300} as const;
+const deadMillis = {least: 50, most: 800} as const;
+const afterStartMillis = {least: 0, most: 300} as const;
+
+/** Runs the cycles; throws only when the cluster does not come up or cannot be read. */
+export async function runClusterCrashes(options: ClusterCrashOptions): Promise<ClusterCrashReport> {
+  const random = new SeededRandom(options.seed);
+  const cluster = await startSvcCluster({size: options.size});
+  const ledger = new Ledger();
+  const crew = Array.from(
+    {length: writers},
+    (_, index) => new Writer(index, ledger, below => random.below(below)),
+  );
+  const findings: Finding[] = [];
+  let kills = 0;
+  let cycle = 0;
+  try {
+    await asRoot(cluster, await untilLed(cluster), createLedger);
+    for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
+      kills += await workThroughKills(cluster, crew, random);
+      const leader = await untilLed(cluster);
+      findings.push(...(await asRoot(cluster, leader, client => auditLedger(client, ledger))));
+      findings.push(...(await differences(cluster, leader)));
+      options.onCycle?.(
+        `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
+          `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}`,
+      );
+    }
+  } finally {
+    const isClean = findings.length === 0 && cycle > options.cycles;
+    await cluster.dispose(!isClean);
+  }
+  return {
+    cycles: cycle - 1,
+    kills,
+    acknowledged: ledger.acknowledged,
+    unknown: ledger.unknown,
+    refused: ledger.refused,
+    findings,
+    surprises: crew.flatMap(writer => writer.surprises),
+    folder: cluster.folder,
+  };
+}
+
+async function asRoot<T>(
+  cluster: SvcCluster,
+  member: Member,
+  action: (client: ReturnType<SvcCluster['client']>) => Promise<T>,
+): Promise<T> {
+  const client = cluster.client(member);
+  try {
+    return await action(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** Every writer works, moving on where its member goes away; answers how many were killed. */
+async function workThroughKills(
+  cluster: SvcCluster,
+  crew: readonly Writer[],
+  random: SeededRandom,
+): Promise<number> {
+  const clients = cluster.members.map(member => cluster.client(member, answerMillisMax));
+  let isOver = false;
+  const working = crew.map(async writer => {
+    while (!isOver) await writer.work(random.pick(clients), () => isOver);
+  });
+  const wait = ({least, most}: {least: number; most: number}): Promise<void> =>
+    new Promise(resolve => setTimeout(resolve, least + random.below(most - least)));
+  let killed = 0;
+  try {
+    await wait(beforeKillMillis);
+    const victims = await chooseVictims(cluster, random);
+    await Promise.all(victims.map(({process}) => process.kill()));
+    await wait(deadMillis);
+    for (const {process} of victims) process.start();
+    await wait(afterStartMillis);
+    killed = victims.length;
+  } finally {
+    isOver = true;
+    await Promise.allSettled(working);
+    for (const client of clients) client.close();
+  }
+  await Promise.all(working);
+  return killed;
+}
+
+/** The leader half of the time; at times all members together. */
+async function chooseVictims(
+  cluster: SvcCluster,
+  random: SeededRandom,
+): Promise<readonly Member[]> {
+  if (random.once(10)) return cluster.members;
+  const leader = await findLeader(cluster);
+  if (leader !== undefined && random.once(2)) return [leader];
+  return [random.pick(cluster.members)];
+}
+
+/** What the members hold, compared by the leader. */
+async function differences(cluster: SvcCluster, leader: Member): Promise<Finding[]> {
+  const answer = await asRoot(cluster, leader, client =>
+    client.send({
+      method: 'POST',
+      path: `/api/v1/cluster/verify/${ledgerDatabase}`,
+      again: true,
+    }),
+  );
+  const {result} = JSON.parse(answer.text) as {result?: {overallStatus?: string}};
+  if (result?.overallStatus === 'ALL_CONSISTENT') return [];
+  return [{kind: 'torn', key: 'members', says: `they differ: ${answer.text.slice(0, 500)}`}];
+}
+
+if (import.meta.main) {
+  const environment = process.env;
+  const cycles = Number(environment['CYCLES'] || 20);
+  const seed = Number(environment['SEED'] || Date.now() % 1_000_000);
+  process.stdout.write(`seed ${seed}\n`);
+  const report = await runClusterCrashes({
+    size: Number(environment['SIZE'] || 3),
+    cycles,
+    seed,
+    onCycle: line => process.stdout.write(`${line}\n`),
+  });
+  for (const {kind, key, says} of report.findings.slice(0, 50)) {
+    process.stdout.write(`${kind} ${key}: ${says}\n`);
+  }
+  for (const surprise of new Set(report.surprises)) process.stdout.write(`surprise: ${surprise}\n`);
+  const kinds = (...wanted: Finding['kind'][]): number =>
+    report.findings.filter(({kind}) => wanted.includes(kind)).length;
+  const isWrong = report.findings.length + report.surprises.length > 0;
+  if (isWrong) process.stdout.write(`the files are kept in ${report.folder}\n`);
+  process.stdout.write(
+    `cycles ${report.cycles} kills ${report.kills} acknowledged ${report.acknowledged} ` +
+      `lost ${kinds('lost', 'torn')} doubled ${kinds('doubled', 'resurrected')}\n`,
+  );
+  if (isWrong) process.exitCode = 1;
+}
