@@ -8,7 +8,7 @@
  */
 import {auditLedger, createLedger} from '../crash/audit.ts';
 import {type Finding, Ledger} from '../crash/ledger.ts';
-import {ledgerDatabase, Writer} from '../crash/writer.ts';
+import {Writer} from '../crash/writer.ts';
 import {SeededRandom} from '../random/seeded-random.ts';
 import {findLeader, type Member, untilLed} from './cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from './svc-cluster.ts';
@@ -63,7 +63,6 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
         findings.push(...(await asRoot(cluster, member, client => auditLedger(client, ledger))));
       }
-      findings.push(...(await differences(cluster, leader)));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
           `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}`,
@@ -138,20 +137,6 @@ async function chooseVictims(
   const leader = await findLeader(cluster);
   if (leader !== undefined && random.once(2)) return [leader];
   return [random.pick(cluster.members)];
-}
-
-/** What the members hold, compared by the leader. */
-async function differences(cluster: SvcCluster, leader: Member): Promise<Finding[]> {
-  const answer = await asRoot(cluster, leader, client =>
-    client.send({
-      method: 'POST',
-      path: `/api/v1/cluster/verify/${ledgerDatabase}`,
-      again: true,
-    }),
-  );
-  if (answer.status === 200 && answer.text.includes('"ALL_CONSISTENT"')) return [];
-  const says = `not the same: status ${answer.status} ${answer.text.slice(0, 500)}`;
-  return [{kind: 'torn', key: 'members', says}];
 }
 
 if (import.meta.main) {
