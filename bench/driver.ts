@@ -12,10 +12,14 @@ import {connect, type Socket} from 'node:net';
 export interface Job {
   readonly host: string;
   readonly port: number;
+  /** Clients go to these too, each to one, in turn. */
+  readonly others?: readonly {readonly host: string; readonly port: number}[];
   readonly clients: number;
   readonly millis: number;
   readonly path: string;
   readonly authorization: string;
+  /** Further lines of the head, each with its end. */
+  readonly headers?: string;
   /** The body is `before`, a number, `after`. */
   readonly before: string;
   readonly after: string;
@@ -103,13 +107,15 @@ function middleOf({rows}: Job, nextNumber: () => number): string {
 function runClient(job: Job, client: number, deadline: number, tally: Tally): Promise<void> {
   const {promise, resolve, reject} = Promise.withResolvers<void>();
   const nextNumber = numbersOf(job, client);
+  const servers = [job, ...(job.others ?? [])];
+  const {host, port} = servers[client % servers.length] ?? job;
   const headStart =
-    `POST ${job.path} HTTP/1.1\r\nHost: ${job.host}:${job.port}\r\n` +
+    `POST ${job.path} HTTP/1.1\r\nHost: ${host}:${port}\r\n${job.headers ?? ''}` +
     `Authorization: ${job.authorization}\r\nContent-Type: application/json\r\nContent-Length: `;
   const fixedLength = Buffer.byteLength(job.before) + Buffer.byteLength(job.after);
   let pending: Buffer | undefined;
   let sentAt = 0;
-  const socket: Socket = connect({host: job.host, port: job.port, noDelay: true});
+  const socket: Socket = connect({host, port, noDelay: true});
   const send = (): void => {
     const now = performance.now();
     if (now >= deadline) {

@@ -9,6 +9,7 @@ import {Report} from './report.ts';
 import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
+import {replicatedWrites} from './W15/replicated-writes.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
 import {starts} from './W20/starts.ts';
@@ -47,6 +48,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   hub: hubEdges,
   W7: rangeSums,
   W8: scans,
+  W15: replicatedWrites,
   W20: starts,
   mixed: readsBesideAnalysis,
   store: storeClass,
