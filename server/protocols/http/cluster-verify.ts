@@ -68,7 +68,7 @@ async function digestOf(
   const path = `/cluster/digest/${encodeURIComponent(database)}`;
   try {
     const {status, json} = await exchange.context.peerClient.ask({
-      ...{httpAddress, path, token, timeoutMs: askMs},
+      ...{peer, path, token, timeoutMs: askMs},
       method: 'POST',
       body: {marker},
     });
