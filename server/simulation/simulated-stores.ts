@@ -1,4 +1,5 @@
 /** The memory twin behind the store factory; its calls are operations of the machine. */
+import {assert} from '#server/base/assert.ts';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
 import {MemoryShelf} from '#server/storage/memory/shelf.ts';
 import type {StoreFactory} from '#server/transactions/store-factory.ts';
@@ -30,6 +31,16 @@ export class SimulatedStores implements StoreFactory {
     });
     this.#paths.add(path);
     return store;
+  }
+
+  /** Puts a copy of what is durable at `path` of other stores here, as a download does. */
+  take(others: SimulatedStores, path: string, to: string): void {
+    const image = others.#shelf.image(path);
+    assert(image !== undefined, `${path} is there to be copied`);
+    this.#machine.operate('store-checkpoint', to);
+    this.#shelf.remove(to);
+    this.#shelf.create(to, image.durable);
+    this.#paths.add(to);
   }
 
   exists(path: string): boolean {

@@ -17,7 +17,13 @@ import type {SeededRandom} from '../seeded-random.ts';
 import {type ClientOptions, Draft, key, runOne} from '../workload.ts';
 import type {SimulatedServer} from './simulated-server.ts';
 
-const prefix = {register: 0x70, account: 0x71, vertex: 0x72, outgoing: 0x73, incoming: 0x74} as const;
+const prefix = {
+  register: 0x70,
+  account: 0x71,
+  vertex: 0x72,
+  outgoing: 0x73,
+  incoming: 0x74,
+} as const;
 const registers = 6;
 const accounts = 5;
 const vertices = 6;
@@ -38,7 +44,14 @@ export class ClusterClients {
   readonly #events: ((history: RegisterHistory) => void)[] = [];
   /** How far each session has seen. */
   readonly #bookmarks = new Map<number, LogIndex>();
-  readonly tallies = {writes: 0, reads: 0, followerReads: 0, sessionReads: 0, transfers: 0, views: 0};
+  readonly tallies = {
+    writes: 0,
+    reads: 0,
+    followerReads: 0,
+    sessionReads: 0,
+    transfers: 0,
+    views: 0,
+  };
   #numbers = 0;
 
   constructor(options: ClusterClientsOptions) {
@@ -98,7 +111,9 @@ export class ClusterClients {
     const outgoing = of(prefix.outgoing).map(([name]) => numberOf(name));
     const incoming = new Set(of(prefix.incoming).map(([name]) => numberOf(name)));
     if (incoming.size !== outgoing.length) {
-      throw new Violation(`a view has ${outgoing.length} edges, and ${incoming.size} at their ends`);
+      throw new Violation(
+        `a view has ${outgoing.length} edges, and ${incoming.size} at their ends`,
+      );
     }
     for (const edge of outgoing) {
       const {from, to} = endsOf(edge);
@@ -149,7 +164,9 @@ export class ClusterClients {
     this.#events.push(history => {
       const expected = history.valueAt(register, seen.place);
       if (expected === seen.value) return;
-      throw new Violation(`a session at ${server.id} saw ${seen.value} at ${seen.place}, not ${expected}`);
+      throw new Violation(
+        `a session at ${server.id} saw ${seen.value} at ${seen.place}, not ${expected}`,
+      );
     });
   }
 

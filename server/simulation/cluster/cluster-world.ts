@@ -8,9 +8,8 @@
  * (ledger.ts), and what registers showed against real time (register-history.ts); in between,
  * views against themselves. What the consensus core does is raft/'s to check. One seed, one trace.
  */
-import {decodeEntry, eachOperation} from '#server/transactions/entry.ts';
 import {ordered} from '#server/raft/membership.ts';
-import type {Entry, LogIndex, NodeId} from '#server/raft/message.ts';
+import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import {type Attempt, Ledger, Violation} from '../ledger.ts';
 import {Machine, SimulatedCrash} from '../machine.ts';
@@ -28,6 +27,7 @@ import {fairWeather, SimulatedNetwork} from '../raft/simulated-network.ts';
 import {Scheduler} from '../scheduler.ts';
 import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
 import {ClusterClients, Nobody} from './cluster-clients.ts';
+import {CommittedLog} from './committed-log.ts';
 import {SimulatedServer} from './simulated-server.ts';
 
 /** Those of any node, and those of disks. */
@@ -61,6 +61,8 @@ export interface ClusterWorldReport {
 
 const electionTimeoutMaxMs = 1_200;
 const healMs = 90 * electionTimeoutMaxMs;
+/** Logs are looked at so often; they keep more than is committed meanwhile. */
+const lookMs = 100;
 /** Clients that wait for an answer. */
 const clientsMax = 40;
 
@@ -72,12 +74,14 @@ export class ClusterWorld {
   readonly #network: SimulatedNetwork<Buffer>;
   readonly #servers = new Map<NodeId, SimulatedServer>();
   readonly #ledger = new Ledger();
+  readonly #log = new CommittedLog();
   readonly #clients: ClusterClients;
   readonly #faults = new Map<string, number>();
   readonly #ends = new Set<() => void>();
   readonly #target: FaultTarget<SimulatedServer>;
   #operations = 0;
   #refusals = 0;
+  #installs = 0;
   #working = 0;
   #healing = false;
   #failure: Error | undefined;
@@ -126,6 +130,7 @@ export class ClusterWorld {
         ['transfers', tallies.transfers],
         ['views checked', tallies.views],
         ['operations without a server', this.#refusals],
+        ['snapshots installed', this.#installs],
         ['messages', this.#network.delivered],
       ]),
       faults: this.#faults,
@@ -141,6 +146,7 @@ export class ClusterWorld {
     const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
     for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
     this.#operateLater();
+    this.#lookLater();
     await this.#go(() => this.#scheduler.nowMs >= begin + seconds * 1_000);
     await this.#heal();
     await this.#compare();
@@ -168,6 +174,7 @@ export class ClusterWorld {
       new SimulatedServer(options, {
         scheduler: this.#scheduler,
         send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
+        checkpointNeeded: (server, from) => this.#giveLater(server, from),
         ended: (server, how) => {
           this.#count(how);
           this.#startLater(server);
@@ -177,6 +184,28 @@ export class ClusterWorld {
         },
       }),
     );
+  }
+
+  /** A download takes its time, and needs the way in both directions when it begins and ends. */
+  #giveLater(taker: SimulatedServer, from: NodeId): void {
+    const {life} = taker;
+    const giver = this.#servers.get(from);
+    const reaches = (): boolean =>
+      this.#network.reaches(from, taker.id) && this.#network.reaches(taker.id, from);
+    this.#scheduler.after(20 + this.#random.below(300), 'snapshot', () => {
+      const given = reaches() ? giver?.give() : undefined;
+      this.#work(async () => {
+        const snapshot = await given;
+        await this.#scheduler.sleep(20 + this.#random.below(400));
+        if (taker.life !== life) return;
+        if (snapshot === undefined || giver?.isDown === true || !reaches()) {
+          taker.installFailed();
+          return;
+        }
+        this.#installs++;
+        taker.install(snapshot);
+      });
+    });
   }
 
   #startLater(server: SimulatedServer): void {
@@ -329,17 +358,33 @@ export class ClusterWorld {
 
   /** The log, what clients know, and every store say the same. */
   async #compare(): Promise<void> {
-    const leader = this.#leader();
-    const log = await this.#logOf(leader);
+    await this.#look();
     const history = new RegisterHistory();
-    const places = this.#placesIn(log, history);
+    const places = new Map<string, LogIndex>();
+    for (const {index, key, value} of this.#log.puts()) {
+      this.#clients.committed(history, index, key, value);
+      if (key[0] !== markerPrefix) continue;
+      const marker = key.toString('latin1');
+      const before = places.get(marker);
+      if (before !== undefined) throw new Violation(`a commit stands at ${before} and ${index}`);
+      places.set(marker, index);
+    }
     this.#ledger.endOfLife();
     this.#ledger.reorder((attempt: Attempt) => places.get(attempt.marker));
-    for (const server of this.#membersOfLeader()) {
-      if (server !== leader) this.#compareLogs(server.id, log, await this.#logOf(server));
-      this.#compareStore(server.id, server.engine);
-    }
+    for (const server of this.#membersOfLeader()) this.#compareStore(server.id, server.engine);
     this.#clients.check(history);
+  }
+
+  /** Gathers what is committed, from everybody. */
+  async #look(): Promise<void> {
+    for (const server of this.#servers.values()) await this.#log.learn(server);
+  }
+
+  #lookLater(): void {
+    this.#scheduler.after(lookMs, 'look', () => {
+      this.#look().catch((error: unknown) => this.#caught(error));
+      this.#lookLater();
+    });
   }
 
   #compareStore(id: NodeId, engine: Engine | undefined): void {
@@ -355,43 +400,6 @@ export class ClusterWorld {
     }
   }
 
-  async #logOf(server: SimulatedServer | undefined): Promise<readonly Entry[]> {
-    const replicator = server?.member?.replicator;
-    if (replicator === undefined) throw new Violation('a member does not run');
-    const {base, commitIndex} = replicator;
-    if (base.index > 0) throw new Violation('a log has forgotten its beginning');
-    const entries = await replicator.entries(0, commitIndex, Number.POSITIVE_INFINITY);
-    if (entries?.length !== commitIndex) throw new Violation(`entries are missing at ${server?.id}`);
-    return entries;
-  }
-
-  #compareLogs(id: NodeId, expected: readonly Entry[], found: readonly Entry[]): void {
-    const at = expected.findIndex((entry, place) => textOf(entry) !== textOf(found[place]));
-    if (at >= 0) throw new Violation(`${id} holds another entry at ${at + 1} than the leader`);
-  }
-
-  /** Where each transaction's marker was written; once at most. */
-  #placesIn(log: readonly Entry[], history: RegisterHistory): ReadonlyMap<string, LogIndex> {
-    const places = new Map<string, LogIndex>();
-    for (const [at, entry] of log.entries()) {
-      if (entry.kind !== 'data') continue;
-      const decoded = decodeEntry(Buffer.from(entry.data));
-      if (decoded.kind !== 'transaction') continue;
-      for (const operation of eachOperation(decoded)) {
-        if (operation.kind !== 'put') continue;
-        const keyBytes = Buffer.from(operation.key);
-        this.#clients.committed(history, at + 1, keyBytes, Buffer.from(operation.value));
-        if (keyBytes[0] !== markerPrefix) continue;
-        const marker = keyBytes.toString('latin1');
-        if (places.has(marker)) {
-          throw new Violation(`a commit stands at ${places.get(marker)} and ${at + 1}`);
-        }
-        places.set(marker, at + 1);
-      }
-    }
-    return places;
-  }
-
   #describe(): string {
     return [...this.#servers.values()]
       .map(({id, role, engine, member}) => {
@@ -405,8 +413,3 @@ export class ClusterWorld {
 }
 
 const markerPrefix = 0x60;
-
-function textOf(entry: Entry | undefined): string {
-  if (entry?.kind !== 'data') return JSON.stringify(entry);
-  return `${entry.term} ${Buffer.from(entry.data).toString('latin1')}`;
-}

@@ -10,7 +10,7 @@
 import {LogFailure} from '#server/log/segment-log.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Input} from '#server/raft/input.ts';
-import type {Membership} from '#server/raft/membership.ts';
+import type {Checkpoint, Membership} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
 import {InlineStorage} from '#server/replication/inline-storage.ts';
@@ -18,6 +18,8 @@ import {ReplicatedMemberLog, type RunningMember} from '#server/replication/membe
 import {openStoredLog} from '#server/replication/stored-log.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {checkpointPath} from '#server/transactions/server-checkpoint.ts';
+import type {ServerState} from '#server/transactions/server-state.ts';
 import {defaultEngineSettings} from '#server/transactions/settings.ts';
 import {Machine, SimulatedCrash} from '../machine.ts';
 import type {FaultVictim} from '../raft/raft-faults.ts';
@@ -32,6 +34,8 @@ import {SimulatedTransport} from './simulated-transport.ts';
 export interface ServerWorld {
   readonly scheduler: Scheduler;
   send(from: NodeId, to: NodeId, bytes: Buffer): void;
+  /** The server needs a checkpoint from another one; ends with `install` or `installFailed`. */
+  checkpointNeeded(server: SimulatedServer, from: NodeId): void;
   /** Its process ended by itself; the world decides when the next one starts. */
   ended(server: SimulatedServer, how: 'crash in an operation' | 'failed disk'): void;
   /** What no fault explains. */
@@ -46,6 +50,13 @@ export interface ServerOptions {
   readonly quorumTimeoutMs: number;
 }
 
+/** A checkpoint on the disk of the server that made it. */
+export interface SimulatedSnapshot {
+  readonly state: ServerState;
+  readonly checkpoint: Checkpoint;
+  readonly stores: SimulatedStores;
+}
+
 /** What runs while a process does. */
 interface Process {
   readonly number: number;
@@ -57,6 +68,7 @@ interface Process {
 const groupLogId = '00112233445566778899aabbccddeeff';
 const segmentBytes = 16 << 10;
 const cacheBytesMax = 4_000;
+const snapshotDirectory = '/data/databases/.snapshots/given';
 const roomInAll = Number.MAX_SAFE_INTEGER;
 
 export class SimulatedServer implements FaultVictim {
@@ -169,7 +181,48 @@ export class SimulatedServer implements FaultVictim {
 
   receive(from: NodeId, bytes: Buffer): void {
     const process = this.#process;
-    if (process !== undefined) this.#act(process, () => process.transport.news?.message(from, bytes));
+    if (process !== undefined)
+      this.#act(process, () => process.transport.news?.message(from, bytes));
+  }
+
+  /** Makes a checkpoint for another server; undefined when this one cannot. */
+  async give(): Promise<SimulatedSnapshot | undefined> {
+    const {engine, member} = this;
+    if (engine === undefined || member === undefined) return undefined;
+    this.disk.makeDirectory('/data/databases/.snapshots');
+    const state = await engine.capture(snapshotDirectory);
+    const checkpoint = member.replicator.heldCheckpointAt(state.durableIndex);
+    return checkpoint && {state, checkpoint, stores: this.#stores};
+  }
+
+  /** Puts the checkpoint of another server in the place of what is here. */
+  install({state, checkpoint, stores}: SimulatedSnapshot): void {
+    const process = this.#process;
+    const {engine, member} = this;
+    if (process === undefined || engine === undefined || member === undefined) return;
+    const {log, replicator} = member;
+    const work = log.interrupted(async () => {
+      for (const {id} of state.databases) {
+        this.#stores.take(
+          stores,
+          checkpointPath(snapshotDirectory, id),
+          engine.snapshots.stagedPath(id),
+        );
+      }
+      await engine.install({state, checkpoint});
+      await replicator.installed(checkpoint);
+      engine.snapshots.forget();
+      return state.durableIndex;
+    });
+    work.catch((error: unknown) => {
+      if (this.#process !== process) return;
+      if (!isRefusal(error)) this.#caught(process, error);
+      this.installFailed();
+    });
+  }
+
+  installFailed(): void {
+    this.member?.replicator.installFailed();
   }
 
   /** The disk has no room for a while. */
@@ -214,18 +267,24 @@ export class SimulatedServer implements FaultVictim {
           syncCommits: true,
           queueBytesMax: 64 << 10,
         }),
-      openMemberLog: directory => Promise.resolve(this.#openLog(process, timers, directory)),
+      openMemberLog: (directory, installed) =>
+        Promise.resolve(this.#openLog(process, timers, directory, installed)),
     });
   }
 
-  #openLog(process: Process, timers: Timers, directory: string): ReplicatedMemberLog {
+  #openLog(
+    process: Process,
+    timers: Timers,
+    directory: string,
+    installed: Checkpoint | undefined,
+  ): ReplicatedMemberLog {
     const {founders, quorumTimeoutMs, raft} = this.#options;
     const {log, recovered} = openStoredLog({
       disk: this.disk,
       directory,
       segmentBytes,
       random: this.#random,
-      checkpoint: {last: {index: 0, term: 0}, membership: founders},
+      checkpoint: installed ?? {last: {index: 0, term: 0}, membership: founders},
     });
     const storage = new InlineStorage(log, {
       timers,
@@ -243,10 +302,22 @@ export class SimulatedServer implements FaultVictim {
         this.#world.broke(new Error(`${this.id} cannot read a message of ${from}: ${reason}`)),
       quorumTimeoutMs: () => quorumTimeoutMs,
       queueEntriesMax: 100,
+      purge: {
+        entriesMax: 60,
+        intervalMs: 0,
+        entriesMin: 0,
+        gapEntries: 40,
+        passesLaggards: true,
+        bytesMax: Number.MAX_SAFE_INTEGER,
+      },
       started: member => {
         process.member = member;
       },
-      news: {roleChanged: () => {}, membershipChanged: () => {}, checkpointNeeded: () => {}},
+      news: {
+        roleChanged: () => {},
+        membershipChanged: () => {},
+        checkpointNeeded: from => this.#world.checkpointNeeded(this, from),
+      },
     });
   }
 
