@@ -31,6 +31,7 @@ import {Raft, type RaftOptions, type Recovered} from '#server/raft/state.ts';
 import {step} from '#server/raft/step.ts';
 import {EntryCache} from './driver/entry-cache.ts';
 import {ListeningClock} from './driver/listening-clock.ts';
+import {addressOfId} from './peer-directory.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
 import {ReadQuestions} from './driver/read-questions.ts';
@@ -540,7 +541,7 @@ export class Replicator {
     // Who was removed is told so.
     for (const peer of this.progress.keys()) others.add(peer);
     others.delete(this.id);
-    this.#options.transport.setPeers([...others].map(addressOf));
+    this.#options.transport.setPeers([...others].map(addressOfId));
     this.#news?.membershipChanged(membership);
   }
 
@@ -588,16 +589,6 @@ export class Replicator {
     this.#giveUpWaiters(reason);
     this.#news?.failed(reason);
   }
-}
-
-/** Where a member is reached stands in its id: `<host>_<raft port>`. */
-function addressOf(id: NodeId): {
-  readonly id: NodeId;
-  readonly host: string;
-  readonly port: number;
-} {
-  const at = id.lastIndexOf('_');
-  return {id, host: id.slice(0, at), port: Number(id.slice(at + 1))};
 }
 
 function isSameHead(one: AppendHead, other: AppendHead): boolean {

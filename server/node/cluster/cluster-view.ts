@@ -3,10 +3,17 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import {type MembershipChange, memberOf} from '#server/raft/membership.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import {type Membership, type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
-import {peerId} from '#server/replication/server-list.ts';
+import {
+  type ListedServer,
+  type PeerProtocol,
+  peerDirectory,
+} from '#server/replication/peer-directory.ts';
+import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
+import type {DeclaredPeer} from '#server/replication/server-list.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import type {
   AddedPeer,
@@ -20,6 +27,7 @@ import type {ClusterNode} from './cluster-node.ts';
 export interface ClusterViewMeans {
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly logger: Logger;
 }
 
 /** Source: reference 3.4. */
@@ -36,6 +44,10 @@ export class ClusterView implements Cluster {
   readonly #means: ClusterViewMeans;
   /** Since when each peer's match index stands still. */
   readonly #standing = new Map<NodeId, {readonly match: number; readonly since: number}>();
+
+  /** Where servers answer that were added while the cluster ran, as far as this node was told. */
+  readonly #added = new Map<NodeId, DeclaredPeer>();
+  readonly #warned = new Set<PeerProtocol>();
 
   constructor(node: ClusterNode, means: ClusterViewMeans) {
     this.#node = node;
@@ -122,6 +134,9 @@ export class ClusterView implements Cluster {
 
   async addPeer(peer: AddedPeer): Promise<void> {
     await this.#change({kind: 'add', id: peer.id, priority: peer.priority});
+    const {id, name, host, priority, raftPort: raft, httpPort: http} = peer;
+    const ports = http === undefined ? {raft} : {raft, http};
+    this.#added.set(id, {name, host, ports, priority});
   }
 
   async removePeer(id: string, force: boolean): Promise<void> {
@@ -181,41 +196,56 @@ export class ClusterView implements Cluster {
   }
 
   #peers(member: RunningMember | undefined): ClusterPeer[] {
-    const {plan} = this.#node;
-    const membership = member?.replicator.membership ?? plan.membership;
-    const ids = new Set([...plan.peers.map(peerId), ...membership.map(({id}) => id)]);
-    return [...ids].map(id => this.#peer(id, member));
+    const introductions = this.#introductions();
+    const membership = this.#membership(member);
+    return this.#directory(introductions).map(({id, ...server}) => {
+      const inForce = memberOf(membership, id);
+      const introduction = introductions.get(id);
+      return {
+        id,
+        ...server,
+        priority: inForce?.priority ?? server.priority,
+        isVoter: inForce?.role === 'voter',
+        release: introduction?.release,
+        formats: introduction?.formats,
+        unknownReason: introduction === undefined ? 'unreachable' : undefined,
+        progress: member && this.#progress(id, member),
+      };
+    });
   }
 
-  #peer(id: NodeId, member: RunningMember | undefined): ClusterPeer {
-    const {plan, links} = this.#node;
-    const declared = plan.peers.find(peer => peerId(peer) === id);
-    const inForce = memberOf(member?.replicator.membership ?? plan.membership, id);
-    const connection = links.connections().find(one => one.id === id);
-    const isSelf = id === plan.id;
-    const introduction = isSelf ? this.#node.introduction : connection?.introduction;
-    const http = this.#httpAddress(id);
-    const at = id.lastIndexOf('_');
-    return {
-      id,
-      name: introduction?.serverName ?? declared?.name,
-      host: id.slice(0, at),
-      raftPort: Number(id.slice(at + 1)),
-      httpAddress: http && `${http.host}:${http.port}`,
-      httpsAddress:
-        introduction?.httpsPort === undefined
-          ? undefined
-          : `${id.slice(0, at)}:${introduction.httpsPort}`,
-      httpAddressAmbiguous: false,
-      priority: inForce?.priority ?? declared?.priority ?? 0,
-      inConfiguration: inForce !== undefined,
-      isDeclared: declared !== undefined,
-      isVoter: inForce?.role === 'voter',
-      release: introduction?.release,
-      formats: introduction?.formats,
-      unknownReason: introduction === undefined ? 'unreachable' : undefined,
-      progress: member && this.#progress(id, member),
-    };
+  #membership(member: RunningMember | undefined): Membership {
+    return member?.replicator.membership ?? this.#node.plan.membership;
+  }
+
+  #introductions(): ReadonlyMap<NodeId, PeerIntroduction> {
+    const {plan, links, introduction} = this.#node;
+    const introductions = new Map([[plan.id, introduction]]);
+    for (const {id, introduction: theirs} of links.connections()) {
+      if (theirs !== undefined) introductions.set(id, theirs);
+    }
+    return introductions;
+  }
+
+  #directory(introductions: ReadonlyMap<NodeId, PeerIntroduction>): readonly ListedServer[] {
+    const {plan, introduction, member} = this.#node;
+    const {httpPort, httpsPort} = introduction;
+    const {servers, derived} = peerDirectory({
+      own: {id: plan.id, httpPort, httpsPort},
+      declared: plan.peers,
+      added: [...this.#added.values()],
+      members: this.#membership(member).map(({id}) => id),
+      introductions,
+    });
+    for (const protocol of derived) this.#warnOfDerived(protocol);
+    return servers;
+  }
+
+  #warnOfDerived(protocol: PeerProtocol): void {
+    if (this.#warned.has(protocol)) return;
+    this.#warned.add(protocol);
+    const advice = `name its ${protocol} port in svc.ha.serverList`;
+    this.#means.logger.log('warn', 'cluster.port-derived', {protocol, advice});
   }
 
   #progress(id: NodeId, {replicator}: RunningMember): PeerProgress | undefined {
@@ -238,16 +268,11 @@ export class ClusterView implements Cluster {
     };
   }
 
-  /** As the peer says itself, else as it was declared. */
   #httpAddress(id: NodeId): HttpAddress | undefined {
-    const {plan, links} = this.#node;
-    const host = id.slice(0, id.lastIndexOf('_'));
-    const introduction =
-      id === plan.id
-        ? this.#node.introduction
-        : links.connections().find(one => one.id === id)?.introduction;
-    const declared = plan.peers.find(peer => peerId(peer) === id)?.ports.http;
-    const port = introduction?.httpPort ?? declared;
-    return port === undefined ? undefined : {host, port};
+    const address = this.#directory(this.#introductions()).find(one => one.id === id)?.httpAddress;
+    if (address === undefined) return undefined;
+    const at = address.lastIndexOf(':');
+    const host = address.slice(0, at).replace(/^\[(.*)\]$/, '$1');
+    return {host, port: Number(address.slice(at + 1))};
   }
 }
