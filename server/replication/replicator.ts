@@ -4,14 +4,13 @@
  *
  * Proposals of one turn of the event loop become one input, so they share one write and one
  * message a peer; their indexes are known at once, since nothing else is given to the core before
- * them. Messages that rely on a write wait until it is durable. Entries that a peer lacks come
- * from memory (entry-cache.ts), those of a laggard from the storage, with their terms compared
- * when they are there: the log may have changed meanwhile. A failed storage ends it all (F3).
+ * them. The parts of the work stand in driver/: the newest entries in memory, messages until they
+ * may leave, questions of reads, and who waits for what a leader was asked for. A failed storage
+ * ends it all (F3).
  *
  * Source: docs/design/0010-consensus.md, "The seam"; 0019-replicated-engine.md.
  */
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Effect, RefusalReason, RoleName} from '#server/raft/effect.ts';
 import type {Input} from '#server/raft/input.ts';
@@ -25,16 +24,18 @@ import type {
   NodeId,
   Term,
 } from '#server/raft/message.ts';
-import {decodeMessage, encodeMessage, UnreadableMessage} from '#server/raft/message-encoding.ts';
+import {decodeMessage, UnreadableMessage} from '#server/raft/message-encoding.ts';
 import type {Progress} from '#server/raft/progress.ts';
 import {Raft, type RaftOptions, type Recovered} from '#server/raft/state.ts';
 import {step} from '#server/raft/step.ts';
 import {EntryCache} from './driver/entry-cache.ts';
+import {LeaderRequests, refusedRequest} from './driver/leader-requests.ts';
 import {ListeningClock} from './driver/listening-clock.ts';
+import {OutgoingMessages} from './driver/outgoing-messages.ts';
+import {ReadQuestions} from './driver/read-questions.ts';
 import {addressOfId} from './peer-directory.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
-import {ReadQuestions} from './driver/read-questions.ts';
 
 /** What the rest of the server hears of; called from within a step, in the order of effects. */
 export interface ReplicatorNews {
@@ -71,32 +72,10 @@ export interface ReplicatorOptions {
   readonly unreadable: (from: NodeId, reason: string) => void;
 }
 
-interface Held {
-  readonly after: number;
-  readonly to: NodeId;
-  readonly bytes: Uint8Array;
-}
-
-interface Encoded {
-  readonly head: AppendHead;
-  readonly through: LogIndex;
-  readonly bytes: Uint8Array;
-}
-
-interface CommitWaiter {
-  readonly through: LogIndex;
-  readonly term: Term;
-  readonly resolve: () => void;
-  readonly reject: (error: Refusal) => void;
-}
-
 /** Several a heartbeat, since timers of the core end at ticks. */
 const ticksPerHeartbeat = 4;
 /** A timer may be so much early. */
 const timerErrorMs = 1;
-/** Reads of the storage for one peer that wait for each other. */
-const laggardReadsMax = 16;
-
 export class Replicator {
   readonly #options: ReplicatorOptions;
   readonly #raft: Raft;
@@ -114,15 +93,10 @@ export class Replicator {
   /** Of the last write that was given to the storage. */
   #givenNumber = 0;
   #durableWaiters: {readonly number: number; readonly resolve: () => void}[] = [];
-  #held: Held[] = [];
-  /** What was encoded last: appends to peers that keep up are the same. */
-  #encoded: Encoded | undefined;
-  /** Appends to a peer follow each other, those that wait for the storage too. */
-  readonly #laggards = new Map<NodeId, {reads: number; last: Promise<void>}>();
   /** Why the core refused the input of this step. */
   #refused: RefusalReason | undefined;
-  #commitWaiters: CommitWaiter[] = [];
-  #transferring: PromiseWithResolvers<NodeId> | undefined;
+  readonly #requests = new LeaderRequests();
+  readonly #outgoing: OutgoingMessages;
   #failure: string | undefined;
   #isClosed = false;
 
@@ -132,6 +106,12 @@ export class Replicator {
     this.#clock = new ListeningClock(clock, raft.electionTimeoutMinMs / 4);
     this.#raft = new Raft(raft, recovered, this.#clock.now());
     this.#cache = new EntryCache(this.#raft.log.lastIndex, cacheBytesMax);
+    this.#outgoing = new OutgoingMessages({
+      transport: options.transport,
+      atHand: (after, through) => this.#cache.between(after, through),
+      read: (after, through) => options.storage.read(after + 1, through, Number.POSITIVE_INFINITY),
+      isCurrent: (head, entries) => this.#isCurrent(head, entries),
+    });
     this.#role = {
       name: 'follower',
       term: recovered.term,
@@ -215,11 +195,6 @@ export class Replicator {
     return this.#clock.now() - progress.heardAt;
   }
 
-  /** Undefined when it is not held. */
-  termAt(index: LogIndex): Term | undefined {
-    return this.#raft.log.termAt(index);
-  }
-
   /** A checkpoint of the state as of `index`, which is applied here. */
   checkpointAt(index: LogIndex): Checkpoint {
     const checkpoint = this.heldCheckpointAt(index);
@@ -280,12 +255,10 @@ export class Replicator {
    */
   change(change: MembershipChange): Promise<void> {
     const refused = this.#takeRefusable({kind: 'change', change});
-    if (refused !== undefined) return Promise.reject(refusedChange(refused));
-    const through = this.#raft.memberships.since;
-    const {promise, resolve, reject} = Promise.withResolvers<void>();
-    this.#commitWaiters.push({through, term: this.#raft.term, resolve, reject});
-    this.#tellCommitted();
-    return promise;
+    if (refused !== undefined) return Promise.reject(refusedRequest(refused));
+    const done = this.#requests.whenCommitted(this.#raft.memberships.since);
+    this.#requests.committed(this.#raft.commit);
+    return done;
   }
 
   /**
@@ -295,9 +268,8 @@ export class Replicator {
    */
   transfer(to: NodeId | undefined): Promise<NodeId> {
     const refused = this.#takeRefusable({kind: 'transfer', to});
-    if (refused !== undefined) return Promise.reject(refusedChange(refused));
-    this.#transferring ??= Promise.withResolvers<NodeId>();
-    return this.#transferring.promise;
+    if (refused !== undefined) return Promise.reject(refusedRequest(refused));
+    return this.#requests.whenTransferred();
   }
 
   /** From which index on a read that begins now is linearizable. @throws `cluster.no-quorum` */
@@ -339,7 +311,7 @@ export class Replicator {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#questions.close();
-    this.#giveUpWaiters('this server is stopping');
+    this.#endRequests('this server is stopping');
     await this.#options.transport.close();
     await this.#options.storage.close();
   }
@@ -369,9 +341,7 @@ export class Replicator {
     const waiters = this.#durableWaiters;
     this.#durableWaiters = waiters.filter(waiter => waiter.number > number);
     for (const waiter of waiters) if (waiter.number <= number) waiter.resolve();
-    const held = this.#held;
-    this.#held = held.filter(({after}) => after > number);
-    for (const {to, after, bytes} of held) if (after <= number) this.#transmit(to, bytes);
+    this.#outgoing.durable(number);
     this.#take({kind: 'persisted', number});
     this.#cache.evict(this.#raft.log.persistedIndex);
   }
@@ -422,11 +392,11 @@ export class Replicator {
         this.#cache.write(effect);
         return this.#options.storage.persist(effect);
       case 'send':
-        return this.#send(effect.to, effect.after, encodeMessage(effect.message));
+        return this.#outgoing.send(effect);
       case 'send-entries':
-        return this.#sendEntries(effect);
+        return this.#outgoing.sendEntries(effect);
       case 'apply':
-        this.#tellCommitted();
+        this.#requests.committed(this.#raft.commit);
         return this.#news?.committed(effect.through);
       case 'role':
         return this.#roleChanged(effect);
@@ -444,95 +414,28 @@ export class Replicator {
         return this.#questions.failed(effect.id);
       case 'install':
         return this.#news?.checkpointNeeded(effect.from, effect.atLeast);
-      case 'transfer-failed': {
-        const reason = `${effect.to} did not take over in time`;
-        this.#transferring?.reject(new Refusal('cluster.no-quorum', reason));
-        this.#transferring = undefined;
-        return;
-      }
+      case 'transfer-failed':
+        return this.#requests.transferFailed(`${effect.to} did not take over in time`);
       default:
         effect satisfies never;
     }
   }
 
-  #sendEntries(effect: Extract<Effect, {readonly kind: 'send-entries'}>): void {
-    const {to, head, through, after} = effect;
-    const lagging = this.#laggards.get(to);
-    // Heartbeats pass by; entries keep their order.
-    if (lagging === undefined || through <= head.previous.index) {
-      const bytes = this.#encodeAppend(head, through);
-      if (bytes !== undefined) return this.#send(to, after, bytes);
-    }
-    this.#sendRead(to, head, through);
-  }
-
-  /** Undefined when the entries are not in memory. */
-  #encodeAppend(head: AppendHead, through: LogIndex): Uint8Array | undefined {
-    const last = this.#encoded;
-    if (last !== undefined && last.through === through && isSameHead(last.head, head)) {
-      return last.bytes;
-    }
-    const {index} = head.previous;
-    const entries = through <= index ? [] : this.#cache.between(index, through);
-    if (entries === undefined) return undefined;
-    const bytes = encodeMessage({...head, entries});
-    this.#encoded = {head, through, bytes};
-    return bytes;
-  }
-
-  /** Entries for a laggard, behind those that are being read for it. What fails is asked again. */
-  #sendRead(to: NodeId, head: AppendHead, through: LogIndex): void {
-    const lagging = this.#laggards.get(to) ?? {reads: 0, last: Promise.resolve()};
-    if (lagging.reads >= laggardReadsMax) return;
-    lagging.reads++;
-    lagging.last = lagging.last
-      .then(() => this.#readAndSend(to, head, through))
-      .finally(() => {
-        lagging.reads--;
-        if (lagging.reads === 0) this.#laggards.delete(to);
-      });
-    this.#laggards.set(to, lagging);
-  }
-
-  async #readAndSend(to: NodeId, head: AppendHead, through: LogIndex): Promise<void> {
-    const {index, term} = head.previous;
-    const bytesMax = Number.POSITIVE_INFINITY;
-    const entries = await this.entries(index, through, bytesMax);
-    if (this.#isOver || entries === undefined || entries.length !== through - index) return;
+  /** Whether an append that was read from the disk is what the core would send still. */
+  #isCurrent({term, previous}: AppendHead, entries: readonly Entry[]): boolean {
     const {log} = this.#raft;
-    const isCurrent = this.#raft.term === head.term && log.termAt(index) === term;
-    const isSame = entries.every((entry, at) => log.termAt(index + 1 + at) === entry.term);
-    // Written in this term, so by this leader: durable term and all.
-    if (isCurrent && isSame) this.#transmit(to, encodeMessage({...head, entries}));
+    if (this.#isOver || this.#raft.term !== term || !log.holds(previous)) return false;
+    return entries.every((entry, at) => log.termAt(previous.index + 1 + at) === entry.term);
   }
 
-  #send(to: NodeId, after: number, bytes: Uint8Array): void {
-    if (after <= this.#durableNumber) this.#transmit(to, bytes);
-    else this.#held.push({after, to, bytes});
-  }
-
-  #transmit(to: NodeId, bytes: Uint8Array): void {
-    this.#options.transport.send(to, [bytes]);
-  }
-
-  #roleChanged({
-    role,
-    term,
-    leader,
-  }: {
-    readonly role: RoleName;
-    readonly term: Term;
-    readonly leader: NodeId | undefined;
-  }): void {
+  #roleChanged({role, term, leader}: Extract<Effect, {readonly kind: 'role'}>): void {
     const state = this.#raft.role;
     const firstIndex = role === 'leader' && state.kind === 'leader' ? state.firstIndex : undefined;
     this.#role = {name: role, term, leader, firstIndex};
-    this.#tellCommitted();
-    if (role !== 'leader') this.#giveUpWaiters('the leadership ended meanwhile');
-    if (leader !== undefined && leader !== this.id) {
-      this.#transferring?.resolve(leader);
-      this.#transferring = undefined;
-    }
+    // A leader that removed itself leaves when that is committed.
+    this.#requests.committed(this.#raft.commit);
+    if (role !== 'leader') this.#requests.leadershipEnded('the leadership ended meanwhile');
+    if (leader !== undefined && leader !== this.id) this.#requests.transferred(leader);
     this.#news?.roleChanged(this.#role);
   }
 
@@ -545,20 +448,9 @@ export class Replicator {
     this.#news?.membershipChanged(membership);
   }
 
-  #tellCommitted(): void {
-    const {commit, term} = this.#raft;
-    const waiters = this.#commitWaiters;
-    this.#commitWaiters = waiters.filter(waiter => waiter.through > commit);
-    for (const waiter of waiters) {
-      if (waiter.through <= commit && waiter.term === term) waiter.resolve();
-    }
-  }
-
-  #giveUpWaiters(reason: string): void {
-    const unsure = `${reason}: whether the change happened is not known`;
-    for (const {reject} of this.#commitWaiters.splice(0)) {
-      reject(new Refusal('cluster.no-quorum', unsure));
-    }
+  #endRequests(reason: string): void {
+    this.#requests.leadershipEnded(reason);
+    this.#requests.transferFailed(reason);
   }
 
   /** A peer's process has ended. If it led, an election is near, perhaps before the next tick. */
@@ -586,34 +478,7 @@ export class Replicator {
   #fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    this.#giveUpWaiters(reason);
+    this.#endRequests(reason);
     this.#news?.failed(reason);
   }
 }
-
-function isSameHead(one: AppendHead, other: AppendHead): boolean {
-  return (
-    one.term === other.term &&
-    one.round === other.round &&
-    one.commit === other.commit &&
-    one.previous.index === other.previous.index
-  );
-}
-
-function refusedChange(reason: RefusalReason): Refusal {
-  if (reason === 'not-leader') {
-    return new Refusal('cluster.not-leader', 'the members are changed by the leader');
-  }
-  return new Refusal('cluster.membership', explained[reason], {detail: {reason}});
-}
-
-const explained: Readonly<Record<Exclude<RefusalReason, 'not-leader'>, string>> = {
-  transferring: 'the leadership is being handed over',
-  'queue-full': 'too much waits for a majority',
-  'change-pending': 'another change of the members is under way: try again',
-  'quorum-at-risk': 'too few of the members that would be left answer',
-  'target-unfit': 'no member that could lead is near enough and answers',
-  'member-exists': 'the server is a member already',
-  'member-unknown': 'the server is no member',
-  'last-voter': 'the last member that votes cannot be removed',
-};

@@ -126,8 +126,6 @@ function isLocalData(value: unknown): value is LocalData {
     Number.isSafeInteger(documents) &&
     Array.isArray(databases) &&
     databases.length <= databasesMax &&
-    databases.every(
-      one => typeof one?.name === 'string' && Number.isSafeInteger(one?.transactions),
-    )
+    databases.every(one => typeof one?.name === 'string' && Number.isSafeInteger(one?.transactions))
   );
 }

@@ -1,0 +1,184 @@
+/** The parts of the driver: entries in memory, the clock, reads that wait, messages that wait. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import type {Persist} from '#server/raft/effect.ts';
+import type {AppendHead, Entry} from '#server/raft/message.ts';
+import {decodeMessage} from '#server/raft/message-encoding.ts';
+import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {EntryCache} from './entry-cache.ts';
+import {LeaderRequests} from './leader-requests.ts';
+import {ListeningClock} from './listening-clock.ts';
+import {OutgoingMessages} from './outgoing-messages.ts';
+import {ReadQuestions} from './read-questions.ts';
+
+function entry(term: number, bytes = 84): Entry {
+  return {kind: 'data', term, data: new Uint8Array(bytes)};
+}
+
+function write(keepThrough: number, entries: readonly Entry[]): Persist {
+  const hardState = {term: 1, vote: undefined};
+  return {kind: 'persist', number: 1, hardState, restart: undefined, keepThrough, entries};
+}
+
+const terms = (entries: readonly Entry[] | undefined) => entries?.map(({term}) => term);
+
+test('the newest entries are in memory, as many as fit, and those that are nowhere else', () => {
+  const cache = new EntryCache(10, 250);
+  cache.write(write(10, [entry(1), entry(1), entry(2), entry(2)]));
+  assert.deepEqual(terms(cache.between(10, 14)), [1, 1, 2, 2]);
+  cache.evict(11);
+  assert.equal(cache.between(10, 12), undefined);
+  assert.deepEqual(terms(cache.between(11, 14)), [1, 2, 2], 'not durable, so only here');
+  cache.evict(14);
+  assert.equal(cache.between(11, 14), undefined);
+  assert.deepEqual(terms(cache.between(12, 14)), [2, 2]);
+  assert.equal(cache.between(12, 15), undefined, 'not there yet');
+});
+
+test('what is cut off is replaced, also before what is in memory, and a new log begins', () => {
+  const cache = new EntryCache(10, 1_000);
+  cache.write(write(10, [entry(1), entry(1), entry(1)]));
+  cache.write(write(11, [entry(2), entry(2)]));
+  assert.deepEqual(terms(cache.between(10, 13)), [1, 2, 2]);
+  cache.write(write(5, [entry(3)]));
+  assert.deepEqual(terms(cache.between(5, 6)), [3]);
+  assert.equal(cache.lastIndex, 6);
+  const restart = {last: {index: 50, term: 4}, membership: []};
+  cache.write({...write(50, []), restart});
+  cache.write(write(50, [entry(4)]));
+  assert.deepEqual(terms(cache.between(50, 51)), [4]);
+});
+
+test('a process that stood still counts a little of the silence, one that ran all of it', () => {
+  const time = new ManualTimers();
+  const clock = new ListeningClock(time, 100);
+  time.advance(40);
+  assert.equal(clock.now(), 40);
+  time.advance(5_000);
+  assert.equal(clock.now(), 140);
+  time.advance(100);
+  assert.equal(clock.now(), 240);
+});
+
+function questions(): {
+  readonly time: ManualTimers;
+  readonly asked: string[];
+  readonly reads: ReadQuestions;
+} {
+  const time = new ManualTimers();
+  const asked: string[] = [];
+  const reads = new ReadQuestions({
+    idPrefix: 'p',
+    repeatMs: 50,
+    now: () => time.monotonic(),
+    ask: id => void asked.push(id),
+  });
+  return {time, asked, reads};
+}
+
+test('reads that come while a question is under way share the next one', async () => {
+  const {asked, reads} = questions();
+  const first = reads.wait(1_000);
+  const [second, third] = [reads.wait(1_000), reads.wait(1_000)];
+  assert.deepEqual(asked, ['p-1']);
+  reads.ready('p-1', 7);
+  assert.equal(await first, 7);
+  assert.deepEqual(asked, ['p-1', 'p-2']);
+  reads.ready('p-1', 99);
+  reads.ready('p-2', 8);
+  assert.deepEqual(await Promise.all([second, third]), [8, 8]);
+});
+
+test('a question that fails or is lost is asked again, until the read has no more time', async () => {
+  const {time, asked, reads} = questions();
+  const read = reads.wait(120);
+  reads.failed('p-1');
+  assert.deepEqual(asked, ['p-1'], 'not at once: nobody leads');
+  reads.tick();
+  time.advance(60);
+  reads.tick();
+  assert.deepEqual(asked, ['p-1', 'p-2', 'p-3']);
+  time.advance(60);
+  reads.tick();
+  reads.tick();
+  await assert.rejects(read, {code: 'cluster.no-quorum'});
+});
+
+test('a message waits for what it relies on; others pass it by', () => {
+  const sent: string[] = [];
+  const outgoing = outgoingTo(sent, () => Promise.resolve(undefined));
+  outgoing.send({kind: 'send', to: 'b', after: 2, message: vote(5)});
+  outgoing.send({kind: 'send', to: 'b', after: 0, message: vote(6)});
+  assert.deepEqual(sent, ['b vote-reply 6']);
+  outgoing.durable(1);
+  outgoing.durable(2);
+  assert.deepEqual(sent, ['b vote-reply 6', 'b vote-reply 5']);
+});
+
+test('a laggard gets entries from the disk in order, and none that the log no longer has', async () => {
+  const sent: string[] = [];
+  const reads: ((entries: readonly Entry[]) => void)[] = [];
+  const outgoing = outgoingTo(sent, () => new Promise(resolve => reads.push(resolve)));
+  outgoing.sendEntries({kind: 'send-entries', to: 'b', head: head(3), through: 5, after: 0});
+  outgoing.sendEntries({kind: 'send-entries', to: 'b', head: head(5), through: 6, after: 0});
+  outgoing.sendEntries({kind: 'send-entries', to: 'b', head: head(3), through: 3, after: 0});
+  assert.deepEqual(sent, ['b append 3 of 0'], 'a heartbeat does not wait');
+  await settle();
+  assert.equal(reads.length, 1, 'one read at a time');
+  reads[0]?.([entry(1), entry(1)]);
+  await settle();
+  reads[1]?.([entry(2)]);
+  await settle();
+  assert.deepEqual(sent, ['b append 3 of 0', 'b append 3 of 2']);
+});
+
+/** Entries of term 1 are what the log holds. */
+function outgoingTo(
+  sent: string[],
+  read: () => Promise<readonly Entry[] | undefined>,
+): OutgoingMessages {
+  return new OutgoingMessages({
+    transport: {
+      listen() {},
+      setPeers() {},
+      send(to, [bytes]) {
+        const message = decodeMessage(bytes ?? new Uint8Array(0));
+        const isAppend = message.kind === 'append';
+        const what = isAppend
+          ? `${message.previous.index} of ${message.entries.length}`
+          : message.term;
+        sent.push(`${to} ${message.kind} ${what}`);
+        return true;
+      },
+      reset() {},
+      connections: () => [],
+      close: () => Promise.resolve(),
+    },
+    atHand: () => undefined,
+    read,
+    isCurrent: (_, entries) => entries.every(({term}) => term === 1),
+  });
+}
+
+function vote(term: number) {
+  return {kind: 'vote-reply', term, granted: true} as const;
+}
+
+function head(index: number): AppendHead {
+  return {kind: 'append', term: 1, round: 1, previous: {index, term: 1}, commit: 0};
+}
+
+const settle = () => new Promise<void>(resolve => setImmediate(resolve));
+
+test('who asked for a change is told of its commit, or that it is not known', async () => {
+  const requests = new LeaderRequests();
+  const done = requests.whenCommitted(5);
+  const open = requests.whenCommitted(6);
+  requests.committed(5);
+  await done;
+  requests.leadershipEnded('it was deposed');
+  await assert.rejects(open, /it was deposed: whether the change happened is not known/);
+  const transfer = requests.whenTransferred();
+  requests.transferred('b');
+  assert.equal(await transfer, 'b');
+});
