@@ -267,8 +267,14 @@ export class SimulatedServer implements FaultVictim {
           syncCommits: true,
           queueBytesMax: 64 << 10,
         }),
-      openMemberLog: (directory, installed) =>
-        Promise.resolve(this.#openLog(process, timers, directory, installed)),
+      memberLog: {
+        logId: groupLogId,
+        // The world says who begins it.
+        exists: () => true,
+        form: () => Promise.reject(new Error('the founders are given')),
+        open: (directory, installed) =>
+          Promise.resolve(this.#openLog(process, timers, directory, installed)),
+      },
     });
   }
 
