@@ -24,7 +24,13 @@ import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
-import type {EngineLog, EngineLogObserver, Followed, LocalData, MemberLogOpener} from './engine-log.ts';
+import type {
+  EngineLog,
+  EngineLogObserver,
+  Followed,
+  LocalData,
+  MemberLogOpener,
+} from './engine-log.ts';
 import {
   decodeServerBody,
   type Entry,

@@ -68,7 +68,7 @@ async function hasArtists(place: number, count: number): Promise<void> {
   }
 }
 
-test('one server becomes three, one of them is lost and comes back, one goes on alone', async () => {
+test('one server becomes three, one is lost and comes back, one goes on alone', async () => {
   await start(0, false);
   await post(0, '/server', {command: 'create database music'});
   await sql(0, 'CREATE VERTEX TYPE Artist');

@@ -89,7 +89,7 @@ test('reads that come while a question is under way share the next one', async (
   assert.deepEqual(await Promise.all([second, third]), [8, 8]);
 });
 
-test('a question that fails or is lost is asked again, until the read has no more time', async () => {
+test('a question that fails or is lost is asked again, while the read has time', async () => {
   const {time, asked, reads} = questions();
   const read = reads.wait(120);
   reads.failed('p-1');
@@ -115,7 +115,7 @@ test('a message waits for what it relies on; others pass it by', () => {
   assert.deepEqual(sent, ['b vote-reply 6', 'b vote-reply 5']);
 });
 
-test('a laggard gets entries from the disk in order, and none that the log no longer has', async () => {
+test('a laggard gets entries from the disk in order, and none that were replaced', async () => {
   const sent: string[] = [];
   const reads: ((entries: readonly Entry[]) => void)[] = [];
   const outgoing = outgoingTo(sent, () => new Promise(resolve => reads.push(resolve)));

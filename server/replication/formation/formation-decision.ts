@@ -3,9 +3,10 @@
  * declared peers report.
  *
  * Where anybody is a member already there is a cluster, and the server asks to be taken in; never
- * does a second one begin. Where all are new, or began just now, they begin together, with an empty log, if nobody has
- * data. Else the server with the newest data begins alone and takes the others in, who get a copy
- * of it; who has something that the source has not refuses to start, since it would be lost.
+ * does a second one begin. Where all are new, or began just now, they begin together, with an
+ * empty log, if nobody has data. Else the server with the newest data begins alone and takes the
+ * others in, who get a copy of it; who has something that the source has not refuses to start,
+ * since it would be lost.
  *
  * Source: specification, "Offline bootstrap"; reference 3.9.
  */
