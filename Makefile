@@ -49,7 +49,7 @@ docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
 	$(call run,server/testing/crash.ts)
 
-simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage or raft
+simulate: $(INSTALLED) ## run the deterministic simulation: SEED=1, or HOURS=2; PROFILE=storage, raft or cluster
 	$(call run,server/simulation/run.ts)
 
 mutants: $(INSTALLED) ## put small bugs into the consensus core and see who notices: WORLDS=20
