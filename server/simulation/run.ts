@@ -4,9 +4,10 @@
  *
  * The profile `storage` first takes every crash point of some histories and prints how many those
  * are, and goes on until there were 10,000 crashes and recoveries. Without HOURS the other runs ten
- * worlds. HOURS are those of the clock on the wall, for the profile `raft` those that its groups
- * live through. The first ten traces are printed, so that one seed can be compared with itself.
+ * worlds. HOURS are those of the clock on the wall, for the profiles `raft` and `cluster` those
+ * that their groups live through. The first ten traces are printed, so that one seed can be compared with itself.
  */
+import {clusterWorldOf, clusterWorlds} from './cluster/cluster-world.ts';
 import {eachCrashPoint, storageHistories} from './crash-points.ts';
 import {raftWorldOf, raftWorlds} from './raft/raft-world.ts';
 import {failureOf, type Shrinkable, shrink} from './shrink.ts';
@@ -53,6 +54,12 @@ const profiles: Readonly<Record<string, Profile>> = {
     raftWorlds,
     report => report,
     raftWorldOf,
+  ),
+  cluster: profileOf(
+    {hours: 'simulated', least: {worlds: 10}},
+    clusterWorlds,
+    report => report,
+    clusterWorldOf,
   ),
 };
 const tracesPrinted = 10;

@@ -62,19 +62,22 @@ export class ClusterClients {
   async operate(): Promise<void> {
     const {random} = this.#options;
     const dice = random.below(100);
-    if (dice < 35) return await runOne(this.#atLeader());
+    if (dice < 35) return await this.#atLeader(at => runOne(at));
     if (dice < 50) return await this.write();
     if (dice < 62) return await this.#read();
     if (dice < 72) return await this.#readInSession(random.below(4));
-    if (dice < 82) return await this.#transfer();
-    if (dice < 95) return await this.#changeGraph();
+    if (dice < 82) return await this.#atLeader(at => this.#transfer(at));
+    if (dice < 95) return await this.#atLeader(at => this.#changeGraph(at));
     this.#look();
   }
 
   /** A write of a register at the leader; whether it was acknowledged is in `tallies`. */
   async write(): Promise<void> {
+    await this.#atLeader(at => this.#write(at));
+  }
+
+  async #write(at: ClientOptions): Promise<void> {
     const {random} = this.#options;
-    const at = this.#atLeader();
     const register = random.below(registers);
     const draft = new Draft(at.database.begin('READ_COMMITTED'), at);
     draft.put(key(prefix.register, register), String(draft.number));
@@ -170,9 +173,8 @@ export class ClusterClients {
     });
   }
 
-  async #transfer(): Promise<void> {
+  async #transfer(at: ClientOptions): Promise<void> {
     const {random} = this.#options;
-    const at = this.#atLeader();
     const draft = new Draft(at.database.begin('REPEATABLE_READ'), at);
     const from = key(prefix.account, random.below(accounts));
     const to = key(prefix.account, random.below(accounts));
@@ -197,9 +199,8 @@ export class ClusterClients {
     await this.#commit(draft);
   }
 
-  async #changeGraph(): Promise<void> {
+  async #changeGraph(at: ClientOptions): Promise<void> {
     const {random} = this.#options;
-    const at = this.#atLeader();
     const draft = new Draft(at.database.begin('REPEATABLE_READ'), at);
     const [from, to] = [random.below(vertices), random.below(vertices)];
     const dice = random.below(100);
@@ -252,9 +253,13 @@ export class ClusterClients {
     if (random.chance(50)) await scheduler.sleep(random.below(6));
   }
 
-  /** Mostly a leader; asked anew with every use, as a client that is sent elsewhere would. */
-  #atLeader(): ClientOptions {
+  /**
+   * Mostly at a leader; asked anew with every use, as a client that is sent elsewhere would. What
+   * comes of a server whose process has ended meanwhile is no answer.
+   */
+  async #atLeader(work: (options: ClientOptions) => Promise<void>): Promise<void> {
     const {ledger, random, scheduler} = this.#options;
+    const used: {readonly server: SimulatedServer; readonly life: number}[] = [];
     const databaseOf = (): Database => {
       const serving = [...this.#options.servers.values()].flatMap(server => {
         const database = server.engine?.database('main');
@@ -263,9 +268,11 @@ export class ClusterClients {
       const leading = serving.filter(({server}) => server.member?.log.isLeading);
       const chosen = leading.length > 0 && random.chance(95) ? leading : serving;
       if (chosen.length === 0) throw new Nobody('no server has the database');
-      return random.pick(chosen).database;
+      const {server, database} = random.pick(chosen);
+      used.push({server, life: server.life});
+      return database;
     };
-    return {
+    const options: ClientOptions = {
       get database() {
         return databaseOf();
       },
@@ -275,6 +282,12 @@ export class ClusterClients {
       nextNumber: () => ++this.#numbers,
       formatLevel: 1,
     };
+    try {
+      await work(options);
+    } catch (error) {
+      const hasEnded = used.some(({server, life}) => server.life !== life || server.machine.dead);
+      throw hasEnded ? new Nobody('the server ended') : error;
+    }
   }
 
   #any(): SimulatedServer | undefined {

@@ -52,6 +52,7 @@ export interface ServerOptions {
 
 /** A checkpoint on the disk of the server that made it. */
 export interface SimulatedSnapshot {
+  readonly directory: string;
   readonly state: ServerState;
   readonly checkpoint: Checkpoint;
   readonly stores: SimulatedStores;
@@ -68,7 +69,7 @@ interface Process {
 const groupLogId = '00112233445566778899aabbccddeeff';
 const segmentBytes = 16 << 10;
 const cacheBytesMax = 4_000;
-const snapshotDirectory = '/data/databases/.snapshots/given';
+const snapshotsDirectory = '/data/databases/.snapshots';
 const roomInAll = Number.MAX_SAFE_INTEGER;
 
 export class SimulatedServer implements FaultVictim {
@@ -83,6 +84,7 @@ export class SimulatedServer implements FaultVictim {
   readonly #stores = new SimulatedStores(this.machine, this.disk);
   #process: Process | undefined;
   #processes = 0;
+  #given = 0;
   #missed: (() => void)[] = [];
   #clock = {at: 0, shows: 0, rate: 1};
 
@@ -189,25 +191,22 @@ export class SimulatedServer implements FaultVictim {
   async give(): Promise<SimulatedSnapshot | undefined> {
     const {engine, member} = this;
     if (engine === undefined || member === undefined) return undefined;
-    this.disk.makeDirectory('/data/databases/.snapshots');
-    const state = await engine.capture(snapshotDirectory);
+    this.disk.makeDirectory(snapshotsDirectory);
+    const directory = `${snapshotsDirectory}/${++this.#given}`;
+    const state = await engine.capture(directory);
     const checkpoint = member.replicator.heldCheckpointAt(state.durableIndex);
-    return checkpoint && {state, checkpoint, stores: this.#stores};
+    return checkpoint && {directory, state, checkpoint, stores: this.#stores};
   }
 
   /** Puts the checkpoint of another server in the place of what is here. */
-  install({state, checkpoint, stores}: SimulatedSnapshot): void {
+  install({directory, state, checkpoint, stores}: SimulatedSnapshot): void {
     const process = this.#process;
     const {engine, member} = this;
     if (process === undefined || engine === undefined || member === undefined) return;
     const {log, replicator} = member;
     const work = log.interrupted(async () => {
       for (const {id} of state.databases) {
-        this.#stores.take(
-          stores,
-          checkpointPath(snapshotDirectory, id),
-          engine.snapshots.stagedPath(id),
-        );
+        this.#stores.take(stores, checkpointPath(directory, id), engine.snapshots.stagedPath(id));
       }
       await engine.install({state, checkpoint});
       await replicator.installed(checkpoint);

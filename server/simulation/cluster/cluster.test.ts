@@ -1,0 +1,42 @@
+/**
+ * Clusters of whole servers under faults: a bounded number of seeds, the histories that once
+ * failed, and the same trace for the same seed.
+ */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {failureOf} from '../shrink.ts';
+import {clusterFaultKinds, ClusterWorld, clusterWorldOf, clusterWorlds} from './cluster-world.ts';
+import {keptWorlds} from './kept-worlds.ts';
+
+test('ten clusters of sixty seconds hold: make simulate PROFILE=cluster SEED=n', async t => {
+  const hit = new Set<string>();
+  let operations = 0;
+  for (let seed = 1; seed <= 10; seed++) {
+    const world = new ClusterWorld(clusterWorldOf(seed));
+    const failure = await failureOf(
+      {...clusterWorlds, run: () => world.run()},
+      clusterWorldOf(seed),
+    );
+    assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
+    operations += world.report.operations;
+    for (const fault of world.report.faults.keys()) hit.add(fault.replace(/ of a .*/, ''));
+  }
+  assert.deepEqual(
+    clusterFaultKinds.filter(kind => !hit.has(kind)),
+    [],
+  );
+  t.diagnostic(`${operations} operations`);
+});
+
+for (const {because, options} of keptWorlds) {
+  test(`once failed: ${because}`, async () => {
+    await new ClusterWorld(options).run();
+  });
+}
+
+test('the same seed gives the same trace, another one gives another', async () => {
+  const hash = async (seed: number) =>
+    (await new ClusterWorld({...clusterWorldOf(seed), seconds: 10}).run()).traceHash;
+  assert.equal(await hash(7), await hash(7));
+  assert.notEqual(await hash(7), await hash(8));
+});
