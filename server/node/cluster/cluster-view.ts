@@ -6,7 +6,8 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
-import {peerId} from '#server/replication/server-list.ts';
+import {hostAndPort, type ListedServer} from '#server/replication/peer-directory.ts';
+import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import type {
   AddedPeer,
@@ -181,39 +182,29 @@ export class ClusterView implements Cluster {
   }
 
   #peers(member: RunningMember | undefined): ClusterPeer[] {
-    const {plan} = this.#node;
-    const membership = member?.replicator.membership ?? plan.membership;
-    const ids = new Set([...plan.peers.map(peerId), ...membership.map(({id}) => id)]);
-    return [...ids].map(id => this.#peer(id, member));
+    return [...this.#node.servers.values()].map(server => this.#peer(server, member));
   }
 
-  #peer(id: NodeId, member: RunningMember | undefined): ClusterPeer {
+  #peer(server: ListedServer, member: RunningMember | undefined): ClusterPeer {
     const {plan, links} = this.#node;
-    const declared = plan.peers.find(peer => peerId(peer) === id);
+    const {id, host, httpPort, httpsPort} = server;
     const inForce = memberOf(member?.replicator.membership ?? plan.membership, id);
-    const connection = links.connections().find(one => one.id === id);
-    const isSelf = id === plan.id;
-    const introduction = isSelf ? this.#node.introduction : connection?.introduction;
-    const http = this.#httpAddress(id);
-    const at = id.lastIndexOf('_');
+    const introduction = id === plan.id ? this.#node.introduction : links.introductions.get(id);
     return {
       id,
-      name: introduction?.serverName ?? declared?.name,
-      host: id.slice(0, at),
-      raftPort: Number(id.slice(at + 1)),
-      httpAddress: http && `${http.host}:${http.port}`,
-      httpsAddress:
-        introduction?.httpsPort === undefined
-          ? undefined
-          : `${id.slice(0, at)}:${introduction.httpsPort}`,
-      httpAddressAmbiguous: false,
-      priority: inForce?.priority ?? declared?.priority ?? 0,
-      inConfiguration: inForce !== undefined,
-      isDeclared: declared !== undefined,
+      name: server.name ?? introduction?.serverName,
+      host,
+      raftPort: server.raftPort,
+      httpAddress: httpPort === undefined ? undefined : hostAndPort(host, httpPort),
+      httpsAddress: httpsPort === undefined ? undefined : hostAndPort(host, httpsPort),
+      httpAddressAmbiguous: server.httpAddressAmbiguous,
+      priority: inForce?.priority ?? server.priority,
+      inConfiguration: server.inConfiguration,
+      isDeclared: server.isDeclared,
       isVoter: inForce?.role === 'voter',
       release: introduction?.release,
       formats: introduction?.formats,
-      unknownReason: introduction === undefined ? 'unreachable' : undefined,
+      unknownReason: unknownReason(server, introduction),
       progress: member && this.#progress(id, member),
     };
   }
@@ -238,16 +229,17 @@ export class ClusterView implements Cluster {
     };
   }
 
-  /** As the peer says itself, else as it was declared. */
   #httpAddress(id: NodeId): HttpAddress | undefined {
-    const {plan, links} = this.#node;
-    const host = id.slice(0, id.lastIndexOf('_'));
-    const introduction =
-      id === plan.id
-        ? this.#node.introduction
-        : links.connections().find(one => one.id === id)?.introduction;
-    const declared = plan.peers.find(peer => peerId(peer) === id)?.ports.http;
-    const port = introduction?.httpPort ?? declared;
+    const {host = '', httpPort: port} = this.#node.servers.get(id) ?? {};
     return port === undefined ? undefined : {host, port};
   }
+}
+
+/** Why it is not known what a server can do; undefined where it is. */
+function unknownReason(
+  {httpAddressAmbiguous}: ListedServer,
+  introduction: PeerIntroduction | undefined,
+): ClusterPeer['unknownReason'] {
+  if (introduction !== undefined) return undefined;
+  return httpAddressAmbiguous ? 'not identified' : 'unreachable';
 }
