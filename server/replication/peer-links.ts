@@ -5,9 +5,9 @@
  * Two connections of one direction each need no rule for who dials, and each side learns from a
  * connection of its own that the other has ended. Every peer is pinged: what is silent for some
  * seconds on both is dialled anew, since after a partition the system would wait for minutes.
- * Queues are bounded in bytes for each peer; a slow one costs no other anything (note 18).
+ * Queues are bounded in bytes for each peer; a slow one costs no other anything.
  *
- * Source: specification, Authentication 4 to 6; reference 4.2.
+ * Source: docs/design/0018-connections-between-peers.md; specification, Authentication 4 to 6.
  */
 import type {Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';
