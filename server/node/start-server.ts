@@ -320,7 +320,7 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   const clock = createClock();
   const timers = createTimers();
   const random = createRandom();
-  const view = cluster && new ClusterView(cluster, {clock, timers, logger});
+  const view = cluster && new ClusterView(cluster, {clock, timers});
   cluster?.useSnapshots({
     ...{engine, random, timers, logger},
     disk: createDisk(),

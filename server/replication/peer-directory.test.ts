@@ -91,8 +91,8 @@ for (const [name, situation, wanted, derived] of cases) {
   test(name, () => {
     const found = directory(situation);
     const lines = found.servers.map(
-      ({id, httpAddress, httpAddressAmbiguous}) =>
-        `${id} ${httpAddressAmbiguous ? 'ambiguous' : httpAddress}`,
+      ({id, host, httpPort, httpAddressAmbiguous}) =>
+        `${id} ${httpAddressAmbiguous ? 'ambiguous' : `${host}:${httpPort}`}`,
     );
     assert.deepEqual(lines, wanted);
     assert.deepEqual(found.derived, derived);
@@ -101,15 +101,15 @@ for (const [name, situation, wanted, derived] of cases) {
 
 test('HTTPS is derived where this node has it, and not of a peer that says it has none', () => {
   const declared = 'a:1,b:1,c:{raft:1,https:7}';
-  const https = (situation: Situation): readonly (string | undefined)[] =>
-    directory(situation).servers.map(({httpsAddress}) => httpsAddress);
-  assert.deepEqual(https({own: 'a_1', declared}), [undefined, undefined, 'c:7']);
-  assert.deepEqual(https({own: 'a_1', declared, httpsPort: 2490}), ['a:2490', 'b:2490', 'c:7']);
+  const https = (situation: Situation): readonly (number | undefined)[] =>
+    directory(situation).servers.map(({httpsPort}) => httpsPort);
+  assert.deepEqual(https({own: 'a_1', declared}), [undefined, undefined, 7]);
+  assert.deepEqual(https({own: 'a_1', declared, httpsPort: 2490}), [2490, 2490, 7]);
   const introduced = {b_1: {}};
   assert.deepEqual(https({own: 'a_1', declared, httpsPort: 2490, introduced}), [
-    'a:2490',
+    2490,
     undefined,
-    'c:7',
+    7,
   ]);
 });
 

@@ -38,9 +38,9 @@ export interface ListedServer {
   readonly priority: number;
   readonly isDeclared: boolean;
   readonly inConfiguration: boolean;
-  /** `host:port`; undefined where it cannot be told. */
-  readonly httpAddress: string | undefined;
-  readonly httpsAddress: string | undefined;
+  /** Undefined where it has none, or it cannot be told. */
+  readonly httpPort: number | undefined;
+  readonly httpsPort: number | undefined;
   /** Another server seems to have the same address. */
   readonly httpAddressAmbiguous: boolean;
 }
@@ -54,16 +54,16 @@ export interface PeerDirectory {
 
 export type PeerProtocol = 'http' | 'https';
 
-interface Endpoint {
-  readonly address: string;
+interface Port {
+  readonly number: number;
   readonly isDerived: boolean;
 }
 
 interface Candidate {
   readonly server: DeclaredPeer;
   readonly id: NodeId;
-  readonly http: Endpoint | undefined;
-  readonly https: Endpoint | undefined;
+  readonly http: Port | undefined;
+  readonly https: Port | undefined;
 }
 
 /** Everything that is known of every server, declared or member. */
@@ -77,8 +77,8 @@ export function peerDirectory(known: KnownServers): PeerDirectory {
     if (!servers.has(id)) servers.set(id, serverOfId(id));
   }
   const candidates = [...servers].map(([id, server]): Candidate => {
-    const http = endpoint({known, id, server, protocol: 'http'});
-    return {id, server, http, https: endpoint({known, id, server, protocol: 'https'})};
+    const http = portOf({known, id, server, protocol: 'http'});
+    return {id, server, http, https: portOf({known, id, server, protocol: 'https'})};
   });
   const declaredIds = new Set(declared.map(peerId));
   const isDerived = (protocol: PeerProtocol): boolean =>
@@ -87,7 +87,7 @@ export function peerDirectory(known: KnownServers): PeerDirectory {
     servers: candidates
       .map(candidate => {
         const {id, server} = candidate;
-        const http = unshared(candidate, 'http', candidates);
+        const httpPort = unshared(candidate, 'http', candidates);
         return {
           id,
           name: server.name ?? introductions.get(id)?.serverName,
@@ -96,9 +96,9 @@ export function peerDirectory(known: KnownServers): PeerDirectory {
           priority: server.priority,
           isDeclared: declaredIds.has(id),
           inConfiguration: members.includes(id),
-          httpAddress: http,
-          httpsAddress: unshared(candidate, 'https', candidates),
-          httpAddressAmbiguous: candidate.http !== undefined && http === undefined,
+          httpPort,
+          httpsPort: unshared(candidate, 'https', candidates),
+          httpAddressAmbiguous: candidate.http !== undefined && httpPort === undefined,
         };
       })
       .sort((left, right) => (left.id < right.id ? -1 : 1)),
@@ -122,38 +122,40 @@ function serverOfId(id: NodeId): DeclaredPeer {
   return {name: undefined, host, ports: {raft: port}, priority: 0};
 }
 
-function endpoint({
+function portOf({
   known: {own, introductions},
   id,
-  server: {host, ports},
+  server: {ports},
   protocol,
 }: {
   readonly known: KnownServers;
   readonly id: NodeId;
   readonly server: DeclaredPeer;
   readonly protocol: PeerProtocol;
-}): Endpoint | undefined {
+}): Port | undefined {
   const ownPort = protocol === 'http' ? own.httpPort : own.httpsPort;
   const introduction = introductions.get(id);
   const said = protocol === 'http' ? introduction?.httpPort : introduction?.httpsPort;
   const stated = ports[protocol] ?? said;
-  if (stated !== undefined) return {address: hostAndPort(host, stated), isDerived: false};
+  if (stated !== undefined) return {number: stated, isDerived: false};
   // A peer that introduced itself and named no such port has none.
   if (ownPort === undefined || (introduction !== undefined && id !== own.id)) return undefined;
-  return {address: hostAndPort(host, ownPort), isDerived: id !== own.id};
+  return {number: ownPort, isDerived: id !== own.id};
 }
 
-/** The address, unless another server has it too; what is only derived gives way to what is not. */
+/** The port, unless another server has it on that host; what is derived gives way to what is not. */
 function unshared(
   candidate: Candidate,
   protocol: PeerProtocol,
   all: readonly Candidate[],
-): string | undefined {
+): number | undefined {
   const mine = candidate[protocol];
+  const {host} = candidate.server;
   const isShared = all.some(other => {
     const theirs = other[protocol];
-    if (other === candidate || theirs?.address !== mine?.address) return false;
-    return mine?.isDerived === true || theirs?.isDerived === false;
+    if (other === candidate || other.server.host !== host) return false;
+    if (theirs === undefined || theirs.number !== mine?.number) return false;
+    return mine.isDerived || !theirs.isDerived;
   });
-  return isShared ? undefined : mine?.address;
+  return isShared ? undefined : mine?.number;
 }

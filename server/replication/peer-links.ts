@@ -5,9 +5,9 @@
  * Two connections of one direction each need no rule for who dials, and each side learns from a
  * connection of its own that the other has ended. Every peer is pinged: what is silent for some
  * seconds on both is dialled anew, since after a partition the system would wait for minutes.
- * Queues are bounded in bytes for each peer; a slow one costs no other anything (note 18).
+ * Queues are bounded in bytes for each peer; a slow one costs no other anything.
  *
- * Source: specification, Authentication 4 to 6; reference 4.2.
+ * Source: docs/design/0018-connections-between-peers.md; specification, Authentication 4 to 6.
  */
 import type {Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';
@@ -80,7 +80,6 @@ const quietMs = 60_000;
 interface Peer {
   readonly address: PeerAddress;
   readonly link: OutgoingLink;
-  introduction: PeerIntroduction | undefined;
   heardAt: number | undefined;
   /** When something last came back over our own connection. */
   answeredAt: number;
@@ -95,6 +94,7 @@ export class PeerLinks implements PeerTransport {
   readonly #incoming: IncomingLinks;
   readonly #quiet: QuietPeriod;
   readonly #peers = new Map<NodeId, Peer>();
+  #introductions: ReadonlyMap<NodeId, PeerIntroduction> = new Map();
   #news: PeerTransportNews | undefined;
   #lookedAt: number;
   #cancelLook: () => void;
@@ -166,6 +166,7 @@ export class PeerLinks implements PeerTransport {
       this.#peers.delete(id);
       if (!wanted.has(id)) this.#incoming.end(id, `${id} is no member any more`);
     }
+    this.#introductions = new Map([...this.#introductions].filter(([id]) => wanted.has(id)));
     for (const peer of peers) {
       if (!this.#peers.has(peer.id)) this.#peers.set(peer.id, this.#linked(peer));
     }
@@ -189,15 +190,20 @@ export class PeerLinks implements PeerTransport {
   }
 
   connections(): readonly PeerLinkFigures[] {
-    return [...this.#peers].map(([id, {link, introduction, heardAt, obstacle, dropped}]) => ({
+    return [...this.#peers].map(([id, {link, heardAt, obstacle, dropped}]) => ({
       id,
       isConnected: link.isConnected,
-      introduction,
+      introduction: this.#introductions.get(id),
       heardAt,
       queuedBytes: link.queuedBytes,
       obstacle: link.isConnected ? undefined : obstacle,
       dropped,
     }));
+  }
+
+  /** What each peer said of itself last; another map whenever that changes. */
+  get introductions(): ReadonlyMap<NodeId, PeerIntroduction> {
+    return this.#introductions;
   }
 
   async close(): Promise<void> {
@@ -244,7 +250,6 @@ export class PeerLinks implements PeerTransport {
     return {
       address,
       link,
-      introduction: undefined,
       heardAt: undefined,
       answeredAt: clock.monotonic(),
       obstacle: undefined,
@@ -268,8 +273,8 @@ export class PeerLinks implements PeerTransport {
   }
 
   #introduced(id: NodeId, introduction: PeerIntroduction): void {
-    const peer = this.#peers.get(id);
-    if (peer !== undefined) peer.introduction = introduction;
+    if (!this.#peers.has(id)) return;
+    this.#introductions = new Map(this.#introductions).set(id, introduction);
   }
 
   #heard(id: NodeId): void {

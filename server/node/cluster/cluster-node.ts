@@ -14,12 +14,13 @@ import {formCluster} from '#server/replication/formation/forming.ts';
 import {Joining} from '#server/replication/formation/joining.ts';
 import {PeerTalk} from '#server/replication/formation/peer-talk.ts';
 import type {Replicator, Role} from '#server/replication/replicator.ts';
-import {peerId} from '#server/replication/server-list.ts';
+import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
 import {
   type OpenedLog,
   ReplicatedMemberLog,
   type RunningMember,
 } from '#server/replication/member-log.ts';
+import type {KnownServers, ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {Engine} from '#server/transactions/engine.ts';
@@ -33,6 +34,7 @@ import type {
 import {beginningOf, type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
 import {listeningHost, openPeerLinks} from './peer-connections.ts';
+import {ServerDirectory} from './server-directory.ts';
 
 export interface ClusterNodeOptions {
   readonly plan: ClusterPlan;
@@ -72,7 +74,9 @@ export class ClusterNode implements MemberLogOpener {
   /** Of this node's memory, and of the others' as they said. */
   #storageId = noMemory;
   readonly #storageIds = new Map<NodeId, string>();
-  #ports: {readonly http: number; readonly https: number | undefined};
+  readonly #directory: ServerDirectory;
+  /** Where this server answers. */
+  #own: KnownServers['own'];
   #snapshots: MemberSnapshots | undefined;
   #engine: Engine | undefined;
   #listens = false;
@@ -87,7 +91,9 @@ export class ClusterNode implements MemberLogOpener {
     this.token = options.token;
     this.startedAt = clock.monotonic();
     const {http, https} = plan.self.ports;
-    this.#ports = {http: http ?? settings().get('svc.server.httpIncomingPort').from, https};
+    const httpPort = http ?? settings().get('svc.server.httpIncomingPort').from;
+    this.#own = {id: plan.id, httpPort, httpsPort: https};
+    this.#directory = new ServerDirectory(plan.peers, options.logger);
     this.links = openPeerLinks(settings(), {
       ...options,
       own: plan.self,
@@ -151,7 +157,21 @@ export class ClusterNode implements MemberLogOpener {
 
   /** Tells the others where this server answers, once that is known. */
   listensOn(http: number, https: number | undefined): void {
-    this.#ports = {http, https};
+    this.#own = {id: this.plan.id, httpPort: http, httpsPort: https};
+  }
+
+  /** A server was taken in, and this is what was said of it. */
+  added(server: DeclaredPeer): void {
+    this.#directory.add(server);
+  }
+
+  /** Every server of the cluster that is declared or a member, this one too, by id. */
+  get servers(): ReadonlyMap<NodeId, ListedServer> {
+    return this.#directory.servers({
+      own: this.#own,
+      membership: this.#member?.replicator.membership ?? this.plan.membership,
+      introductions: this.links.introductions,
+    });
   }
 
   /** Calls `listener` whenever leader, leadership or members changed; answers how to end it. */
@@ -298,14 +318,14 @@ export class ClusterNode implements MemberLogOpener {
   /** What this server says of itself. */
   get introduction(): PeerIntroduction {
     const {settings, release, formats} = this.#options;
-    const {http, https} = this.#ports;
+    const {httpPort, httpsPort} = this.#own;
     return {
       serverName: settings().get('svc.server.name'),
       formats,
       release,
       logId: this.#storageId,
-      httpPort: http,
-      httpsPort: https,
+      httpPort,
+      httpsPort,
     };
   }
 }

@@ -3,17 +3,11 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import type {Logger} from '#server/platform/logger.ts';
 import {type Membership, type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
-import {
-  type ListedServer,
-  type PeerProtocol,
-  peerDirectory,
-} from '#server/replication/peer-directory.ts';
+import {hostAndPort, type ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {DeclaredPeer} from '#server/replication/server-list.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import type {
   AddedPeer,
@@ -27,7 +21,6 @@ import type {ClusterNode} from './cluster-node.ts';
 export interface ClusterViewMeans {
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly logger: Logger;
 }
 
 /** Source: reference 3.4. */
@@ -44,10 +37,6 @@ export class ClusterView implements Cluster {
   readonly #means: ClusterViewMeans;
   /** Since when each peer's match index stands still. */
   readonly #standing = new Map<NodeId, {readonly match: number; readonly since: number}>();
-
-  /** Where servers answer that were added while the cluster ran, as far as this node was told. */
-  readonly #added = new Map<NodeId, DeclaredPeer>();
-  readonly #warned = new Set<PeerProtocol>();
 
   constructor(node: ClusterNode, means: ClusterViewMeans) {
     this.#node = node;
@@ -134,9 +123,9 @@ export class ClusterView implements Cluster {
 
   async addPeer(peer: AddedPeer): Promise<void> {
     await this.#change({kind: 'add', id: peer.id, priority: peer.priority});
-    const {id, name, host, priority, raftPort: raft, httpPort: http} = peer;
+    const {name, host, priority, raftPort: raft, httpPort: http} = peer;
     const ports = http === undefined ? {raft} : {raft, http};
-    this.#added.set(id, {name, host, ports, priority});
+    this.#node.added({name, host, ports, priority});
   }
 
   async removePeer(id: string, force: boolean): Promise<void> {
@@ -196,56 +185,31 @@ export class ClusterView implements Cluster {
   }
 
   #peers(member: RunningMember | undefined): ClusterPeer[] {
-    const introductions = this.#introductions();
-    const membership = this.#membership(member);
-    return this.#directory(introductions).map(({id, ...server}) => {
-      const inForce = memberOf(membership, id);
-      const introduction = introductions.get(id);
-      return {
-        id,
-        ...server,
-        priority: inForce?.priority ?? server.priority,
-        isVoter: inForce?.role === 'voter',
-        release: introduction?.release,
-        formats: introduction?.formats,
-        unknownReason: introduction === undefined ? 'unreachable' : undefined,
-        progress: member && this.#progress(id, member),
-      };
-    });
+    return [...this.#node.servers.values()].map(server => this.#peer(server, member));
   }
 
-  #membership(member: RunningMember | undefined): Membership {
-    return member?.replicator.membership ?? this.#node.plan.membership;
-  }
-
-  #introductions(): ReadonlyMap<NodeId, PeerIntroduction> {
-    const {plan, links, introduction} = this.#node;
-    const introductions = new Map([[plan.id, introduction]]);
-    for (const {id, introduction: theirs} of links.connections()) {
-      if (theirs !== undefined) introductions.set(id, theirs);
-    }
-    return introductions;
-  }
-
-  #directory(introductions: ReadonlyMap<NodeId, PeerIntroduction>): readonly ListedServer[] {
-    const {plan, introduction, member} = this.#node;
-    const {httpPort, httpsPort} = introduction;
-    const {servers, derived} = peerDirectory({
-      own: {id: plan.id, httpPort, httpsPort},
-      declared: plan.peers,
-      added: [...this.#added.values()],
-      members: this.#membership(member).map(({id}) => id),
-      introductions,
-    });
-    for (const protocol of derived) this.#warnOfDerived(protocol);
-    return servers;
-  }
-
-  #warnOfDerived(protocol: PeerProtocol): void {
-    if (this.#warned.has(protocol)) return;
-    this.#warned.add(protocol);
-    const advice = `name its ${protocol} port in svc.ha.serverList`;
-    this.#means.logger.log('warn', 'cluster.port-derived', {protocol, advice});
+  #peer(server: ListedServer, member: RunningMember | undefined): ClusterPeer {
+    const {plan, links} = this.#node;
+    const {id, host, httpPort, httpsPort} = server;
+    const inForce = memberOf(member?.replicator.membership ?? plan.membership, id);
+    const introduction = id === plan.id ? this.#node.introduction : links.introductions.get(id);
+    return {
+      id,
+      name: server.name ?? introduction?.serverName,
+      host,
+      raftPort: server.raftPort,
+      httpAddress: httpPort === undefined ? undefined : hostAndPort(host, httpPort),
+      httpsAddress: httpsPort === undefined ? undefined : hostAndPort(host, httpsPort),
+      httpAddressAmbiguous: server.httpAddressAmbiguous,
+      priority: inForce?.priority ?? server.priority,
+      inConfiguration: server.inConfiguration,
+      isDeclared: server.isDeclared,
+      isVoter: inForce?.role === 'voter',
+      release: introduction?.release,
+      formats: introduction?.formats,
+      unknownReason: unknownReason(server, introduction),
+      progress: member && this.#progress(id, member),
+    };
   }
 
   #progress(id: NodeId, {replicator}: RunningMember): PeerProgress | undefined {
@@ -269,10 +233,16 @@ export class ClusterView implements Cluster {
   }
 
   #httpAddress(id: NodeId): HttpAddress | undefined {
-    const address = this.#directory(this.#introductions()).find(one => one.id === id)?.httpAddress;
-    if (address === undefined) return undefined;
-    const at = address.lastIndexOf(':');
-    const host = address.slice(0, at).replace(/^\[(.*)\]$/, '$1');
-    return {host, port: Number(address.slice(at + 1))};
+    const {host = '', httpPort: port} = this.#node.servers.get(id) ?? {};
+    return port === undefined ? undefined : {host, port};
   }
+}
+
+/** Why it is not known what a server can do; undefined where it is. */
+function unknownReason(
+  {httpAddressAmbiguous}: ListedServer,
+  introduction: PeerIntroduction | undefined,
+): ClusterPeer['unknownReason'] {
+  if (introduction !== undefined) return undefined;
+  return httpAddressAmbiguous ? 'not identified' : 'unreachable';
 }
