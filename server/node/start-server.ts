@@ -321,12 +321,14 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   const timers = createTimers();
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
-  cluster?.useSnapshots({
-    ...{engine, random, timers, logger},
-    disk: createDisk(),
-    rootPath: resolve(given.get('svc.server.rootPath')),
-    endpointOf: id => view?.snapshotEndpoint(id),
-  });
+  if (cluster !== undefined && view !== undefined) {
+    cluster.useSnapshots({
+      ...{engine, random, timers, logger, cluster: view},
+      disk: createDisk(),
+      rootPath: resolve(given.get('svc.server.rootPath')),
+      authorities: readTrustStore(given),
+    });
+  }
   return {cluster: view, clock, random, timers};
 }
 

@@ -24,10 +24,18 @@ export interface SnapshotSource {
    *   `database.operation` when none can be made.
    */
   hold(receiver: string, atLeast: number): Promise<HeldSnapshot>;
+  /** What is held; empty when there is no such hold. */
+  databases(hold: string): readonly HeldDatabase[];
   /** Undefined when there is no such hold, or no such file in it. */
   open(hold: string, databaseId: number, file: string): Promise<SnapshotContent | undefined>;
   /** Ends a hold; one that is none is fine. */
   release(hold: string): void;
+}
+
+export interface HeldDatabase {
+  readonly id: number;
+  readonly name: string;
+  readonly files: readonly {readonly name: string; readonly bytes: number}[];
 }
 
 export interface HeldSnapshot {

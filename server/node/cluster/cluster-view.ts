@@ -8,7 +8,6 @@ import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
 import {hostAndPort, type ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import type {
   AddedPeer,
   Cluster,
@@ -170,12 +169,6 @@ export class ClusterView implements Cluster {
     const {snapshots} = this.#node;
     if (snapshots === undefined) this.#running();
     await snapshots?.resync(database);
-  }
-
-  /** Where a member gives its snapshots; undefined where that is not known. */
-  snapshotEndpoint(id: NodeId): PeerEndpoint | undefined {
-    const address = this.#httpAddress(id);
-    return address && {...address, token: this.token};
   }
 
   #running(): RunningMember {

@@ -16,6 +16,7 @@ import type {RunningMember} from '#server/replication/member-log.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
+import type {Cluster} from '#server/session/cluster.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
 
@@ -28,8 +29,9 @@ export interface MemberSnapshotsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Where a member answers HTTP; undefined where that is not known. */
-  readonly endpointOf: (id: NodeId) => PeerEndpoint | undefined;
+  readonly cluster: Cluster;
+  /** Whose certificates are believed of a member; empty: those that the machine trusts. */
+  readonly authorities: readonly string[];
 }
 
 const pollMs = 20;
@@ -150,9 +152,20 @@ export class MemberSnapshots {
     });
   }
 
+  /** Over HTTPS where this server itself listens for it: the token vouches for the request. */
+  #endpointOf(id: NodeId): PeerEndpoint | undefined {
+    const {cluster, settings, authorities} = this.#options;
+    const peer = cluster.state().peers.find(one => one.id === id);
+    const {token} = cluster;
+    if (settings().get('svc.ssl.enabled') && peer?.httpsAddress !== undefined) {
+      return {...hostAndPort(peer.httpsAddress), token, tls: {ca: authorities}};
+    }
+    if (peer?.httpAddress === undefined || peer.httpAddressAmbiguous) return undefined;
+    return {...hostAndPort(peer.httpAddress), token};
+  }
+
   #fetch(from: NodeId, wish: SnapshotWish) {
     const {engine, member, settings, disk, rootPath, timers, logger} = this.#options;
-    const {endpointOf} = this.#options;
     const given = settings();
     return fetchSnapshot(
       {
@@ -167,7 +180,7 @@ export class MemberSnapshots {
         },
         source: () => {
           const id = member().replicator.role.leader ?? from;
-          return endpointOf(id) ?? `where ${id} answers HTTP is not known`;
+          return this.#endpointOf(id) ?? `where ${id} answers HTTP is not known`;
         },
         retries: given.get('svc.ha.snapshotInstallRetries'),
         retryBaseMs: given.get('svc.ha.snapshotInstallRetryBaseMs'),
@@ -176,6 +189,11 @@ export class MemberSnapshots {
       {...wish, signal: this.#closing.signal},
     );
   }
+}
+
+function hostAndPort(address: string): {readonly host: string; readonly port: number} {
+  const at = address.lastIndexOf(':');
+  return {host: address.slice(0, at), port: Number(address.slice(at + 1))};
 }
 
 /** This server's state with one database as another server has it. */

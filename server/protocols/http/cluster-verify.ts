@@ -63,8 +63,6 @@ async function digestOf(
   const {peer, database, marker} = about;
   const {id: peerId, httpAddress} = peer;
   const error = (reason: string): PeerDigest => ({peerId, httpAddress, digest: {error: reason}});
-  if (peer.httpAddressAmbiguous) return error('another server has the same HTTP address');
-  if (httpAddress === undefined) return error('its HTTP address is not known');
   const path = `/cluster/digest/${encodeURIComponent(database)}`;
   try {
     const {status, json} = await exchange.context.peerClient.ask({

@@ -32,6 +32,7 @@ import {groupRoutes} from './groups.ts';
 import {loginRoutes} from './logins.ts';
 import {type Route, Router} from './router.ts';
 import {clusterVerifyRoutes} from './cluster-verify.ts';
+import {snapshotArchiveRoutes} from './snapshot-archive.ts';
 import {snapshotRoutes} from './snapshots.ts';
 import {serverRoutes} from './server-info.ts';
 import {statementRoutes} from './statements.ts';
@@ -94,6 +95,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
     ...groupRoutes,
     ...apiTokenRoutes,
     ...snapshotRoutes,
+    ...snapshotArchiveRoutes,
     ...clusterVerifyRoutes,
     ...clusterRoutes,
     ...documentationRoutes(),

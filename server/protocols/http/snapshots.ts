@@ -21,7 +21,8 @@ export const snapshotRoutes: readonly Route[] = [
 ];
 
 const octets = 'application/octet-stream';
-const pieceBytes = 256 << 10;
+/** Of a file that is read and sent in turn. */
+export const pieceBytes = 256 << 10;
 
 async function hold(exchange: Exchange): Promise<void> {
   const source = snapshotsIn(exchange);
@@ -58,8 +59,7 @@ async function sendFile(exchange: Exchange): Promise<void> {
 
 /** Two pieces: one is read while the other is on its way. */
 async function stream(exchange: Exchange, content: SnapshotContent, from: number): Promise<void> {
-  const {response, context} = exchange;
-  const idleMs = context.settings.get('svc.ha.snapshotWriteTimeout');
+  const {response} = exchange;
   const range = `bytes ${from}-${content.bytes - 1}/${content.bytes}`;
   const headers = ['Trailer', 'X-Svc-Checksum', ...(from > 0 ? ['Content-Range', range] : [])];
   exchange.startStream(from > 0 ? 206 : 200, octets, headers);
@@ -73,7 +73,7 @@ async function stream(exchange: Exchange, content: SnapshotContent, from: number
     if (from === 0) checksum = crc32(piece, checksum);
     at += count;
     await isSent;
-    isSent = sent(exchange, piece, idleMs);
+    isSent = sent(exchange, piece);
     // A failure is looked at in the next turn.
     isSent.catch(() => {});
   }
@@ -84,8 +84,9 @@ async function stream(exchange: Exchange, content: SnapshotContent, from: number
 }
 
 /** Resolves when the bytes are no longer needed. @throws {PlainFailure} when nobody takes them. */
-async function sent(exchange: Exchange, piece: Buffer, idleMs: number): Promise<void> {
+export async function sent(exchange: Exchange, piece: Buffer): Promise<void> {
   const {response, context} = exchange;
+  const idleMs = context.settings.get('svc.ha.snapshotWriteTimeout');
   if (response.destroyed) throw clientGone();
   await new Promise<void>((resolve, reject) => {
     const cancel = context.options.timers.after(idleMs, () => response.destroy());
@@ -112,7 +113,8 @@ function written(checksum: number): string {
   return checksum.toString(16).padStart(8, '0');
 }
 
-function snapshotsIn({context}: Exchange): SnapshotSource {
+/** @throws {PlainFailure} 503 while the server starts. */
+export function snapshotsIn({context}: Exchange): SnapshotSource {
   const {snapshots} = context.options;
   if (snapshots !== undefined) return snapshots;
   throw new PlainFailure(503, 'This server cannot give snapshots yet');

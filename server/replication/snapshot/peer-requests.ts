@@ -36,7 +36,10 @@ export class PeerRequests {
     this.#endpoint = endpoint;
     this.#idleMs = idleMs;
     const options = {keepAlive: true, maxSockets: 8};
-    this.#agent = endpoint.tls === undefined ? new HttpAgent(options) : new HttpsAgent(options);
+    const {tls} = endpoint;
+    const trusted = tls === undefined || tls.ca.length === 0 ? {} : {ca: [...tls.ca]};
+    this.#agent =
+      tls === undefined ? new HttpAgent(options) : new HttpsAgent({...options, ...trusted});
   }
 
   /** The head of the answer, whose body is to be read. @throws {PeerFailure} */
@@ -44,10 +47,7 @@ export class PeerRequests {
     const {host, port, token, tls} = this.#endpoint;
     const {method, path, body} = request;
     const headers = {'X-Svc-Cluster-Token': token, ...request.headers};
-    const options = {
-      ...{host, port, method, path, headers, agent: this.#agent, timeout: this.#idleMs},
-      ...(tls === undefined ? {} : {ca: [...tls.ca]}),
-    };
+    const options = {host, port, method, path, headers, agent: this.#agent, timeout: this.#idleMs};
     return new Promise((resolve, reject) => {
       const failed = (error: Error): void =>
         reject(new PeerFailure(`${host}:${port} cannot be asked: ${error.message}`));

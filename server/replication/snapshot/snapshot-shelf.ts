@@ -104,6 +104,10 @@ export class SnapshotShelf {
     return {hold, manifest: snapshot.manifest};
   }
 
+  databases(hold: string): readonly SnapshotDatabase[] {
+    return this.#holds.get(hold)?.snapshot.databases ?? [];
+  }
+
   async open(hold: string, databaseId: number, name: string): Promise<OpenFile | undefined> {
     const snapshot = this.#holds.get(hold)?.snapshot;
     const database = snapshot?.databases.find(({id}) => id === databaseId);

@@ -3,11 +3,20 @@
  * sockets; then everything that can be cut off, kept, or wrong.
  */
 import assert from 'node:assert/strict';
-import {existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import {type AddressInfo, connect, createServer, type Socket} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {crc32} from 'node:zlib';
 import {createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openDiskEngine} from '#server/simulation/disk-engine.ts';
@@ -222,6 +231,54 @@ test('who does not show the token of the cluster gets nothing', async () => {
   assert.equal(answer.status, 416);
   await giver.close();
 });
+
+test('the leader gives one database as an archive that says itself what is in it', async () => {
+  const giver = await startGiver(1);
+  const headers = {'X-Svc-Cluster-Token': token};
+  const url = `http://127.0.0.1:${giver.http.port}/api/v1/ha/snapshot`;
+  const answer = await fetch(`${url}/music`, {headers});
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-disposition') ?? '', /music-snapshot\.zip/);
+  const directory = join(base, 'unzipped');
+  unpack(Buffer.from(await answer.arrayBuffer()), directory);
+  const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8'));
+  const names = manifest.files.map(({name}: {readonly name: string}) => name);
+  assert.deepEqual(readdirSync(directory), [...names, 'manifest.json'].sort());
+  const told = await fetch(`${url}/music/checksums`, {headers});
+  const checksums = (await told.json()) as Record<string, number>;
+  for (const {name, size, crc} of manifest.files) {
+    const bytes = readFileSync(join(directory, name));
+    assert.deepEqual([bytes.length, crc32(bytes)], [size, crc]);
+    assert.equal(checksums[name], crc);
+  }
+  const store = await openStore(directory, {mustExist: true});
+  assert.ok(store.get(Buffer.from('before')) !== undefined);
+  store.close();
+  assert.equal((await fetch(`${url}/none`, {headers})).status, 404);
+  assert.equal((await fetch(`${url}/music`)).status, 401);
+  await giver.shelf.hold('two', 0);
+  assert.equal((await fetch(`${url}/music`, {headers})).status, 503);
+  await giver.close();
+});
+
+/** Takes an archive of stored files apart, by its directory. */
+function unpack(archive: Buffer, directory: string): void {
+  mkdirSync(directory);
+  const end = archive.length - 22;
+  assert.equal(archive.readUInt32LE(end), 0x06054b50);
+  let at = archive.readUInt32LE(end + 16);
+  for (let entry = 0; entry < archive.readUInt16LE(end + 10); entry++) {
+    const nameBytes = archive.readUInt16LE(at + 28);
+    const name = archive.toString('utf8', at + 46, at + 46 + nameBytes);
+    const header = archive.readUInt32LE(at + 42);
+    const begin =
+      header + 30 + archive.readUInt16LE(header + 26) + archive.readUInt16LE(header + 28);
+    const bytes = archive.subarray(begin, begin + archive.readUInt32LE(at + 24));
+    assert.equal(crc32(bytes), archive.readUInt32LE(at + 16));
+    writeFileSync(join(directory, name), bytes);
+    at += 46 + nameBytes + archive.readUInt16LE(at + 30);
+  }
+}
 
 interface Proxy {
   readonly requests: PeerRequests;
