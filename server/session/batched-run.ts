@@ -42,7 +42,7 @@ const rowBytes = 512;
 
 export class BatchedRun {
   readonly #host: BatchedHost;
-  readonly #parts: RunParts;
+  #parts: RunParts;
   readonly #options: RunOptions;
   /** The statement, bound against the schema as it is: each transaction has its own. */
   readonly #prepared: () => PreparedBatched;
@@ -60,8 +60,7 @@ export class BatchedRun {
     prepared: () => PreparedBatched,
   ) {
     this.#host = host;
-    // Of several commits none could be told from its repetition.
-    this.#parts = {...parts, request: {...parts.request, requestId: undefined}};
+    this.#parts = parts;
     this.#options = options;
     this.#prepared = prepared;
     this.#first = prepared();
@@ -112,6 +111,8 @@ export class BatchedRun {
     try {
       const {batches, counts} = await this.#committed(rows, before);
       this.#committedRows += rows.rowCount;
+      // Of several commits the first has the id: sent again, the statement is not begun again.
+      this.#parts = {...this.#parts, request: {...this.#parts.request, requestId: undefined}};
       addCounts(this.#counts, counts);
       for (const batch of batches) this.#keep(batch, before, {started: true, error: undefined});
     } catch (error) {

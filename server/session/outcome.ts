@@ -7,6 +7,7 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {CommitOutcome, Refused} from '#server/transactions/commit.ts';
+import type {Database} from '#server/transactions/database.ts';
 
 /** The refusal for an outcome; undefined when it committed. */
 export function refusalOf(outcome: CommitOutcome): Refusal | undefined {
@@ -66,4 +67,26 @@ export function repeated(index: number): Refusal {
     `the request with this id was committed before, by entry ${index}; its answer is not kept`,
     {detail: {index}},
   );
+}
+
+/**
+ * Begins work that has an id unless it was committed under it before, by whichever leader: what it
+ * did the first time may be what it would stumble over the second time.
+ *
+ * @throws {Refusal} `request.reused`, or `commit.unknown` while the first one's outcome is open.
+ */
+export function unlessCommitted<T>(
+  database: Pick<Database, 'outcomeOf'>,
+  requestId: string | undefined,
+  begin: () => T | Promise<T>,
+): T | Promise<T> {
+  const earlier = requestId === undefined ? undefined : database.outcomeOf(requestId);
+  if (earlier === undefined) return begin();
+  return earlier.then(outcome => {
+    if (outcome.kind === 'committed') throw repeated(outcome.index);
+    const isOpen = outcome.kind === 'unknown' || outcome.kind === 'unapplied';
+    const refusal = isOpen ? refusalOf(outcome) : undefined;
+    if (refusal !== undefined) throw refusal;
+    return begin();
+  });
 }

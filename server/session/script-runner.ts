@@ -97,8 +97,7 @@ class ScriptRun {
   async run(script: Script): Promise<readonly Value[]> {
     try {
       await this.#topLevel(script.statements);
-      // A script of several commits is none that could be told from its repetition.
-      await this.#commit(this.#commits === 0 ? this.#parts.request.requestId : undefined);
+      await this.#commit();
       return this.#rows;
     } catch (error) {
       this.#transaction?.rollback();
@@ -361,10 +360,12 @@ class ScriptRun {
     return this.#transaction;
   }
 
-  async #commit(requestId?: string): Promise<void> {
+  async #commit(): Promise<void> {
     const transaction = this.#transaction;
     if (transaction === undefined) return;
     this.#transaction = undefined;
+    // Of several commits the first has the id: sent again, the script is not begun again.
+    const requestId = this.#commits === 0 ? this.#parts.request.requestId : undefined;
     const outcome = await this.#waiting(transaction.commit(requestId));
     const refusal = refusalOf(outcome);
     if (refusal !== undefined) throw refusal;

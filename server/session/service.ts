@@ -37,7 +37,7 @@ import {withLeader} from './leadership.ts';
 import {defaultEvaluator} from './default-values.ts';
 import {PrincipalView} from './principal-view.ts';
 import {RequestSources} from './request-sources.ts';
-import {refusalOf} from './outcome.ts';
+import {refusalOf, unlessCommitted} from './outcome.ts';
 import {type RegisteredQuery, RunningQueries} from './running-queries.ts';
 import type {Security} from './security.ts';
 import type {
@@ -222,10 +222,10 @@ export class SessionService implements Service {
         onTerminate: (listener: () => void) => registered.onTerminate(listener),
         end: () => registered.done(),
       };
-      const {transactionId} = request;
+      const {transactionId, requestId} = request;
       const cursor =
         transactionId === undefined
-          ? this.#runner.run(parts)
+          ? unlessCommitted(session.database, requestId, () => this.#runner.run(parts))
           : this.#runInside(principal, transactionId, parts);
       // A short read is done already; awaiting what is there would only cost time.
       if (!(cursor instanceof Promise)) return cursor;

@@ -158,12 +158,15 @@ export class Coordinator {
     this.#positions.set(bucketId, Math.max(next, least));
   }
 
+  /** What became of a request with this id: under way, or committed. */
+  outcomeOf(requestId: string): Promise<CommitOutcome> | undefined {
+    return this.#fence === undefined ? this.#requests.find(requestId) : undefined;
+  }
+
   /** Decides, and appends when nothing is in the way. Resolves when applied here. */
   commit(request: CommitRequest): Promise<CommitOutcome> {
-    if (request.requestId !== undefined && this.#fence === undefined) {
-      const earlier = this.#requests.find(request.requestId);
-      if (earlier !== undefined) return earlier;
-    }
+    const earlier = request.requestId === undefined ? undefined : this.outcomeOf(request.requestId);
+    if (earlier !== undefined) return earlier;
     const obstacle = this.#findObstacle(request);
     if (obstacle !== undefined) return Promise.resolve(obstacle);
 

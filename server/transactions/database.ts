@@ -206,6 +206,11 @@ export class Database {
     return this.#options.log.whenApplied(this.#options.log.lastIndex + 1);
   }
 
+  /** What became of a request with this id; undefined when none was begun here or committed. */
+  outcomeOf(requestId: string): Promise<CommitOutcome> | undefined {
+    return this.#coordinator.outcomeOf(requestId);
+  }
+
   /** Refuses everything from now on. */
   close(reason: string): void {
     this.#coordinator.close(reason);

@@ -93,11 +93,7 @@ async function run(
     }
     return streamRows(exchange, cursor);
   }
-  const idempotencyKey = exchange.idempotencyKey;
-  const cursor = await service.run(
-    principal,
-    idempotencyKey === undefined ? request : {...request, requestId: idempotencyKey},
-  );
+  const cursor = await service.run(principal, {...request, requestId: exchange.idempotencyKey});
   const isDocument = request.format === 'graph' || request.format === 'studio';
   await answerResult(exchange, cursor, {user, isDocument});
 }
@@ -118,7 +114,7 @@ function asStreamRefusal(error: unknown): unknown {
  * failure shows in the log only. A stop of the server waits for it as for any request.
  */
 function runInBackground(exchange: Exchange, principal: Principal, request: RunRequest): void {
-  const {context, requestId} = exchange;
+  const {context} = exchange;
   const {service, options} = context;
   if (!service.databaseExists(principal, request.database)) {
     const message = `Database '${request.database}' is not available`;
@@ -128,10 +124,12 @@ function runInBackground(exchange: Exchange, principal: Principal, request: RunR
     throw new Refusal('admission.full', 'Too many commands run in the background; try again');
   }
   context.backgroundCount++;
-  drain(exchange, principal, {...request, signal: undefined})
+  const {idempotencyKey: requestId} = exchange;
+  drain(exchange, principal, {...request, requestId, signal: undefined})
     .catch((error: unknown) => {
       const text = error instanceof Error ? error.message : String(error);
-      options.logger.log('warn', 'background command failed', {requestId, error: text});
+      const fields = {requestId: exchange.requestId, error: text};
+      options.logger.log('warn', 'background command failed', fields);
     })
     .finally(() => {
       context.backgroundCount--;

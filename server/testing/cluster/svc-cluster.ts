@@ -115,14 +115,16 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
   };
 }
 
-function freeAddresses(size: number): Promise<MemberAddress[]> {
-  return Promise.all(
-    Array.from({length: size}, async (_, index) => ({
-      host: `127.0.0.${index + 1}`,
-      raftPort: await freePort(),
-      httpPort: await freePort(),
-    })),
-  );
+async function freeAddresses(size: number): Promise<MemberAddress[]> {
+  // A port that was free is free for the next who asks as well.
+  const ports = new Set<number>();
+  while (ports.size < size * 2) ports.add(await freePort());
+  const [...free] = ports;
+  return Array.from({length: size}, (_, index) => ({
+    host: `127.0.0.${index + 1}`,
+    raftPort: free[index * 2] as number,
+    httpPort: free[index * 2 + 1] as number,
+  }));
 }
 
 function redirected(table: Readonly<Record<string, string>>): Record<string, string> {
