@@ -73,7 +73,7 @@ const actions: Readonly<Record<string, Action>> = {
   verify: {
     target: 'the database whose copies are compared',
     options: [],
-    run: (client, name) => client.cluster('POST', `/verify/${encodeURIComponent(name)}`),
+    run: verified,
     tell: verifyReport,
     isBad: answer => (answer['result'] as Row)['overallStatus'] !== 'ALL_CONSISTENT',
   },
@@ -137,7 +137,7 @@ async function perform(
   } catch (error) {
     const address = action.leads === true ? leaderIn(error) : undefined;
     if (address === undefined) throw error;
-    const leader = client.at(`${new URL(client.url).protocol}//${address}`);
+    const leader = atAddress(client, address);
     try {
       return {answer: await action.run(leader, target, given), askedAt: address};
     } finally {
@@ -146,6 +146,24 @@ async function perform(
   } finally {
     client.close();
   }
+}
+
+/** Only a leader compares; other members tell what they hold themselves. */
+async function verified(client: Client, name: string): Promise<Row> {
+  const {isLeader, leaderHttpAddress} = await client.cluster('GET', '');
+  if (isLeader !== true && typeof leaderHttpAddress !== 'string') {
+    throw new CommandError('nobody leads now, and the leader compares the copies: ask again');
+  }
+  const asked = isLeader === true ? client : atAddress(client, String(leaderHttpAddress));
+  try {
+    return await asked.cluster('POST', `/verify/${encodeURIComponent(name)}`);
+  } finally {
+    if (asked !== client) asked.close();
+  }
+}
+
+function atAddress(client: Client, address: string): Client {
+  return client.at(`${new URL(client.url).protocol}//${address}`);
 }
 
 /** Where the leader is, as a follower that refused says. */

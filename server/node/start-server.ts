@@ -36,6 +36,7 @@ import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
 import {readTrustStore} from './cluster/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
+import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
@@ -79,6 +80,7 @@ export async function startServer(
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
   const cluster = await joinedCluster(settings, logger);
+  const probe = cluster && startJoinProbe(cluster, settings, logger);
   const threads = startCommitThreads({withLog: cluster === undefined});
   const inForce: InForce = {settings: () => settings};
   let engine: Engine;
@@ -93,13 +95,15 @@ export async function startServer(
     const parts = {inForce, threads, logger, storeEngine, cluster};
     engine = await openServerEngine(settings, rootPath, parts);
   } catch (error) {
+    probe?.end();
     await threads.abandon();
     await cluster?.links.close();
     throw error;
   }
   try {
-    return await serve(settings, {engine, cluster, inForce, logger, events, prompt, trim});
+    return await serve(settings, {engine, cluster, probe, inForce, logger, events, prompt, trim});
   } catch (error) {
+    probe?.end();
     await engine.close();
     throw error;
   }
@@ -192,6 +196,8 @@ interface Parts {
   readonly engine: Engine;
   /** Undefined: a server alone. */
   readonly cluster: ClusterNode | undefined;
+  /** Of a pod. */
+  readonly probe: JoinProbe | undefined;
   readonly inForce: InForce;
   readonly logger: Logger;
   readonly events: EventLog;
@@ -212,6 +218,8 @@ interface Services {
 interface Means {
   /** Undefined: a server alone. */
   readonly cluster: Cluster | undefined;
+  /** Whose certificates are believed of the other members; empty: those that the system knows. */
+  readonly authorities: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly timers: Timers;
@@ -305,6 +313,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     },
     async close() {
       leaveMemory();
+      parts.probe?.end();
       watch?.end();
       secure?.end();
       await parts.cluster?.stepDown();
@@ -321,15 +330,15 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   const timers = createTimers();
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
+  const authorities = readTrustStore(given);
   if (cluster !== undefined && view !== undefined) {
     cluster.useSnapshots({
-      ...{engine, random, timers, logger, cluster: view},
+      ...{engine, random, timers, logger, authorities, cluster: view},
       disk: createDisk(),
       rootPath: resolve(given.get('svc.server.rootPath')),
-      authorities: readTrustStore(given),
     });
   }
-  return {cluster: view, clock, random, timers};
+  return {cluster: view, authorities, clock, random, timers};
 }
 
 /** Looks after the other members; undefined on a server alone. */
@@ -357,7 +366,6 @@ function createHttp(
     administration,
     logger: parts.logger,
     snapshots: parts.cluster?.snapshots?.shelf,
-    authorities: readTrustStore(given),
     digests: services.digests,
     batch: createBatchHandler({
       ...means,

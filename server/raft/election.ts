@@ -21,8 +21,8 @@ export function checkElectionTimer(raft: Raft): void {
 }
 
 /**
- * A voter may lead, unless it never shall. So may a server whose removal may not be committed: if its log is the longest,
- * nobody else can win (thesis 4.2.2).
+ * A voter may lead, unless it never shall. So may a server whose removal may not be committed: if
+ * its log is the longest, nobody else can win (thesis 4.2.2).
  */
 export function mayCampaign(raft: Raft): boolean {
   const {memberships} = raft;

@@ -8,12 +8,18 @@
  *
  * Source: reference 4.4 (join probe).
  */
-import {ordinalOf} from '#server/replication/server-list.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {PeerClient, PeerQuestion} from '#server/protocols/http/peer-client.ts';
+import {createClock, createTimers} from '#server/platform/real/clock.ts';
+import {PeerClient, type PeerQuestion} from '#server/protocols/http/peer-client.ts';
+import {hostAndPort} from '#server/replication/peer-directory.ts';
+import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
 import {localPeer} from '#server/session/cluster-readiness.ts';
+import type {ClusterNode} from './cluster-node.ts';
+import {ClusterView} from './cluster-view.ts';
+import {readTrustStore} from './trust-store.ts';
 
 /** This server as the others would have to add it. */
 export interface Applicant {
@@ -40,6 +46,33 @@ const askMs = 5_000;
 /** A leader answers when the change is committed. */
 const joinMs = 90_000;
 
+/** Asks for this server, if it is a pod, from now on; it need not be ready for it. */
+export function startJoinProbe(
+  node: ClusterNode,
+  settings: Settings,
+  logger: Logger,
+): JoinProbe | undefined {
+  if (!settings.get('svc.ha.k8s')) return undefined;
+  const {id, self} = node.plan;
+  const means = {clock: createClock(), timers: createTimers()};
+  const client = new PeerClient({
+    isSecure: () => settings.get('svc.ssl.enabled'),
+    authorities: readTrustStore(settings),
+  });
+  return new JoinProbe({
+    cluster: new ClusterView(node, means),
+    client,
+    applicant: {
+      id,
+      address: `${hostAndPort(self.host, self.ports.raft)}:${node.introduction.httpPort}`,
+      name: settings.get('svc.server.name'),
+      priority: Math.max(0, self.priority),
+    },
+    timers: means.timers,
+    logger,
+  });
+}
+
 export class JoinProbe {
   readonly #options: JoinProbeOptions;
   #cancel: () => void;
@@ -55,6 +88,7 @@ export class JoinProbe {
 
   end(): void {
     this.#cancel();
+    this.#options.client.close();
   }
 
   async #probe(): Promise<void> {
@@ -62,10 +96,13 @@ export class JoinProbe {
     const state = cluster.state();
     if (isIn(state)) {
       logger.log('info', 'cluster.joined', {peer: applicant.id, leader: state.leaderId});
+      this.end();
       return;
     }
     const reason = await this.#ask(state);
-    logger.log('warn', 'cluster.not-joined', {peer: applicant.id, reason});
+    // A cluster that is forming has no leader yet.
+    const level = this.#retryMs === retryMsMin ? 'info' : 'warn';
+    logger.log(level, 'cluster.not-joined', {peer: applicant.id, reason});
     this.#cancel = timers.after(this.#retryMs, () => void this.#probe());
     this.#retryMs = Math.min(retryMsMax, this.#retryMs * 2);
   }

@@ -77,6 +77,43 @@ export const clusterRows: readonly Row[] = [
     answers: [200, 400, 401, 403, 404, 503],
   },
   {
+    at: 'post /cluster/verify/{database}',
+    tag,
+    summary: 'Compare the copies',
+    description:
+      'The leader compares what all members hold at one place of the log, while clients write; ' +
+      'another member tells what it holds itself. Root only.',
+    answers: [200, 400, 401, 403, 404, 503],
+  },
+  {
+    at: 'post /cluster/digest/{database}',
+    tag,
+    summary: 'What a member holds of a database',
+    description: 'Between members: needs X-Svc-Cluster-Token.',
+    answers: [200, 400, 401, 404],
+  },
+  {
+    at: 'post /ha/checkpoint',
+    tag,
+    summary: 'Hold a snapshot',
+    description: 'Between members: a manifest of files, kept until it is released or idle.',
+    answers: [200, 400, 401, 503],
+  },
+  {
+    at: 'get /ha/checkpoint/{hold}/{id}/{file}',
+    tag,
+    summary: 'Fetch a file of a snapshot',
+    description: 'Between members: from any byte on, with Range: bytes=n-.',
+    answers: [200, 206, 304, 401, 404],
+  },
+  {
+    at: 'delete /ha/checkpoint/{hold}',
+    tag,
+    summary: 'Release a snapshot',
+    description: 'Between members.',
+    answers: [204, 401],
+  },
+  {
     at: 'post /cluster/capabilities',
     tag,
     summary: 'What a member reads and holds',

@@ -342,6 +342,8 @@ const phrases: Readonly<Record<number, string>> = {
   201: 'Created',
   202: 'Accepted',
   204: 'Done, nothing to say',
+  206: 'The rest, from the byte that was asked for',
+  304: 'The same as the one that is there',
   400: 'The request is wrong',
   401: 'Credentials are missing or wrong',
   403: 'The user may not do this',
