@@ -197,7 +197,7 @@ async function gap(
   const survivors = side.cluster.members.filter(member => member !== leader);
   const clients = survivors.map(member => side.connect(member, probeMillisMax));
   // The connections stand before the clock starts.
-  for (const client of clients) await side.write(client, (lastKey += 1));
+  for (const client of clients) await untilWritten(side, client);
   const ending = end(leader);
   const startedAt = performance.now();
   let isOver = false;
@@ -220,6 +220,18 @@ async function gap(
   for (const client of clients) client.close();
   if (Number.isNaN(millis)) throw new Error(`${side.label}: no write in ${gapMillisMax} ms`);
   return millis;
+}
+
+/** Tries until a write is accepted. */
+async function untilWritten(side: Side, client: Client): Promise<void> {
+  for (const deadline = performance.now() + gapMillisMax; ; ) {
+    try {
+      return await side.write(client, (lastKey += 1));
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await pause(probePauseMillis);
+    }
+  }
 }
 
 /** The longest time without an acknowledged write while the leader hands over under load. */
