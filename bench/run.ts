@@ -10,6 +10,7 @@ import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
 import {replicatedWrites} from './W15/replicated-writes.ts';
+import {failover} from './W16/failover.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
 import {starts} from './W20/starts.ts';
@@ -49,6 +50,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W7: rangeSums,
   W8: scans,
   W15: replicatedWrites,
+  W16: failover,
   W20: starts,
   mixed: readsBesideAnalysis,
   store: storeClass,

@@ -71,7 +71,9 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
   if (belongsToLeader(exchange, operation) && (await membership.forward(exchange, principal))) {
     return;
   }
-  for (;;) {
+  const {clock, timers} = exchange.context.options;
+  const waitMs = exchange.context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+  for (const deadline = clock.monotonic() + waitMs; ; ) {
     try {
       return await carryOut(exchange, principal, {route, operation});
     } catch (error) {
@@ -79,9 +81,14 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
       if (!isForLeader(error) || exchange.response.headersSent) throw error;
       if (exchange.header(sessionHeader) !== undefined) throw error;
       if (await membership.forward(exchange, principal)) return;
+      // A leader that is handing over takes nothing: it must come to its other work meanwhile.
+      if (clock.monotonic() >= deadline) throw error;
+      await new Promise<void>(resolve => timers.after(handOverPauseMs, resolve));
     }
   }
 }
+
+const handOverPauseMs = 5;
 
 /** Transactions live on the leader, so everything about them does. */
 function belongsToLeader(exchange: Exchange, {at}: UserOperation): boolean {
