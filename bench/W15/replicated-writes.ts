@@ -46,9 +46,9 @@ export async function replicatedWrites(report: Report, options: BenchOptions): P
   try {
     report.say('W15: one record a commit on three members, durable on a majority; not pinned');
     const svc = await startSvcBench(3);
-    disposals.push(svc.dispose);
+    disposals.push(() => svc.dispose());
     const etcd = await startEtcdBench(3);
-    disposals.push(etcd.dispose);
+    disposals.push(() => etcd.dispose());
     const ours = new SvcPuts(svc);
     const peers = [new EtcdGatewayPuts(etcd), new EtcdGrpcPuts(etcd)];
     await warmUp(() => ours.put(64, options.seconds), {secondsMin: 10, secondsMax: 30});

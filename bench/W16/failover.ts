@@ -42,10 +42,10 @@ export async function failover(report: Report, options: BenchOptions): Promise<v
   const disposals: (() => Promise<void>)[] = [];
   try {
     const etcd = await startEtcdBench(3);
-    disposals.push(etcd.dispose);
+    disposals.push(() => etcd.dispose());
     const theirs = etcdSide(etcd);
     const svc = await startSvcBench(3);
-    disposals.push(svc.dispose);
+    disposals.push(() => svc.dispose());
     const ours = svcSide(svc);
     await warm(ours, theirs, options);
     await killed(report, options, ours, theirs);
@@ -55,7 +55,7 @@ export async function failover(report: Report, options: BenchOptions): Promise<v
       'svc.ha.electionTimeoutMin': electionMillis,
       'svc.ha.electionTimeoutMax': 2 * electionMillis,
     });
-    disposals.push(tuned.dispose);
+    disposals.push(() => tuned.dispose());
     await silenced(report, options, svcSide(tuned), theirs);
   } finally {
     for (const dispose of disposals.reverse()) await dispose();

@@ -163,7 +163,7 @@ class Group {
   }
 
   async close(): Promise<void> {
-    for (const id of [...this.members.keys()]) await this.stop(id);
+    for (const id of this.members.keys()) await this.stop(id);
   }
 }
 

@@ -66,7 +66,7 @@ export class ReplicatedCommitLog implements EngineLog {
   #stopping = false;
   #timerRuns = false;
   readonly #purge: LogPurge;
-  #settledWaiters: (() => void)[] = [];
+  readonly #settledWaiters: (() => void)[] = [];
 
   constructor(options: ReplicatedLogOptions) {
     const {replicator, pipe, observer} = options;
@@ -213,7 +213,7 @@ export class ReplicatedCommitLog implements EngineLog {
   fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    this.#feed.stop();
+    void this.#feed.stop();
     this.#pending.giveUp(reason);
     for (const {resolve} of this.#appended.splice(0)) resolve?.({kind: 'unknown', detail: reason});
     this.#options.observer.failed(reason);

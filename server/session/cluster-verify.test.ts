@@ -8,14 +8,17 @@ const local = digest({'Artist_0.bucket': 11, 'Artist[name].index': 12, schema: 1
 
 function digest(checksums: Readonly<Record<string, number>>): LocalDigest {
   const files = Object.entries(checksums).map(([name, checksum]) => ({
-    ...{name, checksum, size: 100},
+    name,
+    checksum,
+    size: 100,
     type: name.split('.').at(-1) ?? '',
   }));
   return {localServer: 'svc_0', files};
 }
 
 const peer = (peerId: string, of: PeerDigest['digest']): PeerDigest => ({
-  ...{peerId, digest: of},
+  peerId,
+  digest: of,
   httpAddress: `${peerId}:2480`,
 });
 

@@ -79,7 +79,10 @@ export class DatabaseDigests {
     try {
       const parts = await digestDatabase(reader, () => timers.yield());
       const files = parts.map(({name, checksum, bytes: size, kind: type}) => ({
-        ...{name, checksum, size, type},
+        name,
+        checksum,
+        size,
+        type,
       }));
       return {localServer: serverName, files};
     } finally {
@@ -89,7 +92,7 @@ export class DatabaseDigests {
 
   /** Lets go of every view of a database that is going to be closed. */
   release(): void {
-    for (const {marker} of [...this.#held]) this.#take(marker)?.close();
+    for (const {marker} of this.#held.slice()) this.#take(marker)?.close();
   }
 
   async #at(marker: string): Promise<ReadSession> {

@@ -224,6 +224,7 @@ export class ClusterNode implements MemberLogOpener {
 
   /** Hands the leadership over before this server stops, where it leads and somebody can. */
   async stepDown(): Promise<void> {
+    this.#joining?.close();
     const replicator = this.#member?.replicator;
     if (replicator?.role.name !== 'leader') return;
     const {timers, logger, settings} = this.#options;

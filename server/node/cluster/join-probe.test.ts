@@ -60,7 +60,9 @@ async function podBeside(context: TestContext, members: readonly MemoryCluster[]
     },
     logger: {
       log: (_level, event, fields) => {
-        logged.push(`${event} ${String(fields?.['reason'] ?? '')}`.trim());
+        logged.push(
+          `${event} ${typeof fields?.['reason'] === 'string' ? fields['reason'] : ''}`.trim(),
+        );
         told?.();
       },
     },

@@ -67,5 +67,6 @@ async function askLeader(
 function saidIn(json: unknown): string {
   if (typeof json !== 'object' || json === null) return 'it said nothing';
   const {detail, error} = json as {readonly detail?: unknown; readonly error?: unknown};
-  return String(detail ?? error ?? 'it said nothing');
+  const said = detail ?? error;
+  return typeof said === 'string' ? said : 'it said nothing';
 }

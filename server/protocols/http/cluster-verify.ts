@@ -66,7 +66,10 @@ async function digestOf(
   const path = `/cluster/digest/${encodeURIComponent(database)}`;
   try {
     const {status, json} = await exchange.context.peerClient.ask({
-      ...{peer, path, token, timeoutMs: askMs},
+      peer,
+      path,
+      token,
+      timeoutMs: askMs,
       method: 'POST',
       body: {marker},
     });
@@ -94,7 +97,8 @@ function isVerifiedFile(value: unknown): value is VerifiedFile {
 
 function detailIn(json: unknown): string {
   if (!isObject(json)) return 'nothing that could be read';
-  return String(json['detail'] ?? json['error'] ?? 'no reason');
+  const said = json['detail'] ?? json['error'];
+  return typeof said === 'string' ? said : 'no reason';
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -132,7 +132,7 @@ export class SnapshotShelf {
 
   /** Ends every hold and removes every file. */
   close(): void {
-    for (const hold of [...this.#holds.keys()]) this.release(hold);
+    for (const hold of this.#holds.keys()) this.release(hold);
     this.#cancelRemoval();
     this.#newest = undefined;
     this.#options.disk.removeTree(this.#options.directory);

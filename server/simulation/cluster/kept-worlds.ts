@@ -2,7 +2,7 @@
  * Worlds of whole servers that once failed, kept so that they are run for ever; as
  * raft/kept-worlds.ts, for what the core alone does not show.
  */
-import {type ClusterWorldOptions, clusterWorldOf} from './cluster-world.ts';
+import type {ClusterWorldOptions} from './cluster-world.ts';
 
 export interface KeptWorld {
   readonly because: string;
