@@ -32,6 +32,8 @@ export interface ReplicatedLogOptions {
   readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`: entries of this node that wait for their outcome. */
   readonly queueEntriesMax: number;
+  /** `svc.ha.groupCommitOfferTimeout`: how long a commit waits for room in that queue. */
+  readonly roomTimeoutMs: () => number;
   readonly purge: LogPurgeOptions;
 }
 
@@ -54,6 +56,8 @@ interface Leadership {
 }
 
 const lengthLookMs = 1_000;
+/** Each holds a commit's operations. */
+const roomWaitersMax = 10_000;
 
 export class ReplicatedCommitLog implements EngineLog {
   readonly #options: ReplicatedLogOptions;
@@ -65,6 +69,8 @@ export class ReplicatedCommitLog implements EngineLog {
   #failure: string | undefined;
   #stopping = false;
   #timerRuns = false;
+  /** Commits that found the queue full, the one that waits for longest first. */
+  #roomWaiters: (() => void)[] = [];
   readonly #purge: LogPurge;
   #settledWaiters: (() => void)[] = [];
 
@@ -132,6 +138,25 @@ export class ReplicatedCommitLog implements EngineLog {
     if (obstacle === undefined) return observer.obstacle(bytes);
     if (obstacle === 'queue-full') return refused(obstacle, 'too many commits wait for a majority');
     return refused('not-leader', 'the leadership is being handed over');
+  }
+
+  whenRoom(): Promise<boolean> {
+    const {timers, roomTimeoutMs} = this.#options;
+    const timeoutMs = roomTimeoutMs();
+    if (timeoutMs === 0 || this.#roomWaiters.length >= roomWaitersMax) {
+      return Promise.resolve(false);
+    }
+    const {promise, resolve} = Promise.withResolvers<boolean>();
+    const cancel = timers.after(timeoutMs, () => {
+      this.#roomWaiters = this.#roomWaiters.filter(waiter => waiter !== told);
+      resolve(false);
+    });
+    const told = (): void => {
+      cancel();
+      resolve(true);
+    };
+    this.#roomWaiters.push(told);
+    return promise;
   }
 
   append(
@@ -213,7 +238,9 @@ export class ReplicatedCommitLog implements EngineLog {
   fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    this.#feed.stop();
+    // Who cannot apply must not lead either.
+    void this.#options.replicator.close();
+    void this.#feed.stop();
     this.#pending.giveUp(reason);
     for (const {resolve} of this.#appended.splice(0)) resolve?.({kind: 'unknown', detail: reason});
     this.#options.observer.failed(reason);
@@ -245,6 +272,7 @@ export class ReplicatedCommitLog implements EngineLog {
       appended.resolve?.(refused('not-leader', detail));
     }
     if (count > 0) this.#appended = this.#appended.slice(count);
+    for (const told of this.#roomWaiters.splice(0, count)) told();
     if (isTakenBack) this.#options.observer.takenBack(index - 1);
     return decided;
   }
