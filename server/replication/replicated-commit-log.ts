@@ -240,7 +240,7 @@ export class ReplicatedCommitLog implements EngineLog {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
     // Who cannot apply must not lead either.
-    void this.#options.replicator.close();
+    this.#options.replicator.fail(reason);
     void this.#feed.stop();
     this.#pending.giveUp(reason);
     for (const {resolve} of this.#appended.takeAll()) resolve?.({kind: 'unknown', detail: reason});

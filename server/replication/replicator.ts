@@ -134,7 +134,7 @@ export class Replicator {
     this.#news = news;
     storage.listen({
       persisted: number => this.#persisted(number),
-      failed: reason => this.#fail(reason),
+      failed: reason => this.fail(reason),
     });
     transport.listen({
       message: (from, bytes) => this.#receive(from, bytes),
@@ -477,7 +477,8 @@ export class Replicator {
     if (!this.#isOver) this.#take({kind: 'tick'});
   }
 
-  #fail(reason: string): void {
+  /** Takes part no more, and lets the others know at once. */
+  fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
     this.#endRequests(reason);
