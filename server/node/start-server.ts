@@ -404,8 +404,13 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
       logger.log('error', 'cluster.not-begun', {error});
     });
   };
+  const failed = (reason: string): void => {
+    // A member may stay and answer reads: the others serve what is newer.
+    const stays = cluster !== undefined && !given.get('svc.ha.stopServerOnReplicationFailure');
+    if (!stays) stop.resolve(reason);
+  };
   engine.listen({
-    failed: reason => stop.resolve(reason),
+    failed,
     documentChanged: () => security.reload(),
     dropping: database => {
       digests.release();
@@ -419,7 +424,7 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
       lead();
     },
   });
-  if (engine.failure !== undefined) stop.resolve(engine.failure);
+  if (engine.failure !== undefined) failed(engine.failure);
   if (cluster?.member?.log.isLeading === true) lead();
 }
 

@@ -112,6 +112,8 @@ class Group {
       unreadable: (_, reason) => assert.fail(reason),
       quorumTimeoutMs: () => 2_000,
       queueEntriesMax: 100,
+      roomTimeoutMs: () => 50,
+      proposalsMax: 20,
       purge: {
         entriesMax: 50,
         intervalMs: 0,
@@ -255,5 +257,20 @@ test('a commit whose place another leader takes soon is refused, and may be repe
   const leader = await group.leader();
   await group.during(put(leader, 'k', '2'));
   assert.equal(read(leader, 'k'), '2');
+  await group.close();
+});
+
+test('a commit waits for room in a full queue, but not for long', async () => {
+  const group = await Group.start();
+  const leader = await group.leader();
+  await group.during(leader.engine.createDatabase('db'));
+  const many = Array.from({length: 150}, (_, i) => put(leader, `k${i}`, '1'));
+  const outcomes = await group.during(Promise.all(many));
+  assert(outcomes?.every(({kind}) => kind === 'committed'));
+  group.network.cut(leader.id);
+  const more = Array.from({length: 101}, (_, i) => put(leader, `m${i}`, '1'));
+  const last = await group.during(more[100]);
+  assert(last?.kind === 'refused' && last.code === 'queue-full');
+  group.network.heal();
   await group.close();
 });

@@ -23,7 +23,7 @@ export interface OpenedLog {
 }
 
 export interface MemberLogOptions
-  extends Pick<ReplicatorOptions, 'cacheBytesMax' | 'processId' | 'unreadable'> {
+  extends Pick<ReplicatorOptions, 'cacheBytesMax' | 'processId' | 'proposalsMax' | 'unreadable'> {
   readonly raft: RaftOptions;
   readonly log: OpenedLog;
   readonly transport: PeerTransport;
@@ -33,6 +33,8 @@ export interface MemberLogOptions
   readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`. */
   readonly queueEntriesMax: number;
+  /** `svc.ha.groupCommitOfferTimeout`. */
+  readonly roomTimeoutMs: () => number;
   readonly purge: ReplicatedLogOptions['purge'];
   /** The member runs. */
   readonly started: (member: RunningMember) => void;
@@ -73,10 +75,11 @@ export class ReplicatedMemberLog implements MemberLog {
   }
 
   start(pipe: CommitPipe, observer: EngineLogObserver): EngineLog {
-    const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax, purge} = this.#options;
+    const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax} = this.#options;
+    const {roomTimeoutMs, purge} = this.#options;
     const {storage, recovered} = log;
     assert(pipe.startIndex <= this.lastIndex, 'what is applied is held or forgotten');
-    const {transport, cacheBytesMax, processId, unreadable} = this.#options;
+    const {transport, cacheBytesMax, processId, proposalsMax, unreadable} = this.#options;
     const replicator = new Replicator({
       raft,
       recovered: {...recovered, entries: this.#entries, applied: pipe.startIndex},
@@ -86,6 +89,7 @@ export class ReplicatedMemberLog implements MemberLog {
       timers,
       cacheBytesMax,
       processId,
+      proposalsMax,
       unreadable,
     });
     const engineLog = new ReplicatedCommitLog({
@@ -96,6 +100,7 @@ export class ReplicatedMemberLog implements MemberLog {
       timers,
       quorumTimeoutMs,
       queueEntriesMax,
+      roomTimeoutMs,
       purge,
     });
     this.#options.started({replicator, log: engineLog});

@@ -12,6 +12,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {Fifo} from '#server/base/fifo.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult, Refused} from '#server/transactions/commit.ts';
@@ -32,6 +33,8 @@ export interface ReplicatedLogOptions {
   readonly quorumTimeoutMs: () => number;
   /** `svc.ha.groupCommitQueueSize`: entries of this node that wait for their outcome. */
   readonly queueEntriesMax: number;
+  /** `svc.ha.groupCommitOfferTimeout`: how long a commit waits for room in that queue. */
+  readonly roomTimeoutMs: () => number;
   readonly purge: LogPurgeOptions;
 }
 
@@ -54,17 +57,21 @@ interface Leadership {
 }
 
 const lengthLookMs = 1_000;
+/** Each holds a commit's operations. */
+const roomWaitersMax = 10_000;
 
 export class ReplicatedCommitLog implements EngineLog {
   readonly #options: ReplicatedLogOptions;
   readonly #pending: PendingEntries;
   readonly #feed: CommittedFeed;
-  /** Terms ascend, and indexes within a term. */
-  #appended: Appended[] = [];
+  /** Of one leadership, in the order of the log. */
+  readonly #appended = new Fifo<Appended>();
   #leadership: Leadership | undefined;
   #failure: string | undefined;
   #stopping = false;
   #timerRuns = false;
+  /** Commits that found the queue full, the one that waits for longest first. */
+  #roomWaiters: (() => void)[] = [];
   readonly #purge: LogPurge;
   readonly #settledWaiters: (() => void)[] = [];
 
@@ -134,6 +141,25 @@ export class ReplicatedCommitLog implements EngineLog {
     return refused('not-leader', 'the leadership is being handed over');
   }
 
+  whenRoom(): Promise<boolean> {
+    const {timers, roomTimeoutMs} = this.#options;
+    const timeoutMs = roomTimeoutMs();
+    if (timeoutMs === 0 || this.#roomWaiters.length >= roomWaitersMax) {
+      return Promise.resolve(false);
+    }
+    const {promise, resolve} = Promise.withResolvers<boolean>();
+    const cancel = timers.after(timeoutMs, () => {
+      this.#roomWaiters = this.#roomWaiters.filter(waiter => waiter !== told);
+      resolve(false);
+    });
+    const told = (): void => {
+      cancel();
+      resolve(true);
+    };
+    this.#roomWaiters.push(told);
+    return promise;
+  }
+
   append(
     entry: Uint8Array,
     databaseId: number,
@@ -169,11 +195,11 @@ export class ReplicatedCommitLog implements EngineLog {
       }
       index = Math.max(index, await work());
     } finally {
-      const passed = this.#appended.filter(appended => appended.index <= index);
-      this.#appended = this.#appended.filter(appended => appended.index > index);
       // Whether they are in what was put in place is not known.
       const detail = 'this server took another one’s state, which may hold it or not';
-      for (const {resolve} of passed) resolve?.({kind: 'unknown', detail});
+      while ((this.#appended.first?.index ?? Number.POSITIVE_INFINITY) <= index) {
+        this.#appended.shift()?.resolve?.({kind: 'unknown', detail});
+      }
       this.#feed.resume(index);
       this.#pending.wake(false);
       this.#wakeSettled();
@@ -213,9 +239,11 @@ export class ReplicatedCommitLog implements EngineLog {
   fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
+    // Who cannot apply must not lead either.
+    this.#options.replicator.fail(reason);
     void this.#feed.stop();
     this.#pending.giveUp(reason);
-    for (const {resolve} of this.#appended.splice(0)) resolve?.({kind: 'unknown', detail: reason});
+    for (const {resolve} of this.#appended.takeAll()) resolve?.({kind: 'unknown', detail: reason});
     this.#options.observer.failed(reason);
     this.#pending.wake(true);
     this.#wakeSettled();
@@ -229,24 +257,24 @@ export class ReplicatedCommitLog implements EngineLog {
 
   /** An entry of this term is about to be applied at `index`: ours, or proof that ours are void. */
   #decided(index: LogIndex, term: Term): Appended | undefined {
-    let decided: Appended | undefined;
-    let count = 0;
-    let isTakenBack = false;
-    for (const appended of this.#appended) {
-      const isOurs = appended.index === index && appended.term === term;
-      if (!isOurs && appended.term >= term) break;
-      count++;
-      if (isOurs) {
-        decided = appended;
-        break;
-      }
-      isTakenBack = true;
-      const detail = 'another leader took over before a majority had the entry; nothing was stored';
-      appended.resolve?.(refused('not-leader', detail));
+    const oldest = this.#appended.first;
+    if (oldest === undefined) return undefined;
+    if (oldest.index === index && oldest.term === term) {
+      this.#appended.shift();
+      this.#roomWaiters.shift()?.();
+      return oldest;
     }
-    if (count > 0) this.#appended = this.#appended.slice(count);
-    if (isTakenBack) this.#options.observer.takenBack(index - 1);
-    return decided;
+    // All of one leadership: the next one begins when they are decided.
+    if (oldest.term < term) this.#takeBack(index);
+    return undefined;
+  }
+
+  /** Another leader's entry has the place `index`: what stood there or behind never happens. */
+  #takeBack(index: LogIndex): void {
+    const detail = 'another leader took over before a majority had the entry; nothing was stored';
+    for (const {resolve} of this.#appended.takeAll()) resolve?.(refused('not-leader', detail));
+    for (const told of this.#roomWaiters.splice(0)) told();
+    this.#options.observer.takenBack(index - 1);
   }
 
   #advance(progress: PipeProgress): void {
@@ -301,19 +329,24 @@ export class ReplicatedCommitLog implements EngineLog {
         appended.resolve = undefined;
       }
       this.#wakeSettled();
-      const next = this.#appended.find(appended => appended.deadline > now);
-      if (next !== undefined) this.#watchDeadlines(next.deadline - now);
+      const next = nextDeadline(this.#appended, now);
+      if (next !== undefined) this.#watchDeadlines(next - now);
     });
   }
 
   get #waitsForNobody(): boolean {
-    return this.#pending.isEmpty && this.#appended.every(({resolve}) => resolve === undefined);
+    return this.#pending.isEmpty && [...this.#appended].every(({resolve}) => resolve === undefined);
   }
 
   #wakeSettled(): void {
     if (this.#settledWaiters.length === 0 || !this.#waitsForNobody) return;
     for (const resolve of this.#settledWaiters.splice(0)) resolve();
   }
+}
+
+function nextDeadline(appended: Iterable<Appended>, now: number): number | undefined {
+  for (const {deadline} of appended) if (deadline > now) return deadline;
+  return undefined;
 }
 
 function refused(code: Refused['code'], detail: string): Refused {

@@ -64,6 +64,8 @@ export interface ReplicatorOptions {
   readonly transport: PeerTransport;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** `svc.ha.groupCommitBatchSize`: proposals that share a write at most. */
+  readonly proposalsMax: number;
   /** Of entries kept in memory. */
   readonly cacheBytesMax: number;
   /** Different for every start of a process on every node. */
@@ -132,7 +134,7 @@ export class Replicator {
     this.#news = news;
     storage.listen({
       persisted: number => this.#persisted(number),
-      failed: reason => this.#fail(reason),
+      failed: reason => this.fail(reason),
     });
     transport.listen({
       message: (from, bytes) => this.#receive(from, bytes),
@@ -379,9 +381,9 @@ export class Replicator {
       return undefined;
     }
     if (this.#proposals.length === 0) return this.#inputs.shift();
-    const data = this.#proposals;
-    this.#proposals = [];
-    this.#proposalBytes = 0;
+    const data = this.#proposals.slice(0, this.#options.proposalsMax);
+    this.#proposals = this.#proposals.slice(data.length);
+    for (const {length} of data) this.#proposalBytes -= length;
     return {kind: 'propose', data};
   }
 
@@ -475,10 +477,13 @@ export class Replicator {
     if (!this.#isOver) this.#take({kind: 'tick'});
   }
 
-  #fail(reason: string): void {
+  /** Takes part no more, and lets the others know at once. */
+  fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
     this.#endRequests(reason);
     this.#news?.failed(reason);
+    // The others are not to wait for a silence: connections that are refused tell them at once.
+    void this.#options.transport.close();
   }
 }

@@ -144,6 +144,11 @@ export interface CommitLog {
   /** Why an entry of `bytes` cannot be taken now; undefined when it can. */
   admission(bytes: number): Refused | undefined;
   /**
+   * After `queue-full`: resolves with true once there may be room, with false when that takes too
+   * long. Without waiting on a server alone.
+   */
+  whenRoom(): Promise<boolean>;
+  /**
    * Appends one entry that `admission` let pass; `settled` resolves when it is durable (by
    * `svc.txWalFlush`) and applied here, in index order. The order of calls is the order of
    * indexes. The bytes are copied before the call returns. `onApplied` runs in index order

@@ -182,6 +182,7 @@ export class Coordinator {
       return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
     }
     const refused = log.admission(entry.length);
+    if (refused?.code === 'queue-full') return this.#commitWithRoom(request, refused);
     if (refused !== undefined) return Promise.resolve(refused);
 
     const {newSchemaVersion} = request;
@@ -203,6 +204,11 @@ export class Coordinator {
       this.#requests.began(request.requestId, {index, clock}, settled);
     }
     return settled;
+  }
+
+  /** From the start, when there is room: others committed meanwhile. */
+  async #commitWithRoom(request: CommitRequest, refused: Refused): Promise<CommitOutcome> {
+    return (await this.#options.log.whenRoom()) ? await this.commit(request) : refused;
   }
 
   /** Whether a commit behind `since`, also one in flight, did what the keys forbid. */

@@ -61,6 +61,10 @@ export class LocalCommitLog implements EngineLog {
     return this.#observer.obstacle(bytes) ?? this.#pipe.admission(bytes);
   }
 
+  whenRoom(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   append(
     entry: Uint8Array,
     databaseId: number,

@@ -5,6 +5,7 @@
  * before anything later is reported. What was not applied when the log fails is `unknown`: it may
  * be on the disk (F3).
  */
+import {Fifo} from '#server/base/fifo.ts';
 import type {AppendResult, LogIndex} from './commit.ts';
 import type {PipeProgress} from './commit-pipe.ts';
 
@@ -18,9 +19,8 @@ export interface PendingEntry {
 }
 
 export class PendingEntries {
-  /** In order of indexes; who has been told leaves its place at once, so that it dies young. */
-  #entries: (PendingEntry | undefined)[] = [];
-  #head = 0;
+  /** In order of indexes. */
+  readonly #entries = new Fifo<PendingEntry>();
   readonly #isShared: boolean;
   #appliedIndex: LogIndex;
   #settledWaiters: (() => void)[] = [];
@@ -41,7 +41,7 @@ export class PendingEntries {
   }
 
   get isEmpty(): boolean {
-    return this.#entries.length === this.#head;
+    return this.#entries.length === 0;
   }
 
   add(entry: PendingEntry): void {
@@ -52,9 +52,9 @@ export class PendingEntries {
   advance({appliedIndex, fences}: PipeProgress): number {
     let bytes = 0;
     for (;;) {
-      const next = this.#entries[this.#head];
+      const next = this.#entries.first;
       if (next === undefined || next.index > appliedIndex) break;
-      this.#entries[this.#head++] = undefined;
+      this.#entries.shift();
       bytes += next.bytes;
       this.#appliedIndex = next.index;
       const fence = fences.get(next.databaseId);
@@ -70,13 +70,6 @@ export class PendingEntries {
       next.resolve?.({kind: 'committed', index: next.index});
     }
     this.#appliedIndex = Math.max(this.#appliedIndex, appliedIndex);
-    if (this.#head === this.#entries.length) {
-      this.#entries = [];
-      this.#head = 0;
-    } else if (this.#head > 1024 && this.#head * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#head);
-      this.#head = 0;
-    }
     return bytes;
   }
 
@@ -92,10 +85,7 @@ export class PendingEntries {
 
   /** Nothing of this is applied any more. */
   giveUp(reason: string): void {
-    const entries = this.#entries.slice(this.#head);
-    this.#entries = [];
-    this.#head = 0;
-    for (const entry of entries) entry?.resolve?.({kind: 'unknown', detail: reason});
+    for (const {resolve} of this.#entries.takeAll()) resolve?.({kind: 'unknown', detail: reason});
   }
 
   /** Resolves when no entry is on its way. */

@@ -201,6 +201,8 @@ export class ClusterNode implements MemberLogOpener {
       unreadable: (peer, reason) => logger.log('warn', 'peer.unreadable', {peer, reason}),
       quorumTimeoutMs: () => settings().get('svc.ha.quorumTimeout'),
       queueEntriesMax: given.get('svc.ha.groupCommitQueueSize'),
+      roomTimeoutMs: () => settings().get('svc.ha.groupCommitOfferTimeout'),
+      proposalsMax: given.get('svc.ha.groupCommitBatchSize'),
       purge: purgeOptions(given),
       started: member => this.#started(member, log.storageId),
       news: {

@@ -307,6 +307,8 @@ export class SimulatedServer implements FaultVictim {
         this.#world.broke(new Error(`${this.id} cannot read a message of ${from}: ${reason}`)),
       quorumTimeoutMs: () => quorumTimeoutMs,
       queueEntriesMax: 100,
+      roomTimeoutMs: () => 0,
+      proposalsMax: 100,
       purge: {
         entriesMax: 60,
         intervalMs: 0,
