@@ -32,6 +32,8 @@ import {simulatedFormats} from '../simulated-formats.ts';
 import {SimulatedStores} from '../simulated-stores.ts';
 import {SimulatedTransport} from './simulated-transport.ts';
 
+type EndedBy = 'crash in an operation' | 'failed disk' | 'stopped';
+
 /** What a server needs of its world. */
 export interface ServerWorld {
   readonly scheduler: Scheduler;
@@ -39,7 +41,7 @@ export interface ServerWorld {
   /** The server needs a checkpoint from another one; ends with `install` or `installFailed`. */
   checkpointNeeded(server: SimulatedServer, from: NodeId): void;
   /** Its process ended by itself; the world decides when the next one starts. */
-  ended(server: SimulatedServer, how: 'crash in an operation' | 'failed disk'): void;
+  ended(server: SimulatedServer, how: EndedBy): void;
   /** What no fault explains. */
   broke(error: Error): void;
 }
@@ -159,6 +161,18 @@ export class SimulatedServer implements FaultVictim {
       return;
     }
     this.#end(ending);
+  }
+
+  /** Stops as an operator stops it. */
+  stop(): void {
+    const process = this.#process;
+    if (process?.engine === undefined || this.paused) return;
+    process.engine.close().then(
+      () => {
+        if (this.#process === process) this.#endByItself('stopped');
+      },
+      (error: unknown) => this.#caught(process, error),
+    );
   }
 
   resume(): void {
@@ -416,8 +430,8 @@ export class SimulatedServer implements FaultVictim {
     }
   }
 
-  #endByItself(how: 'crash in an operation' | 'failed disk'): void {
-    this.#end(how === 'failed disk' ? 'kill' : 'power-loss');
+  #endByItself(how: EndedBy): void {
+    this.#end(how === 'crash in an operation' ? 'power-loss' : 'kill');
     this.#world.ended(this, how);
   }
 
