@@ -32,8 +32,14 @@ import {ClusterClients, Nobody} from './cluster-clients.ts';
 import {CommittedLog} from './committed-log.ts';
 import {SimulatedServer, type SimulatedSnapshot} from './simulated-server.ts';
 
-/** Those of any node, and those of disks. */
-export const clusterFaultKinds = [...faultKinds, 'full-disk', 'failed-sync'] as const;
+/** Those of any node; those of disks; the power of all goes at once; one stops and comes back. */
+export const clusterFaultKinds = [
+  ...faultKinds,
+  'full-disk',
+  'failed-sync',
+  'blackout',
+  'stop',
+] as const;
 
 export type ClusterFaultKind = (typeof clusterFaultKinds)[number];
 
@@ -293,7 +299,19 @@ export class ClusterWorld {
       victim.failSync();
       return () => {};
     }
+    if (kind === 'blackout') return this.#blackOut();
+    if (kind === 'stop') {
+      victim.stop();
+      return () => {};
+    }
     return beginFault({...planned, kind: kind satisfies FaultKind}, victim, this.#target);
+  }
+
+  #blackOut(): () => void {
+    for (const server of this.#servers.values()) server.crash('power-loss');
+    return () => {
+      for (const server of this.#servers.values()) if (server.isDown) server.start();
+    };
   }
 
   #repeat(everyMs: number, untilMs: number, work: () => void): void {

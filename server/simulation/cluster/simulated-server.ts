@@ -12,16 +12,18 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Input} from '#server/raft/input.ts';
 import type {Checkpoint, Membership} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
+import {decodeMessage} from '#server/raft/message-encoding.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
 import {InlineStorage} from '#server/replication/inline-storage.ts';
 import {ReplicatedMemberLog, type RunningMember} from '#server/replication/member-log.ts';
-import {openStoredLog} from '#server/replication/stored-log.ts';
+import {openStoredLog, type StoredLog} from '#server/replication/stored-log.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
 import {checkpointPath} from '#server/transactions/server-checkpoint.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
 import {defaultEngineSettings} from '#server/transactions/settings.ts';
 import {Machine, SimulatedCrash} from '../machine.ts';
+import {checkPromise} from '../raft/promises.ts';
 import type {FaultVictim} from '../raft/raft-faults.ts';
 import type {Scheduler} from '../scheduler.ts';
 import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
@@ -30,6 +32,8 @@ import {simulatedFormats} from '../simulated-formats.ts';
 import {SimulatedStores} from '../simulated-stores.ts';
 import {SimulatedTransport} from './simulated-transport.ts';
 
+type EndedBy = 'crash in an operation' | 'failed disk' | 'stopped';
+
 /** What a server needs of its world. */
 export interface ServerWorld {
   readonly scheduler: Scheduler;
@@ -37,7 +41,7 @@ export interface ServerWorld {
   /** The server needs a checkpoint from another one; ends with `install` or `installFailed`. */
   checkpointNeeded(server: SimulatedServer, from: NodeId): void;
   /** Its process ended by itself; the world decides when the next one starts. */
-  ended(server: SimulatedServer, how: 'crash in an operation' | 'failed disk'): void;
+  ended(server: SimulatedServer, how: EndedBy): void;
   /** What no fault explains. */
   broke(error: Error): void;
 }
@@ -62,6 +66,7 @@ export interface SimulatedSnapshot {
 interface Process {
   readonly number: number;
   readonly transport: SimulatedTransport;
+  log: StoredLog | undefined;
   engine: Engine | undefined;
   member: RunningMember | undefined;
 }
@@ -131,8 +136,14 @@ export class SimulatedServer implements FaultVictim {
     const {nowMs} = this.#world.scheduler;
     this.#clock = {at: nowMs, shows: this.#random.below(1_000_000), rate: 1};
     const number = ++this.#processes;
-    const transport = new SimulatedTransport((to, bytes) => this.#world.send(this.id, to, bytes));
-    const process: Process = {number, transport, engine: undefined, member: undefined};
+    const transport = new SimulatedTransport((to, bytes) => this.#send(process, to, bytes));
+    const process: Process = {
+      number,
+      transport,
+      log: undefined,
+      engine: undefined,
+      member: undefined,
+    };
     this.#process = process;
     this.#open(process).then(
       engine => {
@@ -150,6 +161,18 @@ export class SimulatedServer implements FaultVictim {
       return;
     }
     this.#end(ending);
+  }
+
+  /** Stops as an operator stops it. */
+  stop(): void {
+    const process = this.#process;
+    if (process?.engine === undefined || this.paused) return;
+    process.engine.close().then(
+      () => {
+        if (this.#process === process) this.#endByItself('stopped');
+      },
+      (error: unknown) => this.#caught(process, error),
+    );
   }
 
   resume(): void {
@@ -291,6 +314,7 @@ export class SimulatedServer implements FaultVictim {
       random: this.#random,
       checkpoint: installed ?? {last: {index: 0, term: 0}, membership: founders},
     });
+    process.log = log;
     const storage = new InlineStorage(log, {
       timers,
       groupDelayMs: () => 0.1 + (this.#random.below(1000) / 1000) * this.diskDelayMs,
@@ -337,6 +361,22 @@ export class SimulatedServer implements FaultVictim {
     const {at, shows, rate} = this.#clock;
     this.#clock = {at: nowMs, shows: shows + (nowMs - at) * rate, rate};
     return this.#clock.shows;
+  }
+
+  /** Nothing is said that the disk does not hold. */
+  #send(process: Process, to: NodeId, bytes: Buffer): void {
+    const {log} = process;
+    if (log === undefined || this.#process !== process) return;
+    const {hardState, base} = log.kept;
+    const installed = process.engine?.state.durableIndex ?? 0;
+    const checkpointIndex = Math.max(base.last.index, installed);
+    const node = {id: this.id, hardState, lastIndex: log.lastIndex, checkpointIndex};
+    try {
+      checkPromise(node, to, decodeMessage(bytes));
+    } catch (error) {
+      this.#world.broke(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#world.send(this.id, to, bytes);
   }
 
   #timersOf(process: Process): Timers {
@@ -392,8 +432,8 @@ export class SimulatedServer implements FaultVictim {
     }
   }
 
-  #endByItself(how: 'crash in an operation' | 'failed disk'): void {
-    this.#end(how === 'failed disk' ? 'kill' : 'power-loss');
+  #endByItself(how: EndedBy): void {
+    this.#end(how === 'crash in an operation' ? 'power-loss' : 'kill');
     this.#world.ended(this, how);
   }
 

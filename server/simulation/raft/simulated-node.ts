@@ -13,6 +13,7 @@ import {step} from '#server/raft/step.ts';
 import {Violation} from '../ledger.ts';
 import type {Scheduler} from '../scheduler.ts';
 import type {SeededRandom} from '../seeded-random.ts';
+import {checkPromise} from './promises.ts';
 import {EntryArray, SimulatedLog} from './simulated-log.ts';
 
 export interface NodeWorld {
@@ -258,23 +259,19 @@ export class SimulatedNode {
 
   /** Invariant R3. */
   #checkPromise(to: NodeId, message: Message): void {
-    const {hardState, durable} = this.log;
-    const broken = (what: string) => {
-      throw new Violation(`${this.id} sends ${message.kind} to ${to} before ${what} is durable`);
-    };
-    const proposed = message.kind === 'pre-vote' || message.kind === 'pre-vote-reply';
-    if (!proposed && message.term > hardState.term) broken(`term ${message.term}`);
-    const sameTerm = hardState.term === message.term;
-    if (message.kind === 'vote' && sameTerm && hardState.vote !== this.id) broken('its own vote');
-    if (message.kind === 'vote-reply' && message.granted && sameTerm && hardState.vote !== to) {
-      broken('the vote');
-    }
-    if (message.kind !== 'append-reply' || !message.accepted || !sameTerm) return;
-    if (message.match <= this.log.checkpointIndex) return;
-    if (message.match > durable.lastIndex) broken(`entry ${message.match}`);
+    const {hardState, durable, checkpointIndex} = this.log;
+    checkPromise(
+      {id: this.id, hardState, lastIndex: durable.lastIndex, checkpointIndex},
+      to,
+      message,
+    );
+    const isTaken = message.kind === 'append-reply' && message.accepted;
+    if (!isTaken || hardState.term !== message.term || message.match <= checkpointIndex) return;
     const held = durable.termAt(message.match);
     const meant = this.#view.termAt(message.match);
-    if (held !== undefined && meant !== undefined && held !== meant) broken('the same entry');
+    if (held !== undefined && meant !== undefined && held !== meant) {
+      throw new Violation(`${this.id} confirms ${message.match} to ${to}, and holds another entry`);
+    }
   }
 
   #tickLater(delayMs: number): void {
