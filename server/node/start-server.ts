@@ -333,7 +333,7 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   const authorities = readTrustStore(given);
   if (cluster !== undefined && view !== undefined) {
     cluster.useSnapshots({
-      ...{engine, random, timers, logger, authorities, cluster: view},
+      ...{engine, clock, random, timers, logger, authorities, cluster: view},
       disk: createDisk(),
       rootPath: resolve(given.get('svc.server.rootPath')),
     });

@@ -66,6 +66,7 @@ export class ReplicatedCommitLog implements EngineLog {
   #stopping = false;
   #timerRuns = false;
   readonly #purge: LogPurge;
+  #oldestSnapshot: () => LogIndex | undefined = () => undefined;
   #settledWaiters: (() => void)[] = [];
 
   constructor(options: ReplicatedLogOptions) {
@@ -180,6 +181,11 @@ export class ReplicatedCommitLog implements EngineLog {
     }
   }
 
+  /** The log keeps the entries behind what `oldest` answers. */
+  keepBehind(oldest: () => LogIndex | undefined): void {
+    this.#oldestSnapshot = oldest;
+  }
+
   /** The feed offers no position behind an entry that is not executed. */
   executedFloor(floor: LogIndex): LogIndex {
     return floor;
@@ -276,6 +282,7 @@ export class ReplicatedCommitLog implements EngineLog {
       applied: this.appliedIndex,
       bytes: replicator.retainedBytes,
       slowest: matches.length === 0 ? undefined : Math.min(...matches),
+      snapshot: this.#oldestSnapshot(),
     };
   }
 

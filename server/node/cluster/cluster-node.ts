@@ -202,7 +202,10 @@ export class ClusterNode implements MemberLogOpener {
       quorumTimeoutMs: () => settings().get('svc.ha.quorumTimeout'),
       queueEntriesMax: given.get('svc.ha.groupCommitQueueSize'),
       purge: purgeOptions(given),
-      started: member => this.#started(member, log.storageId),
+      started: member => {
+        member.log.keepBehind(() => this.#snapshots?.shelf.oldestIndex);
+        this.#started(member, log.storageId);
+      },
       news: {
         roleChanged: role => this.#roleChanged(role),
         membershipChanged: membership => {
