@@ -334,6 +334,7 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   if (cluster !== undefined && view !== undefined) {
     cluster.useSnapshots({
       engine,
+      clock,
       random,
       timers,
       logger,

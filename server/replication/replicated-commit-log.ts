@@ -73,6 +73,7 @@ export class ReplicatedCommitLog implements EngineLog {
   /** Commits that found the queue full, the one that waits for longest first. */
   #roomWaiters: (() => void)[] = [];
   readonly #purge: LogPurge;
+  #oldestSnapshot: () => LogIndex | undefined = () => undefined;
   readonly #settledWaiters: (() => void)[] = [];
 
   constructor(options: ReplicatedLogOptions) {
@@ -206,6 +207,11 @@ export class ReplicatedCommitLog implements EngineLog {
     }
   }
 
+  /** The log keeps the entries behind what `oldest` answers. */
+  keepBehind(oldest: () => LogIndex | undefined): void {
+    this.#oldestSnapshot = oldest;
+  }
+
   /** The feed offers no position behind an entry that is not executed. */
   executedFloor(floor: LogIndex): LogIndex {
     return floor;
@@ -304,6 +310,7 @@ export class ReplicatedCommitLog implements EngineLog {
       applied: this.appliedIndex,
       bytes: replicator.retainedBytes,
       slowest: matches.length === 0 ? undefined : Math.min(...matches),
+      snapshot: this.#oldestSnapshot(),
     };
   }
 

@@ -8,7 +8,8 @@
  * data, untouched. Around a plan every directory that it concerns bears the mark
  * `.snapshot-pending`, so that nobody takes half of a swap for a database; what was replaced is
  * removed last of all, behind the plan.
- * Source: specification, "Cluster peer and replication"; reference 3.7; note 20.
+ * Source: specification, "Cluster peer and replication"; reference 3.7;
+ * docs/design/0020-snapshots.md.
  */
 import {Corruption} from '#server/base/errors.ts';
 import {CheckedFile} from '#server/platform/checked-file.ts';

@@ -204,7 +204,10 @@ export class ClusterNode implements MemberLogOpener {
       roomTimeoutMs: () => settings().get('svc.ha.groupCommitOfferTimeout'),
       proposalsMax: given.get('svc.ha.groupCommitBatchSize'),
       purge: purgeOptions(given),
-      started: member => this.#started(member, log.storageId),
+      started: member => {
+        member.log.keepBehind(() => this.#snapshots?.shelf.oldestIndex);
+        this.#started(member, log.storageId);
+      },
       news: {
         roleChanged: role => this.#roleChanged(role),
         membershipChanged: membership => {

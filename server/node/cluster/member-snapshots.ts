@@ -8,7 +8,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {Random, Timers} from '#server/platform/clock.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {LogPosition, NodeId} from '#server/raft/message.ts';
@@ -19,6 +19,7 @@ import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
+import {CopyRepair} from './copy-repair.ts';
 
 export interface MemberSnapshotsOptions {
   readonly engine: Engine;
@@ -26,6 +27,7 @@ export interface MemberSnapshotsOptions {
   readonly settings: () => Settings;
   readonly rootPath: string;
   readonly disk: Disk;
+  readonly clock: Clock;
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -40,6 +42,7 @@ export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
+  readonly #repair: CopyRepair;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
 
@@ -57,6 +60,7 @@ export class MemberSnapshots {
       holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
     });
+    this.#repair = new CopyRepair(options);
   }
 
   get isInstalling(): boolean {
@@ -103,6 +107,7 @@ export class MemberSnapshots {
   /** Gives and takes nothing more. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#repair.end();
     await this.#underWay?.catch(() => {});
     this.shelf.close();
   }

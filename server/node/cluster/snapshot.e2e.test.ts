@@ -3,6 +3,8 @@
  * while the others go on, and again when one of its databases is to be taken anew.
  */
 import assert from 'node:assert/strict';
+import {readdirSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {
   freePort,
@@ -37,6 +39,7 @@ async function start(place: number): Promise<void> {
       // The log forgets soon what is in the databases.
       'svc.ha.logSegmentSize': 64 << 10,
       'svc.ha.logPurgeGap': 0,
+      'svc.ha.healthCheckInterval': 1_000,
     },
   });
   servers.set(place, server);
@@ -111,6 +114,14 @@ async function verify(place: number): Promise<Verified> {
   return ((await answer.json()) as {readonly result: Verified}).result;
 }
 
+/** Whatever of a database says which files it consists of is overwritten. */
+function damage(root: string): void {
+  const directory = join(root, 'databases/music');
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith('MANIFEST-')) writeFileSync(join(directory, name), 'damaged');
+  }
+}
+
 test('a member that was away for too long takes a snapshot, and goes on by the log', async () => {
   await Promise.all([0, 1, 2].map(start));
   const first = await leader();
@@ -149,6 +160,11 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
 
   await servers.get(away)?.kill();
   servers.delete(away);
+  damage(roots[away] ?? '');
   await start(away);
+  await until('its damaged database is repaired', async () => {
+    return servers.get(away)?.log.includes('database.repaired') === true;
+  });
   await untilCount(away, 27);
+  assert.equal((await verify(first)).overallStatus, 'ALL_CONSISTENT');
 });

@@ -32,6 +32,13 @@ for (const [applied, bytes, now, expected, because] of cases) {
   });
 }
 
+test('entries behind a snapshot that somebody takes stay', () => {
+  const purge = new LogPurge(options, 0);
+  assert.equal(purge.through(800, {...figures(1_000), snapshot: 300}), 300);
+  assert.equal(purge.through(800, {...figures(1_000), snapshot: 790}), 700);
+  assert.equal(purge.through(800, {...figures(1_000), base: 400, snapshot: 300}), 400);
+});
+
 test('the interval begins anew with each time that it ended', () => {
   const purge = new LogPurge(options, 0);
   assert.equal(purge.isDue(60_000, figures(10)), false);

@@ -30,6 +30,8 @@ export interface LogFigures {
   readonly bytes: number;
   /** Of the members that this node sends entries to, what the slowest one has, if any. */
   readonly slowest: LogIndex | undefined;
+  /** Where the oldest snapshot stands that others are taking: they need what comes behind it. */
+  readonly snapshot?: LogIndex | undefined;
 }
 
 export class LogPurge {
@@ -52,11 +54,11 @@ export class LogPurge {
   }
 
   /** Where the log may end to begin anew, when everything up to `durable` is in the databases. */
-  through(durable: LogIndex, {base, slowest}: LogFigures): LogIndex {
+  through(durable: LogIndex, {base, slowest, snapshot}: LogFigures): LogIndex {
     const {gapEntries, passesLaggards} = this.#options;
     const wished = durable - gapEntries;
     const held = passesLaggards ? wished : Math.min(wished, slowest ?? wished);
-    return Math.max(base, held);
+    return Math.max(base, Math.min(held, snapshot ?? held));
   }
 
   #isLong({applied, base, bytes}: LogFigures): boolean {

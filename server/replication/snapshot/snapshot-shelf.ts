@@ -78,11 +78,6 @@ export class SnapshotShelf {
     options.disk.makeDirectory(options.directory);
   }
 
-  /** Receivers that are served now. */
-  get holdCount(): number {
-    return this.#holds.size;
-  }
-
   async hold(receiver: string, atLeast: number): Promise<{hold: string; manifest: string}> {
     for (const [hold, {receiver: other}] of this.#holds) {
       if (other === receiver) this.release(hold);
@@ -102,6 +97,12 @@ export class SnapshotShelf {
     this.#touch(hold);
     this.#options.logger.log('info', 'snapshot.given', {receiver, index: snapshot.index});
     return {hold, manifest: snapshot.manifest};
+  }
+
+  /** Where the oldest snapshot stands that somebody holds. */
+  get oldestIndex(): number | undefined {
+    const indexes = [...this.#holds.values()].map(({snapshot}) => snapshot.index);
+    return indexes.length === 0 ? undefined : Math.min(...indexes);
   }
 
   databases(hold: string): readonly SnapshotDatabase[] {
