@@ -157,7 +157,7 @@ test("a head that is taken means the same to node's parser", async () => {
     assert.equal(read.method, 'POST');
     assert.equal(read.url, `/api/v1/${head.route}/${head.database}`);
     assert.equal(read.httpVersion, '1.1');
-    assert.equal(read.headers.caller, head.authorization);
+    assert.equal(read.headers.authorization, head.caller);
     assert.equal(read.headers['content-length'], String(head.bodyBytes));
     assert.equal(read.headers['transfer-encoding'], undefined);
     assert.ok(!/ndjson/.test(read.headers.accept ?? ''));
