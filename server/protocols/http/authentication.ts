@@ -10,7 +10,12 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
-import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
+import {
+  clusterTokenHeader,
+  forwardedMark,
+  forwardedUserHeader,
+  invalidToken,
+} from './forwarded-headers.ts';
 
 /**
  * Who asks; a promise only when a password must be hashed.
@@ -19,17 +24,22 @@ import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
  */
 export function authenticate(exchange: Exchange): Principal | Promise<Principal> {
   const {membership} = exchange.context;
-  if (exchange.header(clusterTokenHeader) !== undefined) {
+  const {socket} = exchange.request;
+  const token = exchange.header(clusterTokenHeader);
+  if (token !== undefined) {
     if (membership === undefined) throw invalidToken();
-    return membership.principalOf(exchange);
+    const user = exchange.header(forwardedUserHeader) ?? '';
+    const principal = membership.principalOf({token, user}, socket);
+    exchange.isForwarded = exchange.header(forwardedMark) === 'true';
+    return principal;
   }
-  membership?.passOver(exchange);
+  membership?.passOver(exchange.request);
   requireUsers(exchange.context);
   const value = exchange.header('authorization');
   if (value === undefined || value === '') {
     throw unauthenticated('', ['WWW-Authenticate', 'Basic']);
   }
-  return authenticateSocket(exchange.context, exchange.request.socket, value);
+  return authenticateSocket(exchange.context, socket, value);
 }
 
 /**

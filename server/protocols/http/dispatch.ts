@@ -11,7 +11,7 @@ import {checkDeclaredLength} from './body.ts';
 import type {HttpContext} from './context.ts';
 import {Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
-import {invalidToken} from './forwarded-headers.ts';
+import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {answerRoot} from './landing.ts';
 import type {Match, Route, Router, UserOperation} from './router.ts';
@@ -57,7 +57,7 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
   const {membership} = exchange.context;
   if (operation.access === 'member') {
     if (membership === undefined) throw invalidToken();
-    membership.requireToken(exchange);
+    membership.requireToken(exchange.header(clusterTokenHeader) ?? '', exchange.request.socket);
     return operation.run(exchange);
   }
   const known = authenticate(exchange);

@@ -112,8 +112,12 @@ export class Exchange implements AnswerWriter {
     }
     this.response.writeHead(status, head);
     if (typeof body === 'string') this.response.end(body);
+    else this.#end(body);
+  }
+
+  #end(body: Buffer): void {
     // As text of one byte a character, head and body leave in one write instead of two.
-    else if (body.length <= oneWriteBytesMax) this.response.end(body.toString('latin1'), 'latin1');
+    if (body.length <= oneWriteBytesMax) this.response.end(body.toString('latin1'), 'latin1');
     else this.response.end(body);
   }
 
@@ -158,6 +162,12 @@ export class Exchange implements AnswerWriter {
     const head = [...headers, 'X-Svc-Replay-Protection', context.replayProtection];
     if (context.isStopping || this.#isUnread) head.push('Connection', 'close');
     this.response.writeHead(status, head);
+  }
+
+  /** As `relayHead`, with all of the body. */
+  relayWhole(status: number, headers: readonly string[], body: Buffer): void {
+    this.relayHead(status, headers);
+    this.#end(body);
   }
 
   /**

@@ -15,6 +15,7 @@ import {authenticateSocket, requireUsers} from './authentication.ts';
 import type {HttpContext, KnownCredentials} from './context.ts';
 import {clientGone, endsSession, jsonType, loggedFailure} from './exchange.ts';
 import type {FastLane} from './fast-lane.ts';
+import {invalidToken} from './forwarded-headers.ts';
 import {headBytesMax, type LaneHead} from './fast-lane-head.ts';
 import type {KnownHead} from './fast-lane-memory.ts';
 import {parseBody} from './json-body.ts';
@@ -188,7 +189,7 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.transactionId = head.sessionId;
     this.#sessionId = undefined;
     try {
-      const found = this.#principalOf(head.authorization);
+      const found = this.#principalOf(head.caller);
       const principal = found instanceof Promise ? await found : found;
       if (this.context.membership?.cluster.isLeader === false && isForLeaderOnly(head)) {
         return this.#giveUp(bytes);
@@ -226,14 +227,18 @@ export class LaneConnection implements AnswerWriter, StatementHead {
   }
 
   /** Looks at credentials once, as long as they are the same and good. */
-  #principalOf(authorization: string): Principal | Promise<Principal> {
+  #principalOf(caller: LaneHead['caller']): Principal | Promise<Principal> {
     const {context} = this;
+    if (typeof caller !== 'string') {
+      if (context.membership === undefined) throw invalidToken();
+      return context.membership.principalOf(caller, this.#socket);
+    }
     const known = this.#credentials;
-    if (known?.value === authorization && known.generation === context.security.generation) {
+    if (known?.value === caller && known.generation === context.security.generation) {
       return known.principal;
     }
     requireUsers(context);
-    const found = authenticateSocket(context, this.#socket, authorization);
+    const found = authenticateSocket(context, this.#socket, caller);
     this.#credentials = context.credentials.get(this.#socket);
     return found;
   }

@@ -19,11 +19,27 @@ test('the usual head is read', () => {
   assert.deepEqual(parseLaneHead(usual.join('\r\n')), {
     route: 'query',
     database: 'db',
-    authorization: 'Basic cm9vdDp4',
+    caller: 'Basic cm9vdDp4',
     bodyBytes: 42,
     sessionId: undefined,
     wish: undefined,
   });
+});
+
+test('the head of a request that another member relayed is read', () => {
+  const lines = usual.filter(line => !line.startsWith('Authorization'));
+  const words = [
+    'X-Svc-Cluster-Token: secret',
+    'X-Svc-Forwarded-User: ann%20a',
+    'X-Svc-Forwarded-To-Leader: true',
+  ];
+  const head = parseLaneHead([...lines, ...words].join('\r\n'));
+  assert.deepEqual(head?.caller, {token: 'secret', user: 'ann%20a'});
+  for (const missing of words) {
+    const some = words.filter(word => word !== missing);
+    assert.equal(parseLaneHead([...lines, ...some].join('\r\n')), undefined);
+  }
+  assert.equal(parseLaneHead([...usual, ...words].join('\r\n')), undefined);
 });
 
 const taken: readonly (readonly string[])[] = [
@@ -141,7 +157,7 @@ test("a head that is taken means the same to node's parser", async () => {
     assert.equal(read.method, 'POST');
     assert.equal(read.url, `/api/v1/${head.route}/${head.database}`);
     assert.equal(read.httpVersion, '1.1');
-    assert.equal(read.headers.authorization, head.authorization);
+    assert.equal(read.headers.authorization, head.caller);
     assert.equal(read.headers['content-length'], String(head.bodyBytes));
     assert.equal(read.headers['transfer-encoding'], undefined);
     assert.ok(!/ndjson/.test(read.headers.accept ?? ''));

@@ -8,6 +8,12 @@
  * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-lane.md.
  */
 
+import {
+  clusterTokenHeader,
+  forwardedMark,
+  forwardedUserHeader,
+  type MemberWords,
+} from './forwarded-headers.ts';
 import {readConsistencies, type ReadWish} from '#server/session/freshness.ts';
 
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
@@ -15,8 +21,8 @@ type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
 export interface LaneHead {
   readonly route: LaneRoute;
   readonly database: string;
-  /** Value of `Authorization`. */
-  readonly authorization: string;
+  /** Value of `Authorization`, or what another member says of the user for whom it asks. */
+  readonly caller: string | MemberWords;
   readonly bodyBytes: number;
   readonly sessionId: string | undefined;
   /** What the head says of the freshness of reads; undefined: nothing. */
@@ -44,6 +50,9 @@ const names: ReadonlySet<string> = new Set([
   'sec-fetch-mode',
   'svc-session-id',
   'user-agent',
+  'x-svc-cluster-token',
+  'x-svc-forwarded-to-leader',
+  'x-svc-forwarded-user',
   'x-svc-read-after',
   'x-svc-read-consistency',
 ]);
@@ -62,13 +71,26 @@ export function parseLaneHead(text: string): LaneHead | undefined {
   if (headers === undefined || !isPlain(headers)) return undefined;
   const authorization = headers.get('authorization');
   const length = headers.get('content-length') ?? '';
-  if (authorization === undefined || !lengthValue.test(length)) return undefined;
+  const member = memberWords(headers);
+  if (member === 'odd' || (authorization !== undefined && member !== undefined)) return undefined;
+  const caller = authorization ?? member;
+  if (caller === undefined) return undefined;
+  if (!lengthValue.test(length)) return undefined;
   const bodyBytes = Number(length);
   if (bodyBytes > bodyBytesMax) return undefined;
   const sessionId = headers.get('svc-session-id');
   const wish = wishOf(headers);
   if (wish === 'odd') return undefined;
-  return {route: route as LaneRoute, database, authorization, bodyBytes, sessionId, wish};
+  return {route: route as LaneRoute, database, caller, bodyBytes, sessionId, wish};
+}
+
+/** A request that another member relayed has all three; without one of them it is none. */
+function memberWords(headers: ReadonlyMap<string, string>): MemberWords | undefined | 'odd' {
+  const token = headers.get(clusterTokenHeader);
+  const user = headers.get(forwardedUserHeader);
+  const mark = headers.get(forwardedMark);
+  if (token === undefined && user === undefined && mark === undefined) return undefined;
+  return token === undefined || user === undefined || mark !== 'true' ? 'odd' : {token, user};
 }
 
 /** Words and numbers in the one spelling that needs no telling what is wrong with them. */

@@ -20,7 +20,7 @@ const statementHead = {
 const headBytes = Buffer.from('head\r\n\r\n');
 
 function knownHead(): KnownHead {
-  const head = {route: 'query', database: 'db', authorization: 'x', bodyBytes: 0} as const;
+  const head = {route: 'query', database: 'db', caller: 'x', bodyBytes: 0} as const;
   return new KnownHead({...head, sessionId: undefined, wish: undefined}, headBytes);
 }
 

@@ -18,7 +18,8 @@ import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import {LeaderAddress} from './leader-address.ts';
-import {LeaderConnections, type NotRelayed, type RelayParts} from './leader-connections.ts';
+import {LeaderConnections, type RelayParts} from './leader-connections.ts';
+import type {NotRelayed} from './relayed-answer.ts';
 
 /** A leader that refused, or did not answer, is asked again after this: at first soon. */
 const pauseMsMin = 5;

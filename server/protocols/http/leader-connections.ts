@@ -12,20 +12,9 @@ import type {Cluster} from '#server/session/cluster.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
-import {encodedUser} from './forwarded-headers.ts';
+import {encodedUser, relayedHeaders} from './forwarded-headers.ts';
 import type {LeaderTarget} from './leader-address.ts';
-
-/** Why an attempt did not come to an answer. */
-export type NotRelayed =
-  /** The target refused since it does not lead: nothing happened. */
-  | {readonly kind: 'not-leader'; readonly reason: string}
-  /** It never left. */
-  | {readonly kind: 'unsent'; readonly reason: string}
-  /** It left, and no answer came. */
-  | {readonly kind: 'broken'; readonly reason: string};
-
-/** What became of one attempt. `answered`: the client was; the index is that of a change. */
-type Relayed = {readonly kind: 'answered'; readonly commitIndex: number | undefined} | NotRelayed;
+import {type NotRelayed, relayAnswer, type Relayed} from './relayed-answer.ts';
 
 export interface RelayParts {
   readonly principal: Principal;
@@ -35,10 +24,6 @@ export interface RelayParts {
 }
 
 const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
-/** Milliseconds for which a client may still be sending when the leader has answered all. */
-const lingerMs = 500;
-/** Bytes of an answer's end that are looked at. */
-const endBytes = 1_024;
 /** Milliseconds for which one that leads no more may still tell what became of a request. */
 const deposedMs = 1_000;
 
@@ -72,12 +57,8 @@ export class LeaderConnections {
       answer.resume();
       return {kind: 'not-leader', reason: 'the server that was asked does not lead'};
     }
-    const end = await this.#answer(exchange, answer, sent.request);
-    const {method} = exchange.request;
-    if (method === 'GET' || method === 'HEAD') return {kind: 'answered', commitIndex: undefined};
-    const last = exchange.streamsBody ? commitIndexIn(end) : undefined;
-    const index = Number(last ?? answer.headers['x-svc-commit-index']);
-    return {kind: 'answered', commitIndex: Number.isSafeInteger(index) ? index : undefined};
+    const stop = (): void => void exchange.request.unpipe(sent.request);
+    return relayAnswer(exchange, answer, {silenceMs: this.#patienceMs(exchange), stop});
   }
 
   #send(
@@ -98,8 +79,10 @@ export class LeaderConnections {
       path: exchange.request.url,
       headers: requestHeaders(exchange, {principal, body, token: this.#cluster.token}),
       agent: isSecure ? this.#secureAgent : this.#agent,
-      signal: exchange.signal,
     });
+    const onGone = (): void => void request.destroy();
+    exchange.signal.addEventListener('abort', onGone);
+    request.once('close', () => exchange.signal.removeEventListener('abort', onGone));
     let left = false;
     const cancelConnect = options.timers.after(settings.get('svc.ha.proxyConnectTimeout'), () => {
       request.destroy(new Error(`no connection to ${host}:${port}`));
@@ -164,76 +147,11 @@ export class LeaderConnections {
     const isCommand = first === 'command' || first === 'query' || first === 'server';
     return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
   }
-
-  /** Relays the answer; resolves with the last bytes of it. */
-  async #answer(exchange: Exchange, answer: IncomingMessage, sent: ClientRequest): Promise<Buffer> {
-    const {timers} = this.#context.options;
-    const silenceMs = this.#patienceMs(exchange);
-    const {response, request} = exchange;
-    exchange.relayHead(answer.statusCode ?? 502, answerHeaders(answer));
-    const listen = (): (() => void) => timers.after(silenceMs, () => answer.destroy());
-    let cancelSilence = listen();
-    let end: Buffer = Buffer.alloc(0);
-    try {
-      for await (const piece of answer as AsyncIterable<Buffer>) {
-        // While the client reads, the silence is ours.
-        cancelSilence();
-        await exchange.write(piece);
-        end = piece.length < endBytes ? Buffer.concat([end, piece]).subarray(-endBytes) : piece;
-        cancelSilence = listen();
-      }
-    } catch {
-      // Half an answer never looks whole.
-      response.destroy();
-      return end;
-    } finally {
-      cancelSilence();
-    }
-    if (request.complete) {
-      exchange.endStream();
-      return end;
-    }
-    request.unpipe(sent);
-    request.resume();
-    const cancel = timers.after(lingerMs, () => response.end());
-    request.once('end', () => {
-      cancel();
-      response.end();
-    });
-    return end;
-  }
-}
-
-/** The last line of a streamed bulk load tells the index that its head could not know yet. */
-function commitIndexIn(end: Buffer): string | undefined {
-  return /"commitIndex":(\d{1,16})[^\n]*\n?$/.exec(end.subarray(-endBytes).toString('latin1'))?.[1];
 }
 
 function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
   return leader && `${leader.host}:${leader.port}`;
 }
-
-/** Of one connection, and what a member says in its own words. */
-const notRelayed: ReadonlySet<string> = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'date',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-svc-cluster-token',
-  'x-svc-forwarded-to-leader',
-  'x-svc-forwarded-user',
-  'x-svc-replay-protection',
-]);
 
 function requestHeaders(
   {request}: Exchange,
@@ -247,33 +165,13 @@ function requestHeaders(
     readonly token: string;
   },
 ): string[] {
-  const headers = relayed(request);
+  const headers = relayedHeaders(request);
   headers.push('Host', request.headers.host ?? '');
   headers.push('X-Svc-Cluster-Token', token);
   headers.push('X-Svc-Forwarded-User', encodedUser(principal.name));
   headers.push('X-Svc-Forwarded-To-Leader', 'true');
   const length = body === undefined ? request.headers['content-length'] : String(body.length);
   if (length === undefined) headers.push('Transfer-Encoding', 'chunked');
-  else if (length !== '0') headers.push('Content-Length', length);
+  else if (request.method !== 'GET') headers.push('Content-Length', length);
   return headers;
-}
-
-function answerHeaders(answer: IncomingMessage): string[] {
-  const headers = relayed(answer);
-  const length = answer.headers['content-length'];
-  if (length !== undefined) headers.push('Content-Length', length);
-  return headers;
-}
-
-/** Names and values in turn, without what the sender names in `Connection`. */
-function relayed({headers, rawHeaders}: IncomingMessage): string[] {
-  const named = (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase());
-  const kept: string[] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string;
-    const lower = name.toLowerCase();
-    if (notRelayed.has(lower) || named.includes(lower)) continue;
-    kept.push(name, rawHeaders[at + 1] as string);
-  }
-  return kept;
 }

@@ -8,17 +8,19 @@
  * Source: specification, "Authentication" 4; docs/design/0021-forwarding-and-reads.md.
  */
 import {hash, timingSafeEqual} from 'node:crypto';
+import type {IncomingMessage} from 'node:http';
+import type {Socket} from 'node:net';
 import type {Cluster} from '#server/session/cluster.ts';
 import {Freshness, type ReadWish} from '#server/session/freshness.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {
-  clusterTokenHeader,
   decodedUser,
   forwardedMark,
   forwardedUserHeader,
   invalidToken,
+  type MemberWords,
 } from './forwarded-headers.ts';
 import {Forwarder} from './forwarder.ts';
 
@@ -93,14 +95,13 @@ export class Membership {
     this.#forwarder.close();
   }
 
-  /** @throws {PlainFailure} 401 unless the request carries the token of the cluster. */
-  requireToken(exchange: Exchange): void {
-    const given = exchange.header(clusterTokenHeader) ?? '';
+  /** @throws {PlainFailure} 401 unless `given` is the token of the cluster. */
+  requireToken(given: string, socket: Socket): void {
     const expected = this.#tokenHash;
     if (expected !== undefined && timingSafeEqual(hash('sha256', given, 'buffer'), expected)) {
       return;
     }
-    this.#suspect(exchange, 'a request carried a wrong cluster token');
+    this.#suspect(socket, 'a request carried a wrong cluster token');
     throw invalidToken();
   }
 
@@ -109,29 +110,26 @@ export class Membership {
    *
    * @throws {PlainFailure} 401 without the token, or when there is no such user here.
    */
-  principalOf(exchange: Exchange): Principal {
-    this.requireToken(exchange);
-    const name = decodedUser(exchange.header(forwardedUserHeader) ?? '');
+  principalOf({token, user}: MemberWords, socket: Socket): Principal {
+    this.requireToken(token, socket);
+    const name = decodedUser(user);
     const principal = name === undefined ? undefined : this.#context.security.principalOf(name);
     if (principal === undefined) throw invalidToken();
-    exchange.isForwarded = exchange.header(forwardedMark) === 'true';
     return principal;
   }
 
   /** Tells of headers that only a member may send, in a request that is none of a member. */
-  passOver(exchange: Exchange): void {
-    const {headers} = exchange.request;
+  passOver({headers, socket}: IncomingMessage): void {
     if (headers[forwardedUserHeader] === undefined && headers[forwardedMark] === undefined) return;
-    this.#suspect(exchange, 'headers of forwarded requests came without the cluster token');
+    this.#suspect(socket, 'headers of forwarded requests came without the cluster token');
   }
 
-  #suspect({request}: Exchange, what: string): void {
+  #suspect({remoteAddress}: Socket, what: string): void {
     const {clock, logger} = this.#context.options;
     this.#suspects++;
     const now = clock.monotonic();
     if (now - this.#warnedAt < warningEveryMs) return;
     this.#warnedAt = now;
-    const {remoteAddress} = request.socket;
     logger.log('warn', 'cluster.untrusted', {remoteAddress, what, soFar: this.#suspects});
   }
 }
