@@ -280,7 +280,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {service, stop} = services;
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
-  const watch = watchCluster(parts, services, means);
+  const watch = watchCluster(given, parts, services, means);
   const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
@@ -343,13 +343,25 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
 
 /** Looks after the other members; undefined on a server alone. */
 function watchCluster(
-  {cluster: node, logger}: Parts,
+  given: Settings,
+  {cluster: node, engine, logger}: Parts,
   {administration}: Services,
-  {cluster, clock, timers}: Means,
+  {cluster, ...means}: Means,
 ): ClusterWatch | undefined {
   if (node === undefined || cluster === undefined) return undefined;
-  const settings = (): Settings => administration.settings();
-  return new ClusterWatch({cluster, links: node.links, settings, clock, timers, logger});
+  const directory = join(resolve(given.get('svc.server.rootPath')), 'databases');
+  return new ClusterWatch({
+    ...means,
+    cluster,
+    links: node.links,
+    settings: () => administration.settings(),
+    logger,
+    databases: () => engine.databases(),
+    unusable: () =>
+      administration
+        .fencedDatabases()
+        .map(name => ({name, isMissing: !existsSync(join(directory, name))})),
+  });
 }
 
 function createHttp(
@@ -399,8 +411,14 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
       logger.log('error', 'cluster.not-begun', {error});
     });
   };
+  const failed = (reason: string): void => {
+    // A member whose copies are at hand elsewhere may stay and answer reads.
+    if (cluster !== undefined && !given.get('svc.ha.stopServerOnReplicationFailure')) {
+      logger.log('error', 'cluster.halted', {reason});
+    } else stop.resolve(reason);
+  };
   engine.listen({
-    failed: reason => stop.resolve(reason),
+    failed,
     documentChanged: () => security.reload(),
     dropping: database => {
       digests.release();
@@ -414,7 +432,7 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
       lead();
     },
   });
-  if (engine.failure !== undefined) stop.resolve(engine.failure);
+  if (engine.failure !== undefined) failed(engine.failure);
   if (cluster?.member?.log.isLeading === true) lead();
 }
 
