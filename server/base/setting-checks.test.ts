@@ -1,7 +1,8 @@
 /** Settings that contradict each other are refused by both names; single servers are left alone. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {contradictions, isClusterWanted} from './setting-checks.ts';
+import {isClusterWanted} from './cluster-wanted.ts';
+import {contradictions} from './setting-checks.ts';
 import {type RawSetting, resolveSettings, type Settings} from './setting-values.ts';
 
 function settingsOf(values: Record<string, RawSetting>): Settings {

@@ -2,6 +2,7 @@
  * What settings must be to each other. A single value is checked by its row; here is what only two
  * of them together can break. Each refusal names both, with their values.
  */
+import {isClusterWanted} from './cluster-wanted.ts';
 import {Refusal} from './errors.ts';
 import type {Settings} from './setting-values.ts';
 import type {SettingKey} from './settings.ts';
@@ -51,15 +52,6 @@ const clusterBounds: readonly Bound[] = [
     why: 'an election must not look like an install that stands still',
   },
 ];
-
-/**
- * Whether this server is a member of a cluster: `svc.ha.enabled` where it is said, else whether
- * there is a list of members.
- */
-export function isClusterWanted(settings: Settings): boolean {
-  if (settings.origin('svc.ha.enabled') !== 'default') return settings.get('svc.ha.enabled');
-  return settings.get('svc.ha.serverList').trim() !== '';
-}
 
 /** Everything that settings break together; nothing of a cluster on a single server. */
 export function contradictions(settings: Settings): readonly Refusal[] {

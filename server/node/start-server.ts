@@ -280,7 +280,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {service, stop} = services;
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
-  const watch = watchCluster(parts, services, means);
+  const watch = watchCluster(given, parts, services, means);
   const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
@@ -349,13 +349,25 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
 
 /** Looks after the other members; undefined on a server alone. */
 function watchCluster(
-  {cluster: node, logger}: Parts,
+  given: Settings,
+  {cluster: node, engine, logger}: Parts,
   {administration}: Services,
-  {cluster, clock, timers}: Means,
+  {cluster, ...means}: Means,
 ): ClusterWatch | undefined {
   if (node === undefined || cluster === undefined) return undefined;
-  const settings = (): Settings => administration.settings();
-  return new ClusterWatch({cluster, links: node.links, settings, clock, timers, logger});
+  const directory = join(resolve(given.get('svc.server.rootPath')), 'databases');
+  return new ClusterWatch({
+    ...means,
+    cluster,
+    links: node.links,
+    settings: () => administration.settings(),
+    logger,
+    databases: () => engine.databases(),
+    unusable: () =>
+      administration
+        .fencedDatabases()
+        .map(name => ({name, isMissing: !existsSync(join(directory, name))})),
+  });
 }
 
 function createHttp(
@@ -408,7 +420,8 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
   const failed = (reason: string): void => {
     // A member may stay and answer reads: the others serve what is newer.
     const stays = cluster !== undefined && !given.get('svc.ha.stopServerOnReplicationFailure');
-    if (!stays) stop.resolve(reason);
+    if (stays) logger.log('error', 'cluster.halted', {reason});
+    else stop.resolve(reason);
   };
   engine.listen({
     failed,

@@ -1,7 +1,7 @@
 /** Makes this server's part in a cluster, where the settings say that it belongs to one. */
 import {readFileSync} from 'node:fs';
 import {resolve} from 'node:path';
-import {isClusterWanted} from '#server/base/setting-checks.ts';
+import {isClusterWanted} from '#server/base/cluster-wanted.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';

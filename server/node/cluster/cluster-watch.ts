@@ -1,12 +1,12 @@
 /**
- * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does, and
- * what a leader does about one that it hears nothing of (replication/channel-resets.ts).
+ * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does,
+ * what a leader does about one that it hears nothing of (replication/channel-resets.ts), and what
+ * becomes of copies that stand still or cannot be used (copy-care.ts).
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
-import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import type {Logger} from '#server/platform/logger.ts';
+import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import {
   ChannelResets,
   type FollowerSample,
@@ -14,17 +14,17 @@ import {
   type ResetStep,
 } from '#server/replication/channel-resets.ts';
 import type {PeerTransport} from '#server/replication/peer-transport.ts';
-import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import type {ClusterState} from '#server/session/cluster.ts';
 import {successorsOf} from '#server/session/cluster-changes.ts';
 import {followersOf, ReplicaHealth} from '#server/session/replica-health.ts';
+import {CopyCare, type CopyCareOptions} from './copy-care.ts';
 
-export interface ClusterWatchOptions {
-  readonly cluster: Cluster;
+export interface ClusterWatchOptions extends Omit<CopyCareOptions, 'client'> {
+  /** Whose certificates are believed of a peer. */
+  readonly authorities: readonly string[];
   readonly links: Pick<PeerTransport, 'reset'>;
-  readonly settings: () => Settings;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly logger: Logger;
 }
 
 const escalationMs = 10_000;
@@ -34,12 +34,20 @@ export class ClusterWatch {
   readonly health = new ReplicaHealth();
   readonly #options: ClusterWatchOptions;
   readonly #resets: ChannelResets;
+  readonly #client: PeerClient;
+  readonly #copies: CopyCare;
   #cancel: () => void = () => undefined;
 
   /** Begins at once. */
   constructor(options: ClusterWatchOptions) {
-    const given = options.settings();
+    const {settings, authorities} = options;
+    const given = settings();
     this.#options = options;
+    this.#client = new PeerClient({
+      isSecure: () => settings().get('svc.ssl.enabled'),
+      authorities,
+    });
+    this.#copies = new CopyCare({...options, client: this.#client});
     this.#resets = new ChannelResets({
       unreachableMs: given.get('svc.ha.peerUnreachableThreshold'),
       resetMs: given.get('svc.ha.peerChannelResetDuration'),
@@ -50,6 +58,7 @@ export class ClusterWatch {
 
   end(): void {
     this.#cancel();
+    this.#client.close();
   }
 
   #wait(): void {
@@ -69,6 +78,7 @@ export class ClusterWatch {
       unreachableMs: settings().get('svc.ha.peerUnreachableThreshold'),
     });
     for (const step of this.#resets.look(now, this.#samples(state, now))) this.#take(step);
+    this.#copies.look(state, now);
   }
 
   /** Those that may lead come first, the fittest of them before the others. */

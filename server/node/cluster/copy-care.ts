@@ -1,0 +1,124 @@
+/**
+ * Carries out what a member decides about copies that stand still or cannot be used: a follower
+ * takes its own anew, a leader asks followers to (session/self-care.ts, stalled-replicas.ts).
+ */
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {PeerClient} from '#server/protocols/http/peer-client.ts';
+import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import {
+  type CareStep,
+  SelfCare,
+  type SelfCareOptions,
+  type UnusableDatabase,
+} from '#server/session/self-care.ts';
+import {type StalledReplica, StalledReplicas} from '#server/session/stalled-replicas.ts';
+
+export interface CopyCareOptions {
+  readonly cluster: Cluster;
+  readonly client: PeerClient;
+  readonly settings: () => Settings;
+  readonly logger: Logger;
+  readonly databases: () => readonly string[];
+  /** Those of them that cannot be used. */
+  readonly unusable: () => readonly UnusableDatabase[];
+}
+
+/** A follower answers when the copy is in its place. */
+const resyncMs = 3_600_000;
+
+export class CopyCare {
+  readonly #options: CopyCareOptions;
+  readonly #self = new SelfCare();
+  readonly #stalled = new StalledReplicas();
+  #isTaking = false;
+
+  constructor(options: CopyCareOptions) {
+    this.#options = options;
+  }
+
+  look(state: ClusterState, now: number): void {
+    const {settings, unusable} = this.#options;
+    const given = settings();
+    const moment = {now, isTaking: this.#isTaking, options: selfCareOptions(given)};
+    for (const step of this.#self.look(state, unusable(), moment)) this.#do(step);
+    const stalled = this.#stalled.look(state, now, {
+      stalledMs: given.get('svc.ha.stalledReplicaResyncDurationMs'),
+      unreachableMs: given.get('svc.ha.peerUnreachableThreshold'),
+    });
+    for (const replica of stalled) void this.#askToResync(state, replica);
+  }
+
+  #do(step: CareStep): void {
+    const {logger, databases} = this.#options;
+    switch (step.kind) {
+      case 'progress':
+      case 'caught-up':
+        return logger.log('info', `resync.${step.kind}`, withoutKind(step));
+      case 'give-up':
+        return logger.log('error', 'resync.give-up', {
+          ...withoutKind(step),
+          advice: 'look at the disk of this server; svc cluster resync takes the copy once more',
+        });
+      case 'take':
+        logger.log('warn', 'resync.begin', withoutKind(step));
+        return void this.#take([step.database]);
+      case 'take-all':
+        logger.log('warn', 'resync.stale', withoutKind(step));
+        return void this.#take(databases());
+    }
+  }
+
+  /** Does not reject: what was not taken is decided about at the next look. */
+  async #take(names: readonly string[]): Promise<void> {
+    const {cluster, logger} = this.#options;
+    this.#isTaking = true;
+    for (const database of names) {
+      try {
+        await cluster.resync(database);
+        logger.log('info', 'resync.taken', {database});
+      } catch (error) {
+        logger.log('warn', 'resync.failed', {database, reason: sentenceOf(error)});
+      }
+    }
+    this.#isTaking = false;
+  }
+
+  async #askToResync(state: ClusterState, {id, ...how}: StalledReplica): Promise<void> {
+    const {cluster, client, logger, databases} = this.#options;
+    const peer = state.peers.find(candidate => candidate.id === id);
+    if (peer === undefined) return;
+    logger.log('warn', 'peer.stalled', {peer: id, ...how});
+    for (const database of databases()) {
+      const path = `/cluster/resync/${encodeURIComponent(database)}`;
+      const asked = {peer, method: 'POST', path, token: cluster.token, user: 'root'} as const;
+      try {
+        const {status} = await client.ask({...asked, timeoutMs: resyncMs});
+        logger.log(status === 200 ? 'info' : 'warn', 'peer.resync', {peer: id, database, status});
+      } catch (error) {
+        logger.log('warn', 'peer.resync', {peer: id, database, reason: sentenceOf(error)});
+      }
+    }
+  }
+}
+
+function selfCareOptions(given: Settings): SelfCareOptions {
+  return {
+    replacesDamaged: given.get('svc.ha.divergedFollowerRecovery'),
+    takesMissing: given.get('svc.ha.autoAcquireDatabases'),
+    attemptsMax: given.get('svc.ha.divergedFollowerMaxReformats'),
+    staleLag: given.get('svc.ha.staleFollowerLagThreshold'),
+    staleMs: given.get('svc.ha.staleFollowerRecoveryDurationMs'),
+    tells: given.get('svc.ha.resyncProgressLogging'),
+    tellMs: given.get('svc.ha.resyncProgressInterval'),
+    caughtUpLag: given.get('svc.ha.resyncCatchupLagThreshold'),
+  };
+}
+
+function withoutKind({kind: _, ...fields}: CareStep): Readonly<Record<string, unknown>> {
+  return fields;
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
