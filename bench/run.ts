@@ -11,6 +11,7 @@ import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
 import {replicatedWrites} from './W15/replicated-writes.ts';
 import {failover} from './W16/failover.ts';
+import {followerReads} from './W17/follower-reads.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
 import {starts} from './W20/starts.ts';
@@ -51,6 +52,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W8: scans,
   W15: replicatedWrites,
   W16: failover,
+  W17: followerReads,
   W20: starts,
   mixed: readsBesideAnalysis,
   store: storeClass,

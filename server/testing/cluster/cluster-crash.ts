@@ -6,9 +6,10 @@
  * Exit code 1 when a write is lost or doubled, members differ, or a member answers what nobody
  * expects; the files are kept then. SIZE=5 starts five members.
  */
+import type {Client} from '#server/client/client.ts';
 import {auditLedger, createLedger} from '../crash/audit.ts';
 import {type Finding, Ledger} from '../crash/ledger.ts';
-import {Writer} from '../crash/writer.ts';
+import {ledgerDatabase, Writer} from '../crash/writer.ts';
 import {SeededRandom} from '../random/seeded-random.ts';
 import {findLeader, type Member, untilLed} from './cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from './svc-cluster.ts';
@@ -63,6 +64,7 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
         findings.push(...(await asRoot(cluster, member, client => auditLedger(client, ledger))));
       }
+      findings.push(...(await asRoot(cluster, leader, differences)));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
           `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}`,
@@ -87,7 +89,7 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
 async function asRoot<T>(
   cluster: SvcCluster,
   member: Member,
-  action: (client: ReturnType<SvcCluster['client']>) => Promise<T>,
+  action: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = cluster.client(member);
   try {
@@ -137,6 +139,15 @@ async function chooseVictims(
   const leader = await findLeader(cluster);
   if (leader !== undefined && random.once(2)) return [leader];
   return [random.pick(cluster.members)];
+}
+
+/** What the members hold, down to the last byte of its meaning, compared by themselves. */
+async function differences(client: Client): Promise<Finding[]> {
+  const path = `/api/v1/cluster/verify/${ledgerDatabase}`;
+  const answer = await client.send({method: 'POST', path, again: true});
+  if (answer.status === 200 && answer.text.includes('"ALL_CONSISTENT"')) return [];
+  const says = `not the same: status ${answer.status} ${answer.text.slice(0, 500)}`;
+  return [{kind: 'torn', key: 'members', says}];
 }
 
 if (import.meta.main) {
