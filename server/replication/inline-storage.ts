@@ -30,7 +30,7 @@ export class InlineStorage implements RaftStorage {
   readonly #log: StoredLog;
   readonly #options: InlineStorageOptions;
   #news: RaftStorageNews | undefined;
-  #waiting: Work[] = [];
+  readonly #waiting: Work[] = [];
   /** Persist effects whose entries the log has collected and may not have flushed. */
   #begun: Extract<Work, {readonly kind: 'persist'}>[] = [];
   #pendingBytes = 0;

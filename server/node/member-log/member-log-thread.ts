@@ -79,9 +79,9 @@ class ThreadedStorage implements RaftStorage {
   readonly #prefix = Buffer.alloc(recordPrefixBytes);
   readonly #reads = new Map<number, (run: RecordRun | undefined) => void>();
   /** What did not fit into the ring yet, oldest first. */
-  #waiting: Work[] = [];
+  readonly #waiting: Work[] = [];
   /** Persist effects that are not durable, with their bytes, oldest first. */
-  #undurable: {readonly number: number; readonly bytes: number}[] = [];
+  readonly #undurable: {readonly number: number; readonly bytes: number}[] = [];
   #news: RaftStorageNews | undefined;
   #hardState: HardState;
   #lastIndex: LogIndex;

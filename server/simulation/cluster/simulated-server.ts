@@ -351,7 +351,7 @@ export class SimulatedServer implements FaultVictim {
   }
 
   #clockOf(scheduler: Scheduler): Clock {
-    return {now: scheduler.clock.now, monotonic: () => this.#monotonic()};
+    return {now: () => scheduler.clock.now(), monotonic: () => this.#monotonic()};
   }
 
   #monotonic(): number {
