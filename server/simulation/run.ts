@@ -5,7 +5,8 @@
  * The profile `storage` first takes every crash point of some histories and prints how many those
  * are, and goes on until there were 10,000 crashes and recoveries. Without HOURS the other runs ten
  * worlds. HOURS are those of the clock on the wall, for the profiles `raft` and `cluster` those
- * that their groups live through. The first ten traces are printed, so that one seed can be compared with itself.
+ * that their groups live through. The first ten traces are printed, so that one seed can be
+ * compared with itself.
  */
 import {clusterWorldOf, clusterWorlds} from './cluster/cluster-world.ts';
 import {eachCrashPoint, storageHistories} from './crash-points.ts';

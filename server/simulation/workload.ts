@@ -51,8 +51,8 @@ export async function runOne(options: ClientOptions): Promise<void> {
   const first = draft.finish();
   options.ledger.add(first);
   const outcome = draft.transaction.commit(requestId);
-  if (twice) await sendAgain(options, first, requestId ?? '');
-  options.ledger.settle(first, await outcome);
+  const again = twice ? sendAgain(options, first, requestId ?? '') : undefined;
+  await Promise.all([outcome.then(told => options.ledger.settle(first, told)), again]);
 }
 
 /** The same request as a client would send it after a lost answer. */

@@ -1,12 +1,11 @@
 /**
- * Clusters of whole servers under faults: a bounded number of seeds, the histories that once
- * failed, and the same trace for the same seed.
+ * Clusters of whole servers under faults: a bounded number of seeds, and the same trace for the
+ * same seed.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {failureOf} from '../shrink.ts';
 import {clusterFaultKinds, ClusterWorld, clusterWorldOf, clusterWorlds} from './cluster-world.ts';
-import {keptWorlds} from './kept-worlds.ts';
 
 test('ten clusters of sixty seconds hold: make simulate PROFILE=cluster SEED=n', async t => {
   const hit = new Set<string>();
@@ -27,12 +26,6 @@ test('ten clusters of sixty seconds hold: make simulate PROFILE=cluster SEED=n',
   );
   t.diagnostic(`${operations} operations`);
 });
-
-for (const {because, options} of keptWorlds) {
-  test(`once failed: ${because}`, async () => {
-    await new ClusterWorld(options).run();
-  });
-}
 
 test('the same seed gives the same trace, another one gives another', async () => {
   const hash = async (seed: number) =>

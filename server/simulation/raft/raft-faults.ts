@@ -1,6 +1,7 @@
 /**
- * What goes wrong in a world of nodes, be they cores or whole servers: the kinds of faults, a plan of them drawn from the seed
- * alone, so that a shrinker can leave single ones out, and what each does until it is undone.
+ * What goes wrong in a world of nodes, be they cores or whole servers: the kinds of faults, a plan
+ * of them drawn from the seed alone, so that a shrinker can leave single ones out, and what each
+ * does until it is undone.
  */
 import type {Input} from '#server/raft/input.ts';
 import type {Membership} from '#server/raft/membership.ts';
