@@ -284,7 +284,9 @@ function turnedAway({turnedAway: rejected}: ClusterState): readonly ClusterAlert
   const [latest] = rejected;
   if (latest === undefined) return [];
   const connections = rejected.map(({remoteAddress, reason, times, agoMs}) => ({
-    ...{remoteAddress, reason, times},
+    remoteAddress,
+    reason,
+    times,
     secondsAgo: Math.round(agoMs / 1_000),
   }));
   return [
