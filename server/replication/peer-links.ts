@@ -21,6 +21,7 @@ import {IncomingLinks} from './links/incoming-links.ts';
 import {OutgoingLink} from './links/outgoing-link.ts';
 import {type ChannelListener, PeerChannel} from './links/peer-channel.ts';
 import {QuietPeriod} from './links/quiet-period.ts';
+import {RecentRejections, type Rejected} from './links/recent-rejections.ts';
 import type {SocketSecurity} from './links/socket-security.ts';
 import {PeerAddresses} from './peer-addresses.ts';
 import type {
@@ -93,6 +94,7 @@ export class PeerLinks implements PeerTransport {
   readonly #addresses: PeerAddresses | undefined;
   readonly #incoming: IncomingLinks;
   readonly #quiet: QuietPeriod;
+  readonly #rejections: RecentRejections;
   readonly #peers = new Map<NodeId, Peer>();
   #introductions: ReadonlyMap<NodeId, PeerIntroduction> = new Map();
   #news: PeerTransportNews | undefined;
@@ -107,6 +109,7 @@ export class PeerLinks implements PeerTransport {
     this.#addresses =
       allowList && new PeerAddresses({...allowList, clock, resolve: host => hosts.resolve(host)});
     this.#quiet = new QuietPeriod(clock, quietMs);
+    this.#rejections = new RecentRejections(clock);
     this.#incoming = new IncomingLinks(
       {
         clock,
@@ -190,20 +193,31 @@ export class PeerLinks implements PeerTransport {
   }
 
   connections(): readonly PeerLinkFigures[] {
-    return [...this.#peers].map(([id, {link, heardAt, obstacle, dropped}]) => ({
+    return [...this.#peers].map(([id, {link, heardAt, dropped}]) => ({
       id,
       isConnected: link.isConnected,
       introduction: this.#introductions.get(id),
       heardAt,
       queuedBytes: link.queuedBytes,
-      obstacle: link.isConnected ? undefined : obstacle,
+      obstacle: this.obstacleOf(id),
       dropped,
     }));
+  }
+
+  /** Why the last attempt to reach a peer failed; undefined while it is reached. */
+  obstacleOf(id: NodeId): string | undefined {
+    const peer = this.#peers.get(id);
+    return peer?.link.isConnected === true ? undefined : peer?.obstacle;
   }
 
   /** What each peer said of itself last; another map whenever that changes. */
   get introductions(): ReadonlyMap<NodeId, PeerIntroduction> {
     return this.#introductions;
+  }
+
+  /** Who was turned away in the last ten minutes, the latest first. */
+  get rejections(): readonly Rejected[] {
+    return this.#rejections.list();
   }
 
   async close(): Promise<void> {
@@ -297,6 +311,7 @@ export class PeerLinks implements PeerTransport {
   }
 
   #rejected(remoteAddress: string, reason: string): void {
+    this.#rejections.add(remoteAddress, reason);
     if (!this.#quiet.mayTell(`${remoteAddress} ${reason}`)) return;
     this.#log('warn', 'peer.rejected', {remoteAddress, reason});
     this.#news?.rejected(remoteAddress, reason);

@@ -62,6 +62,17 @@ test('of a cluster in which all is well there is nothing to say', () => {
   }
 });
 
+const unheard = {progress: undefined, obstacle: 'connect ECONNREFUSED 127.0.0.1:2431'};
+
+test('without a leader it is said who is not reached, and why', () => {
+  const state = followerState({leaderId: undefined, peers: [peerOf(0), peerOf(1, unheard)]});
+  const [alert] = clusterAlerts({
+    ...{state, lagMax, unavailableDatabases: [], missingOnLeader: []},
+    replicaStatus: () => 'UNKNOWN',
+  });
+  assert.match(alert?.message ?? '', /Not reached: 127\.0\.0\.1_2431 \(connect ECONNREFUSED/);
+});
+
 test('every alert says what happened and what to do', () => {
   for (const state of Object.values(faulty).flat()) {
     const input = {state, lagMax, unavailableDatabases: ['a'], missingOnLeader: ['b']};
@@ -119,6 +130,16 @@ const cases: readonly (readonly [string, ClusterState, Partial<AlertInput>, read
       leaderState({peers: [peerOf(0), peerOf(1), peerOf(2, {release: '1.1.0'})]}),
       {},
       ['info several-releases'],
+    ],
+    [
+      'somebody who was not let in',
+      leaderState({
+        turnedAway: [
+          {remoteAddress: '10.0.0.9', reason: 'x does not know the token', times: 3, agoMs: 700},
+        ],
+      }),
+      {},
+      ['warning connections-turned-away'],
     ],
     [
       'a shared address',

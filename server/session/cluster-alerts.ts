@@ -29,6 +29,7 @@ export const alertIds = [
   'databases-not-available',
   'leader-missing-databases',
   'ambiguous-http-addresses',
+  'connections-turned-away',
   'several-releases',
 ] as const;
 
@@ -69,6 +70,7 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
     ...lagging(input),
     ...thinQuorum(state),
     ...ambiguousAddresses(state),
+    ...turnedAway(state),
     ...severalReleases(state),
     ...databasesAway(input),
   ];
@@ -127,7 +129,7 @@ const faultAlerts: Readonly<Record<NodeFault, (state: ClusterState) => Told>> = 
     title: 'No leader is known',
     message:
       `Writes are refused: ${voterCount(state)} voters, and no leader in term ` +
-      `${state.currentTerm}.`,
+      `${state.currentTerm}.${notReached(state)}`,
     recommendation:
       'An election takes a moment. If it does not end, look which members run and reach each ' +
       'other on the Raft port: a majority of the voters must.',
@@ -278,6 +280,29 @@ function ambiguousAddresses({peers}: ClusterState): readonly ClusterAlert[] {
   ];
 }
 
+function turnedAway({turnedAway: rejected}: ClusterState): readonly ClusterAlert[] {
+  const [latest] = rejected;
+  if (latest === undefined) return [];
+  const connections = rejected.map(({remoteAddress, reason, times, agoMs}) => ({
+    remoteAddress,
+    reason,
+    times,
+    secondsAgo: Math.round(agoMs / 1_000),
+  }));
+  return [
+    {
+      id: 'connections-turned-away',
+      severity: 'warning',
+      title: 'Somebody is not let in as a member',
+      message: `Lately from ${latest.remoteAddress}: ${latest.reason}.`,
+      recommendation:
+        'If it is a server of this cluster, mend what the reason says on that server or here; ' +
+        'it tries again by itself. If not, keep strangers off the Raft port.',
+      details: {connections},
+    },
+  ];
+}
+
 function severalReleases({peers}: ClusterState): readonly ClusterAlert[] {
   const releases = new Set(peers.flatMap(({release}) => release ?? []));
   if (releases.size < 2) return [];
@@ -322,6 +347,13 @@ function databasesAway(input: AlertInput): readonly ClusterAlert[] {
     });
   }
   return told;
+}
+
+function notReached({peers}: ClusterState): string {
+  const told = peers.flatMap(({id, obstacle}) =>
+    obstacle === undefined ? [] : [`${id} (${obstacle})`],
+  );
+  return told.length === 0 ? '' : ` Not reached: ${told.join(', ')}.`;
 }
 
 function voterCount({peers}: ClusterState): number {

@@ -76,6 +76,7 @@ function peerRecord(
     ...(peer.httpAddress === undefined ? {} : {httpAddress: peer.httpAddress}),
     ...(peer.httpsAddress === undefined ? {} : {httpsAddress: peer.httpsAddress}),
     ...(peer.httpAddressAmbiguous ? {httpAddressAmbiguous: true} : {}),
+    ...(peer.obstacle === undefined ? {} : {obstacle: peer.obstacle}),
     ...(isSelf || state.isLeader ? capabilities(peer) : {}),
     ...(state.isLeader && !isSelf ? progressRecord(state, peer, replicaStatus) : {}),
   };

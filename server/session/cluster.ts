@@ -32,6 +32,8 @@ export interface ClusterPeer {
   readonly formats: {readonly from: number; readonly to: number} | undefined;
   /** Why those are not known. */
   readonly unknownReason: 'unreachable' | 'older build' | 'not identified' | undefined;
+  /** Why this server does not reach it; undefined where it does, and of this server itself. */
+  readonly obstacle: string | undefined;
   /** The leader's view of a follower; undefined elsewhere. */
   readonly progress: PeerProgress | undefined;
 }
@@ -44,6 +46,15 @@ export interface PeerProgress {
   /** Milliseconds for which its match index has not moved while it lags. */
   readonly laggingForMs: number;
   readonly isInstallingSnapshot: boolean;
+}
+
+/** Somebody who wanted to connect as a member, and was turned away. */
+export interface TurnedAway {
+  readonly remoteAddress: string;
+  readonly reason: string;
+  readonly times: number;
+  /** Milliseconds since the last time. */
+  readonly agoMs: number;
 }
 
 export interface ClusterState {
@@ -64,6 +75,8 @@ export interface ClusterState {
   /** As the leader last said; undefined without one. */
   readonly leaderCommitIndex: number | undefined;
   readonly peers: readonly ClusterPeer[];
+  /** Lately, the latest first. */
+  readonly turnedAway: readonly TurnedAway[];
   /** Entries of the log that wait for a quorum, in bytes. */
   readonly uncommittedBytes: number;
   /** Why the log takes nothing more on this node. */

@@ -71,6 +71,7 @@ export class ClusterView implements Cluster {
       commitIndex: replicator?.commitIndex ?? 0,
       leaderCommitIndex: role?.leader === undefined ? undefined : replicator?.commitIndex,
       peers: this.#peers(member),
+      turnedAway: this.#turnedAway(),
       uncommittedBytes: replicator?.uncommittedBytes ?? 0,
       logFailure: failure,
       isInstallingSnapshot: this.#node.snapshots?.isInstalling === true,
@@ -177,6 +178,14 @@ export class ClusterView implements Cluster {
     throw new Refusal('cluster.no-quorum', 'the server is starting');
   }
 
+  #turnedAway(): ClusterState['turnedAway'] {
+    const now = this.#means.clock.monotonic();
+    return this.#node.links.rejections.map(({lastAt, ...rejected}) => ({
+      ...rejected,
+      agoMs: now - lastAt,
+    }));
+  }
+
   #peers(member: RunningMember | undefined): ClusterPeer[] {
     return [...this.#node.servers.values()].map(server => this.#peer(server, member));
   }
@@ -201,6 +210,7 @@ export class ClusterView implements Cluster {
       release: introduction?.release,
       formats: introduction?.formats,
       unknownReason: unknownReason(server, introduction),
+      obstacle: links.obstacleOf(id),
       progress: member && this.#progress(id, member),
     };
   }

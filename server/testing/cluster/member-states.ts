@@ -30,6 +30,7 @@ export function peerOf(number: number, changed: Partial<ClusterPeer> = {}): Clus
     release: '1.0.0',
     formats: {from: 1, to: 1},
     unknownReason: undefined,
+    obstacle: undefined,
     progress: number === 0 ? undefined : wellProgress,
     ...changed,
   };
@@ -52,6 +53,7 @@ export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
     commitIndex: 100,
     leaderCommitIndex: 100,
     peers: [peerOf(0), peerOf(1), peerOf(2)],
+    turnedAway: [],
     uncommittedBytes: 0,
     logFailure: undefined,
     isInstallingSnapshot: false,
