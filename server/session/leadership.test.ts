@@ -47,7 +47,7 @@ test('transactions end with the leadership, and their id says why', async () => 
   }
 });
 
-test('a replica refreshes no view by itself; who begins to lead brings them up to date', async () => {
+test('a replica refreshes no view by itself, who begins to lead all of them', async () => {
   const {world, timers, lead} = await member();
   try {
     const count = 'AS SELECT count(*) AS n FROM Item REFRESH';
