@@ -171,7 +171,7 @@ export class Estimates {
       }
       case 'degree': {
         const {degree} = this.#degrees.hop(input.slots.get(node.from), node);
-        const rows = input.rows * Math.min(1, degree);
+        const rows = node.keepEmpty === true ? input.rows : input.rows * Math.min(1, degree);
         return {...input, rows, cost: input.cost + input.rows * cost.hop};
       }
       case 'frontier':

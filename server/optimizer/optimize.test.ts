@@ -23,9 +23,9 @@ import {optimize, rules} from './optimize.ts';
 
 let names = 0;
 
-function property(typeName: string, name: string, type: DataType) {
+function property(typeName: string, name: string, type: DataType, attributes = {}) {
   return (catalog: Catalog): Catalog =>
-    createProperty(catalog, {typeName, name, nameId: ++names, type}).catalog;
+    createProperty(catalog, {typeName, name, nameId: ++names, type, attributes}).catalog;
 }
 
 function index(typeName: string, properties: readonly IndexProperty[], unique: boolean) {
@@ -50,12 +50,17 @@ const catalog = [
   property('Item', 'kind', 'STRING'),
   property('Item', 'size', 'INTEGER'),
   property('Item', 'label', 'STRING'),
+  (c: Catalog) => createType(c, {name: 'Bill', kind: 'document'}).catalog,
+  property('Bill', 'number', 'INTEGER', {mandatory: true, notNull: true}),
+  property('Bill', 'paid', 'INTEGER', {mandatory: true}),
   property('Person', 'size', 'INTEGER'),
   index('Person', [part('name')], true),
   index('Person', [part('age')], false),
   index('Person', [part('size')], false),
   index('Item', [part('kind'), part('size')], false),
   index('Item', [part('label', true)], false),
+  index('Bill', [part('number')], false),
+  index('Bill', [part('paid')], false),
 ].reduce((before, step) => step(before), new Catalog());
 
 function follow(input: PlanNode, type: string): PlanNode & {kind: 'follow'} {

@@ -1,7 +1,7 @@
 /** Slots of a whole plan, those of sub-plans in expressions included. */
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {boundSlots, expressionsOf, partsOf, visitPlan} from '#server/plan/tree.ts';
+import {expressionsOf, ownSlots, partsOf, visitPlan} from '#server/plan/tree.ts';
 
 export interface SlotUse {
   /** Above every slot that the plan names. */
@@ -35,7 +35,7 @@ export function slotUse(plan: PlanNode): SlotUse {
   };
   const inPlan = (whole: PlanNode): void => {
     visitPlan(whole, node => {
-      for (const slot of boundSlots(node)) name(slot);
+      for (const slot of ownSlots(node)) name(slot);
       for (const expression of expressionsOf(node)) inExpression(expression);
       if (node.kind === 'apply') node.slots.forEach(read);
       if (node.kind === 'join') node.rightSlots.forEach(read);

@@ -4,7 +4,9 @@
  * What such a node gives for a row follows from that row alone (and from what stands still beside
  * it), so equal rows give equal rows.
  */
+import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import {expressionsOf, inputsOf, slotsOf, visitPlan} from '#server/plan/tree.ts';
 
 /** The next node down; undefined where the rows of the inputs are gathered, cut or made. */
 export function spineInput(node: PlanNode): PlanNode | undefined {
@@ -29,4 +31,17 @@ export function withOnSpine(node: PlanNode, place: PlanNode, other: PlanNode): P
   if (node === place) return other;
   if (node.kind === 'join') return {...node, left: withOnSpine(node.left, place, other)};
   return 'input' in node ? {...node, input: withOnSpine(node.input, place, other)} : node;
+}
+
+/** Slots that a node reads, with all that stands beside its spine. */
+export function readBy(node: PlanNode): Set<Slot> {
+  const read = new Set<Slot>();
+  for (const expression of expressionsOf(node)) slotsOf(expression, read);
+  for (const beside of inputsOf(node)) {
+    if (beside === spineInput(node) || node.kind === 'aggregate') continue;
+    visitPlan(beside, part => {
+      for (const expression of expressionsOf(part)) slotsOf(expression, read);
+    });
+  }
+  return read;
 }

@@ -222,7 +222,8 @@ export type RowNode =
     }
   /**
    * How many rows a `follow` would make of each row, times the row's weight; rows of which it would
-   * make none drop. `to` is bound for the condition alone.
+   * make none drop, or go on with the weight they have (`keepEmpty`). `to` is bound for the
+   * condition alone.
    */
   | {
       readonly kind: 'degree';
@@ -234,6 +235,7 @@ export type RowNode =
       readonly to: Slot | undefined;
       readonly where?: Expression;
       readonly loops?: Loops;
+      readonly keepEmpty?: boolean;
       readonly weight: Slot | undefined;
       readonly slot: Slot;
     }

@@ -142,7 +142,9 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
     case 'degree': {
       const weight = node.weight === undefined ? '' : ` times ${slotText(node.weight)}`;
       const where = node.where === undefined ? '' : ` where ${expressionText(node.where)}`;
-      return `degree ${slotText(node.slot)} of ${arrow(node.from, node, node.to)}${weight}${where}`;
+      const keep = node.keepEmpty === true ? ' keeping empty' : '';
+      const hop = arrow(node.from, node, node.to);
+      return `degree ${slotText(node.slot)} of ${hop}${weight}${keep}${where}`;
     }
     case 'frontier':
       return frontierText(node);

@@ -320,17 +320,20 @@ export function runsPlan(expression: Expression): boolean {
   return expression.kind === 'subplan' || partsOf(expression).some(runsPlan);
 }
 
+/** How many nodes stand one above the other in a plan, those of sub-plans in expressions aside. */
+export function depthOf(plan: PlanNode): number {
+  let depth = 0;
+  // Without recursion: whoever asks wants to know whether there may be one.
+  for (let level: readonly PlanNode[] = [plan]; level.length > 0; depth += 1) {
+    level = level.flatMap(inputsOf);
+  }
+  return depth;
+}
+
 /** Slots that the node and its inputs bind, as seen by the node above it. */
 export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slot> {
-  const add = (...slots: readonly (Slot | undefined)[]): void => {
-    for (const slot of slots) if (slot !== undefined) into.add(slot);
-  };
-  if (node.kind === 'aggregate') {
-    add(...node.keys.map(k => k.slot), ...node.aggregates.map(a => a.slot));
-    return into;
-  }
-  if (node.kind === 'frontier') return into.add(node.to);
-  bindOwn(node, add);
+  for (const slot of ownSlots(node)) into.add(slot);
+  if (node.kind === 'aggregate' || node.kind === 'frontier') return into;
   const hides =
     node.kind === 'chain' ||
     (node.kind === 'apply' && node.mode !== 'inner' && node.mode !== 'left');
@@ -339,36 +342,45 @@ export function boundSlots(node: PlanNode, into: Set<Slot> = new Set()): Set<Slo
   return into;
 }
 
-function bindOwn(node: PlanNode, add: (...slots: readonly (Slot | undefined)[]) => void): void {
+/** Slots that the node itself binds. */
+export function ownSlots(node: PlanNode): readonly Slot[] {
+  return slotsBoundBy(node).filter(slot => slot !== undefined);
+}
+
+function slotsBoundBy(node: PlanNode): readonly (Slot | undefined)[] {
   switch (node.kind) {
+    case 'aggregate':
+      return [...node.keys.map(k => k.slot), ...node.aggregates.map(a => a.slot)];
+    case 'frontier':
+      return [node.to];
     case 'values':
-      return add(...node.slots);
+      return [...node.slots];
     case 'call':
-      return add(...node.outputs.map(o => o.slot));
+      return [...node.outputs.map(o => o.slot)];
     case 'extend':
-      return add(...node.bind.map(b => b.slot));
+      return [...node.bind.map(b => b.slot)];
     case 'index-entries':
-      return add(node.key, node.rid);
+      return [node.key, node.rid];
     case 'index-range':
-      return add(node.slot, ...(node.parts ?? []));
+      return [node.slot, ...(node.parts ?? [])];
     case 'follow':
-      return add(node.to, node.edge);
+      return [node.to, node.edge];
     case 'connect':
-      return add(node.edge);
+      return [node.edge];
     case 'walk':
-      return add(node.to, node.edges, node.path, node.depth);
+      return [node.to, node.edges, node.path, node.depth];
     case 'chain':
-      return add(node.to, node.edges, ...node.lists.map(list => list.to));
+      return [node.to, node.edges, ...node.lists.map(list => list.to)];
     case 'shortest':
-      return add(node.path);
+      return [node.path];
     case 'apply':
-      return add(...node.slots, node.collect?.to);
+      return [...node.slots, node.collect?.to];
     case 'repeat':
-      return add(node.loop, node.depth, node.path);
+      return [node.loop, node.depth, node.path];
     case 'change':
     case 'upsert':
-      return add(node.slot, node.before);
+      return [node.slot, node.before];
     default:
-      if ('slot' in node) add(node.slot);
+      return 'slot' in node ? [node.slot] : [];
   }
 }

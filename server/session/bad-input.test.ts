@@ -272,3 +272,24 @@ test('a type renamed during a long scan: the scan ends as it began', async () =>
   assert.equal(types.length, 20_000);
   assert.deepEqual(await database.run('SELECT count(*) AS n FROM Short'), [{n: 20_000}]);
 });
+
+test('a statement of thousands of steps is refused, one of hundreds runs', async () => {
+  const database = await world.database(['CREATE VERTEX TYPE V']);
+  const steps = (text: string, count: number): string => Array(count).fill(text).join(' ');
+  const cypher = (text: string) => database.run(text, {language: 'cypher'});
+
+  await cypher(steps('CREATE (:V)', 300));
+  assert.deepEqual(await database.run('SELECT count(*) AS n FROM V'), [{n: 300}]);
+  for (const [head, step, tail] of [
+    ['', 'CREATE (:V)', ''],
+    ['', 'MERGE (:V {n: 1})', ''],
+    ['', 'FOREACH (x IN [] | CREATE (:V))', ''],
+    ['WITH 1 AS a', 'WITH a + 1 AS a', 'RETURN a'],
+    ['MATCH (a:V)', 'OPTIONAL MATCH (a)-->()', 'RETURN a'],
+  ] as const) {
+    await assert.rejects(cypher(`${head} ${steps(step, 4_000)} ${tail}`), {
+      code: 'limit.depth',
+      message: /at most 1200/,
+    });
+  }
+});

@@ -35,6 +35,9 @@ const statements: readonly (readonly [language: string, text: string])[] = [
   ['sql', 'MATCH {type: V, as: a}-E-{as: b, while: (true), maxDepth: 9} RETURN count(*)'],
   ['sql', 'MATCH {type: V, as: a}, {type: V, as: b}, {type: V, as: c} RETURN count(*)'],
   ['sql', 'UPDATE W SET x = n + 1'],
+  ['sql', 'UPDATE W SET x = (SELECT sum(n) FROM D WHERE n < $parent.$current.n)'],
+  ['sql', 'UPDATE W SET x = 1, y = (SELECT n FROM D WHERE n > $parent.$current.n) WHERE n < 9'],
+  ['sql', 'UPDATE U SET x = (SELECT sum(n) FROM D WHERE t LIKE "%9%") UPSERT WHERE k = 1'],
   ['sql', 'DELETE FROM W WHERE n > 1'],
   ['sql', 'INSERT INTO W FROM SELECT n, t FROM D'],
   ['sql', 'CREATE EDGE E FROM (SELECT FROM V) TO (SELECT FROM V)'],
@@ -51,6 +54,7 @@ const statements: readonly (readonly [language: string, text: string])[] = [
   ['cypher', 'MATCH (a:V), (b:V) WHERE a.n + b.n = 7 RETURN a, b'],
   ['cypher', 'MATCH (a:V) OPTIONAL MATCH (a)--(b)--(c) RETURN a, count(DISTINCT c)'],
   ['cypher', 'UNWIND range(1, 100000) AS a MERGE (:M {n: a})'],
+  ['cypher', 'MATCH (a:V) SET a.x = COUNT { MATCH (a)--(b)--(c)--(d) }'],
 ];
 
 let world: ServiceWorld;
@@ -60,6 +64,9 @@ before(async () => {
   world = await ServiceWorld.open();
   const types = ['DOCUMENT TYPE D', 'DOCUMENT TYPE W', 'VERTEX TYPE V', 'EDGE TYPE E'];
   database = await world.database(types.map(type => `CREATE ${type}`));
+  await database.run('CREATE DOCUMENT TYPE U');
+  await database.run('CREATE PROPERTY U.k LONG');
+  await database.run('CREATE INDEX ON U (k) UNIQUE');
   await fill('D');
   await fill('W');
   const vertices = Array.from({length: 300}, (_, at) => `(${at})`);

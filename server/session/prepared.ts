@@ -22,6 +22,7 @@ import {effortOf} from '#server/optimizer/effort.ts';
 import {Estimates} from '#server/optimizer/estimates.ts';
 import {optimize, type OptimizeOptions} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
+import {depthOf} from '#server/plan/tree.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
 import type {
@@ -84,6 +85,9 @@ export interface PrepareOptions {
 type BoundText =
   | {readonly kind: 'bound'; readonly statement: Statement}
   | Extract<Prepared, {readonly kind: 'needs-types' | 'script'}>;
+
+/** Steps of one plan, each of which reads what the one before gives. */
+const planDepthMax = 1_200;
 
 /** Languages that have a front end. */
 export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
@@ -236,6 +240,7 @@ function prepareQuery(
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
 ): PreparedQuery {
   const {routines, catalog, statistics, functions} = options;
+  requireShallow(statement.plan);
   const mayWrite = routines.mayWrite(statement.plan);
   const constant = constantEvaluator(options.catalog, options.functions);
   const optimized = optimize(statement.plan, {...options, constant});
@@ -245,6 +250,21 @@ function prepareQuery(
   const writes = mayWrite || !isReadOnly(plan);
   const effort = writes ? 0 : effortOf(plan, catalog, statistics);
   return preparedQuery({...statement, plan}, functions, {writes, effort});
+}
+
+/**
+ * A plan is walked by recursion: a thread's stack overflows somewhere between 1,500 and 2,100 nodes.
+ *
+ * @throws {Refusal} `limit.depth` for a statement of more steps.
+ */
+function requireShallow(plan: PlanNode): void {
+  const depth = depthOf(plan);
+  if (depth <= planDepthMax) return;
+  throw new Refusal(
+    'limit.depth',
+    `the statement has ${depth} steps, each on what the one before gives, and at most ` +
+      `${planDepthMax} are carried out: write several statements, or one over a list (UNWIND)`,
+  );
 }
 
 /**

@@ -8,7 +8,7 @@
  */
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
-import type {Pause} from '../operator.ts';
+import {type Pause, pause} from '../operator.ts';
 
 /** Leaves an expression whose sub-plan pauses. */
 export class Interruption extends Error {}
@@ -72,5 +72,26 @@ export class Resumption {
     this.#running = undefined;
     this.#done.length = 0;
     this.#at = 0;
+  }
+}
+
+/**
+ * What `work` answers, which evaluates expressions in a frame with that resumption; it is done
+ * anew behind each pause. Whoever calls clears the resumption when it leaves early.
+ */
+export function* resumed<Result>(
+  resumption: Resumption,
+  work: () => Result,
+): Generator<Pause, Result, undefined> {
+  for (;;) {
+    resumption.rewind();
+    try {
+      const result = work();
+      resumption.clear();
+      return result;
+    } catch (error) {
+      if (!(error instanceof Interruption)) throw error;
+      yield pause;
+    }
   }
 }

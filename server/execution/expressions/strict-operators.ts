@@ -35,6 +35,8 @@ import {describe, modulo, negate, plainText} from './arithmetic.ts';
 import {dividedDuration, multipliedDuration} from './duration-arithmetic.ts';
 import {movedTime} from './moment.ts';
 import {regularExpressionTest} from '#server/model/regular-expression.ts';
+import {ridsEqual} from '#server/model/rid.ts';
+import {ridOf} from '../operators/vertex-ids.ts';
 
 type Binary = (left: Value, right: Value) => Value;
 
@@ -47,6 +49,11 @@ export function typeError(message: string, reason = 'InvalidArgumentType'): Refu
 export function isSame(left: Value, right: Value): boolean | null {
   if (left === null || right === null) return null;
   if (typeof left === 'string' || typeof right === 'string') return left === right;
+  const rid = ridOf(left);
+  if (rid !== undefined) {
+    const other = ridOf(right);
+    return other !== undefined && ridsEqual(rid, other);
+  }
   if (isNumberValue(left) && isNumberValue(right)) {
     if (isNaNValue(left) || isNaNValue(right)) return false;
     return compareTotal(left, right) === 0;

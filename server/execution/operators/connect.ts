@@ -6,6 +6,7 @@
  * are few beside the pairs; of what is left each pair is looked up by itself, so the cost never
  * follows the degree of a vertex.
  */
+import {ridsEqual} from '#server/model/rid.ts';
 import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
@@ -36,11 +37,13 @@ export function prepareConnect(node: Node, preparation: Preparation): Operator {
         continue;
       }
       const wanted = pairsOf(batch, node);
-      const found = yield* new Between(node, types, context).hops(wanted.pairs);
+      const found = yield* new Between(node, types, context).hops(wanted);
       const builder = new BatchBuilder();
       for (let at = 0; at < wanted.rows.length; at++) {
+        if (context.budget.spend(1)) yield pause;
+        const hops = found[wanted.pairAt[at] as number];
+        if (hops === undefined) continue;
         const pair = wanted.pairs[wanted.pairAt[at] as number] as HopEnds;
-        const hops = found[wanted.pairAt[at] as number] as readonly Hop[];
         const row = wanted.rows[at] as number;
         for (const edge of edgesOf(hops, pair, {node, loadEdges, context})) {
           if (isAmong(ridOf(edge) ?? noEdge, node.unlike, batch, row)) continue;
@@ -48,7 +51,6 @@ export function prepareConnect(node: Node, preparation: Preparation): Operator {
           if (node.edge !== undefined) builder.set(node.edge, edge);
           if (builder.rowCount >= context.batchRows) yield builder.take();
         }
-        if (context.budget.spend(1)) yield pause;
       }
       if (builder.rowCount > 0) yield builder.take();
     }
@@ -74,33 +76,53 @@ function edgesOf(
 
 interface Wanted {
   readonly pairs: readonly HopEnds[];
+  /** The pairs by their first end: their numbers, by the other one. */
+  readonly starts: readonly Start[];
   /** The rows that have both ends, and for each of them its pair. */
   readonly rows: readonly number[];
   readonly pairAt: readonly number[];
 }
 
+interface Start {
+  readonly vertex: Rid;
+  readonly pairs: Map<RidKey, number>;
+}
+
 function pairsOf(batch: Batch, node: Node): Wanted {
-  const numbers = new Map<RidKey, Map<RidKey, number>>();
+  const starts = new Map<RidKey, Start>();
   const pairs: HopEnds[] = [];
   const rows: number[] = [];
   const pairAt: number[] = [];
+  let start: Start | undefined;
   for (let row = 0; row < batch.rowCount; row++) {
     const vertex = ridOf(batch.get(node.from, row));
     const other = ridOf(batch.get(node.to, row));
     if (vertex === undefined || other === undefined) continue;
-    const from = ridKey(vertex);
-    const ends = numbers.get(from) ?? new Map<RidKey, number>();
-    numbers.set(from, ends);
+    // Rows of one start often follow each other.
+    if (start === undefined || !ridsEqual(start.vertex, vertex)) {
+      const from = ridKey(vertex);
+      start = starts.get(from) ?? {vertex, pairs: new Map()};
+      starts.set(from, start);
+    }
     const to = ridKey(other);
-    const number = ends.get(to) ?? pairs.length;
+    const number = start.pairs.get(to) ?? pairs.length;
     if (number === pairs.length) {
-      ends.set(to, number);
+      start.pairs.set(to, number);
       pairs.push({vertex, other});
     }
     rows.push(row);
     pairAt.push(number);
   }
-  return {pairs, rows, pairAt};
+  return {pairs, starts: [...starts.values()], rows, pairAt};
+}
+
+/** The hops of pairs, by their numbers; undefined for a pair without one. */
+type FoundHops = (Hop[] | undefined)[];
+
+function addHop(found: FoundHops, number: number, hop: Hop): void {
+  const hops = found[number];
+  if (hops === undefined) found[number] = [hop];
+  else hops.push(hop);
 }
 
 /** Finds the hops of the pairs of one batch. */
@@ -116,18 +138,10 @@ class Between {
   }
 
   /** For each pair its hops in their order. */
-  *hops(pairs: readonly HopEnds[]): Generator<Pause, readonly (readonly Hop[])[], undefined> {
+  *hops({pairs, starts}: Wanted): Generator<Pause, FoundHops, undefined> {
     const {graph} = this.#context;
     const choice = {direction: this.#node.direction, types: this.#types};
-    const found: Hop[][] = pairs.map(() => []);
-    const byStart = new Map<RidKey, {readonly vertex: Rid; readonly pairs: Map<RidKey, number>}>();
-    pairs.forEach(({vertex, other}, number) => {
-      const key = ridKey(vertex);
-      const start = byStart.get(key) ?? {vertex, pairs: new Map<RidKey, number>()};
-      byStart.set(key, start);
-      start.pairs.set(ridKey(other), number);
-    });
-    const starts = [...byStart.values()];
+    const found: FoundHops = Array.from({length: pairs.length});
     let left = Math.max(hopsMin, pairs.length * hopsPerPair);
     // The vertex after the last one that was read to its end.
     let readBefore = 0;
@@ -136,7 +150,7 @@ class Between {
       const whole = yield* this.#drain(graph.hops(vertices, choice), hop => {
         readBefore = hop.source;
         const number = starts[hop.source]?.pairs.get(ridKey(hop.other));
-        if (number !== undefined) found[number]?.push(hop);
+        if (number !== undefined) addHop(found, number, hop);
         return --left > 0;
       });
       if (whole) readBefore = starts.length;
@@ -144,10 +158,10 @@ class Between {
     if (readBefore === starts.length) return found;
     const rest: number[] = [];
     for (const start of starts.slice(readBefore)) rest.push(...start.pairs.values());
-    for (const number of rest) found[number] = [];
+    for (const number of rest) found[number] = undefined;
     const restPairs = rest.map(number => pairs[number] as HopEnds);
     yield* this.#drain(graph.hopsBetween(restPairs, choice), hop => {
-      found[rest[hop.source] as number]?.push(hop);
+      addHop(found, rest[hop.source] as number, hop);
       return true;
     });
     return found;

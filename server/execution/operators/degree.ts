@@ -1,5 +1,6 @@
 /**
- * `degree`: how many hops lead from a vertex, times the row's weight; rows without hops drop.
+ * `degree`: how many hops lead from a vertex, times the row's weight; rows without hops drop, or
+ * are kept as they are.
  *
  * Each vertex of a batch is counted once, however many rows it stands in: from packed edges or by
  * counting keys. Hops are met one by one only where a condition asks for what lies at their end,
@@ -20,7 +21,7 @@ type Node = PlanNode & {readonly kind: 'degree'};
 
 export function prepareDegree(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
-  const {direction, weight, slot} = node;
+  const {direction, keepEmpty = false, weight, slot} = node;
   const hopTest = prepareHopTest({...node, edge: undefined}, preparation);
   const loopsOnce = node.loops === 'once' && direction === 'both';
   return function* degree(context, argument) {
@@ -34,13 +35,16 @@ export function prepareDegree(node: Node, preparation: Preparation): Operator {
       }
       const {rids, rows} = idsOf(batch, node.from);
       const counts = yield* countsOf(rids, {choice: {direction, types, ends}, test, context});
+      const factors = Array.from({length: batch.rowCount}, (): number => (keepEmpty ? 1 : 0));
+      for (const [at, count] of counts.entries()) {
+        if (count > 0) factors[rows[at] as number] = count;
+      }
       const kept: number[] = [];
       const products: number[] = [];
-      for (const [at, count] of counts.entries()) {
-        if (count === 0) continue;
-        const row = rows[at] as number;
+      for (const [row, factor] of factors.entries()) {
+        if (factor === 0) continue;
         kept.push(row);
-        products.push(weight === undefined ? count : count * (batch.get(weight, row) as number));
+        products.push(weight === undefined ? factor : factor * (batch.get(weight, row) as number));
       }
       if (kept.length > 0) yield batch.gather(kept).with(slot, products);
       if (context.budget.spend(batch.rowCount)) yield pause;

@@ -10,7 +10,7 @@ import {type Batch, unitBatch} from '../batch.ts';
 import {type Closure, Frame} from '../closure.ts';
 import {KeptValues} from '../expressions/value-size.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
-import {Interruption, Resumption} from '../expressions/resumption.ts';
+import {resumed, Resumption} from '../expressions/resumption.ts';
 
 type Node = PlanNode & {readonly kind: 'extend'};
 
@@ -54,25 +54,11 @@ function* columnOf(
   const column: Value[] = [];
   for (let row = 0; row < batch.rowCount; row++) {
     frame.row = row;
-    const value = resumption === undefined ? closure(frame) : yield* resumed(closure, frame);
+    const value =
+      resumption === undefined ? closure(frame) : yield* resumed(resumption, () => closure(frame));
     kept.add(value);
     column.push(value);
     if (frame.context.budget.spend(1)) yield pause;
   }
   return column;
-}
-
-/** The value for the frame's row, evaluated anew behind each pause. */
-function* resumed(closure: Closure, frame: Frame): Generator<Pause, Value, undefined> {
-  for (;;) {
-    frame.resumption?.rewind();
-    try {
-      const value = closure(frame);
-      frame.resumption?.clear();
-      return value;
-    } catch (error) {
-      if (!(error instanceof Interruption)) throw error;
-      yield pause;
-    }
-  }
 }

@@ -10,9 +10,9 @@
 import type {Slot} from '#server/plan/expression.ts';
 import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
-import {boundSlots, expressionsOf, inputsOf, slotsOf, visitPlan} from '#server/plan/tree.ts';
+import {boundSlots} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {spineInput, withOnSpine} from '../spine.ts';
+import {readBy, spineInput, withOnSpine} from '../spine.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
 
@@ -89,17 +89,4 @@ function added(node: Node, input: PlanNode, {aggregates: [weight]}: Node): Node 
     (aggregate): Aggregate => ({...aggregate, weight: weight.slot}),
   );
   return {...node, input, aggregates};
-}
-
-/** Slots that a node reads, with all that stands beside its spine. */
-function readBy(node: PlanNode): Set<Slot> {
-  const read = new Set<Slot>();
-  for (const expression of expressionsOf(node)) slotsOf(expression, read);
-  for (const beside of inputsOf(node)) {
-    if (beside === spineInput(node) || node.kind === 'aggregate') continue;
-    visitPlan(beside, part => {
-      for (const expression of expressionsOf(part)) slotsOf(expression, read);
-    });
-  }
-  return read;
 }

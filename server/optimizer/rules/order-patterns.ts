@@ -4,7 +4,8 @@
  * The written order stays unless another is several times cheaper: rows come in the order in which
  * they are found, and a plan should not turn around for a few records more. Bodies of repeated
  * parts stay as they are, for the order in which they are visited means something; so does a
- * pattern behind a write, which reads what was there when it was begun.
+ * pattern behind a write, which reads what was there when it was begun, and one of very many parts,
+ * whose order would take longer to find than a thread may be kept.
  */
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -20,6 +21,8 @@ import {cheapestAccess} from './choose-index.ts';
 /** How much cheaper another order must be, and what is too little to look at. */
 const worthwhile = 0.6;
 const costMin = 100;
+/** Scans and hops: the search looks at each of those left, and at pairs of them, in every step. */
+const partsMax = 64;
 
 export const orderPatterns: Rule = {
   name: 'order-patterns',
@@ -41,7 +44,8 @@ function ordered(node: PlanNode, context: RuleContext): PlanNode {
 
 function hasOrder({base, sources, hops}: Pattern): boolean {
   if (base !== undefined && !isReadOnly(base)) return false;
-  return hops.length + sources.size > 1;
+  const parts = hops.length + sources.size;
+  return parts > 1 && parts <= partsMax;
 }
 
 /** What is below and inside of a node that is no pattern's. */

@@ -3,12 +3,14 @@
  *
  * The sort's keys must be the parts of an ordered index behind those that a condition holds equal,
  * all in one direction, and every record must be found in it: an index that leaves out nulls
- * serves behind a condition that no null meets, or where nulls stand last: those are then looked
- * for behind the index, which a limit seldom reaches. Where nulls stand, and in which order
+ * serves where a part's property is mandatory and not null, behind a condition that no null meets,
+ * or where nulls stand last: those are then looked for behind the index, which a limit seldom
+ * reaches. Where nulls stand, and in which order
  * classes of values come, must be the index's own way, or not matter. Nodes between that keep the
  * order of their input are looked through. Whether it pays is a matter of cost: a few of the first
  * rows are soon found, while all rows in the index's order are fetched one by one.
  */
+import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
 import {hasExactKeys} from '#server/model/data-type.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
@@ -39,7 +41,9 @@ function unsorted(node: Sorted, context: RuleContext): PlanNode | undefined {
   const {catalog, estimates} = context;
   if (source.kind === 'index-range') {
     const index = catalog.requireIndex(source.index);
-    if (!isWhole(source, index, []) || !gives(source, index, order, context)) return undefined;
+    const type = catalog.typeById(index.typeId);
+    if (type === undefined || !isWhole(source, index, type, [])) return undefined;
+    if (!gives(source, index, type, order)) return undefined;
     return withoutSort(node, source, {...source, descending: order.descending});
   }
   if (source.kind !== 'scan-type') return undefined;
@@ -133,9 +137,10 @@ function orderedAccess(
 ): PlanNode | undefined {
   if (index.state !== 'ready' || index.kind === 'hash') return undefined;
   const {node, plan} = accessBy(scan, index, context);
-  if (node.kind !== 'index-range' || !gives(node, index, order, context)) return undefined;
+  const type = context.catalog.requireType(scan.type);
+  if (node.kind !== 'index-range' || !gives(node, index, type, order)) return undefined;
   const found = withOnSpine(plan, node, {...node, descending: order.descending});
-  if (isWhole(node, index, conjunctsOf(scan.where))) return found;
+  if (isWhole(node, index, type, conjunctsOf(scan.where))) return found;
   const nullsAreLast = order.keys.every(({nulls}) => nulls === 'last');
   if (!nullsAreLast || order.names.length !== index.properties.length) return undefined;
   const nulls = order.keys.map(({by}): Expression => ({kind: 'is-null', of: by}));
@@ -143,16 +148,27 @@ function orderedAccess(
   return {kind: 'union', inputs: [found, {...scan, ...(where && {where})}]};
 }
 
-/** Whether every record that meets the condition is among the entries. */
+/** Whether every record of the type that meets the condition is among the entries. */
 function isWhole(
   {from, to}: PlanNode & {readonly kind: 'index-range'},
   index: Index,
+  type: CatalogType,
   terms: readonly Expression[],
 ): boolean {
   if (index.nullStrategy !== 'SKIP' || from !== undefined || to !== undefined) return true;
   // An entry is left out when all of its parts are null.
+  if (index.properties.some(({name}) => isNeverNull(type, name))) return true;
   const names = new Set(index.properties.map(({name}) => name));
   return terms.some(term => namesNotNull(term).some(name => names.has(name)));
+}
+
+/**
+ * Whether every record of the type and its subtypes, which inherit the rules, has a value there; one
+ * that the same statement has made and not completed yet has none, and no place in the order.
+ */
+function isNeverNull({properties}: CatalogType, name: string): boolean {
+  const property = properties.get(name);
+  return property !== undefined && property.mandatory && property.notNull;
 }
 
 /** Properties of which a null never meets the term. */
@@ -168,12 +184,12 @@ function propertyNames(expressions: readonly Expression[]): readonly string[] {
   );
 }
 
-/** Whether the access gives its records in the order that is asked. */
+/** Whether the access gives the records of the type in the order that is asked. */
 function gives(
   node: PlanNode & {readonly kind: 'index-range'},
   index: Index,
+  type: CatalogType,
   order: Order,
-  context: RuleContext,
 ): boolean {
   if (index.properties.some(({by, ignoreCase}) => by !== undefined || ignoreCase)) return false;
   const [low, high] = [node.from?.values ?? [], node.to?.values ?? []];
@@ -183,12 +199,12 @@ function gives(
   if (parts.length < order.names.length) return false;
   if (parts.some(({name}, at) => name !== order.names[at])) return false;
   const isBounded = low.length > equal || high.length > equal;
-  const declared = context.catalog.typeById(index.typeId)?.properties;
   return order.keys.every((key, at) => {
+    const name = order.names[at] ?? '';
     const bounded = at === 0 && isBounded;
-    const hasNulls = !bounded && index.nullStrategy !== 'ERROR';
+    const hasNulls = !bounded && index.nullStrategy !== 'ERROR' && !isNeverNull(type, name);
     const nullsAgree = (key.nulls === 'first') !== key.descending;
-    const isOneClass = bounded || hasExactKeys(declared?.get(parts[at]?.name ?? '')?.type);
+    const isOneClass = bounded || hasExactKeys(type.properties.get(name)?.type);
     return (nullsAgree || !hasNulls) && (key.classes === undefined || isOneClass);
   });
 }
