@@ -243,10 +243,11 @@ export class Replicator {
     through: LogIndex,
     bytesMax: number,
   ): readonly Entry[] | Promise<readonly Entry[] | undefined> {
-    return (
-      this.#cache.between(after, through) ??
-      this.#options.storage.read(after + 1, through, bytesMax)
-    );
+    const atHand = this.#cache.between(after, through);
+    if (atHand !== undefined) return atHand;
+    // Behind what is durable the disk may hold what is about to be cut off.
+    const durable = Math.min(through, this.#raft.log.persistedIndex);
+    return this.#options.storage.read(after + 1, durable, bytesMax);
   }
 
   /**

@@ -1,7 +1,8 @@
 /** An engine on the simulated machine: the inline pipe on a scheduler, small segments. */
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import {type Engine, type EngineSettings, openEngine} from '#server/transactions/engine.ts';
+import {type Engine, openEngine} from '#server/transactions/engine.ts';
+import type {EngineSettings} from '#server/transactions/engine-options.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
 import {defaultEngineSettings} from '#server/transactions/settings.ts';
 import type {StoreFactory} from '#server/transactions/store-factory.ts';

@@ -25,6 +25,7 @@ import {
   withDocument,
   withoutDatabase,
 } from './server-state.ts';
+import {setAside} from './set-aside.ts';
 import type {StoreFactory} from './store-factory.ts';
 import {
   type DatabasePosition,
@@ -265,6 +266,7 @@ export class DatabaseSet {
   async #create(index: number, entry: DatabaseEntry): Promise<void> {
     const {stores, rootPath, logId, logger} = this.#options;
     const path = this.path(entry.name);
+    if (stores.exists(path) && !(await this.#isMade(entry))) setAside(this.#options, entry.name);
     if (!stores.exists(path)) {
       const temporary = `${rootPath}/databases/.creating-${entry.id}`;
       stores.remove(temporary);
@@ -282,6 +284,16 @@ export class DatabaseSet {
     this.#save(withDatabase(this.#state, index, entry));
     this.adopt(database);
     logger.log('info', 'database.created', {database: entry.name, id: entry.id});
+  }
+
+  /** Whether the directory is that of the entry, which was executed before a crash. */
+  async #isMade(entry: DatabaseEntry): Promise<boolean> {
+    const {stores, logId, formats} = this.#options;
+    const path = this.path(entry.name);
+    const store = await stores.open(path, {mustExist: true});
+    const position = readPosition(store, path, formats);
+    store.close();
+    return position?.databaseId === entry.id && position.logId === logId;
   }
 
   async #drop(index: number, entry: DatabaseEntry): Promise<void> {

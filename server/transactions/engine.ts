@@ -11,26 +11,18 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import type {Clock, Random} from '#server/platform/clock.ts';
-import type {Disk} from '#server/platform/disk.ts';
-import type {Logger} from '#server/platform/logger.ts';
-import type {SegmentLog} from '#server/log/segment-log.ts';
-import type {Applier} from './apply.ts';
-import type {CommitPipe, DurableState} from './commit-pipe.ts';
-import type {LogIndex} from './commit.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
-import {Coordinator, type CommitLimits} from './coordinator.ts';
+import {Checkpoints} from './checkpoints.ts';
+import type {LogIndex} from './commit.ts';
+import type {CommitPipe} from './commit-pipe.ts';
+import {Coordinator} from './coordinator.ts';
 import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
-import type {
-  EngineLog,
-  EngineLogObserver,
-  Followed,
-  LocalData,
-  MemberLogOpener,
-} from './engine-log.ts';
+import type {EngineLog, Followed, LocalData} from './engine-log.ts';
+import type {EngineEvents, EngineOptions} from './engine-options.ts';
+import {recoverEngine, type StartLog} from './engine-recovery.ts';
 import {
   decodeServerBody,
   type Entry,
@@ -38,73 +30,12 @@ import {
   type EntryKind,
   type ServerBody,
 } from './entry.ts';
-import type {Formats} from './formats/levels.ts';
 import {migrate, migrationOf} from './formats/migration.ts';
-import {LocalCommitLog} from './local-commit-log.ts';
-import {recoverMember} from './member-recovery.ts';
-import {prepareRoot, recover, storagePath} from './recovery.ts';
-import {lockRoot, type ProcessIdentity} from './root-lock.ts';
+import {prepareRoot, storagePath} from './recovery.ts';
+import {lockRoot} from './root-lock.ts';
 import {captureServer} from './server-checkpoint.ts';
 import type {ServerState} from './server-state.ts';
 import {type InstallPlan, SnapshotInstall} from './snapshot-install.ts';
-import type {StoreFactory} from './store-factory.ts';
-import type {TransactionLimits} from './transaction.ts';
-
-export interface EngineSettings {
-  /** `svc.ha.logSegmentSize`. */
-  readonly segmentBytes: number;
-  /** `svc.txWalFlush`: 2 syncs every commit; 1 and 0 leave that to the system. */
-  readonly walFlush: 0 | 1 | 2;
-  readonly commit: CommitLimits;
-  readonly transaction: TransactionLimits;
-  readonly formats: Formats;
-  /** `svc.storage.freeSpaceMin`: what stays free besides the next segment of the log. */
-  readonly freeBytesMin: number;
-  /** `svc.ha.raftStorageDirectory`; undefined: the root. */
-  readonly raftStorageParent?: string;
-}
-
-/** What a commit pipe is made from; it owns log and applier from then on. */
-export interface PipeParts {
-  /** Undefined in a cluster: what the pipe is offered is committed, and only applied. */
-  readonly log: SegmentLog | undefined;
-  readonly logId: string;
-  /** Index of the last entry that the pipe is not given. */
-  readonly startIndex: LogIndex;
-  /** Where the sorted files of ingests lie. */
-  readonly stagedDirectory: string;
-  readonly applier: Applier;
-  readonly settings: EngineSettings;
-}
-
-export interface EngineOptions {
-  readonly rootPath: string;
-  readonly nodeName: string;
-  readonly disk: Disk;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly stores: StoreFactory;
-  readonly settings: EngineSettings;
-  readonly process: ProcessIdentity;
-  /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
-  readonly startPipe: (parts: PipeParts) => CommitPipe;
-  /** Of a member of a cluster. Undefined: a log of its own. */
-  readonly memberLog?: MemberLogOpener;
-}
-
-export interface EngineEvents {
-  /** The log takes nothing more: the process should be replaced. */
-  readonly failed?: (reason: string) => void;
-  /** An entry changed a document of the server. */
-  readonly documentChanged?: () => void;
-  /** An entry drops a database: whoever uses it has to end. */
-  readonly dropping?: (database: Database) => void;
-  /** A marker was executed (`Engine.mark`): the database holds what it held at its place. */
-  readonly marked?: (marker: string, database: Database) => void;
-  /** Of a member of a cluster: it takes commits from now on, or no longer. */
-  readonly leadership?: (leads: boolean) => void;
-}
 
 export interface ServerDocument {
   readonly version: number;
@@ -128,7 +59,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   prepareRoot(options.disk, options.rootPath);
   const unlock = lockRoot(options.disk, options.rootPath, options.process);
   try {
-    const {databases, pipeParts, startLog} = await recovered(options);
+    const {databases, pipeParts, startLog} = await recoverEngine(options);
     const pipe = options.startPipe({...pipeParts, settings: options.settings});
     await databases.moveTo(pipe);
     return new Engine(options, {pipe, databases, unlock, logId: pipeParts.logId, startLog});
@@ -136,38 +67,6 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     unlock();
     throw error;
   }
-}
-
-type StartLog = (pipe: CommitPipe, observer: EngineLogObserver) => EngineLog;
-
-interface RecoveredEngine {
-  readonly databases: DatabaseSet;
-  readonly pipeParts: Omit<PipeParts, 'settings'>;
-  readonly startLog: StartLog;
-}
-
-async function recovered(options: EngineOptions): Promise<RecoveredEngine> {
-  const {settings, memberLog} = options;
-  const recovery = {
-    ...options,
-    segmentBytes: settings.segmentBytes,
-    formats: settings.formats,
-    raftStorageParent: settings.raftStorageParent ?? options.rootPath,
-  };
-  if (memberLog === undefined) {
-    const {log, databases, ...rest} = await recover(recovery);
-    return {
-      databases,
-      pipeParts: {...rest, log, logId: log.logId, startIndex: log.lastIndex},
-      startLog: (pipe, observer) => new LocalCommitLog(pipe, observer),
-    };
-  }
-  const {log, databases, durableIndex, ...rest} = await recoverMember(recovery, memberLog);
-  return {
-    databases,
-    pipeParts: {...rest, log: undefined, logId: log.logId, startIndex: durableIndex},
-    startLog: (pipe, observer) => log.start(pipe, observer),
-  };
 }
 
 interface EngineParts {
@@ -192,11 +91,11 @@ export class Engine {
   readonly #closed = new Set<string>();
   readonly #changing = new Set<string>();
   readonly #documentVersions = new Map<string, number>();
-  readonly #checkpointBytes: number;
+  readonly #checkpoints: Checkpoints;
   readonly #space: DiskSpace;
   #nextDatabaseId: number;
-  #bytesSinceCheckpoint = 0;
-  #checkpoint: Promise<void> | undefined;
+  /** Closed for a drop whose outcome is open. */
+  readonly #dropping = new Set<Database>();
   #events: EngineEvents = {};
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
@@ -208,8 +107,14 @@ export class Engine {
     this.#unlock = parts.unlock;
     this.logId = parts.logId;
     this.#nextDatabaseId = parts.databases.state.nextDatabaseId;
-    this.#checkpointBytes = Math.min(checkpointBytesMax, options.settings.segmentBytes * 2);
-    const {raftStorageParent} = options.settings;
+    const {raftStorageParent, segmentBytes} = options.settings;
+    this.#checkpoints = new Checkpoints({
+      pipe: parts.pipe,
+      set: parts.databases,
+      log: () => this.#log,
+      logger: options.logger,
+      bytesMax: Math.min(checkpointBytesMax, segmentBytes * 2),
+    });
     this.snapshots = new SnapshotInstall({
       ...options,
       formats: options.settings.formats,
@@ -226,8 +131,8 @@ export class Engine {
       execute: (index, entry) => this.#execute(index, entry),
       follows: (index, entry) => this.#follows(index, entry),
       leads: index => this.#leads(index),
-      takenBack: index => this.#eachServed(database => database.takeBack(index)),
-      isLong: () => this.#checkpointSoon(),
+      takenBack: index => this.#takenBack(index),
+      isLong: () => this.#checkpoints.soon(),
       leadershipEnded: () => this.#events.leadership?.(false),
     });
     for (const database of parts.databases.openDatabases) {
@@ -328,16 +233,18 @@ export class Engine {
     }
     const database = this.#databases.get(name);
     database?.close('the database is being dropped');
+    if (database !== undefined) this.#dropping.add(database);
     try {
       await this.#change(name, async () => {
         await database?.viewsReleased();
         await this.#propose('drop-database', {head: {id: entry.id, name}});
       });
     } catch (error) {
-      // Refused before it was appended: the database goes on.
-      if (error instanceof Refusal && error.code !== 'commit.unknown') database?.reopen();
+      // It did not happen: the database goes on. Where that is not known it may be told later.
+      if (error instanceof Refusal && error.code !== 'commit.unknown') this.#reopen(database);
       throw error;
     }
+    if (database !== undefined) this.#dropping.delete(database);
   }
 
   /** Serves the database again after `closeDatabase`. */
@@ -462,23 +369,12 @@ export class Engine {
    * @throws {Corruption} when the staged files are not what the plan says: all is as it was.
    */
   async install(plan: InstallPlan): Promise<void> {
-    while (this.#checkpoint !== undefined) await this.#checkpoint;
-    const work = this.#install(plan);
-    // None meanwhile: it would save the state of before.
-    this.#checkpoint = work
-      .catch(() => {})
-      .finally(() => {
-        this.#checkpoint = undefined;
-      });
-    await work;
+    await this.#checkpoints.during(() => this.#install(plan));
   }
 
   /** Makes everything applied durable and lets the log forget what is in the databases. */
   checkpoint(): Promise<void> {
-    this.#checkpoint ??= this.#runCheckpoint().finally(() => {
-      this.#checkpoint = undefined;
-    });
-    return this.#checkpoint;
+    return this.#checkpoints.run();
   }
 
   /** Finishes what is under way; afterwards `databases/` is complete without the log. */
@@ -487,7 +383,7 @@ export class Engine {
     await this.#log.settled();
     await Promise.all(this.#migrations.values());
     await this.#log.close();
-    await this.#checkpoint;
+    await this.#checkpoints.ended();
     for (const database of this.#databases.values()) database.close('the server is stopping');
     if (this.#log.failure === undefined) await this.checkpoint();
     await this.#pipe.close();
@@ -651,6 +547,15 @@ export class Engine {
     this.#events.leadership?.(true);
   }
 
+  #takenBack(index: LogIndex): void {
+    this.#eachServed(database => database.takeBack(index));
+    for (const database of this.#dropping) this.#reopen(database);
+  }
+
+  #reopen(database: Database | undefined): void {
+    if (database !== undefined && this.#dropping.delete(database)) database.reopen();
+  }
+
   #eachServed(work: (database: Database) => void): void {
     for (const database of this.#databases.values()) work(database);
   }
@@ -663,36 +568,7 @@ export class Engine {
       this.#databases.get(name)?.close(fence.reason);
       this.#options.logger.log('error', 'database.fenced', {database: name, reason: fence.reason});
     }
-    this.#bytesSinceCheckpoint += bytes;
-    if (this.#bytesSinceCheckpoint < this.#checkpointBytes) return;
-    this.#checkpointSoon();
-  }
-
-  #checkpointSoon(): void {
-    this.#bytesSinceCheckpoint = 0;
-    this.checkpoint().catch((error: unknown) => {
-      this.#options.logger.log('error', 'log.checkpoint-failed', {error});
-      this.#log.fail(`a checkpoint failed: ${String(error)}`);
-    });
-  }
-
-  async #runCheckpoint(): Promise<void> {
-    const {floor, positions} = await this.#pipe.makeDurable();
-    if (this.#log.failure !== undefined) return;
-    const safe = this.#set.heldFloor(this.#log.executedFloor(floor));
-    if (this.#saveDurable(safe, positions)) this.#log.recycle(safe);
-  }
-
-  /** False when the disk is full: the log keeps what it could have forgotten until the next try. */
-  #saveDurable(floor: LogIndex, positions: DurableState['positions']): boolean {
-    try {
-      this.#set.saveDurable(floor, positions);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
-      this.#options.logger.log('warn', 'log.checkpoint-without-room', {error});
-      return false;
-    }
+    this.#checkpoints.advanced(bytes);
   }
 
   #failed(reason: string): void {

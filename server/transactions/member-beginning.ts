@@ -11,6 +11,7 @@ import type {LogCheckpoint, LocalData, MemberBeginning, MemberLogOpener} from '.
 import {isServerDocument} from './database-set.ts';
 import {databaseNames, recover, type Recovered, type RecoveryOptions} from './recovery.ts';
 import {emptyServerState, type ServerState, ServerStateFile} from './server-state.ts';
+import {setAside} from './set-aside.ts';
 import {encodePosition, positionKey} from './system-keys.ts';
 
 const nothing: LocalData = {databases: [], documents: 0};
@@ -30,7 +31,7 @@ export async function beginMember(
     if (beginning.keepsData) carryOver(options, {storage, local, logId, beginning});
     databases.close(true);
     log.close();
-    if (!beginning.keepsData) setAside(options, storage, logId);
+    if (!beginning.keepsData) giveWay(options, storage, logId);
     options.disk.removeTree(`${storage}/log`);
     return beginning;
   } catch (error) {
@@ -77,20 +78,8 @@ function at(state: ServerState, logId: string, {index}: LogCheckpoint['last']): 
   return {...state, logId, index, durableIndex: index, positions: {}};
 }
 
-function setAside(options: RecoveryOptions, storage: string, logId: string): void {
-  const {disk, rootPath, stores, formats, logger} = options;
-  for (const name of databaseNames(options)) {
-    const from = `${rootPath}/databases/${name}`;
-    let number = 1;
-    while (stores.exists(asidePath(rootPath, name, number))) number++;
-    const to = asidePath(rootPath, name, number);
-    stores.rename(from, to);
-    logger.log('warn', 'database.set-aside', {database: name, directory: to});
-  }
-  const state = emptyServerState(logId, 0, formats.level);
-  new ServerStateFile(disk, `${storage}/server`).save(state);
-}
-
-function asidePath(rootPath: string, name: string, number: number): string {
-  return `${rootPath}/databases/.set-aside-${number}-${name}`;
+function giveWay(options: RecoveryOptions, storage: string, logId: string): void {
+  for (const name of databaseNames(options)) setAside(options, name);
+  const state = emptyServerState(logId, 0, options.formats.level);
+  new ServerStateFile(options.disk, `${storage}/server`).save(state);
 }

@@ -1,6 +1,6 @@
 /** The engine's settings where nothing else is configured; see base/settings.ts for their names. */
 import {defaultCommitLimits} from './coordinator.ts';
-import type {EngineSettings} from './engine.ts';
+import type {EngineSettings} from './engine-options.ts';
 import {formatLevels, formatsOf} from './formats/levels.ts';
 
 export const defaultEngineSettings: EngineSettings = {

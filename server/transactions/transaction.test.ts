@@ -13,7 +13,8 @@ import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
 import type {Database} from './database.ts';
-import type {Engine, EngineSettings} from './engine.ts';
+import type {Engine} from './engine.ts';
+import type {EngineSettings} from './engine-options.ts';
 import {defaultEngineSettings} from './settings.ts';
 import {catalogKey} from './system-keys.ts';
 

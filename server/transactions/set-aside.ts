@@ -1,0 +1,24 @@
+/** Directories of databases that give way to others: kept under names that nobody serves. */
+import type {Logger} from '#server/platform/logger.ts';
+import type {StoreFactory} from './store-factory.ts';
+
+/** Durable on return. No store of the directory may be open. */
+export function setAside(
+  {
+    stores,
+    rootPath,
+    logger,
+  }: {
+    readonly stores: StoreFactory;
+    readonly rootPath: string;
+    readonly logger: Logger;
+  },
+  database: string,
+): void {
+  const pathOf = (number: number): string =>
+    `${rootPath}/databases/.set-aside-${number}-${database}`;
+  let number = 1;
+  while (stores.exists(pathOf(number))) number++;
+  stores.rename(`${rootPath}/databases/${database}`, pathOf(number));
+  logger.log('warn', 'database.set-aside', {database, directory: pathOf(number)});
+}
