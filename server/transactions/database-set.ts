@@ -10,6 +10,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Corruption, Refusal} from '#server/base/errors.ts';
+import {readWhole, writeAtomically} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
@@ -18,13 +19,11 @@ import {decodeServerBody, type Entry} from './entry.ts';
 import {checkFormat, type Formats} from './formats/levels.ts';
 import {
   type DatabaseEntry,
-  readWhole,
   type ServerState,
   type ServerStateFile,
   withDatabase,
   withDocument,
   withoutDatabase,
-  writeAtomically,
 } from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
 import {

@@ -6,8 +6,8 @@
  * processes.
  */
 import {Refusal} from '#server/base/errors.ts';
+import {readWhole} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import {readWhole} from './server-state.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;

@@ -8,8 +8,7 @@
  *
  * Invariant T7: the state names a database only when its directory stands under its final name.
  */
-import {crc32} from 'node:zlib';
-import {Corruption, Refusal} from '#server/base/errors.ts';
+import {CheckedFile} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 
 /** Of the file itself; what databases hold has a level of its own. */
@@ -56,77 +55,27 @@ export function emptyServerState(logId: string, index: number, formatLevel: numb
 }
 
 export class ServerStateFile {
-  readonly path: string;
-  readonly #disk: Disk;
+  readonly #file: CheckedFile<ServerState>;
 
   constructor(disk: Disk, directory: string) {
-    this.#disk = disk;
-    this.path = `${directory}/state`;
+    this.#file = new CheckedFile({
+      disk,
+      path: `${directory}/state`,
+      kind: 'svc-server-state',
+      version: stateVersion,
+      title: 'the server store',
+    });
   }
 
-  get exists(): boolean {
-    return this.#disk.exists(this.path);
-  }
-
+  /** Undefined when there is none. Refuses one that is damaged or of another version. */
   load(): ServerState | undefined {
-    const {path} = this;
-    if (!this.exists) return undefined;
-    const text = readWhole(this.#disk, path).toString('utf8');
-    const lineEnd = text.indexOf('\n');
-    const json = text.slice(lineEnd + 1);
-    const [, version, checksum] = stateLine.exec(text.slice(0, lineEnd)) ?? [];
-    if (checksum !== checksumOf(json)) {
-      throw new Corruption(`the server store ${path} is damaged: restore it from a copy`, {path});
-    }
-    if (Number(version) !== stateVersion) {
-      throw new Refusal(
-        'start.refused',
-        `the server store ${path} was written in version ${version}, and this release reads ` +
-          `version ${stateVersion}: start the release that wrote it, or a later one`,
-      );
-    }
-    return JSON.parse(json) as ServerState;
+    return this.#file.load();
   }
 
   /** Durable on return. */
   save(state: ServerState): void {
-    const json = JSON.stringify(state);
-    const line = `svc-server-state ${stateVersion} ${checksumOf(json)}`;
-    const bytes = Buffer.from(`${line}\n${json}`, 'utf8');
-    writeAtomically(this.#disk, this.path, bytes);
+    this.#file.save(state);
   }
-}
-
-const stateLine = /^svc-server-state (\d+) ([0-9a-f]{8})$/;
-
-function checksumOf(json: string): string {
-  return crc32(json).toString(16).padStart(8, '0');
-}
-
-export function readWhole(disk: Disk, path: string): Buffer {
-  const file = disk.open(path, 'read');
-  try {
-    const bytes = Buffer.alloc(file.size());
-    return bytes.subarray(0, file.readAt(bytes, 0));
-  } finally {
-    file.close();
-  }
-}
-
-/** Replaces a file as a whole: a crash leaves the old content or the new. Durable on return. */
-export function writeAtomically(disk: Disk, path: string, bytes: Uint8Array): void {
-  const temporary = `${path}.new`;
-  const directory = path.slice(0, path.lastIndexOf('/'));
-  const file = disk.open(temporary, 'create');
-  try {
-    file.truncate(0);
-    file.writeAt(bytes, 0);
-    file.sync();
-  } finally {
-    file.close();
-  }
-  disk.rename(temporary, path);
-  disk.syncDirectory(directory);
 }
 
 export function withDatabase(state: ServerState, index: number, entry: DatabaseEntry): ServerState {

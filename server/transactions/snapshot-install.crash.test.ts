@@ -5,18 +5,17 @@
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {readWhole, writeAtomically} from '#server/platform/checked-file.ts';
 import {Machine, SimulatedCrash} from '#server/simulation/machine.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {
   emptyServerState,
-  readWhole,
   type ServerState,
   ServerStateFile,
   withDatabase,
   withDocument,
-  writeAtomically,
 } from './server-state.ts';
 import {defaultEngineSettings} from './settings.ts';
 import {SnapshotInstall} from './snapshot-install.ts';

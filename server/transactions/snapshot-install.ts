@@ -12,20 +12,14 @@
  * docs/design/0020-snapshots.md.
  */
 import {Corruption} from '#server/base/errors.ts';
-import {CheckedFile} from '#server/platform/checked-file.ts';
+import {CheckedFile, readWhole, writeAtomically} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {StoreFailure} from '#server/storage/store.ts';
 import {readPosition} from './database-set.ts';
 import type {LogCheckpoint} from './engine-log.ts';
 import type {Formats} from './formats/levels.ts';
-import {
-  type DatabaseEntry,
-  readWhole,
-  type ServerState,
-  ServerStateFile,
-  writeAtomically,
-} from './server-state.ts';
+import {type DatabaseEntry, type ServerState, ServerStateFile} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
 
 export interface SnapshotInstallOptions {
