@@ -4,6 +4,7 @@
  * Exit code 0 when every gate holds, 1 when one does not or the run failed, 2 for a wrong class.
  */
 import {batchClass} from './batch/batch.ts';
+import {linksClass} from './links/links.ts';
 import {readsBesideAnalysis} from './mixed/reads-beside-analysis.ts';
 import {Report} from './report.ts';
 import {statementCosts} from './statement/costs.ts';
@@ -55,6 +56,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W17: followerReads,
   W20: starts,
   mixed: readsBesideAnalysis,
+  links: linksClass,
   store: storeClass,
   statement: statementCosts,
   batch: batchClass,

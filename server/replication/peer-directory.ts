@@ -143,7 +143,7 @@ function portOf({
   return {number: ownPort, isDerived: id !== own.id};
 }
 
-/** The port, unless another server has it on that host; what is derived gives way to what is not. */
+/** The port, unless another server has it on that host; what is derived gives way. */
 function unshared(
   candidate: Candidate,
   protocol: PeerProtocol,

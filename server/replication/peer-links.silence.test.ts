@@ -1,4 +1,4 @@
-/** Connections over time: what silence, pauses and broken connections mean, and what they do not. */
+/** Connections over time: what silence, pauses and breaks mean, and what they do not. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {ManualTimers} from '#server/testing/manual-timers.ts';

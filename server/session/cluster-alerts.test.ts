@@ -67,7 +67,10 @@ const unheard = {progress: undefined, obstacle: 'connect ECONNREFUSED 127.0.0.1:
 test('without a leader it is said who is not reached, and why', () => {
   const state = followerState({leaderId: undefined, peers: [peerOf(0), peerOf(1, unheard)]});
   const [alert] = clusterAlerts({
-    ...{state, lagMax, unavailableDatabases: [], missingOnLeader: []},
+    state,
+    lagMax,
+    unavailableDatabases: [],
+    missingOnLeader: [],
     replicaStatus: () => 'UNKNOWN',
   });
   assert.match(alert?.message ?? '', /Not reached: 127\.0\.0\.1_2431 \(connect ECONNREFUSED/);

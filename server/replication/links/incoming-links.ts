@@ -115,7 +115,8 @@ export class IncomingLinks {
       });
       return;
     }
-    const objection = `${address} is no address of a peer (svc.ha.serverList, svc.ha.peerAllowlist)`;
+    const settings = 'svc.ha.serverList, svc.ha.peerAllowlist.enabled';
+    const objection = `${address} is no address of a peer (${settings})`;
     // With TLS no words can be said before a handshake, and none is worth its cost.
     const received = security === plainSockets ? socket : undefined;
     if (received === undefined) socket.destroy();

@@ -99,7 +99,7 @@ export class PeerChannel {
     return this.#socket.writableLength;
   }
 
-  /** Queues a message, whose pieces are not copied and change no more; false when it is not taken. */
+  /** Queues a message; its pieces are not copied and change no more. False: it is not taken. */
   send(pieces: readonly Uint8Array[]): boolean {
     if (this.#state !== 'trusted') return false;
     const queued = this.#socket.writableLength;
