@@ -117,6 +117,7 @@ export class SnapshotInstall {
     disk.unlink(`${storage}/server/install`);
     disk.syncDirectory(`${storage}/server`);
     this.#remove(backups);
+    this.discard();
   }
 
   /**

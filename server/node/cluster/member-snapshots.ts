@@ -37,12 +37,14 @@ export interface MemberSnapshotsOptions {
 }
 
 const pollMs = 20;
+const stagedMs = 600_000;
 
 export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
   readonly #repair: CopyRepair;
+  readonly #cancelDiscard: () => void;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
 
@@ -61,6 +63,10 @@ export class MemberSnapshots {
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
     });
     this.#repair = new CopyRepair(options);
+    // What an earlier process fetched is gone on with soon, or not needed any more.
+    this.#cancelDiscard = options.timers.after(stagedMs, () => {
+      if (!this.isInstalling) engine.snapshots.discard();
+    });
   }
 
   get isInstalling(): boolean {
@@ -108,6 +114,7 @@ export class MemberSnapshots {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#repair.end();
+    this.#cancelDiscard();
     await this.#underWay?.catch(() => {});
     this.shelf.close();
   }
