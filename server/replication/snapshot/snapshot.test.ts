@@ -286,7 +286,12 @@ test('a fetch is tried again, from whoever leads then, and ends when it is given
   ];
   const logged: string[] = [];
   const options = {
-    ...{receiver: 'two', timers, retries: 2, retryBaseMs: 1, idleMs: 5_000, fileBytesMax: 1 << 30},
+    receiver: 'two',
+    timers,
+    retries: 2,
+    retryBaseMs: 1,
+    idleMs: 5_000,
+    fileBytesMax: 1 << 30,
     stagedPath: (id: number) => receiver.install.stagedPath(id),
     obstacle: () => undefined,
     logger: {log: (_level: unknown, event: string) => void logged.push(event)},
