@@ -65,6 +65,26 @@ test('an older copy of one database catches up while the log holds what it lacks
   await third.close();
 });
 
+test('a database that an interrupted snapshot install left is not served, others are', async () => {
+  const rootPath = newRoot();
+  const engine = await openDiskEngine({rootPath});
+  await engine.createDatabase('a');
+  await engine.createDatabase('b');
+  await put(engine, 'a', 'k1');
+  await engine.close();
+  const mark = join(rootPath, 'databases/a/.snapshot-pending');
+  writeFileSync(mark, '');
+  const second = await openDiskEngine({rootPath});
+  assert.throws(() => second.database('a'), /not available: interrupted snapshot install/);
+  assert.equal(second.status('a'), 'fenced');
+  assert.equal((await put(second, 'b', 'k1')).kind, 'committed');
+  await second.close();
+  rmSync(mark);
+  const third = await openDiskEngine({rootPath});
+  assert.ok(has(third, 'a', 'k1') && has(third, 'b', 'k1'));
+  await third.close();
+});
+
 test('behind the first retained entry a database is fenced by name, others go on', async () => {
   const rootPath = newRoot();
   const engine = await openDiskEngine({rootPath});

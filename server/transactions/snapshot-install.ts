@@ -8,6 +8,8 @@
  * data, untouched. Around a plan every directory that it concerns bears the mark
  * `.snapshot-pending`, so that nobody takes half of a swap for a database; what was replaced is
  * removed last of all, behind the plan.
+ *
+ * Invariant T10: a start finds all databases, documents and the state of a snapshot, or none.
  * Source: specification, "Cluster peer and replication"; reference 3.7;
  * docs/design/0020-snapshots.md.
  */
@@ -117,6 +119,7 @@ export class SnapshotInstall {
     disk.unlink(`${storage}/server/install`);
     disk.syncDirectory(`${storage}/server`);
     this.#remove(backups);
+    this.discard();
   }
 
   /**

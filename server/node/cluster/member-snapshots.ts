@@ -37,12 +37,15 @@ export interface MemberSnapshotsOptions {
 }
 
 const pollMs = 20;
+const stagedMs = 600_000;
+const committedMs = 30_000;
 
 export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
   readonly #repair: CopyRepair;
+  readonly #cancelDiscard: () => void;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
 
@@ -61,6 +64,10 @@ export class MemberSnapshots {
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
     });
     this.#repair = new CopyRepair(options);
+    // What an earlier process fetched is gone on with soon, or not needed any more.
+    this.#cancelDiscard = options.timers.after(stagedMs, () => {
+      if (!this.isInstalling) engine.snapshots.discard();
+    });
   }
 
   get isInstalling(): boolean {
@@ -108,6 +115,7 @@ export class MemberSnapshots {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#repair.end();
+    this.#cancelDiscard();
     await this.#underWay?.catch(() => {});
     this.shelf.close();
   }
@@ -141,13 +149,7 @@ export class MemberSnapshots {
     await log.interrupted(async () => {
       const before = log.appliedIndex;
       const {manifest} = await this.#fetch(leader, {atLeast: before, only: name});
-      // The log must hold what the copy holds: a start compares them.
-      while (replicator.commitIndex < manifest.state.durableIndex) {
-        this.#closing.signal.throwIfAborted();
-        await new Promise<void>(resolve => {
-          this.#options.timers.after(pollMs, resolve);
-        });
-      }
+      await this.#untilCommitted(manifest.state.durableIndex);
       await engine.install({
         state: withCopy(engine.state, manifest.state, name),
         checkpoint: undefined,
@@ -155,6 +157,21 @@ export class MemberSnapshots {
       engine.snapshots.forget();
       return before;
     });
+  }
+
+  /** The log must hold what a copy holds: a start compares them. */
+  async #untilCommitted(index: number): Promise<void> {
+    const {member, clock, timers} = this.#options;
+    const deadline = clock.monotonic() + committedMs;
+    while (member().replicator.commitIndex < index) {
+      this.#closing.signal.throwIfAborted();
+      if (clock.monotonic() > deadline) {
+        throw new Refusal('cluster.no-quorum', `entry ${index} does not reach this server`);
+      }
+      await new Promise<void>(resolve => {
+        timers.after(pollMs, resolve);
+      });
+    }
   }
 
   /** Over HTTPS where this server itself listens for it: the token vouches for the request. */

@@ -22,7 +22,7 @@ export const snapshotRoutes: readonly Route[] = [
 
 const octets = 'application/octet-stream';
 /** Of a file that is read and sent in turn. */
-export const pieceBytes = 256 << 10;
+export const pieceBytes = 1 << 20;
 
 async function hold(exchange: Exchange): Promise<void> {
   const source = snapshotsIn(exchange);

@@ -54,6 +54,7 @@ export interface TransferFigures {
 const manifestBytesMax = 256 << 20;
 const filesAtOnce = 3;
 const readBytes = 1 << 20;
+const writeBytes = 1 << 20;
 
 /**
  * Fetches what is missing; everything is durable when it resolves.
@@ -205,6 +206,8 @@ class Transfer {
     if (!isPart) await handle.truncate(0);
     let bytes = isPart ? present.bytes : 0;
     let checksum = isPart ? present.checksum : 0;
+    const gathered: Buffer[] = [];
+    let gatheredBytes = 0;
     try {
       for await (const piece of answer as AsyncIterable<Buffer>) {
         bytes += piece.length;
@@ -212,11 +215,18 @@ class Transfer {
           throw new Corruption(`the file ${file.name} of the snapshot is longer than it says`);
         }
         checksum = crc32(piece, checksum);
-        await writeWhole(handle, piece);
-        this.#figures.bytesReceived += piece.length;
+        gathered.push(piece);
+        gatheredBytes += piece.length;
+        if (gatheredBytes < writeBytes && bytes < file.bytes) continue;
+        await writeWhole(handle, gathered.splice(0));
+        this.#figures.bytesReceived += gatheredBytes;
+        gatheredBytes = 0;
         this.#options.signal?.throwIfAborted();
       }
     } catch (error) {
+      // What came before the break is not asked for again.
+      await writeWhole(handle, gathered);
+      this.#figures.bytesReceived += gatheredBytes;
       answer.destroy();
       if (error instanceof Corruption) throw error;
       throw asPeerFailure(error);
@@ -245,11 +255,14 @@ async function presentPart(handle: FileHandle, bytesMax: number): Promise<Presen
   return {bytes: size, checksum};
 }
 
-async function writeWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    const {bytesWritten} = await handle.write(bytes, at);
-    at += bytesWritten;
-  }
+/** Pieces come as small as a socket gives them; a call for each would cost more than the bytes. */
+async function writeWhole(handle: FileHandle, pieces: readonly Buffer[]): Promise<void> {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (bytes === 0) return;
+  const {bytesWritten} = await handle.writev(pieces);
+  if (bytesWritten === bytes) return;
+  const rest = Buffer.concat(pieces).subarray(bytesWritten);
+  await writeWhole(handle, [rest]);
 }
 
 async function syncDirectory(path: string): Promise<void> {

@@ -53,11 +53,20 @@ export async function fetchSnapshot(
       logger.log('warn', 'snapshot.fetch-failed', {attempt: attempt + 1, reason});
       if (isFinal || attempt >= retries || !(error instanceof PeerFailure)) throw error;
     }
-    const pauseMs = retryBaseMs * 2 ** attempt;
-    await new Promise<void>(resolve => {
-      timers.after(pauseMs, resolve);
-    });
+    await pause(timers, retryBaseMs * 2 ** attempt, wish.signal);
   }
+}
+
+/** Ends early when the fetch is given up. */
+async function pause(timers: Timers, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>(resolve => {
+    const cancel = timers.after(ms, resolve);
+    signal?.addEventListener('abort', () => {
+      cancel();
+      resolve();
+    });
+  });
+  signal?.throwIfAborted();
 }
 
 async function fetchOnce(options: SnapshotFetchOptions, wish: SnapshotWish): Promise<Downloaded> {

@@ -63,6 +63,8 @@ interface Hold {
 const keptMs = 30_000;
 const readBytes = 1 << 20;
 const attemptsMax = 3;
+/** Well below the patience of who asks. */
+const appliedMs = 10_000;
 
 export class SnapshotShelf {
   readonly #options: SnapshotShelfOptions;
@@ -71,6 +73,8 @@ export class SnapshotShelf {
   #making: Promise<KeptSnapshot> | undefined;
   #cancelRemoval: () => void = () => {};
   #made = 0;
+  /** Receivers whose hold is being made. */
+  #asking = 0;
 
   constructor(options: SnapshotShelfOptions) {
     this.#options = options;
@@ -82,14 +86,23 @@ export class SnapshotShelf {
     for (const [hold, {receiver: other}] of this.#holds) {
       if (other === receiver) this.release(hold);
     }
-    const {holdsMax, maker} = this.#options;
-    if (this.#holds.size >= holdsMax) {
+    const {holdsMax} = this.#options;
+    if (this.#holds.size + this.#asking >= holdsMax) {
       throw new Refusal(
         'cluster.snapshot-busy',
         `${holdsMax} snapshots are being given out (svc.ha.snapshotMaxConcurrent)`,
       );
     }
-    await maker.whenApplied(atLeast);
+    this.#asking += 1;
+    try {
+      return await this.#begin(receiver, atLeast);
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  async #begin(receiver: string, atLeast: number): Promise<{hold: string; manifest: string}> {
+    await this.#applied(atLeast);
     const snapshot = await this.#atLeast(atLeast);
     snapshot.holders += 1;
     const hold = this.#makeName();
@@ -97,6 +110,21 @@ export class SnapshotShelf {
     this.#touch(hold);
     this.#options.logger.log('info', 'snapshot.given', {receiver, index: snapshot.index});
     return {hold, manifest: snapshot.manifest};
+  }
+
+  /** Within a while: who asks for what nobody has yet is told to ask again. */
+  async #applied(index: number): Promise<void> {
+    const {maker, timers} = this.#options;
+    const {promise, reject} = Promise.withResolvers<never>();
+    const reason = `entry ${index} is not applied here yet`;
+    const cancel = timers.after(appliedMs, () => {
+      reject(new Refusal('cluster.snapshot-busy', reason));
+    });
+    try {
+      await Promise.race([maker.whenApplied(index), promise]);
+    } finally {
+      cancel();
+    }
   }
 
   /** Where the oldest snapshot stands that somebody holds. */

@@ -30,6 +30,7 @@ import {SnapshotInstall} from '#server/transactions/snapshot-install.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
+import {fetchSnapshot} from './snapshot-fetch.ts';
 import {SnapshotShelf} from './snapshot-shelf.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));
@@ -270,6 +271,49 @@ test('the leader gives one database as an archive that says itself what is in it
   assert.equal((await fetch(`${url}/music`)).status, 401);
   await giver.shelf.hold('two', 0);
   assert.equal((await fetch(`${url}/music`, {headers})).status, 503);
+  await giver.close();
+});
+
+test('a fetch is tried again, from whoever leads then, and ends when it is given up', async () => {
+  const giver = await startGiver();
+  const receiver = newReceiver();
+  const timers = createTimers();
+  const port = giver.http.port;
+  const sources = [
+    'nobody leads',
+    {host: '127.0.0.1', port: 1, token},
+    {host: '127.0.0.1', port, token},
+  ];
+  const logged: string[] = [];
+  const options = {
+    receiver: 'two',
+    timers,
+    retries: 2,
+    retryBaseMs: 1,
+    idleMs: 5_000,
+    fileBytesMax: 1 << 30,
+    stagedPath: (id: number) => receiver.install.stagedPath(id),
+    obstacle: () => undefined,
+    logger: {log: (_level: unknown, event: string) => void logged.push(event)},
+  };
+  const inTurn = () => sources.shift() ?? 'nobody is left';
+  const {manifest} = await fetchSnapshot({...options, source: inTurn}, {atLeast: 0, only: 'films'});
+  assert.equal(logged.filter(event => event === 'snapshot.fetch-failed').length, 2);
+  assert.deepEqual(
+    receiver.install.staged(manifest.state.databases).map(({name}) => name),
+    ['films'],
+  );
+
+  const nobody = {...options, source: () => 'nobody leads'};
+  await assert.rejects(fetchSnapshot(nobody, {atLeast: 0}), /nobody leads/);
+  const giveUp = new AbortController();
+  const slow = fetchSnapshot({...nobody, retryBaseMs: 60_000}, {atLeast: 0, signal: giveUp.signal});
+  giveUp.abort();
+  await assert.rejects(slow);
+  const full = {...options, retries: 0, source: () => ({host: '127.0.0.1', port, token})};
+  const noRoom = {...full, obstacle: (bytes: number) => `${bytes > 0} but no room`};
+  await assert.rejects(fetchSnapshot(noRoom, {atLeast: 0}), /true but no room/);
+  await assert.rejects(fetchSnapshot({...full, fileBytesMax: 10}, {atLeast: 0}), /MaxEntrySize/);
   await giver.close();
 });
 
