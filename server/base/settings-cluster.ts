@@ -160,8 +160,8 @@ export const clusterSettingRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'How much of the cluster is logged: 0 what matters, 1 a summary on svc.ha.healthCheckInterval, ' +
-      '2 and each follower, 3 and every message.',
+      'How much of the cluster is logged: 0 what matters, 1 its state on ' +
+      'svc.ha.healthCheckInterval, 2 and each follower, 3 and every message.',
   },
 
   // The log.
