@@ -19,7 +19,6 @@ import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
-import {CopyRepair} from './copy-repair.ts';
 
 export interface MemberSnapshotsOptions {
   readonly engine: Engine;
@@ -42,7 +41,6 @@ export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
-  readonly #repair: CopyRepair;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
 
@@ -60,7 +58,6 @@ export class MemberSnapshots {
       holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
     });
-    this.#repair = new CopyRepair(options);
   }
 
   get isInstalling(): boolean {
@@ -107,7 +104,6 @@ export class MemberSnapshots {
   /** Gives and takes nothing more. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#repair.end();
     await this.#underWay?.catch(() => {});
     this.shelf.close();
   }
