@@ -20,11 +20,6 @@ const refusals = [
     'svc.ha.groupCommitMaxQueuedBytes',
     'svc.ha.grpcMessageSizeMax',
   ],
-  [
-    {'svc.ha.snapshotWatchdogTimeout': '19s'},
-    'svc.ha.snapshotWatchdogTimeout',
-    'svc.ha.electionTimeoutMax',
-  ],
 ] as const;
 
 for (const [values, greater, lesser] of refusals) {

@@ -7,11 +7,10 @@ import {Refusal} from './errors.ts';
 import type {Settings} from './setting-values.ts';
 import type {SettingKey} from './settings.ts';
 
-/** The first must be at least `times` the second, and `more`. */
+/** The first must be at least the second, and `more`. */
 interface Bound {
   readonly greater: NumericKey;
   readonly lesser: NumericKey;
-  readonly times?: number;
   readonly more?: number;
   readonly why: string;
 }
@@ -45,20 +44,14 @@ const clusterBounds: readonly Bound[] = [
     lesser: 'svc.ha.grpcMessageSizeMax',
     why: 'the largest message must fit into what waits for a quorum',
   },
-  {
-    greater: 'svc.ha.snapshotWatchdogTimeout',
-    lesser: 'svc.ha.electionTimeoutMax',
-    times: 4,
-    why: 'an election must not look like an install that stands still',
-  },
 ];
 
 /** Everything that settings break together; nothing of a cluster on a single server. */
 export function contradictions(settings: Settings): readonly Refusal[] {
   if (!isClusterWanted(settings)) return [];
   const refused: Refusal[] = [];
-  for (const {greater, lesser, times = 1, more = 0, why} of clusterBounds) {
-    const least = settings.get(lesser) * times + more;
+  for (const {greater, lesser, more = 0, why} of clusterBounds) {
+    const least = settings.get(lesser) + more;
     if (settings.get(greater) < least) refused.push(refusal(settings, greater, lesser, least, why));
   }
   const suffix = settings.get('svc.ha.k8sSuffix');

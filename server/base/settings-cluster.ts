@@ -160,8 +160,8 @@ export const clusterSettingRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'How much of the work of the cluster is logged: 0 what matters, 1 basic, 2 detailed, ' +
-      '3 every message.',
+      'How much of the cluster is logged: 0 what matters, 1 its state on ' +
+      'svc.ha.healthCheckInterval, 2 and each follower, 3 and every message.',
   },
 
   // The log.
@@ -361,18 +361,6 @@ export const clusterSettingRows = {
     scope: 'server',
     dynamic: false,
     description: 'How long the first of these tries waits; each further one waits twice as long.',
-  },
-  'svc.ha.snapshotWatchdogTimeout': {
-    type: 'duration',
-    unit: 'milliseconds',
-    default: 30 * SECOND,
-    min: SECOND,
-    max: DAY,
-    scope: 'server',
-    dynamic: false,
-    description:
-      'How long an install may make no progress before it is begun anew; at least 4 times ' +
-      'svc.ha.electionTimeoutMax.',
   },
   'svc.ha.snapshotMaxEntrySize': {
     type: 'size',

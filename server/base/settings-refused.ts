@@ -19,6 +19,8 @@ export const refusedSettings: Readonly<Record<string, string>> = {
     'svc.ha.stopServerOnReplicationFailure',
   'svc.ha.snapshotGapTolerance':
     'a store knows its place in the log exactly, so that there is no gap to tolerate',
+  'svc.ha.snapshotWatchdogTimeout':
+    'an install that brings nothing for svc.ha.snapshotDownloadTimeout is begun anew',
   'svc.ha.snapshotInstallBackupWaitMs':
     'a backup reads a view of its own, which an install does not disturb',
   'svc.ha.tsMaxSealedInlineSize': 'all data travels in the log or in a snapshot, none beside them',

@@ -80,10 +80,10 @@ export async function startServer(
   );
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
-  const cluster = await joinedCluster(settings, logger);
+  const inForce: InForce = {settings: () => settings};
+  const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
   const probe = cluster && startJoinProbe(cluster, settings, logger);
   const threads = startCommitThreads({withLog: cluster === undefined});
-  const inForce: InForce = {settings: () => settings};
   let engine: Engine;
   let trim: () => void;
   try {

@@ -72,10 +72,20 @@ test('one after the other, and only what the settings allow', () => {
   follow([{at: 0, unusable: two, steps: [take(1)]}], {takesMissing: false});
 });
 
-test('nobody takes from nobody, and a leader from itself neither', () => {
+test('a leader whose copy is damaged hands over first, and tries again in a while', () => {
+  const handOver: CareStep = {kind: 'hand-over', database: 'shop'};
+  follow([
+    {at: 0, state: leaderState(), unusable: damaged, steps: [handOver]},
+    {at: 3_000, state: leaderState(), unusable: damaged, steps: []},
+    {at: 60_000, state: leaderState(), unusable: damaged, steps: [handOver]},
+    {at: 63_000, unusable: damaged, steps: [take(1)]},
+    {at: 999_000, state: leaderState(), steps: []},
+  ]);
+});
+
+test('nobody takes from nobody', () => {
   for (const state of [
     followerState({leaderId: undefined}),
-    leaderState(),
     followerState({raftState: 'EXCEPTION'}),
     followerState({peers: [peerOf(0, {inConfiguration: false}), peerOf(1)]}),
   ]) {

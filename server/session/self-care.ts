@@ -41,6 +41,8 @@ export interface SelfCareOptions {
 export type CareStep =
   | {readonly kind: 'take'; readonly database: string; readonly attempt: number}
   | {readonly kind: 'give-up'; readonly database: string; readonly attempts: number}
+  /** A leader whose copy cannot serve the writes lets another one lead, and takes it then. */
+  | {readonly kind: 'hand-over'; readonly database: string}
   /** Too far behind for too long: every database is taken anew. */
   | {readonly kind: 'take-all'; readonly lag: number}
   | {readonly kind: 'progress'; readonly appliedIndex: number; readonly lag: number}
@@ -54,9 +56,12 @@ interface Attempts {
 
 const pauseMsMin = 10_000;
 const pauseMsMax = 600_000;
+const handOverPauseMs = 60_000;
 
 export class SelfCare {
   #attempts: ReadonlyMap<string, Attempts> = new Map();
+  /** Not before is the leadership offered again. */
+  #handOverAt = Number.NEGATIVE_INFINITY;
   /** Since when it is behind, and how far it was then. */
   #stale: {readonly since: number; readonly lag: number} | undefined;
   /** When the resync that is under way was told of last. */
@@ -69,18 +74,27 @@ export class SelfCare {
     {now, isTaking, options}: {now: number; isTaking: boolean; options: SelfCareOptions},
   ): readonly CareStep[] {
     const told = this.#tell(state, now, options);
-    if (!mayTake(state) || isTaking || state.isInstallingSnapshot) return told;
-    const taken = this.#takeUnusable(unusable, now, options);
+    if (isTaking || state.isInstallingSnapshot) return told;
+    const {replacesDamaged, takesMissing} = options;
+    const wanted = unusable.filter(({isMissing}) => (isMissing ? takesMissing : replacesDamaged));
+    if (state.isLeader) return [...told, ...this.#handOver(wanted, now)];
+    if (!mayTake(state)) return told;
+    const taken = this.#takeUnusable(wanted, now, options);
     return [...told, ...(taken ?? this.#takeStale(state, now, options))];
+  }
+
+  #handOver([first]: readonly UnusableDatabase[], now: number): readonly CareStep[] {
+    if (first === undefined || now < this.#handOverAt) return [];
+    this.#handOverAt = now + handOverPauseMs;
+    return [{kind: 'hand-over', database: first.name}];
   }
 
   /** Undefined when all databases can be used. */
   #takeUnusable(
-    unusable: readonly UnusableDatabase[],
+    wanted: readonly UnusableDatabase[],
     now: number,
-    {replacesDamaged, takesMissing, attemptsMax}: SelfCareOptions,
+    {attemptsMax}: SelfCareOptions,
   ): readonly CareStep[] | undefined {
-    const wanted = unusable.filter(({isMissing}) => (isMissing ? takesMissing : replacesDamaged));
     const next = new Map<string, Attempts>();
     const steps: CareStep[] = [];
     for (const {name: database} of wanted) {
@@ -136,9 +150,9 @@ function attempted({count}: Attempts, now: number, attemptsMax: number): Attempt
   return {count: count + 1, nextAt: now + pauseMs, isGivenUp: count >= attemptsMax};
 }
 
-/** A follower of a leader that is known. */
+/** A member whose leader is known. */
 function mayTake(state: ClusterState): boolean {
-  const {raftState, isLeader, leaderId} = state;
+  const {raftState, leaderId} = state;
   const isMember = localPeer(state)?.inConfiguration === true;
-  return raftState === 'RUNNING' && !isLeader && leaderId !== undefined && isMember;
+  return raftState === 'RUNNING' && leaderId !== undefined && isMember;
 }

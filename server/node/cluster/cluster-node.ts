@@ -35,6 +35,7 @@ import {beginningOf, type ClusterPlan, purgeOptions, raftOptions} from './cluste
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
 import {listeningHost, openPeerLinks} from './peer-connections.ts';
 import {ServerDirectory} from './server-directory.ts';
+import {TracedTransport} from './traced-transport.ts';
 
 export interface ClusterNodeOptions {
   readonly plan: ClusterPlan;
@@ -57,6 +58,8 @@ export interface MemberStorage {
   open(directory: string, checkpoint: LogCheckpoint | undefined): Promise<Omit<OpenedLog, 'logId'>>;
 }
 
+/** `svc.ha.logVerbose` from which on every message is logged. */
+const tracingVerbosity = 3;
 const cacheBytesMax = 64 << 20;
 /** What a server that waits to be a member says of its memory. */
 const noMemory = '-';
@@ -193,7 +196,11 @@ export class ClusterNode implements MemberLogOpener {
     return new ReplicatedMemberLog({
       raft: raftOptions(given, plan.id, random.u32()),
       log,
-      transport: this.#talk,
+      transport: new TracedTransport(
+        this.#talk,
+        logger,
+        () => settings().get('svc.ha.logVerbose') >= tracingVerbosity,
+      ),
       clock,
       timers,
       cacheBytesMax,

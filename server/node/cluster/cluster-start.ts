@@ -17,9 +17,15 @@ import {version} from '../version.ts';
 import {ClusterNode} from './cluster-node.ts';
 import {planCluster} from './cluster-plan.ts';
 
-/** Undefined for a server alone. @throws {Refusal} `start.refused`. */
+/**
+ * Undefined for a server alone.
+ *
+ * @param inForce - The settings as they are now; `settings` are those of the start.
+ * @throws {Refusal} `start.refused`.
+ */
 export async function joinedCluster(
   settings: Settings,
+  inForce: () => Settings,
   logger: Logger,
 ): Promise<ClusterNode | undefined> {
   if (!isClusterWanted(settings)) return undefined;
@@ -34,7 +40,7 @@ export async function joinedCluster(
   const {level} = formatsOf(version);
   return new ClusterNode({
     plan,
-    settings: () => settings,
+    settings: inForce,
     clock: createClock(),
     random: createRandom(),
     timers: createTimers(),

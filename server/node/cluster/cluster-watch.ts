@@ -79,6 +79,24 @@ export class ClusterWatch {
     });
     for (const step of this.#resets.look(now, this.#samples(state, now))) this.#take(step);
     this.#copies.look(state, now);
+    this.#report(state, settings().get('svc.ha.logVerbose'));
+  }
+
+  #report(state: ClusterState, verbosity: number): void {
+    const {logger} = this.#options;
+    const {leaderId, currentTerm, commitIndex, appliedIndex, uncommittedBytes} = state;
+    if (verbosity >= 1) {
+      const figures = {term: currentTerm, commitIndex, appliedIndex, uncommittedBytes};
+      logger.log('info', 'cluster.state', {leader: leaderId, ...figures});
+    }
+    if (verbosity < 2 || !state.isLeader) return;
+    for (const {id, progress} of followersOf(state)) {
+      logger.log('info', 'cluster.follower', {
+        peer: id,
+        status: this.health.status(id),
+        ...progress,
+      });
+    }
   }
 
   /** Those that may lead come first, the fittest of them before the others. */

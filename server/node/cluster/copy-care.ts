@@ -26,6 +26,7 @@ export interface CopyCareOptions {
 
 /** A follower answers when the copy is in its place. */
 const resyncMs = 3_600_000;
+const transferMs = 10_000;
 
 export class CopyCare {
   readonly #options: CopyCareOptions;
@@ -60,12 +61,24 @@ export class CopyCare {
           ...withoutKind(step),
           advice: 'look at the disk of this server; svc cluster resync takes the copy once more',
         });
+      case 'hand-over':
+        logger.log('warn', 'resync.hand-over', withoutKind(step));
+        return void this.#handOver(step.database);
       case 'take':
         logger.log('warn', 'resync.begin', withoutKind(step));
         return void this.#take([step.database]);
       case 'take-all':
         logger.log('warn', 'resync.stale', withoutKind(step));
         return void this.#take(databases());
+    }
+  }
+
+  async #handOver(database: string): Promise<void> {
+    const {cluster, logger} = this.#options;
+    try {
+      await cluster.transferLeadership(undefined, transferMs);
+    } catch (error) {
+      logger.log('error', 'resync.not-handed-over', {database, reason: sentenceOf(error)});
     }
   }
 

@@ -19,7 +19,6 @@ import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
-import {CopyRepair} from './copy-repair.ts';
 
 export interface MemberSnapshotsOptions {
   readonly engine: Engine;
@@ -44,7 +43,6 @@ export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
-  readonly #repair: CopyRepair;
   readonly #cancelDiscard: () => void;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
@@ -63,7 +61,6 @@ export class MemberSnapshots {
       holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
     });
-    this.#repair = new CopyRepair(options);
     // What an earlier process fetched is gone on with soon, or not needed any more.
     this.#cancelDiscard = options.timers.after(stagedMs, () => {
       if (!this.isInstalling) engine.snapshots.discard();
@@ -114,7 +111,6 @@ export class MemberSnapshots {
   /** Gives and takes nothing more. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#repair.end();
     this.#cancelDiscard();
     await this.#underWay?.catch(() => {});
     this.shelf.close();

@@ -163,7 +163,7 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   damage(roots[away] ?? '');
   await start(away);
   await until('its damaged database is repaired', async () => {
-    return servers.get(away)?.log.includes('database.repaired') === true;
+    return servers.get(away)?.log.includes('resync.taken') === true;
   });
   await untilCount(away, 27);
   assert.equal((await verify(first)).overallStatus, 'ALL_CONSISTENT');

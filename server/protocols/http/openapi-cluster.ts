@@ -114,6 +114,20 @@ export const clusterRows: readonly Row[] = [
     answers: [204, 401],
   },
   {
+    at: 'get /ha/snapshot/{database}',
+    tag,
+    summary: 'A database as an archive',
+    description: 'Between members: one ZIP archive, from the leader.',
+    answers: [200, 401, 404, 409, 503],
+  },
+  {
+    at: 'get /ha/snapshot/{database}/checksums',
+    tag,
+    summary: 'Checksums of that archive',
+    description: 'Between members: the CRC-32 of each of its files.',
+    answers: [200, 401, 404, 409, 503],
+  },
+  {
     at: 'post /cluster/capabilities',
     tag,
     summary: 'What a member reads and holds',

@@ -1,5 +1,5 @@
 /**
- * Finds rows of the two tables of server/base that nothing uses: a setting that no code reads would
+ * Finds rows of the tables of server/base that nothing uses: a setting that no code reads would
  * be a knob without an effect, a refusal that no code raises a promise without a case.
  *
  * A row counts as used when its name stands as a string in a source outside its table. The maps
@@ -8,7 +8,13 @@
 import {blankText} from './source-text.ts';
 import type {SourceFile, Violation} from '../tidy.ts';
 
-const TABLES = ['server/base/settings.ts', 'server/base/errors.ts'];
+const TABLES = [
+  'server/base/settings.ts',
+  'server/base/settings-cluster.ts',
+  'server/base/errors.ts',
+];
+/** What is said about settings in base/ gives them no effect. */
+const ABOUT_SETTINGS = /^server\/base\/(?:setting-checks|settings[a-z-]*)\.ts$/;
 const STATUS_MAP = /^server\/protocols\/[a-z]+\/status\.ts$/;
 
 export function findUnusedRows(files: readonly SourceFile[]): Violation[] {
@@ -18,6 +24,7 @@ export function findUnusedRows(files: readonly SourceFile[]): Violation[] {
         path.startsWith('server/') && !/(?:\.(?:test|contract)|\/testing-[a-z-]+)\.ts$/.test(path),
     )
     .filter(({path}) => !TABLES.includes(path) && !STATUS_MAP.test(path))
+    .filter(({path}) => !ABOUT_SETTINGS.test(path))
     .map(({text}) => blankText(text).withoutComments)
     .join('\n');
   return files
