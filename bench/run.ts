@@ -10,6 +10,7 @@ import {Report} from './report.ts';
 import {statementCosts} from './statement/costs.ts';
 import {storeClass} from './store/store.ts';
 import {pointReads} from './W1/point-reads.ts';
+import {replicatedMembers} from './W15/members.ts';
 import {replicatedWrites} from './W15/replicated-writes.ts';
 import {failover} from './W16/failover.ts';
 import {followerReads} from './W17/follower-reads.ts';
@@ -52,6 +53,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W7: rangeSums,
   W8: scans,
   W15: replicatedWrites,
+  'W15-members': replicatedMembers,
   W16: failover,
   W17: followerReads,
   W20: starts,

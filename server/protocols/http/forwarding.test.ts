@@ -279,6 +279,25 @@ test('a leader that is deposed in front of the commit hands the write over', asy
   assert.equal(two.leader.service.writes, 0);
 });
 
+test('a leader that hands over comes to it while writes wait, for as long as they do', async () => {
+  let refused = 0;
+  two.leader.service.beforeWrite = async () => {
+    refused += 1;
+    throw new Refusal('cluster.not-leader', 'handing over', {detail: {nothingStored: 1}});
+  };
+  // Nothing but the event loop brings the next leader.
+  const handingOver = setTimeout(() => two.lead(two.replica), 20);
+  assert.equal((await command(two.leader, 'write')).status, 200);
+  assert.equal(two.replica.service.writes, 1);
+  assert.ok(refused > 0);
+  clearTimeout(handingOver);
+
+  two.lead(two.leader);
+  const answer = await command(two.leader, 'write');
+  assert.equal(answer.status, 409);
+  assert.equal(two.replica.service.writes, 1);
+});
+
 test('what was stored in part is not handed over: the client is told', async () => {
   two.leader.service.beforeWrite = async () => {
     two.lead(two.replica);

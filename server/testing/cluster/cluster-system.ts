@@ -23,7 +23,7 @@ export interface ClusterSystem {
   /** Asks one member which of the members leads; undefined when it knows none, or is silent. */
   leaderAsSeenBy(member: Member): Promise<Member | undefined>;
   /** Kills what runs and removes the folder, unless it is to be looked at. */
-  dispose(keepFolder?: boolean): Promise<void>;
+  readonly dispose: (keepFolder?: boolean) => Promise<void>;
 }
 
 const pollMillis = 50;

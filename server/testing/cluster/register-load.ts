@@ -57,16 +57,25 @@ export async function loadRegisters(options: LoadOptions): Promise<LoadOutcome> 
   };
 }
 
-/** After all faults: every key from every member, so that nothing lost stays unseen. */
+/**
+ * After all faults: every key from every member, so that nothing lost stays unseen; each by a
+ * client of its own, who asks until it is answered or `millis` are over.
+ */
 export async function readAll(options: LoadOptions): Promise<readonly Operation[]> {
   const leader = new KnownLeader(options.system);
   leader.member = await findLeader(options.system);
-  const client = new LoadClient(options, options.firstClient, leader);
-  for (const key of options.keys) {
-    for (const member of options.system.members) await client.readFrom(member, key, 'linearizable');
-  }
-  client.close();
-  return client.operations;
+  const deadline = performance.now() + options.millis;
+  const read = async (key: string, index: number): Promise<readonly Operation[]> => {
+    const client = new LoadClient(options, options.firstClient + index, leader);
+    for (const member of options.system.members) {
+      while ((await client.readFrom(member, key, 'linearizable')).outcome !== 'ok') {
+        if (performance.now() > deadline) throw new Error(`${member.name} does not show ${key}`);
+      }
+    }
+    client.close();
+    return client.operations;
+  };
+  return (await Promise.all(options.keys.map(read))).flat();
 }
 
 class KnownLeader {

@@ -49,7 +49,8 @@ const unknownExceptions = new Set([
   'TransactionCommittedRemotelyException',
 ]);
 
-const callMillisMax = 5_000;
+const callMillisMax = 2_500;
+const createdMillisMax = 30_000;
 const database = 'registers';
 
 /** Makes the database, and the registers with value and version 0. */
@@ -71,15 +72,25 @@ export async function createSvcRegisters(
   } finally {
     client.close();
   }
-  // From here on a register that a member does not have is one that it lost.
+  await untilEverywhere(cluster, keys);
+}
+
+/** From here on a register that a member does not have is one that it lost. */
+async function untilEverywhere(cluster: SvcCluster, keys: readonly string[]): Promise<void> {
   const registers = new SvcRegisters(cluster);
-  try {
-    for (const member of cluster.members) {
-      for (const key of keys) await registers.read(member, key, 'linearizable');
+  const deadline = performance.now() + createdMillisMax;
+  const last = keys.at(-1) ?? '';
+  for (const member of cluster.members) {
+    for (;;) {
+      try {
+        await registers.read(member, last, 'linearizable');
+        break;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+      }
     }
-  } finally {
-    registers.close();
   }
+  registers.close();
 }
 
 export class SvcRegisters implements Registers {
