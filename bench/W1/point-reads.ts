@@ -20,28 +20,22 @@ const select = '\\set id random(0, 99999)\nSELECT id, pad FROM pt WHERE id = :id
 const database = 'bench';
 
 export async function pointReads(report: Report, options: BenchOptions): Promise<void> {
-  const disposals: (() => Promise<void>)[] = [];
-  const own = <T extends {dispose: () => Promise<void>}>(target: T): T => {
-    disposals.push(target.dispose);
-    return target;
-  };
-  try {
-    report.say(`W1: ${records} records, ${clients} clients, pinned: ${pinned()}`);
-    const postgresql = await startPostgreSql();
-    disposals.push(postgresql.stop);
-    const ours = own(await startSvc());
-    const floor = own(await startNullServer());
-    const started = await startReference();
-    const reference = started === undefined ? undefined : own(started);
-    if (reference === undefined) report.say('the tools of the reference system are not here');
-    const targets = reference === undefined ? [ours] : [ours, reference];
-    for (const target of targets) await fill(target);
-    await fillPostgreSql(postgresql);
-    await compare(targets, postgresql);
-    await rounds(report, options, {ours, reference, floor, postgresql});
-  } finally {
-    for (const dispose of disposals.reverse()) await dispose();
-  }
+  await using started = new AsyncDisposableStack();
+  report.say(`W1: ${records} records, ${clients} clients, pinned: ${pinned()}`);
+  const postgresql = await startPostgreSql();
+  started.defer(postgresql.stop);
+  const ours = await startSvc();
+  started.defer(ours.dispose);
+  const floor = await startNullServer();
+  started.defer(floor.dispose);
+  const reference = await startReference();
+  if (reference === undefined) report.say('the tools of the reference system are not here');
+  else started.defer(reference.dispose);
+  const targets = reference === undefined ? [ours] : [ours, reference];
+  for (const target of targets) await fill(target);
+  await fillPostgreSql(postgresql);
+  await compare(targets, postgresql);
+  await rounds(report, options, {ours, reference, floor, postgresql});
 }
 
 async function fill(target: Target): Promise<void> {

@@ -37,27 +37,23 @@ interface Rate {
 }
 
 export async function durableInserts(report: Report, options: BenchOptions): Promise<void> {
-  const disposals: (() => Promise<void>)[] = [];
-  try {
-    report.say(`W2: one record a commit, unique key, pinned: ${pinned()}`);
-    const postgresql = await startPostgreSql();
-    disposals.push(postgresql.stop);
-    const svc = await startSvc();
-    disposals.push(svc.dispose);
-    const started = await startReference();
-    if (started === undefined) report.say('the tools of the reference system are not here');
-    else disposals.push(started.dispose);
-    const ours = await httpSide(svc);
-    const peer = await postgreSqlSide(postgresql);
-    const reference = started === undefined ? undefined : await httpSide(started);
-    await rounds(report, options, {ours, peer, reference});
-    for (const side of [ours, peer, ...(reference === undefined ? [] : [reference])]) {
-      const stored = await side.count();
-      assert.equal(stored, side.acknowledged, `${side.label} stores another number of records`);
-      report.say(`${side.label}: acknowledged ${side.acknowledged}, stored ${stored}`);
-    }
-  } finally {
-    for (const dispose of disposals.reverse()) await dispose();
+  await using started = new AsyncDisposableStack();
+  report.say(`W2: one record a commit, unique key, pinned: ${pinned()}`);
+  const postgresql = await startPostgreSql();
+  started.defer(postgresql.stop);
+  const svc = await startSvc();
+  started.defer(svc.dispose);
+  const system = await startReference();
+  if (system === undefined) report.say('the tools of the reference system are not here');
+  else started.defer(system.dispose);
+  const ours = await httpSide(svc);
+  const peer = await postgreSqlSide(postgresql);
+  const reference = system === undefined ? undefined : await httpSide(system);
+  await rounds(report, options, {ours, peer, reference});
+  for (const side of [ours, peer, ...(reference === undefined ? [] : [reference])]) {
+    const stored = await side.count();
+    assert.equal(stored, side.acknowledged, `${side.label} stores another number of records`);
+    report.say(`${side.label}: acknowledged ${side.acknowledged}, stored ${stored}`);
   }
 }
 

@@ -32,43 +32,39 @@ interface Side {
 }
 
 export async function hotRows(report: Report, options: BenchOptions): Promise<void> {
-  const disposals: (() => Promise<void>)[] = [];
-  try {
-    report.say(`W3: ${rows} rows, ${clients} clients, pinned: ${pinned()}`);
-    const postgresql = await startPostgreSql();
-    disposals.push(postgresql.stop);
-    const svc = await startSvc();
-    disposals.push(svc.dispose);
-    const ours = await httpSide(svc);
-    const peer = await postgreSqlSide(postgresql);
-    const rounds = {ours: [] as Round[], peer: [] as Round[]};
-    const acknowledged = {ours: 0, peer: 0};
-    for (let round = -2; round < options.rounds; round += 1) {
-      for (const [name, side] of [['ours', ours] as const, ['peer', peer] as const]) {
-        const measured = await side.run(options.seconds);
-        acknowledged[name] += measured.operations;
-        // The first two warm up.
-        if (round >= 0) rounds[name].push(measured);
-      }
-    }
-    report.add({
-      class: 'W3',
-      point: `${rows} hot rows, ${clients} clients`,
-      unit: 'ops/s',
-      ours: rounds.ours.map(({perSecond}) => perSecond),
-      peer: `${peer.label} serializable`,
-      theirs: rounds.peer.map(({perSecond}) => perSecond),
-      durability: 'fsync both',
-      cpuMicrosPerOpOurs: rounds.ours.map(({cpuMicrosPerOp}) => cpuMicrosPerOp),
-      cpuMicrosPerOpTheirs: rounds.peer.map(({cpuMicrosPerOp}) => cpuMicrosPerOp),
-      gate: {at: 'least', bound: 1.5},
-    });
+  await using started = new AsyncDisposableStack();
+  report.say(`W3: ${rows} rows, ${clients} clients, pinned: ${pinned()}`);
+  const postgresql = await startPostgreSql();
+  started.defer(postgresql.stop);
+  const svc = await startSvc();
+  started.defer(svc.dispose);
+  const ours = await httpSide(svc);
+  const peer = await postgreSqlSide(postgresql);
+  const rounds = {ours: [] as Round[], peer: [] as Round[]};
+  const acknowledged = {ours: 0, peer: 0};
+  for (let round = -2; round < options.rounds; round += 1) {
     for (const [name, side] of [['ours', ours] as const, ['peer', peer] as const]) {
-      assert.equal(await side.sum(), acknowledged[name], `the rows of ${side.label} add up`);
-      report.say(`${side.label}: ${acknowledged[name]} acknowledged, the rows add up to as many`);
+      const measured = await side.run(options.seconds);
+      acknowledged[name] += measured.operations;
+      // The first two warm up.
+      if (round >= 0) rounds[name].push(measured);
     }
-  } finally {
-    for (const dispose of disposals.reverse()) await dispose();
+  }
+  report.add({
+    class: 'W3',
+    point: `${rows} hot rows, ${clients} clients`,
+    unit: 'ops/s',
+    ours: rounds.ours.map(({perSecond}) => perSecond),
+    peer: `${peer.label} serializable`,
+    theirs: rounds.peer.map(({perSecond}) => perSecond),
+    durability: 'fsync both',
+    cpuMicrosPerOpOurs: rounds.ours.map(({cpuMicrosPerOp}) => cpuMicrosPerOp),
+    cpuMicrosPerOpTheirs: rounds.peer.map(({cpuMicrosPerOp}) => cpuMicrosPerOp),
+    gate: {at: 'least', bound: 1.5},
+  });
+  for (const [name, side] of [['ours', ours] as const, ['peer', peer] as const]) {
+    assert.equal(await side.sum(), acknowledged[name], `the rows of ${side.label} add up`);
+    report.say(`${side.label}: ${acknowledged[name]} acknowledged, the rows add up to as many`);
   }
 }
 

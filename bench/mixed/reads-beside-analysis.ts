@@ -23,24 +23,20 @@ const analysis = 'SELECT max(util.sha256(pad.append(id.asString()))) AS h FROM P
 const bound = 1.5;
 
 export async function readsBesideAnalysis(report: Report, options: BenchOptions): Promise<void> {
-  const disposals: (() => Promise<void>)[] = [];
+  await using started = new AsyncDisposableStack();
   const start = async (settings: Readonly<Record<string, number>>): Promise<Target> => {
     const target = await startSvc({settings, pin: false});
-    disposals.push(target.dispose);
+    started.defer(target.dispose);
     await fill(target);
     return target;
   };
-  try {
-    report.say(`mixed: ${records} records, ${clients} clients, pinned clients: ${pinned()}`);
-    const withThreads = await start({});
-    const without = await start({'svc.scanWorkers': 0});
-    const answers = [withThreads, without].map(({client}) => client.query(database, analysis));
-    const [one, other] = await Promise.all(answers);
-    assert.deepEqual(one?.result, other?.result);
-    await rounds(report, options, {withThreads, without});
-  } finally {
-    for (const dispose of disposals.reverse()) await dispose();
-  }
+  report.say(`mixed: ${records} records, ${clients} clients, pinned clients: ${pinned()}`);
+  const withThreads = await start({});
+  const without = await start({'svc.scanWorkers': 0});
+  const answers = [withThreads, without].map(({client}) => client.query(database, analysis));
+  const [one, other] = await Promise.all(answers);
+  assert.deepEqual(one?.result, other?.result);
+  await rounds(report, options, {withThreads, without});
 }
 
 async function fill(target: Target): Promise<void> {

@@ -253,7 +253,7 @@ function prepareQuery(
 }
 
 /**
- * A plan is walked by recursion: a thread's stack overflows somewhere between 1,500 and 2,100 nodes.
+ * A plan is walked by recursion: a thread's stack overflows between 1,500 and 2,100 nodes.
  *
  * @throws {Refusal} `limit.depth` for a statement of more steps.
  */

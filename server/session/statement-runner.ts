@@ -492,7 +492,9 @@ export class StatementRunner implements StatementHost {
   /** On a thread of its own when it is likely to be long, or when it turns out to hold this one. */
   #begun(parts: RunParts, query: PreparedQuery, data: RunData): Streaming {
     const threads = this.#threads;
-    if (threads === undefined || query.writes) return this.#here(parts, query, data);
+    if (threads === undefined || !threads.mayTake(parts, query, data)) {
+      return this.#here(parts, query, data);
+    }
     const elsewhere = (): Streaming | undefined => {
       const result = threads.start(parts, query, data, this.wishOf(parts.request));
       return result && {result, close: () => result.close()};
@@ -500,8 +502,7 @@ export class StatementRunner implements StatementHost {
     const far = threads.isFor(query) ? elsewhere() : undefined;
     if (far !== undefined) return far;
     const here = this.#here(parts, query, data);
-    // What is made of columns is kept here, and would be made again.
-    here.budget.mayMove = query.columnNodes.size === 0;
+    here.budget.mayMove = true;
     const movable = new MovableResult(here, () => elsewhere() ?? this.#here(parts, query, data));
     return {result: movable, close: () => movable.end()};
   }

@@ -35,15 +35,21 @@ export class ThreadDispatch {
     this.#options = options;
   }
 
-  /** Whether the query may be worth a thread; every statement pays for this question. */
+  /** Whether another thread can answer it, now or when it turns out to be long. */
+  mayTake({session}: RunParts, query: PreparedQuery, data: RunData): boolean {
+    if (query.writes || (data.kind === 'write' && data.transaction.hasWrites)) return false;
+    // Columns are kept on this thread alone, and make the answer faster than another thread could.
+    return query.columnNodes.size === 0 || !session.kept.columns.isOn;
+  }
+
+  /** Whether it is likely to be worth a thread; every read pays for this question. */
   isFor(query: PreparedQuery): boolean {
-    if (query.writes) return false;
     return query.effort >= this.#options.settings().get('svc.scanWorkerCostMin');
   }
 
   /**
-   * The answer of a query that is worth a thread from there; undefined when it has to run here
-   * all the same.
+   * The answer, from there, of a query that another thread may take; undefined when it has to run
+   * here all the same.
    */
   start(
     parts: RunParts,
@@ -52,9 +58,6 @@ export class ThreadDispatch {
     wish: ResultWish,
   ): ThreadResult | undefined {
     const {threads, environment} = this.#options;
-    // Columns are kept on this thread alone, and make the answer faster than another thread could.
-    if (query.columnNodes.size > 0 && parts.session.kept.columns.isOn) return undefined;
-    if (data.kind === 'write' && data.transaction.hasWrites) return undefined;
     const {database, kept} = parts.session;
     const {adjacency} = kept;
     const travelling = database.sharesViews ? travellingParts(parts, query, data) : undefined;

@@ -243,13 +243,12 @@ export function checkNamespace(
   context: BindContext,
   path: {readonly name: string; readonly method: string; readonly at: number},
 ): void {
+  if (functionSignature(`.${path.method}`) !== undefined) return;
   const prefix = `${path.name.slice(0, path.name.indexOf('.') + 1).toLowerCase()}`;
   const known =
     functionRows.some(row => row.name.toLowerCase().startsWith(prefix)) ||
     context.catalog.functions.some(own => own.name.toLowerCase().startsWith(prefix));
-  if (known && functionSignature(`.${path.method}`) === undefined) {
-    unknownFunction(context, path.name, path.at, false);
-  }
+  if (known) unknownFunction(context, path.name, path.at, false);
 }
 
 /** Whether `name` is a function with a dot in its name, such as `text.camelCase`. */

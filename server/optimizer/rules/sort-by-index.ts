@@ -163,8 +163,8 @@ function isWhole(
 }
 
 /**
- * Whether every record of the type and its subtypes, which inherit the rules, has a value there; one
- * that the same statement has made and not completed yet has none, and no place in the order.
+ * Whether every record of the type and its subtypes, which inherit the rules, has a value there.
+ * One that the same statement has made and not completed yet has none, and no place in the order.
  */
 function isNeverNull({properties}: CatalogType, name: string): boolean {
   const property = properties.get(name);
