@@ -3,7 +3,7 @@
  * where the old one ended, and an entry that lost its place is told never to have happened.
  */
 import assert from 'node:assert/strict';
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
@@ -47,13 +47,17 @@ class Group {
     return group;
   }
 
+  rootOf(id: string): string {
+    return join(this.#root, id);
+  }
+
   async start(id: string): Promise<Member> {
     const log = this.#logs.get(id);
     assert(log !== undefined);
     const disk = createDisk();
     const started = Promise.withResolvers<RunningMember>();
     const engine = await openEngine({
-      rootPath: join(this.#root, id),
+      rootPath: this.rootOf(id),
       nodeName: id,
       disk,
       clock: this.time,
@@ -272,5 +276,39 @@ test('a commit waits for room in a full queue, but not for long', async () => {
   const last = await group.during(more[100]);
   assert(last?.kind === 'refused' && last.code === 'queue-full');
   group.network.heal();
+  await group.close();
+});
+
+test('a drop that never happened leaves the database as it was', async () => {
+  const group = await Group.start();
+  const first = await group.leader();
+  await group.during(first.engine.createDatabase('db'));
+  group.network.cut(first.id);
+  const drop = first.engine.dropDatabase('db');
+  await assert.rejects(group.during(drop) as Promise<void>, {code: 'commit.unknown'});
+  assert.equal(first.engine.status('db'), 'fenced');
+  await group.leader(first.id);
+  group.network.heal();
+  await group.eventually(() => first.engine.status('db') === 'open' || undefined);
+  const leader = await group.leader();
+  await group.during(put(leader, 'k', '1'));
+  await group.eventually(() => read(first, 'k'));
+  await group.close();
+});
+
+test('what lies in the place of a new database is set aside, and stops no member', async () => {
+  const group = await Group.start();
+  const leader = await group.leader();
+  const follower = [...group.members.values()].find(member => member !== leader);
+  assert(follower !== undefined);
+  const databases = join(group.rootOf(follower.id), 'databases');
+  mkdirSync(join(databases, 'db'));
+  writeFileSync(join(databases, 'db', 'notes.txt'), 'of a person');
+  await group.during(leader.engine.createDatabase('db'));
+  await group.during(put(leader, 'k', '1'));
+  await group.eventually(() => (follower.engine.status('db') === 'open' ? true : undefined));
+  await group.eventually(() => read(follower, 'k'));
+  const aside = join(databases, '.set-aside-1-db', 'notes.txt');
+  assert.equal(readFileSync(aside, 'utf8'), 'of a person');
   await group.close();
 });

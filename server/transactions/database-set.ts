@@ -290,10 +290,15 @@ export class DatabaseSet {
   async #isMade(entry: DatabaseEntry): Promise<boolean> {
     const {stores, logId, formats} = this.#options;
     const path = this.path(entry.name);
-    const store = await stores.open(path, {mustExist: true});
-    const position = readPosition(store, path, formats);
-    store.close();
-    return position?.databaseId === entry.id && position.logId === logId;
+    try {
+      const store = await stores.open(path, {mustExist: true});
+      const position = readPosition(store, path, formats);
+      store.close();
+      return position?.databaseId === entry.id && position.logId === logId;
+    } catch (error) {
+      if (!(error instanceof StoreFailure || error instanceof Corruption)) throw error;
+      return false;
+    }
   }
 
   async #drop(index: number, entry: DatabaseEntry): Promise<void> {
