@@ -26,13 +26,16 @@ export class CommittedLog {
   /** Looks at what a server has committed since. Throws Violation. */
   async learn(server: SimulatedServer): Promise<void> {
     const replicator = server.member?.replicator;
-    if (replicator === undefined) return;
+    const engine = server.engine;
+    if (replicator === undefined || engine === undefined) return;
     const process = `${server.id} ${server.life}`;
-    const {base, commitIndex} = replicator;
+    const {base} = replicator;
+    // What is committed may not be on this disk yet; what is applied is.
+    const {appliedIndex} = engine;
     const seen = Math.max(this.#seen.get(process) ?? 0, base.index);
     const after = Math.min(seen, this.lastIndex);
-    if (after < base.index || after >= commitIndex) return;
-    const entries = await replicator.entries(after, commitIndex, Number.POSITIVE_INFINITY);
+    if (after < base.index || after >= appliedIndex) return;
+    const entries = await replicator.entries(after, appliedIndex, Number.POSITIVE_INFINITY);
     if (entries === undefined) return;
     for (const [at, entry] of entries.entries()) this.#take(server.id, after + 1 + at, entry);
     this.#seen.set(process, after + entries.length);
