@@ -1,4 +1,4 @@
-/** The recovery of an engine: as a server alone (recovery.ts), or as a member (member-recovery.ts). */
+/** How an engine is recovered: as a server alone (recovery.ts), or as a member of a cluster. */
 import type {CommitPipe} from './commit-pipe.ts';
 import type {DatabaseSet} from './database-set.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
