@@ -354,11 +354,11 @@ function slotsBoundBy(node: PlanNode): readonly (Slot | undefined)[] {
     case 'frontier':
       return [node.to];
     case 'values':
-      return [...node.slots];
+      return node.slots;
     case 'call':
-      return [...node.outputs.map(o => o.slot)];
+      return node.outputs.map(o => o.slot);
     case 'extend':
-      return [...node.bind.map(b => b.slot)];
+      return node.bind.map(b => b.slot);
     case 'index-entries':
       return [node.key, node.rid];
     case 'index-range':
