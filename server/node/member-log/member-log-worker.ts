@@ -39,6 +39,7 @@ class MemberLogThread {
   #durableNumber = 0;
   #batches = 0;
   #retainedBytes = 0;
+  #isClosing = false;
   #closed = false;
 
   constructor(port: NonNullable<typeof parentPort>, {ring}: MemberLogStart) {
@@ -51,13 +52,15 @@ class MemberLogThread {
     while (!this.#closed) {
       const seen = Atomics.load(this.#control, word.logSignal);
       const {end} = this.#reader;
+      const isClosing = this.#isClosing;
       for (;;) {
         const received = receiveMessageOnPort(this.#port);
         if (received === undefined) break;
         this.#handle(received.message);
       }
       if (!this.#failed && end !== this.#reader.cursor) this.#write(end);
-      else if (!this.#closed && !this.#prepare()) {
+      else if (isClosing) this.#close();
+      else if (!this.#isClosing && !this.#prepare()) {
         Atomics.wait(this.#control, word.logSignal, seen);
       }
     }
@@ -113,10 +116,15 @@ class MemberLogThread {
       case 'read':
         return this.#read(request);
       default:
-        this.#attempt(log => log.close());
-        this.#closed = true;
-        this.#port.close();
+        this.#isClosing = true;
     }
+  }
+
+  /** Everything that was given before is carried out. */
+  #close(): void {
+    this.#attempt(log => log.close());
+    this.#closed = true;
+    this.#port.close();
   }
 
   #read({id, first, through, bytesMax}: MemberLogRequest & {readonly kind: 'read'}): void {
