@@ -1,6 +1,6 @@
 /**
- * `links`: what the connections between two servers carry, against bare sockets of the system: small
- * and large messages one way, and a round trip of a message that is answered.
+ * `links`: what the connections between two servers carry, against bare sockets of the system:
+ * small and large messages one way, and a round trip of a message that is answered.
  *
  * The other end is a process of its own: this file, started with the port of ours. Both ways carry
  * the same bytes in the same pieces; the bare one has no frames, no checksums and no limits.
