@@ -226,7 +226,12 @@ for (const [how, end] of [
 }
 
 test('a silent leader is given up when another one leads', async () => {
-  const silent = await listening(() => undefined);
+  const bothAsked = Promise.withResolvers<void>();
+  let asked = 0;
+  const silent = await listening(() => {
+    asked++;
+    if (asked === 2) bothAsked.resolve();
+  });
   const patient = {...settings, 'svc.ha.proxyCommandTimeout': 60_000};
   const other = await clusterOfTwo(patient);
   try {
@@ -234,7 +239,8 @@ test('a silent leader is given up when another one leads', async () => {
     other.replica.cluster.leader = {host: '127.0.0.1', port: silent.port};
     const plain = command(other.replica, 'write');
     const once = command(other.replica, 'write', {headers: {'X-Request-Id': 'once'}});
-    setTimeout(() => other.lead(other.leader), 100);
+    await bothAsked.promise;
+    other.lead(other.leader);
     assert.equal(exceptionOf(await plain), 'CommitOutcomeUnknownException');
     assert.equal((await once).status, 200);
     assert.equal(other.leader.service.writes, 1);
