@@ -6,7 +6,9 @@
  *
  * Held against each other at the end: what clients were told, the log, and every store
  * (ledger.ts), and what registers showed against real time (register-history.ts); in between,
- * views against themselves. One seed, one trace. Source: docs/design/0022.
+ * views against themselves. One seed, one trace.
+ *
+ * Source: docs/design/0022-whole-servers-simulated.md.
  */
 import {ordered} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
