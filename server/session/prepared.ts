@@ -86,8 +86,8 @@ type BoundText =
   | {readonly kind: 'bound'; readonly statement: Statement}
   | Extract<Prepared, {readonly kind: 'needs-types' | 'script'}>;
 
-/** Steps of one plan, each of which reads what the one before gives. */
-const planDepthMax = 1_200;
+/** Steps of one plan, each of which reads what the one before gives; fewer where it is complex. */
+const planDepthMax = 4_000;
 
 /** Languages that have a front end. */
 export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
@@ -240,27 +240,37 @@ function prepareQuery(
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
 ): PreparedQuery {
   const {routines, catalog, statistics, functions} = options;
-  requireShallow(statement.plan);
-  const mayWrite = routines.mayWrite(statement.plan);
-  const constant = constantEvaluator(options.catalog, options.functions);
-  const optimized = optimize(statement.plan, {...options, constant});
-  const plan = bindSubplans(
-    mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
-  );
-  const writes = mayWrite || !isReadOnly(plan);
-  const effort = writes ? 0 : effortOf(plan, catalog, statistics);
-  return preparedQuery({...statement, plan}, functions, {writes, effort});
+  const depth = depthOf(statement.plan);
+  if (depth > planDepthMax) throw tooDeep(depth);
+  return withinStack(depth, () => {
+    const mayWrite = routines.mayWrite(statement.plan);
+    const constant = constantEvaluator(catalog, functions);
+    const optimized = optimize(statement.plan, {...options, constant});
+    const plan = bindSubplans(
+      mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
+    );
+    const writes = mayWrite || !isReadOnly(plan);
+    const effort = writes ? 0 : effortOf(plan, catalog, statistics);
+    return preparedQuery({...statement, plan}, functions, {writes, effort});
+  });
 }
 
 /**
- * A plan is walked by recursion: a thread's stack overflows between 1,500 and 2,100 nodes.
+ * Plans are walked by recursion, and how deep a stack is depends on how warm the code is.
  *
- * @throws {Refusal} `limit.depth` for a statement of more steps.
+ * @throws {Refusal} `limit.depth` where it does not suffice for a plan of `depth` steps.
  */
-function requireShallow(plan: PlanNode): void {
-  const depth = depthOf(plan);
-  if (depth <= planDepthMax) return;
-  throw new Refusal(
+function withinStack<Result>(depth: number, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RangeError && error.message.includes('call stack')) throw tooDeep(depth);
+    throw error;
+  }
+}
+
+function tooDeep(depth: number): Refusal {
+  return new Refusal(
     'limit.depth',
     `the statement has ${depth} steps, each on what the one before gives, and at most ` +
       `${planDepthMax} are carried out: write several statements, or one over a list (UNWIND)`,
