@@ -383,7 +383,8 @@ export const settingRows = {
     scope: 'server',
     dynamic: false,
     description:
-      'What an acknowledged commit survives: 2 power loss, 1 and 0 the death of the process only.',
+      'What an acknowledged commit survives: 2 power loss, 1 and 0 the death of the process only ' +
+      '(on a server alone; a member of a cluster always syncs).',
   },
   'svc.txRetries': {
     type: 'integer',

@@ -30,6 +30,10 @@ export async function joinedCluster(
 ): Promise<ClusterNode | undefined> {
   if (!isClusterWanted(settings)) return undefined;
   const plan = planCluster(settings);
+  if (settings.get('svc.txWalFlush') < 2) {
+    const reason = 'a member of a cluster syncs every commit';
+    logger.log('warn', 'setting.without-effect', {setting: 'svc.txWalFlush', reason});
+  }
   const token = await clusterToken({
     given: settings.get('svc.ha.clusterToken'),
     path: settings.get('svc.ha.clusterTokenPath'),
