@@ -66,7 +66,7 @@ for (const [name, options, reason] of strangers) {
   });
 }
 
-test('a killed process is known to be gone within milliseconds', async () => {
+test('a killed process is known to be gone without waiting for a timer', async () => {
   const left = await new LinkedNode('a_1').start();
   const program = join(import.meta.dirname, 'testing-peer-process.ts');
   const child = spawn(
@@ -78,14 +78,15 @@ test('a killed process is known to be gone within milliseconds', async () => {
     const [port] = await once(child.stdout, 'data');
     left.links.setPeers([{id: 'b_1', host: loopback, port: Number(String(port))}]);
     await left.hears('connected b_1');
-    // How long the system takes to end a process is not ours to bound.
+    // How long the system takes to end a process is not ours to bound; what is: no timer of
+    // ours, of seconds all of them, passes before the loss is known.
     const witness = await RawConnection.open(Number(String(port)));
     child.kill('SIGKILL');
     await witness.isClosed;
     const endedAt = performance.now();
     await left.hears('lost b_1');
     const took = performance.now() - endedAt;
-    assert.ok(took < 50, `${took} ms`);
+    assert.ok(took < 500, `${took} ms`);
     assert.equal(left.told.filter(line => line === 'lost b_1').length, 1);
   } finally {
     child.kill('SIGKILL');

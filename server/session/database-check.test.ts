@@ -23,7 +23,7 @@ import {findingKinds, type FindingKind, isWarning} from '#server/integrity/findi
 import type {Value} from '#server/model/value.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
-import {anyText, anyValue} from '#server/testing/any-value.ts';
+import {anyText, anyValue} from '#server/testing/random/any-value.ts';
 import {
   derivable,
   dump,

@@ -22,7 +22,7 @@ import {
   EntryEncoder,
   type EntryOperation,
 } from '#server/transactions/entry.ts';
-import {anyValue} from '../any-value.ts';
+import {anyValue} from '../random/any-value.ts';
 import {type Fuzzer, spoilt} from './fuzzer.ts';
 
 const millisecondsMax = 1_000;
