@@ -332,19 +332,16 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
   const authorities = readTrustStore(given);
-  if (cluster !== undefined && view !== undefined) {
-    cluster.useSnapshots({
-      engine,
-      clock,
-      random,
-      timers,
-      logger,
-      authorities,
-      cluster: view,
-      disk: createDisk(),
-      rootPath: resolve(given.get('svc.server.rootPath')),
-    });
-  }
+  cluster?.useSnapshots({
+    engine,
+    clock,
+    random,
+    timers,
+    logger,
+    authorities,
+    disk: createDisk(),
+    rootPath: resolve(given.get('svc.server.rootPath')),
+  });
   return {cluster: view, authorities, clock, random, timers};
 }
 

@@ -146,11 +146,15 @@ export class ClusterNode implements MemberLogOpener {
   }
 
   /** From now on snapshots are given and taken. */
-  useSnapshots(parts: Omit<MemberSnapshotsOptions, 'member' | 'settings'>): void {
+  useSnapshots(
+    parts: Omit<MemberSnapshotsOptions, 'member' | 'settings' | 'servers' | 'token'>,
+  ): void {
     this.#engine = parts.engine;
     this.#snapshots = new MemberSnapshots({
       ...parts,
       settings: this.#options.settings,
+      servers: () => this.servers,
+      token: this.token,
       member: () => {
         assert(this.#member !== undefined, 'the engine runs before snapshots are asked for');
         return this.#member;
@@ -218,10 +222,6 @@ export class ClusterNode implements MemberLogOpener {
       news: {
         roleChanged: role => this.#roleChanged(role),
         membershipChanged: membership => {
-          // Who was removed may come back, with another log.
-          for (const id of this.#storageIds.keys()) {
-            if (!membership.some(member => member.id === id)) this.#storageIds.delete(id);
-          }
           logger.log('info', 'cluster.members', {members: membership.map(({id}) => id)});
           this.#membersChanged(membership, log.storageId);
         },

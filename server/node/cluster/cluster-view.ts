@@ -197,7 +197,7 @@ export class ClusterView implements Cluster {
     const introduction = id === plan.id ? this.#node.introduction : links.introductions.get(id);
     return {
       id,
-      name: server.name ?? introduction?.serverName,
+      name: server.name,
       host,
       raftPort: server.raftPort,
       httpAddress: httpPort === undefined ? undefined : hostAndPort(host, httpPort),

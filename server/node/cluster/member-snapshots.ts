@@ -13,10 +13,10 @@ import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {LogPosition, NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
+import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
-import type {Cluster} from '#server/session/cluster.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
 
@@ -30,7 +30,10 @@ export interface MemberSnapshotsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
-  readonly cluster: Cluster;
+  /** Where each server of the cluster answers, by id. */
+  readonly servers: () => ReadonlyMap<NodeId, ListedServer>;
+  /** The cluster's. */
+  readonly token: string;
   /** Whose certificates are believed of a member; empty: those that the machine trusts. */
   readonly authorities: readonly string[];
 }
@@ -172,14 +175,14 @@ export class MemberSnapshots {
 
   /** Over HTTPS where this server itself listens for it: the token vouches for the request. */
   #endpointOf(id: NodeId): PeerEndpoint | undefined {
-    const {cluster, settings, authorities} = this.#options;
-    const peer = cluster.state().peers.find(one => one.id === id);
-    const {token} = cluster;
-    if (settings().get('svc.ssl.enabled') && peer?.httpsAddress !== undefined) {
-      return {...hostAndPort(peer.httpsAddress), token, tls: {ca: authorities}};
+    const {servers, token, settings, authorities} = this.#options;
+    const server = servers().get(id);
+    if (server === undefined) return undefined;
+    const {host, httpPort, httpsPort} = server;
+    if (settings().get('svc.ssl.enabled') && httpsPort !== undefined) {
+      return {host, port: httpsPort, token, tls: {ca: authorities}};
     }
-    if (peer?.httpAddress === undefined || peer.httpAddressAmbiguous) return undefined;
-    return {...hostAndPort(peer.httpAddress), token};
+    return httpPort === undefined ? undefined : {host, port: httpPort, token};
   }
 
   #fetch(from: NodeId, wish: SnapshotWish) {
@@ -207,11 +210,6 @@ export class MemberSnapshots {
       {...wish, signal: this.#closing.signal},
     );
   }
-}
-
-function hostAndPort(address: string): {readonly host: string; readonly port: number} {
-  const at = address.lastIndexOf(':');
-  return {host: address.slice(0, at), port: Number(address.slice(at + 1))};
 }
 
 /** This server's state with one database as another server has it. */
