@@ -138,7 +138,7 @@ function sourcesOf(source) {
     .filter(path => !LEFT_OUT.test(path))
     .filter(path => !path.startsWith('utilities/') || UTILITIES.test(path))
     .filter(path => existsSync(join(source, path)))
-    .sort();
+    .sort((a, b) => (a < b ? -1 : 1));
 }
 
 async function compileAll(compiler, source, units, say) {
