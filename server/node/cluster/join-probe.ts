@@ -8,12 +8,13 @@
  *
  * Source: reference 4.4 (join probe).
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import {PeerClient, type PeerQuestion} from '#server/protocols/http/peer-client.ts';
-import {hostAndPort} from '#server/replication/peer-directory.ts';
+import {addressOfId} from '#server/replication/peer-directory.ts';
 import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
 import {localPeer} from '#server/session/cluster-readiness.ts';
@@ -121,7 +122,7 @@ export class JoinProbe {
         if (live.members.includes(this.#options.applicant.id)) {
           return 'it is a member, and has not heard the leader yet';
         }
-        return await this.#applyTo({...live.leader, httpAddressAmbiguous: false});
+        return await this.#applyTo(live.leader);
       } catch (error) {
         reasons.push(error instanceof Error ? error.message : String(error));
       }
@@ -173,7 +174,7 @@ interface StatusJson {
 }
 
 interface LiveMembership {
-  readonly leader: Omit<PeerQuestion['peer'], 'httpAddressAmbiguous'> | undefined;
+  readonly leader: PeerQuestion['peer'] | undefined;
   readonly members: readonly string[];
 }
 
@@ -182,9 +183,14 @@ function liveMembership({leaderId, peers}: StatusJson): LiveMembership {
   return {
     leader: leader && {
       id: leader.id,
-      httpAddress: leader.httpAddress,
-      httpsAddress: leader.httpsAddress,
+      host: addressOfId(leader.id).host,
+      httpPort: portIn(leader.httpAddress),
+      httpsPort: portIn(leader.httpsAddress),
     },
     members: peers.filter(peer => peer.inConfiguration).map(({id}) => id),
   };
+}
+
+function portIn(address: string | undefined): number | undefined {
+  return address === undefined ? undefined : Number(address.slice(address.lastIndexOf(':') + 1));
 }

@@ -182,7 +182,7 @@ export class MemberSnapshots {
     if (settings().get('svc.ssl.enabled') && httpsPort !== undefined) {
       return {host, port: httpsPort, token, tls: {ca: authorities}};
     }
-    return httpPort === undefined ? undefined : {host, port: httpPort, token};
+    return typeof httpPort === 'number' ? {host, port: httpPort, token} : undefined;
   }
 
   #fetch(from: NodeId, wish: SnapshotWish) {

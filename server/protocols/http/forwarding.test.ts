@@ -334,7 +334,7 @@ test('with HTTPS on, the leader is asked over it, and must be whom it says', asy
       );
       // The plain way is none.
       replica.cluster.leader = {host: 'localhost', port: 9};
-      replica.cluster.setHttpsAddress(`localhost:${port}`);
+      replica.cluster.setHttpsAddress({host: 'localhost', port});
     }
     assert.equal((await command(secure.replica, 'write')).status, 200);
     assert.equal((await command(secure.replica, 'write')).status, 200);

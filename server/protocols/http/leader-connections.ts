@@ -8,7 +8,8 @@
  */
 import {Agent, type ClientRequest, type IncomingMessage, request as sendPlainly} from 'node:http';
 import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
-import type {Cluster} from '#server/session/cluster.ts';
+import {hostAndPort} from '#server/base/addresses.ts';
+import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
@@ -149,8 +150,8 @@ export class LeaderConnections {
   }
 }
 
-function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
-  return leader && `${leader.host}:${leader.port}`;
+function addressOf(leader: HttpAddress | undefined): string | undefined {
+  return leader && hostAndPort(leader.host, leader.port);
 }
 
 function requestHeaders(

@@ -7,11 +7,11 @@
  */
 import {Agent, type RequestOptions, request as sendPlainly} from 'node:http';
 import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
-import type {ClusterPeer} from '#server/session/cluster.ts';
+import {type ClusterPeer, type HttpAddress, httpAddressOf} from '#server/session/cluster.ts';
 import {encodedUser} from './forwarded-headers.ts';
 
 export interface PeerQuestion {
-  readonly peer: Pick<ClusterPeer, 'id' | 'httpAddress' | 'httpsAddress' | 'httpAddressAmbiguous'>;
+  readonly peer: Pick<ClusterPeer, 'id' | 'host' | 'httpPort' | 'httpsPort'>;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Below `/api/v1`. */
   readonly path: string;
@@ -68,16 +68,17 @@ export class PeerClient {
       const target = this.#targetOf(peer);
       if (target === undefined) return fail('its HTTP address is not known');
       const options: RequestOptions = {
+        host: target.host,
+        port: target.port,
+        path: `/api/v1${path}`,
         method,
         headers: headersOf(question, sent),
         // Of the whole question: a peer that trickles its answer is as silent as a dead one.
         signal: AbortSignal.timeout(timeoutMs),
       };
-      const url = `${target.scheme}://${target.address}/api/v1${path}`;
-      const request =
-        target.scheme === 'https'
-          ? sendSecurely(url, {...options, agent: this.#secureAgent})
-          : sendPlainly(url, {...options, agent: this.#agent});
+      const request = target.isSecure
+        ? sendSecurely({...options, agent: this.#secureAgent})
+        : sendPlainly({...options, agent: this.#agent});
       request.on('error', error => {
         fail(error.name === 'AbortError' ? `silent for ${timeoutMs} ms` : error.message);
       });
@@ -100,18 +101,13 @@ export class PeerClient {
     });
   }
 
-  #targetOf({
-    httpAddress,
-    httpsAddress,
-    httpAddressAmbiguous,
-  }: PeerQuestion['peer']):
-    | {readonly scheme: 'http' | 'https'; readonly address: string}
-    | undefined {
-    if (this.#options.isSecure() && httpsAddress !== undefined) {
-      return {scheme: 'https', address: httpsAddress};
+  #targetOf(peer: PeerQuestion['peer']): (HttpAddress & {readonly isSecure: boolean}) | undefined {
+    const {host, httpsPort} = peer;
+    if (this.#options.isSecure() && httpsPort !== undefined) {
+      return {host, port: httpsPort, isSecure: true};
     }
-    if (httpAddress === undefined || httpAddressAmbiguous) return undefined;
-    return {scheme: 'http', address: httpAddress};
+    const plain = httpAddressOf(peer);
+    return plain && {...plain, isSecure: false};
   }
 }
 
