@@ -15,6 +15,7 @@ import {
   type HttpServer,
 } from '#server/protocols/http/server.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import type {Administration} from '#server/session/administration.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import type {
@@ -300,7 +301,11 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const parts = {service, security, administration, ...platform, logger, batch, ...member};
+  const {authorities = []} = member;
+  const isSecure = (): boolean => settings.get('svc.ssl.enabled');
+  const peerClient = new PeerClient({isSecure, authorities});
+  const own = {service, security, administration, peerClient, batch};
+  const parts = {...own, ...platform, logger, ...member};
   const server = createHttpServer(parts);
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>

@@ -40,15 +40,15 @@ async function podBeside(context: TestContext, members: readonly MemoryCluster[]
   const own = new MemoryCluster(
     followerState({localPeerId: pod.id, leaderId: undefined, peers: [...peers, pod]}),
   );
-  const client = new PeerClient({isSecure: () => false, authorities: []});
-  context.after(() => client.close());
+  const peerClient = new PeerClient({isSecure: () => false, authorities: []});
+  context.after(() => peerClient.close());
   const delays: number[] = [];
   const logged: string[] = [];
   let task: (() => void) | undefined;
   let told: (() => void) | undefined;
   const probe = new JoinProbe({
     cluster: own,
-    client,
+    peerClient,
     applicant,
     timers: {
       after: (delayMs, next) => {

@@ -5,12 +5,9 @@
  * Source: specification, "Authentication" 7.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
+import type {Cluster} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
-
-export interface LeaderTarget extends HttpAddress {
-  readonly isSecure: boolean;
-}
+import {type HttpTarget, targetOf} from './kept-connections.ts';
 
 export class LeaderAddress {
   readonly #context: HttpContext;
@@ -23,15 +20,14 @@ export class LeaderAddress {
   }
 
   /** Undefined while nobody leads, or where it cannot be told. */
-  target(): LeaderTarget | undefined {
+  target(): HttpTarget | undefined {
     const plain = this.#cluster.leaderHttpAddress();
     if (!this.#context.settings.get('svc.ssl.enabled')) return plain && {...plain, isSecure: false};
     const {leaderId, localPeerId, peers} = this.#cluster.state();
     if (leaderId === localPeerId) return undefined;
     const leader = peers.find(({id}) => id === leaderId);
-    if (leader?.httpsPort !== undefined) {
-      return {host: leader.host, port: leader.httpsPort, isSecure: true};
-    }
+    const secure = leader && targetOf(leader, true);
+    if (secure?.isSecure === true) return secure;
     if (plain === undefined) return undefined;
     if (!this.#hasWarned) {
       this.#hasWarned = true;
