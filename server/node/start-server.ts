@@ -36,7 +36,7 @@ import {ServerAdministration} from './administration.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
-import {readTrustStore} from './cluster/trust-store.ts';
+import {readTrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startCommitThreads} from './commit-threads.ts';
