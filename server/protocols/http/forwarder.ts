@@ -10,6 +10,7 @@
  * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
  * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import {leaderNeeded} from '#server/session/leadership.ts';
@@ -106,7 +107,7 @@ export class Forwarder {
 
   #notLeader(): Refusal {
     const leader = this.#cluster.leaderHttpAddress();
-    const address = leader && `${leader.host}:${leader.port}`;
+    const address = leader && hostAndPort(leader.host, leader.port);
     const who = address === undefined ? 'and knows nobody who does' : `${address} does`;
     return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
   }
