@@ -130,6 +130,7 @@ class Group {
       news: {
         roleChanged: () => {},
         membershipChanged: () => {},
+        transferFailed: () => {},
         checkpointNeeded: () => {},
       },
     });
