@@ -200,7 +200,7 @@ export class Estimates {
         return {...input, rows: Math.max(input.rows, Math.min(rows, 1))};
       }
       default:
-        return whole(node, input, this.facts(input.slots));
+        return whole(node, input, () => this.facts(input.slots));
     }
   }
 
@@ -335,7 +335,7 @@ export class Estimates {
 }
 
 /** Nodes that pass rows on, gather them or write. */
-function whole(node: PlanNode, input: Estimate, facts: RowFacts): Estimate {
+function whole(node: PlanNode, input: Estimate, facts: () => RowFacts): Estimate {
   const {rows} = input;
   const passing = (kept: number, work = rows * cost.row): Estimate => ({
     rows: kept,
@@ -346,7 +346,7 @@ function whole(node: PlanNode, input: Estimate, facts: RowFacts): Estimate {
     case 'unnest':
       return passing(rows * (listItems(node.list)?.length ?? assumed.listItems));
     case 'aggregate':
-      return passing(groupCount(node, rows, facts), rows * cost.kept);
+      return passing(groupCount(node, rows, facts()), rows * cost.kept);
     case 'distinct':
       return passing(rows, rows * cost.kept);
     case 'sort':

@@ -39,6 +39,7 @@ const leastShare = 1e-9;
 
 /** The share of rows for which all terms are true. */
 export function shareOfAll(terms: readonly Expression[], facts: RowFacts): number {
+  if (terms.length === 0) return 1;
   const flat = terms.flatMap(conjunctsOf);
   const bounds = boundsOf(flat);
   let share = 1;
