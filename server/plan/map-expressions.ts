@@ -83,6 +83,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       return withParts(node, {count: map(node.count)});
     case 'create':
       return withParts(node, {
+        ...(typeof node.bucket === 'object' && {bucket: map(node.bucket)}),
         from: node.from && map(node.from),
         to: node.to && map(node.to),
         ...(node.rid && {rid: map(node.rid)}),

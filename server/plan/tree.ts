@@ -296,6 +296,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'create':
       return [
         ...[node.from, node.to, node.rid].filter(isPresent),
+        ...(typeof node.bucket === 'object' ? [node.bucket] : []),
         ...assignmentExpressions(node.assignments),
       ];
     case 'change':
