@@ -10,7 +10,7 @@
 import {rmSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {assert, AssertionFailure} from '#server/base/assert.ts';
-import {Corruption} from '#server/base/errors.ts';
+import {storeDamage} from '#server/base/errors.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {
   type Batch,
@@ -123,7 +123,7 @@ function makeFailure(kind: string, message: string): Error {
     case 'bug':
       return new AssertionFailure(message);
     case 'corruption':
-      return new Corruption(message);
+      return storeDamage(message);
     case 'absent':
     case 'locked':
     case 'no-space':
