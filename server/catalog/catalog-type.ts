@@ -38,6 +38,8 @@ export interface CatalogType {
   readonly propertiesById: ReadonlyMap<number, PropertyDefinition>;
   /** Properties that a record must be checked against (mandatory, notNull, ...) or filled in. */
   readonly ruledProperties: readonly PropertyDefinition[];
+  /** Properties whose values are kept folded (layout/folded-value.ts): external or compressed. */
+  readonly foldedProperties: readonly PropertyDefinition[];
   /** Indexes that a record of this type has keys in: own and inherited, any state. */
   readonly indexes: readonly IndexDefinition[];
   /** Own and inherited ones, in order of creation. */
@@ -55,6 +57,7 @@ interface Draft {
   readonly properties: Map<string, PropertyDefinition>;
   readonly propertiesById: Map<number, PropertyDefinition>;
   readonly ruledProperties: PropertyDefinition[];
+  readonly foldedProperties: PropertyDefinition[];
   readonly indexes: IndexDefinition[];
   readonly triggers: TriggerDefinition[];
 }
@@ -109,6 +112,7 @@ function draft(definition: TypeDefinition): CatalogType & Draft {
     properties: new Map(),
     propertiesById: new Map(),
     ruledProperties: [],
+    foldedProperties: [],
     indexes: [],
     triggers: [],
   };
@@ -131,6 +135,7 @@ function collectProperties(type: CatalogType & Draft): void {
   for (const property of type.properties.values()) {
     type.propertiesById.set(property.id, property);
     if (hasRule(property)) type.ruledProperties.push(property);
+    if (isFolded(property)) type.foldedProperties.push(property);
   }
 }
 
@@ -149,6 +154,11 @@ function both(left: PropertyDefinition, right: PropertyDefinition): PropertyDefi
     notNull: left.notNull || right.notNull,
     readonly: left.readonly || right.readonly,
   };
+}
+
+/** Whether records do not hold values of the property as they are. */
+export function isFolded({external, compression}: PropertyDefinition): boolean {
+  return external === true || compression !== undefined;
 }
 
 function hasRule(property: PropertyDefinition): boolean {

@@ -94,13 +94,30 @@ test('the stored form gives back the same schema', () => {
   assert.equal(again.requireType('Human').name, 'Person');
 });
 
+test('a schema whose records may be folded has a format of its own, and keeps it', () => {
+  const formatOf = (catalog: Catalog): unknown =>
+    JSON.parse(Buffer.from(new CatalogEncoder().encode(catalog)).toString())['format'];
+  const wish = {typeName: 'Person', name: 'text', nameId: 90, type: 'STRING'} as const;
+  const plain = build(...people, c => createProperty(c, wish));
+  const folded = build(...people, c =>
+    createProperty(c, {...wish, attributes: {external: true, compression: 'auto'}}),
+  );
+  const {properties} = decodeCatalog(new CatalogEncoder().encode(folded)).requireType('Worker');
+  assert.equal(properties.get('text')?.external, true);
+  assert.equal(properties.get('text')?.compression, 'auto');
+  assert.deepEqual([formatOf(plain), formatOf(folded)], [2, 3]);
+  const back = alterProperty(folded, 'Person', 'text', {external: false, compression: 'none'});
+  assert.deepEqual(back.catalog.requireType('Worker').foldedProperties, []);
+  assert.equal(formatOf(back.catalog), 3, 'its records may be folded still');
+});
+
 test('a schema stored before there were functions and triggers is read', () => {
   const {functions: _, triggers: __, ...before} = build(...people).data;
   const bytes = utf8Bytes(JSON.stringify({format: 1, data: {...before, settings: {}}}));
   const read = decodeCatalog(bytes);
   assert.deepEqual([read.functions, read.triggers], [[], []]);
   assert.equal(read.requireType('Worker').triggers.length, 0);
-  const unknown = utf8Bytes(JSON.stringify({format: 3, data: {}}));
+  const unknown = utf8Bytes(JSON.stringify({format: 4, data: {}}));
   assert.throws(() => decodeCatalog(unknown), /unknown format/);
 });
 

@@ -9,7 +9,7 @@ import {type DataType, parseDataType, takesOfType} from '#server/model/data-type
 import {regularExpressionTest} from '#server/model/regular-expression.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {Catalog} from './catalog.ts';
-import type {CatalogType} from './catalog-type.ts';
+import {type CatalogType, isFolded} from './catalog-type.ts';
 import {
   change,
   checkName,
@@ -19,7 +19,7 @@ import {
   withType,
 } from './change.ts';
 import {checkSuperTypes, withEntry} from './change-type.ts';
-import type {PropertyDefinition} from './definition.ts';
+import type {Compression, PropertyDefinition} from './definition.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
 /** What may be declared beside name and data type; absent keys keep what is there. */
@@ -28,6 +28,8 @@ export interface PropertyAttributes {
   readonly notNull?: boolean;
   readonly readonly?: boolean;
   readonly hidden?: boolean;
+  readonly external?: boolean;
+  readonly compression?: Compression | 'none';
   /** Null removes the attribute, as for the next three. */
   readonly min?: Value;
   readonly max?: Value;
@@ -71,7 +73,17 @@ export function createProperty(catalog: Catalog, wish: NewProperty): SchemaChang
   const typed = withDataType(catalog, blank, wish.type, wish.ofType);
   const property = withAttributes(typed, wish.attributes ?? {});
   const properties = [...type.definition.properties, property];
-  return agreed(type, change(catalog, {types: withType(catalog, type.id, {properties})}));
+  return agreed(type, withProperties(catalog, type, properties));
+}
+
+/** Once a property is folded the catalog says so for good: records may be written so. */
+function withProperties(
+  catalog: Catalog,
+  type: CatalogType,
+  properties: readonly PropertyDefinition[],
+): SchemaChange {
+  const types = withType(catalog, type.id, {properties});
+  return change(catalog, {types, ...(properties.some(isFolded) && {foldsValues: true})});
 }
 
 /** What subtypes inherit from elsewhere must still fit. */
@@ -175,7 +187,7 @@ function replaceProperty(
   const properties = type.definition.properties.map(property =>
     property === old ? update(old) : property,
   );
-  return change(catalog, {types: withType(catalog, type.id, {properties})});
+  return withProperties(catalog, type, properties);
 }
 
 /** @throws {Refusal} `schema.unknown-property`; inherited ones are altered where declared. */
@@ -216,8 +228,14 @@ function withAttributes(
 ): PropertyDefinition {
   // Made to be refused here when it is none.
   if (typeof attributes.regexp === 'string') regularExpressionTest(attributes.regexp);
+  const {external, compression, ...others} = attributes;
+  const wished = {
+    ...others,
+    ...(external !== undefined && {external: external ? true : null}),
+    ...(compression !== undefined && {compression: compression === 'none' ? null : compression}),
+  };
   const merged: Record<string, unknown> = {...old};
-  for (const [key, value] of Object.entries(attributes)) {
+  for (const [key, value] of Object.entries(wished)) {
     if (value === null) delete merged[key];
     else if (value !== undefined) merged[key] = value;
   }

@@ -8,6 +8,9 @@
 import type {DataType} from '#server/model/data-type.ts';
 import type {MapValue, RecordKind, Value} from '#server/model/value.ts';
 
+/** `auto`: where it pays; `lz4`: whatever gets shorter. What codec it is, the stored bytes say. */
+export type Compression = 'auto' | 'lz4';
+
 export interface PropertyDefinition {
   readonly name: string;
   /** Id of the name in the database's dictionary: what records store. */
@@ -19,6 +22,10 @@ export interface PropertyDefinition {
   readonly notNull: boolean;
   readonly readonly: boolean;
   readonly hidden: boolean;
+  /** Its values lie under keys of their own, beside the records. */
+  readonly external?: true;
+  /** How its values are to be compressed; absent: not. */
+  readonly compression?: Compression;
   /** Least value, length or size; a number or the text of a date. */
   readonly min?: Value;
   readonly max?: Value;
@@ -160,6 +167,8 @@ export interface CatalogData {
   readonly triggers: readonly TriggerDefinition[];
   /** Its own values of settings, by key; see database-settings.ts. */
   readonly settings: MapValue;
+  /** Some property is external or compressed, or was: values of records may be folded. */
+  readonly foldsValues?: true;
 }
 
 export const emptyCatalogData: CatalogData = {

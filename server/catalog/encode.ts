@@ -12,9 +12,13 @@ import type {MapValue, Value} from '#server/model/value.ts';
 import {Catalog} from './catalog.ts';
 import type {CatalogData} from './definition.ts';
 
+/** Since there are functions and triggers. */
 const format = 2;
-/** Before there were functions and triggers. */
+/** Before. */
 const formatBefore = 1;
+/** Of a database whose records may be folded: a release that cannot read those knows it not. */
+const formatFolding = 3;
+const known: ReadonlySet<unknown> = new Set([format, formatBefore, formatFolding]);
 const depthMax = 1_000;
 
 /**
@@ -37,7 +41,8 @@ export class CatalogEncoder {
       return `"${name}":${isList ? `[${field.map(textOf).join(',')}]` : jsonText(toValue(field))}`;
     });
     this.#texts = texts;
-    return utf8Bytes(`{"format":${format},"data":{${fields.join(',')}}}`);
+    const shape = data.foldsValues === true ? formatFolding : format;
+    return utf8Bytes(`{"format":${shape},"data":{${fields.join(',')}}}`);
   }
 }
 
@@ -56,7 +61,7 @@ export function extendsCatalog(before: Catalog, after: Catalog): boolean {
     buckets: after.data.buckets.slice(0, buckets.length),
   };
   return Object.entries(common).every(([name, field]: [string, unknown]) =>
-    isSame(field, before.data[name as keyof CatalogData]),
+    isSame(field, before.data[name as keyof CatalogData] ?? null),
   );
 }
 
@@ -72,8 +77,7 @@ function isSame(left: unknown, right: unknown): boolean {
 /** @throws {Corruption} when the bytes are not an encoded catalog of a known format. */
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const read = readDocument(bytes);
-  const known = read instanceof Map ? read.get('format') : undefined;
-  if (!(read instanceof Map) || (known !== format && known !== formatBefore)) {
+  if (!(read instanceof Map) || !known.has(read.get('format'))) {
     throw new Corruption('the stored catalog has an unknown format');
   }
   const data = read.get('data');

@@ -14,10 +14,11 @@ import {foreignMembers} from '#server/layout/foreign-member-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange, recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
-import {LightEdge} from '#server/layout/stored-record.ts';
+import {LightEdge, type StoredRecord} from '#server/layout/stored-record.ts';
 import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import {ForeignMembers} from '#server/transactions/records-members.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
+import {FoldReader} from '#server/transactions/record-folds.ts';
 import {loadMany, loadRecord} from '#server/transactions/records-read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
@@ -51,6 +52,8 @@ const scanBufferBytesMin = 4 << 10;
 const scanBufferBytesMax = 128 << 10;
 /** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
 const rowsPerPortion = 4_096;
+/** A portion of a scan ends behind the record whose unfolded values exceed it. */
+const foldedBytesMax = 4 << 20;
 /** A type with at most this many records is its own sample. */
 const sampledWholeMax = 512;
 /** Places of a larger type where a sample is taken, and positions that are read at each. */
@@ -64,16 +67,23 @@ export class GraphReader implements Graph {
   readonly #catalog: Catalog;
   readonly #schema: RecordSchema;
   readonly #kept: KeptViews;
+  readonly #folds: FoldReader;
   readonly #searches = new Map<string, IndexSearch>();
 
-  /** `kept`: of the database that is read; nothing where it does not pay. */
+  /**
+   * @param kept - Of the database that is read; nothing where it does not pay.
+   * @param asked - Names of the properties that a record's reader wants; of others a folded value
+   * (record-folds.ts) is read when it is asked for, as long as the view is there. Default: all.
+   */
   constructor(
     reader: ReadContext,
     catalog: Catalog,
     schema: RecordSchema,
     kept: KeptViews = noViews,
+    asked?: ReadonlySet<string>,
   ) {
     this.#kept = kept;
+    this.#folds = new FoldReader(reader, asked && (id => asked.has(schema.propertyName(id))));
     this.#reader = reader;
     this.#catalog = catalog;
     this.#schema = schema;
@@ -120,7 +130,7 @@ export class GraphReader implements Graph {
       next: max => {
         const rids = members.next(Math.min(max, rowsPerPortion));
         if (rids === undefined) return undefined;
-        const records = loadMany(this.#reader, this.#schema, rids);
+        const records = loadMany(this.#reader, this.#schema, rids, this.#folds);
         return records.filter(record => record !== undefined).filter(test ?? everything);
       },
       close: () => members.close(),
@@ -144,20 +154,28 @@ export class GraphReader implements Graph {
       bufferBytesMax: scanBufferBytesMax,
     };
     const walker = new RowWalker(this.#reader, ranges, options);
-    const cursor = new ScannedRecord(this.#schema);
+    const cursor = new ScannedRecord(this.#schema, this.#folds);
     const arena = new RecordArena();
+    const folds = this.#folds;
     return {
       next: max => {
-        const records: RecordValue[] = [];
+        const records: StoredRecord[] = [];
+        let foldedBytes = 0;
         for (let rows = 0; rows < rowsPerPortion && records.length < max; rows++) {
-          if (!walker.next()) return rows === 0 ? undefined : records;
+          if (!walker.next()) {
+            if (rows === 0) return undefined;
+            break;
+          }
           const {bytes, keyStart, keyEnd, end} = walker;
           if (typeIds !== undefined && !typeIds.has(recordTypeId(bytes, keyEnd))) continue;
           cursor.move(bytes, keyStart, keyEnd, end);
-          if (test === undefined || test(cursor)) records.push(cursor.copy(arena));
-          if (isOver?.() === true) break;
+          if (test === undefined || test(cursor)) {
+            records.push(cursor.copy(arena));
+            if (cursor.isFolded) foldedBytes += 1 + folds.bytesAsked(cursor);
+          }
+          if (isOver?.() === true || foldedBytes > foldedBytesMax) break;
         }
-        return records;
+        return foldedBytes === 0 ? records : folds.unfoldAll(records);
       },
       close: () => walker.close(),
     };
@@ -188,11 +206,11 @@ export class GraphReader implements Graph {
   }
 
   record(rid: Rid): RecordValue | undefined {
-    return loadRecord(this.#reader, this.#schema, rid);
+    return loadRecord(this.#reader, this.#schema, rid, this.#folds);
   }
 
   records(rids: readonly Rid[]): readonly (RecordValue | undefined)[] {
-    if (rids.length > singleGetsMax) return loadMany(this.#reader, this.#schema, rids);
+    if (rids.length > singleGetsMax) return loadMany(this.#reader, this.#schema, rids, this.#folds);
     return rids.map(rid => this.record(rid));
   }
 
@@ -298,7 +316,7 @@ export class GraphReader implements Graph {
       bufferBytes: scanBufferBytesMin,
       bufferBytesMax: scanBufferBytesMax,
     });
-    const cursor = new ScannedRecord(this.#schema);
+    const cursor = new ScannedRecord(this.#schema, this.#folds);
     let bytesLeft = sampledBytesMax;
     try {
       while (bytesLeft > 0 && walker.next()) {

@@ -9,14 +9,14 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {pause, type Pause} from '#server/execution/operator.ts';
 import type {Budget} from '#server/execution/budget.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {recordFault} from '#server/layout/record-fault.ts';
 import {recordKey} from '#server/layout/record-key.ts';
-import {StoredRecord} from '#server/layout/stored-record.ts';
+import type {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import {Balance} from './balance.ts';
 import type {Finding} from './finding.ts';
+import {readSound} from './sound-record.ts';
 
 export type Findings = Generator<Finding | Pause, void, undefined>;
 
@@ -149,8 +149,9 @@ export function soundRecord(reader: Reader, context: RecordContext, rid: Rid): S
   if (context.catalog.bucketById(rid.bucket) === undefined) return undefined;
   const bytes = reader.get(recordKey(rid));
   if (bytes === undefined) return undefined;
-  if (recordFault(bytes, 0, bytes.length) !== undefined) return 'damaged';
-  const record = new StoredRecord(rid, bytes, context.schema);
+  const place = {bytes, offset: 0, length: bytes.length};
+  const {record} = readSound(reader, context.schema, rid, place);
+  if (record === undefined) return 'damaged';
   return typeOfRecord(context, record) === undefined ? 'damaged' : record;
 }
 

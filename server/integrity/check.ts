@@ -19,6 +19,7 @@ import {StoreFailure} from '#server/storage/store.ts';
 import type {CheckView, Findings} from './check-view.ts';
 import {checkCounters} from './counters.ts';
 import {checkAdjacency, surveyAdjacency} from './edge-keys.ts';
+import {checkExternalValues} from './external-values.ts';
 import {checkIndexes, surveyIndexes} from './index-entries.ts';
 import {checkMembers, surveyMembers} from './member-keys.ts';
 import {checkNames} from './names.ts';
@@ -35,6 +36,7 @@ export function* checkDatabase(view: CheckView): Findings {
   yield* checkSchema(view);
   yield* part(view, 'names', checkNames);
   yield* part(view, 'records', checkRecords);
+  yield* part(view, 'values beside records', checkExternalValues);
   if (!view.isNarrow) {
     yield* part(view, 'keys of edges', surveyAdjacency);
     yield* part(view, 'indexes', surveyIndexes);
@@ -49,7 +51,7 @@ export function* checkDatabase(view: CheckView): Findings {
 }
 
 /** Parts at most: the last ones have nothing to do where all comes out even. */
-export const checkPartCount = 10;
+export const checkPartCount = 11;
 
 /** Where the store cannot give its bytes a part ends, and the next one begins. */
 function* part(view: CheckView, place: string, look: (view: CheckView) => Findings): Findings {

@@ -29,6 +29,7 @@ export type ComponentKind =
   | 'requests'
   | 'names'
   | 'bucket'
+  | 'values'
   | 'edges'
   | 'index'
   | 'members'
@@ -128,13 +129,20 @@ function componentOf(key: Uint8Array, catalog: Catalog): Component {
     const name = catalog.indexes.find(index => index.id === id)?.name ?? String(id);
     return {prefix, name: `${name}.index`, kind: 'index'};
   }
-  if (id !== undefined && (first === namespace.records || first === namespace.adjacency)) {
-    const kind = first === namespace.records ? 'bucket' : 'edges';
+  const kind = kindsOfBucket.get(first);
+  if (id !== undefined && kind !== undefined) {
     const name = catalog.buckets.find(bucket => bucket.id === id)?.name ?? String(id);
     return {prefix, name: `${name}.${kind}`, kind};
   }
   return {prefix, name: `${Buffer.from(prefix).toString('hex')}.unknown`, kind: 'unknown'};
 }
+
+/** What keys begin with that go on with the id of a bucket. */
+const kindsOfBucket: ReadonlyMap<number, ComponentKind> = new Map([
+  [namespace.records, 'bucket'],
+  [namespace.externals, 'values'],
+  [namespace.adjacency, 'edges'],
+]);
 
 /** Two bytes say what a key of the commit path is. */
 function systemComponent(key: Uint8Array): Component {

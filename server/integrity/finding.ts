@@ -36,6 +36,18 @@ export const findingKinds = {
   'name-missing': {remedy: 'restore', says: 'a record has a property without a name'},
   'name-declared': {remedy: 'fix', says: 'the dictionary lacks a name that the schema tells'},
   'record-damaged': {remedy: 'restore', says: 'the bytes of a record are none'},
+  'external-value-missing': {
+    remedy: 'restore',
+    says: 'a record says that a value lies beside it, and none does',
+  },
+  'external-value-wrong': {
+    remedy: 'restore',
+    says: 'the value that lies beside a record is not the one that belongs to it',
+  },
+  'external-value-stray': {
+    remedy: 'orphan',
+    says: 'a value lies beside a record that does not say so, or does not exist',
+  },
   'record-type-unknown': {remedy: 'restore', says: 'a record is of a type that does not exist'},
   'record-kind-wrong': {remedy: 'restore', says: 'a record is not of the kind of its type'},
   'record-without-bucket': {

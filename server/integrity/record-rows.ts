@@ -6,7 +6,6 @@ import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {foreignMemberKey} from '#server/layout/foreign-member-key.ts';
 import {propertyCount, propertyId, propertyTag, readSlot} from '#server/layout/record.ts';
-import {recordFault} from '#server/layout/record-fault.ts';
 import {
   allRecords,
   bucketRange,
@@ -14,7 +13,7 @@ import {
   recordKeyBytes,
   ridOfRecordKey,
 } from '#server/layout/record-key.ts';
-import {StoredRecord} from '#server/layout/stored-record.ts';
+import type {StoredRecord} from '#server/layout/stored-record.ts';
 import {valueTag} from '#server/layout/value-tag.ts';
 import type {RowWalker} from '#server/indexes/row-walker.ts';
 import {ridText} from '#server/model/rid.ts';
@@ -24,6 +23,7 @@ import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {countedBucket} from '#server/transactions/records-members.ts';
 import {checkComplete, checkRules} from '#server/transactions/records-rules.ts';
 import {type CheckView, type Findings, soundRecord, typeOfRecord} from './check-view.ts';
+import {readSound, type RecordFault} from './sound-record.ts';
 import {demandEdge, edgeFindings} from './edge-keys.ts';
 import type {Finding, Mend} from './finding.ts';
 import {demandEntries, entryFindings} from './index-entries.ts';
@@ -71,11 +71,11 @@ function rowFindings(view: CheckView, walker: RowWalker): readonly Finding[] {
   const {catalog, schema} = view.context;
   view.notePosition(rid.bucket, rid.position);
   if (catalog.bucketById(rid.bucket) === undefined) return [withoutBucket(rid)];
-  const fault = recordFault(bytes, keyEnd, end - keyEnd);
-  const record =
-    fault === undefined
-      ? new StoredRecord(rid, bytes, schema, {offset: keyEnd, length: end - keyEnd})
-      : undefined;
+  const {record, fault} = readSound(view.reader, schema, rid, {
+    bytes,
+    offset: keyEnd,
+    length: end - keyEnd,
+  });
   const type = record === undefined ? undefined : typeOfRecord(view.context, record);
   if (record === undefined || type === undefined) {
     // It was counted where it lies.
@@ -104,12 +104,12 @@ function withoutBucket(rid: Rid): Finding {
 function damagedRecord(
   {context}: CheckView,
   rid: Rid,
-  fault: string | undefined,
+  fault: RecordFault | undefined,
   record: StoredRecord | undefined,
 ): Finding {
   const place = ridText(rid);
   if (fault !== undefined || record === undefined) {
-    return {kind: 'record-damaged', place, says: fault ?? 'it cannot be read'};
+    return {kind: 'record-damaged', place, says: 'it cannot be read', ...fault};
   }
   const type = context.catalog.typeById(record.typeId);
   if (type === undefined) {
@@ -150,10 +150,10 @@ export function* checkDependents(view: CheckView): Findings {
   yield* view.rows([allRecords], walker => {
     const {bytes, keyStart, keyEnd, end} = walker;
     if (keyEnd - keyStart !== recordKeyBytes) return none;
-    if (recordFault(bytes, keyEnd, end - keyEnd) !== undefined) return none;
-    const place = {offset: keyEnd, length: end - keyEnd};
+    const place = {bytes, offset: keyEnd, length: end - keyEnd};
     const rid = ridOfRecordKey(bytes, keyStart);
-    const record = new StoredRecord(rid, bytes, view.context.schema, place);
+    const {record} = readSound(view.reader, view.context.schema, rid, place);
+    if (record === undefined) return none;
     const type = typeOfRecord(view.context, record);
     const isKnown = view.context.catalog.bucketById(rid.bucket) !== undefined;
     if (type === undefined || !isKnown) return none;

@@ -11,6 +11,7 @@ import {Rid} from '#server/model/value.ts';
 export const namespace = {
   names: 0x10,
   records: 0x20,
+  externals: 0x28,
   adjacency: 0x30,
   indexes: 0x40,
   foreignMembers: 0x50,

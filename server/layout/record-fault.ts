@@ -1,14 +1,17 @@
 /**
- * Whether stored bytes are a record in every detail, which reading one never asks.
+ * Whether stored bytes are a record in every detail, which reading one never asks. Of a folded
+ * value (folded-value.ts) only its frame is looked at.
  *
  * Reading looks at what is wanted and trusts the rest; here each property is decoded and each
  * body held against what its tag allows. Bytes that pass mean one thing, and reading them whole
  * throws nothing.
  */
 import {Corruption} from '#server/base/errors.ts';
+import {foldAt} from './folded-value.ts';
 import {
   bodyOffsetAt,
   checkRecord,
+  isFolded,
   nameIdAt,
   propertyCount,
   readSlot,
@@ -40,14 +43,21 @@ function tableFault(bytes: Uint8Array, offset: number, length: number): string |
   if (count === 0) return end > tableEnd ? 'bytes follow that belong to no property' : undefined;
   if (bodyOffsetAt(bytes, table, entryBytes) !== 0) return 'its first property begins too late';
   const ids = new Set<number>();
+  let folds = 0;
   for (let slot = 0; slot < count; slot++) {
     const at = table + slot * entryBytes;
     const id = nameIdAt(bytes, at);
     if (ids.has(id)) return 'it has a property twice';
     ids.add(id);
+    const tag = bytes[at + 3] as number;
+    if (tag === valueTag.folded) {
+      // Throws when it is none; what is in it is looked at unfolded.
+      foldAt(bytes, offset, length, slot);
+      folds++;
+      continue;
+    }
     // Throws when the body does not lie in the record.
     const value = readSlot(bytes, offset, length, slot);
-    const tag = bytes[at + 3] as number;
     const start = tableEnd + bodyOffsetAt(bytes, at, entryBytes);
     const next = at + entryBytes;
     const bodyEnd = slot + 1 === count ? end : tableEnd + bodyOffsetAt(bytes, next, entryBytes);
@@ -56,7 +66,8 @@ function tableFault(bytes: Uint8Array, offset: number, length: number): string |
     const fault = bodyFault(tag, bytes.subarray(start, bodyEnd));
     if (fault !== undefined) return fault;
   }
-  return undefined;
+  if (folds > 0 === isFolded(bytes, offset)) return undefined;
+  return 'its header says otherwise whether values are folded';
 }
 
 /** What readers take as it comes: they were promised that it is well formed. */

@@ -2,7 +2,8 @@
  * The bytes of a record: header, table of properties, bodies.
  *
  *   0  format (1)
- *   1  kind (bits 0-1: document, vertex, edge), bit 2: wide table
+ *   1  kind (bits 0-1: document, vertex, edge), bit 2: wide table, bit 3: the values of some
+ *      properties are folded (folded-value.ts)
  *   2  type id, u32 LE          6  schema version, u32 LE      10  record version, u32 LE
  *  14  number of properties, u16 LE
  *  16  edges only: start, end (record ids, 10 bytes each)
@@ -22,6 +23,7 @@ export const recordFormat = 1;
 export const headerBytes = 16;
 export const edgeHeaderBytes = headerBytes + 2 * ridBytes;
 export const wideBit = 4;
+export const foldedBit = 8;
 export const recordKinds: readonly RecordKind[] = ['document', 'vertex', 'edge'];
 
 export interface RecordHeader {
@@ -38,7 +40,8 @@ export interface RecordHeader {
 
 /** @throws {Corruption} when the bytes at `offset` are no record of a known format. */
 export function checkRecord(bytes: Uint8Array, offset: number, length: number): void {
-  if (length < headerBytes || bytes[offset] !== recordFormat || (bytes[offset + 1] as number) > 6) {
+  const shape = (bytes[offset + 1] as number) & ~foldedBit;
+  if (length < headerBytes || bytes[offset] !== recordFormat || shape > 6) {
     throw new Corruption('a stored record has an unknown format', {offset, length});
   }
   const table = tableAt(bytes, offset) + propertyCount(bytes, offset) * entryBytes(bytes, offset);
@@ -52,6 +55,11 @@ export function misplaced(offset: number, length: number): Corruption {
 
 export function recordKindOf(bytes: Uint8Array, offset: number): RecordKind {
   return recordKinds[(bytes[offset + 1] as number) & 3] ?? 'document';
+}
+
+/** Whether some of the record's values are not as they are (folded-value.ts). */
+export function isFolded(bytes: Uint8Array, offset: number): boolean {
+  return ((bytes[offset + 1] as number) & foldedBit) !== 0;
 }
 
 export function recordTypeId(bytes: Uint8Array, offset: number): number {
@@ -169,15 +177,4 @@ export function readSlot(bytes: Uint8Array, offset: number, length: number, slot
   const end = propertyEnd(bytes, offset, length, slot);
   if (end < start || end > offset + length) throw misplaced(offset, length);
   return readValue(propertyTag(bytes, offset, slot), bytes, start, end);
-}
-
-/** One property of the record in bytes [offset, offset + length); undefined when absent. */
-export function readProperty(
-  bytes: Uint8Array,
-  offset: number,
-  length: number,
-  id: number,
-): Value | undefined {
-  const slot = findProperty(bytes, offset, id);
-  return slot < 0 ? undefined : readSlot(bytes, offset, length, slot);
 }

@@ -7,19 +7,51 @@
  */
 import {copyBytes} from '#server/base/utf8.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
+import {foldsOf} from './folded-value.ts';
 import {
   checkRecord,
   edgeFrom,
   edgeTo,
+  findProperty,
+  isFolded,
   propertyCount,
   propertyId,
-  readProperty,
+  propertyTag,
   readSlot,
   recordKindOf,
   recordTypeId,
   recordVersionOf,
 } from './record.ts';
 import type {RecordSchema} from './record-schema.ts';
+import {valueTag} from './value-tag.ts';
+
+/** Gives the values that a record does not hold as they are (folded-value.ts), as of one view. */
+export interface FoldSource {
+  /** The value in `slot` of the record in bytes [offset, offset + length), which is folded. */
+  value(rid: Rid, place: RecordPlace, slot: number): Value;
+  /** The same record with every value as it is. */
+  whole(record: StoredRecord): StoredRecord;
+}
+
+/** Where the bytes of a record are. */
+export interface RecordPlace {
+  readonly bytes: Uint8Array;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The value in `slot`, fetched from `folds` where it is folded. */
+export function readValueOf(
+  rid: Rid,
+  place: RecordPlace,
+  slot: number,
+  folds: FoldSource | undefined,
+): Value {
+  const {bytes, offset, length} = place;
+  const isThere = !isFolded(bytes, offset) || propertyTag(bytes, offset, slot) !== valueTag.folded;
+  if (folds === undefined || isThere) return readSlot(bytes, offset, length, slot);
+  return folds.value(rid, place, slot);
+}
 
 export class StoredRecord extends RecordValue {
   readonly rid: Rid;
@@ -27,13 +59,18 @@ export class StoredRecord extends RecordValue {
   readonly offset: number;
   readonly length: number;
   readonly schema: RecordSchema;
+  readonly #folds: FoldSource | undefined;
 
-  /** `place` defaults to all of `bytes`. */
+  /**
+   * `place` defaults to all of `bytes`. `folds`: of a record that has folded values still; it is
+   * good for as long as they are.
+   */
   constructor(
     rid: Rid,
     bytes: Uint8Array,
     schema: RecordSchema,
     place: {readonly offset: number; readonly length: number} = {offset: 0, length: bytes.length},
+    folds?: FoldSource,
   ) {
     super();
     checkRecord(bytes, place.offset, place.length);
@@ -42,12 +79,31 @@ export class StoredRecord extends RecordValue {
     this.offset = place.offset;
     this.length = place.length;
     this.schema = schema;
+    this.#folds = folds;
   }
 
   /** The same record over bytes of its own. */
   keep(): StoredRecord {
-    const {bytes, offset, length} = this;
-    return new StoredRecord(this.rid, copyBytes(bytes, offset, offset + length), this.schema);
+    const {rid, bytes, offset, length, schema} = this;
+    const copy = copyBytes(bytes, offset, offset + length);
+    return new StoredRecord(rid, copy, schema, {offset: 0, length}, this.#folds);
+  }
+
+  /** Whether some of its values are not as they are in its bytes (folded-value.ts). */
+  get isFolded(): boolean {
+    return isFolded(this.bytes, this.offset);
+  }
+
+  /** Ids of the names of the properties whose values lie beside the record (external-key.ts). */
+  propertiesBeside(): readonly number[] {
+    if (!this.isFolded) return [];
+    const folds = foldsOf(this.bytes, this.offset, this.length);
+    return folds.filter(fold => fold.pack === undefined).map(fold => fold.property);
+  }
+
+  /** The record with every value as it is in its bytes: itself, but where some are folded. */
+  whole(): StoredRecord {
+    return this.isFolded ? (this.#folds?.whole(this) ?? this) : this;
   }
 
   get typeId(): number {
@@ -82,7 +138,8 @@ export class StoredRecord extends RecordValue {
 
   /** As `get`, for a name whose id is known. */
   getById(id: number): Value | undefined {
-    return readProperty(this.bytes, this.offset, this.length, id);
+    const slot = findProperty(this.bytes, this.offset, id);
+    return slot < 0 ? undefined : readValueOf(this.rid, this, slot, this.#folds);
   }
 
   propertyNames(): readonly string[] {
@@ -97,7 +154,7 @@ export class StoredRecord extends RecordValue {
   override properties(): Map<string, Value> {
     const properties = new Map<string, Value>();
     for (const [slot, name] of this.propertyNames().entries()) {
-      properties.set(name, readSlot(this.bytes, this.offset, this.length, slot));
+      properties.set(name, readValueOf(this.rid, this, slot, this.#folds));
     }
     return properties;
   }

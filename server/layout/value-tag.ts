@@ -56,6 +56,8 @@ export const valueTag = {
   /** Reserved. */
   vector: 0x71,
   sparseVector: 0x72,
+  /** Not as it is: compressed, or under a key of its own (folded-value.ts). In records only. */
+  folded: 0x80,
 } as const;
 
 export type ValueTag = (typeof valueTag)[keyof typeof valueTag];

@@ -5,7 +5,7 @@
  * catalog (one log entry each) and answers one row that says what was done.
  */
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
-import type {FunctionDefinition} from '#server/catalog/definition.ts';
+import type {Compression, FunctionDefinition} from '#server/catalog/definition.ts';
 import type {NewView} from '#server/catalog/change-view.ts';
 import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {ViewRefresh} from '#server/catalog/definition.ts';
@@ -140,6 +140,8 @@ export interface PropertyAttributes {
   readonly notNull?: boolean;
   readonly readOnly?: boolean;
   readonly hidden?: boolean;
+  readonly external?: boolean;
+  readonly compression?: Compression | 'none';
   /** Least and greatest value, length or size; null removes it. */
   readonly min?: Value;
   readonly max?: Value;

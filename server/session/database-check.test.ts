@@ -153,6 +153,8 @@ test(`random contents give no finding (SEED=${seed})`, async () => {
     'CREATE PROPERTY V.t STRING',
     'CREATE PROPERTY V.l LIST',
     'CREATE PROPERTY V.m MAP',
+    ...['v', 'm', 'l'].map(name => `ALTER PROPERTY V.${name} EXTERNAL true`),
+    ...['t', 'm', 'l'].map(name => `ALTER PROPERTY V.${name} COMPRESSION 'lz4'`),
     'CREATE INDEX ON V (k) UNIQUE',
     'CREATE INDEX ON V (v, k) NOTUNIQUE NULL_STRATEGY INDEX',
     'CREATE INDEX ON V (t COLLATE CI) NOTUNIQUE',

@@ -67,7 +67,7 @@ const schema = [
   'CREATE VERTEX TYPE Node',
   'CREATE PROPERTY Node.id INTEGER',
   'CREATE PROPERTY Node.tag INTEGER',
-  'CREATE PROPERTY Node.ref INTEGER',
+  'CREATE PROPERTY Node.ref INTEGER (external true)',
   'CREATE INDEX ON Node (id) NOTUNIQUE',
   'CREATE EDGE TYPE Knows',
   'CREATE PROPERTY Knows.w INTEGER',
@@ -322,6 +322,7 @@ class History {
         'TRUNCATE TYPE Knows UNSAFE',
         'TRUNCATE TYPE Light UNSAFE',
         `CREATE PROPERTY Node.p${client.below(5)} IF NOT EXISTS STRING`,
+        `ALTER PROPERTY Node.tag EXTERNAL ${client.below(2) === 0}`,
       ]),
     );
   }

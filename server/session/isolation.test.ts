@@ -232,10 +232,11 @@ const interleavings: readonly Interleaving[] = [
 ];
 
 const levels: readonly Level[] = ['READ_COMMITTED', 'REPEATABLE_READ'];
-/** Predicates are answered by scans in the first, by indexes in the second. */
+/** Predicates are answered by scans in the first, by indexes in the second; where values lie changes nothing. */
 const layouts = {
   'without indexes': [],
   'with indexes': ['CREATE INDEX ON Test (id) UNIQUE', 'CREATE INDEX ON Test (value) NOTUNIQUE'],
+  'with values beside the records': ['ALTER PROPERTY Test.value EXTERNAL true'],
 };
 const beginning = [
   'CREATE DOCUMENT TYPE Test',

@@ -11,6 +11,7 @@ import {PlanPreparation} from '#server/execution/prepare.ts';
 import {PlanProfile} from '#server/execution/profile.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import type {Value} from '#server/model/value.ts';
+import {askedProperties} from '#server/plan/asked-properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
 import {Contention} from './contention.ts';
@@ -32,6 +33,8 @@ export interface PreparedQuery {
   readonly reportsStats: boolean;
   /** Nodes of the plan whose rows come from columns where they are kept. */
   readonly columnNodes: ReadonlySet<PlanNode>;
+  /** Names of the properties that a read asks of records; undefined: all (askedProperties). */
+  readonly asked: ReadonlySet<string> | undefined;
   readonly needs: readonly ParameterUse[];
   readonly form: AnswerForm;
   /** Of all its runs. */
@@ -59,6 +62,7 @@ export function preparedQuery(
     effort,
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
+    asked: writes ? undefined : askedProperties(plan),
     needs: statement.needs ?? [],
     form: statement.form,
     contention: new Contention(),

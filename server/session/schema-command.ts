@@ -175,12 +175,15 @@ function emptied(
 }
 
 function catalogAttributes(attributes: PropertyAttributes): CatalogAttributes {
-  const {mandatory, notNull, readOnly, hidden, min, max, regexp} = attributes;
+  const {mandatory, notNull, readOnly, hidden, external, compression, min, max, regexp} =
+    attributes;
   return {
     ...(mandatory === undefined ? {} : {mandatory}),
     ...(notNull === undefined ? {} : {notNull}),
     ...(readOnly === undefined ? {} : {readonly: readOnly}),
     ...(hidden === undefined ? {} : {hidden}),
+    ...(external === undefined ? {} : {external}),
+    ...(compression === undefined ? {} : {compression}),
     ...(min === undefined ? {} : {min}),
     ...(max === undefined ? {} : {max}),
     ...(regexp === undefined ? {} : {regexp}),
@@ -195,6 +198,8 @@ function shownAttributes(attributes: PropertyAttributes): Record<string, Value |
     notnull: attributes.notNull,
     readonly: attributes.readOnly,
     hidden: attributes.hidden,
+    external: attributes.external,
+    compression: attributes.compression,
     min: attributes.min,
     max: attributes.max,
     regexp: attributes.regexp,
@@ -293,6 +298,7 @@ function alteredProperty(
 /** A property's attributes by the names that rows use; limits as the text that is stored. */
 function shownProperty(property: PropertyDefinition): Readonly<Record<string, Value | undefined>> {
   const {mandatory, notNull, readonly, hidden, min, max, regexp, defaultText} = property;
+  const {external = false, compression = 'none'} = property;
   const text = (limit: Value | undefined): Value =>
     limit === undefined || limit === null ? null : shown(limit);
   return {
@@ -300,6 +306,8 @@ function shownProperty(property: PropertyDefinition): Readonly<Record<string, Va
     notnull: notNull,
     readonly,
     hidden,
+    external,
+    compression,
     min: text(min),
     max: text(max),
     regexp,

@@ -278,7 +278,7 @@ function contextOf(
   const {clock, random} = environment;
   const {catalog} = data.context;
   const limits = limitsOf(environment);
-  const graphs = graphsOf(data, options, programs);
+  const graphs = graphsOf(data, options, programs, query.asked);
   const make = (budget: Budget): ExecutionContext => ({
     ...graphs,
     catalog,
@@ -312,8 +312,9 @@ function contextOf(
 /** The data as the user may read and write it, rights asked before anything fires. */
 function graphsOf(
   data: RunData,
-  {guard: asked, session}: RunOptions,
+  {guard: held, session}: RunOptions,
   programs: Programs,
+  asked: ReadonlySet<string> | undefined,
 ): Pick<ExecutionContext, 'graph' | 'writes'> {
   const {catalog, schema} = data.context;
   const plain = new GraphReader(
@@ -321,9 +322,10 @@ function graphsOf(
     catalog,
     schema,
     session.kept,
+    asked,
   );
   const fire: Fire = (trigger, images) => programs.fire(trigger, images);
-  const guard = asked && new TypeGuard(asked.access, asked.user);
+  const guard = held && new TypeGuard(held.access, held.user);
   const reading = hasTriggers(catalog, ['read']) ? firingReads(plain, catalog, fire) : plain;
   const graph = guard ? guardGraph(reading, guard, catalog) : reading;
   if (data.kind === 'read') return {graph, writes: undefined};

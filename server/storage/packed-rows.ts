@@ -7,7 +7,14 @@
  * packed rows and keys.
  */
 import {assert} from '#server/base/assert.ts';
-import {ABSENT, type PackedRows, RowTooLarge, type ScanOptions, type Scanner} from './store.ts';
+import {
+  ABSENT,
+  type PackedRows,
+  type Reader,
+  RowTooLarge,
+  type ScanOptions,
+  type Scanner,
+} from './store.ts';
 
 export const rowHeaderBytes = 8;
 
@@ -51,6 +58,24 @@ export function* eachRow(
     const key = rows.buffer.subarray(offset + rowHeaderBytes, keyEnd);
     offset = valueLength === ABSENT ? keyEnd : keyEnd + valueLength;
     yield {key, value: valueLength === ABSENT ? undefined : rows.buffer.subarray(keyEnd, offset)};
+  }
+}
+
+/** `getMany` of some of the keys, in `rows` or, where a single row needs it, a larger buffer. */
+export function getManyGrowing(
+  reader: Reader,
+  keys: Buffer,
+  count: number,
+  rows: PackedRows,
+): PackedRows {
+  try {
+    reader.getMany(keys, count, rows);
+    return rows;
+  } catch (error) {
+    if (!(error instanceof RowTooLarge)) throw error;
+    const larger = createPackedRows(error.bytesNeeded);
+    reader.getMany(keys, count, larger);
+    return larger;
   }
 }
 

@@ -5,6 +5,8 @@
  * choose what is stored and what only written.
  */
 import {assert} from '#server/base/assert.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {alterProperty} from '#server/catalog/change-property.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
@@ -12,6 +14,7 @@ import type {Database} from '#server/transactions/database.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import {CatalogSchema, RecordWorkspace} from '#server/transactions/records-context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {noViews} from '#server/views/kept-views.ts';
 import {openInlineEngine} from './inline-engine.ts';
 import {World, worldCatalog, type WorldData} from './hand-built-plan.ts';
 
@@ -22,10 +25,11 @@ export interface StoredWorld {
   close(): Promise<void>;
 }
 
-export async function openStoredWorld(): Promise<StoredWorld> {
+/** @param folded - Its declared properties are external and compressed, and read when asked for. */
+export async function openStoredWorld(folded = false): Promise<StoredWorld> {
   const inline = await openInlineEngine();
   const names = new NameDictionary();
-  const catalog = worldCatalog();
+  const catalog = folded ? foldedCatalog() : worldCatalog();
   for (const type of catalog.types) {
     for (const {id, name} of type.definition.properties) names.learn(id, name);
   }
@@ -44,7 +48,7 @@ export async function openStoredWorld(): Promise<StoredWorld> {
     };
     const writer = new RecordWriter(transaction, context);
     return {
-      graph: new GraphReader(transaction, catalog, schema),
+      graph: new GraphReader(transaction, catalog, schema, noViews, folded ? new Set() : undefined),
       writes: new GraphWriter(writer, catalog),
     };
   };
@@ -71,4 +75,10 @@ export async function openStoredWorld(): Promise<StoredWorld> {
       await inline.close();
     },
   };
+}
+
+function foldedCatalog(): Catalog {
+  const catalog = alterProperty(worldCatalog(), 'Person', 'age', {external: true}).catalog;
+  const wish = {external: true, compression: 'lz4'} as const;
+  return alterProperty(catalog, 'Thing', 'name', wish).catalog;
 }

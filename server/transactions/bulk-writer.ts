@@ -14,8 +14,10 @@ import {
   outgoing,
   putAdjacencyKey,
 } from '#server/layout/adjacency-key.ts';
+import {externalKey} from '#server/layout/external-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
-import {putRecordKey, recordKeyBytes} from '#server/layout/record-key.ts';
+import type {RecordHeader} from '#server/layout/record.ts';
+import {putRecordKey, recordKey, recordKeyBytes} from '#server/layout/record-key.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {type BulkDraft, lineRefusal, withLine} from './bulk-draft.ts';
@@ -23,6 +25,7 @@ import {BulkEntry} from './bulk-entry.ts';
 import {BulkKeys} from './bulk-keys.ts';
 import type {BulkType} from './bulk-type.ts';
 import type {Database} from './database.ts';
+import {foldRecord} from './record-folds.ts';
 import {selectBucket} from './records-buckets.ts';
 import {duplicateRefusal} from './records-indexes.ts';
 
@@ -144,20 +147,38 @@ export class BulkWriter {
     const {indexes} = type.type;
     if (indexes.length > 0) this.#keys.add(entry, indexes, {rid, from, to}, line);
     const {operations} = entry;
-    operations.open(recordKeyBytes, size);
-    putRecordKey(operations.bytes, operations.keyAt, rid);
-    builder.writeTo(operations.bytes, operations.valueAt, {
+    const header: RecordHeader = {
       kind: type.type.kind,
       typeId: type.type.id,
       schemaVersion: context.catalog.version,
       recordVersion: 1,
       from,
       to,
-    });
+    };
+    if (type.type.foldedProperties.length > 0) this.#putFolded(type, {rid, header, size});
+    else {
+      operations.open(recordKeyBytes, size);
+      putRecordKey(operations.bytes, operations.keyAt, rid);
+      builder.writeTo(operations.bytes, operations.valueAt, header);
+    }
     entry.count(bucket);
     entry.types.add(type.type.name);
     for (const [id, name] of draft.newNames) entry.newNames.set(id, name);
     return rid;
+  }
+
+  /** Of a record whose type folds values: as it is to be stored, and what lies beside it. */
+  #putFolded(
+    {type}: BulkType,
+    {rid, header, size}: {readonly rid: Rid; readonly header: RecordHeader; readonly size: number},
+  ): void {
+    const plain = Buffer.allocUnsafe(size);
+    this.#draft.builder.writeTo(plain, 0, header);
+    const place = {bytes: plain, offset: 0, length: size};
+    const {bytes, beside} = foldRecord(place, type.foldedProperties);
+    const {operations} = this.#entry;
+    operations.put(recordKey(rid), bytes);
+    for (const [property, pack] of beside) operations.put(externalKey(rid, property), pack);
   }
 
   #bucket(type: BulkType): number {

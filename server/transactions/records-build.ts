@@ -15,6 +15,7 @@ import {
   ridOfRecordKey,
 } from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
+import {FoldReader} from './record-folds.ts';
 import type {RecordContext} from './records-context.ts';
 import type {IndexMaintenance} from './records-indexes.ts';
 import {ForeignMembers} from './records-members.ts';
@@ -116,7 +117,10 @@ export class IndexBuild implements ChunkedWork {
   private putKeys(transaction: Transaction, walker: RowWalker): void {
     const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
     const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-    this.putKeysOf(transaction, new StoredRecord(rid, walker.bytes, this.context.schema, place));
+    // Late: most indexes ask for nothing that is folded.
+    const folds = new FoldReader(transaction);
+    const {schema} = this.context;
+    this.putKeysOf(transaction, new StoredRecord(rid, walker.bytes, schema, place, folds));
   }
 
   private putKeysOf(transaction: Transaction, record: StoredRecord): void {

@@ -15,6 +15,7 @@ import {bucketRange, ridOfRecordKey} from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Value} from '#server/model/value.ts';
+import {FoldReader} from './record-folds.ts';
 import type {RecordContext} from './records-context.ts';
 import {ForeignMembers} from './records-members.ts';
 import {loadMany} from './records-read.ts';
@@ -46,11 +47,12 @@ export function* checkRecords(
       const range = bucketRange(bucket);
       transaction.require({kind: 'range-untouched', ...range});
       const walker = new RowWalker(transaction, [range]);
+      const folds = new FoldReader(transaction);
       try {
         for (let seen = 1; walker.next(); seen += 1) {
           const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
           const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-          requireKept(rules, new StoredRecord(rid, walker.bytes, context.schema, place));
+          requireKept(rules, new StoredRecord(rid, walker.bytes, context.schema, place, folds));
           if (seen % recordsOfStep === 0) yield;
         }
       } finally {

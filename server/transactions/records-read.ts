@@ -16,8 +16,9 @@ import {
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
-import {createPackedRows, packKeys} from '#server/storage/packed-rows.ts';
-import {ABSENT, type PackedRows, type Reader, RowTooLarge} from '#server/storage/store.ts';
+import {createPackedRows, getManyGrowing, packKeys} from '#server/storage/packed-rows.ts';
+import {ABSENT, type Reader} from '#server/storage/store.ts';
+import {FoldReader} from './record-folds.ts';
 
 const rowHeaderBytes = 8;
 const manyBufferBytes = 64 << 10;
@@ -26,18 +27,30 @@ const manyKeysMax = 256;
 const arenaBytes = 16 << 10;
 const recordBytesExpected = 256;
 
-/** The record, or undefined when there is none (a light edge has none). */
+/**
+ * The record, or undefined when there is none (a light edge has none).
+ *
+ * @param folds - Says which of its folded values are read with it; default: all.
+ */
 export function loadRecord(
   reader: Reader,
   schema: RecordSchema,
   rid: Rid,
+  folds?: FoldReader,
 ): StoredRecord | undefined {
   if (rid.position < 0) return undefined;
   // A piece of a shared slab: the store needs bytes outside of the heap, small arrays lie inside.
   const key = Buffer.allocUnsafe(recordKeyBytes);
   putRecordKey(key, 0, rid);
   const bytes = reader.get(key);
-  return bytes === undefined ? undefined : new StoredRecord(rid, bytes, schema);
+  if (bytes === undefined) return undefined;
+  const record = new StoredRecord(rid, bytes, schema);
+  return record.isFolded ? (folds ?? new FoldReader(reader)).unfold(record) : record;
+}
+
+/** As `loadRecord`, for who may not want its folded values: each is read when it is asked for. */
+export function loadLate(reader: Reader, schema: RecordSchema, rid: Rid): StoredRecord | undefined {
+  return loadRecord(reader, schema, rid, new FoldReader(reader, () => false));
 }
 
 /** The records in the order of `rids`; undefined for what does not exist. */
@@ -45,9 +58,11 @@ export function loadMany(
   reader: Reader,
   schema: RecordSchema,
   rids: readonly Rid[],
+  folds?: FoldReader,
 ): readonly (StoredRecord | undefined)[] {
   if (rids.length === 0) return [];
-  if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid)];
+  if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid, folds)];
+  let hasFolds = false;
   const records: (StoredRecord | undefined)[] = [];
   // Buffers as large as the records may be expected to be: most calls are for a few of them.
   const arena = new Arena(Math.min(arenaBytes, rids.length * recordBytesExpected));
@@ -62,29 +77,17 @@ export function loadMany(
       const valueLength = rows.buffer.readUInt32LE(at + 4);
       const start = at + rowHeaderBytes + rows.buffer.readUInt32LE(at);
       const absent = valueLength === ABSENT;
-      records.push(
-        absent || rid.position < 0
-          ? undefined
-          : arena.keep(
-              new StoredRecord(rid, rows.buffer, schema, {offset: start, length: valueLength}),
-            ),
-      );
+      if (absent || rid.position < 0) records.push(undefined);
+      else {
+        const place = {offset: start, length: valueLength};
+        const record = new StoredRecord(rid, rows.buffer, schema, place);
+        hasFolds ||= record.isFolded;
+        records.push(arena.keep(record));
+      }
       at = start + (absent ? 0 : valueLength);
     }
   }
-  return records;
-}
-
-function getManyGrowing(reader: Reader, keys: Buffer, count: number, rows: PackedRows): PackedRows {
-  try {
-    reader.getMany(keys, count, rows);
-    return rows;
-  } catch (error) {
-    if (!(error instanceof RowTooLarge)) throw error;
-    const larger = createPackedRows(error.bytesNeeded);
-    reader.getMany(keys, count, larger);
-    return larger;
-  }
+  return hasFolds ? (folds ?? new FoldReader(reader)).unfoldAll(records) : records;
 }
 
 /** Packs kept records into shared chunks: one allocation for many of them. */
@@ -125,6 +128,7 @@ export class BucketScan {
   private readonly schema: RecordSchema;
   private readonly options: BucketScanOptions;
   private readonly arena = new Arena(arenaBytes);
+  private readonly folds: FoldReader;
 
   constructor(
     reader: Reader,
@@ -138,6 +142,7 @@ export class BucketScan {
     });
     this.schema = schema;
     this.options = options;
+    this.folds = new FoldReader(reader);
   }
 
   /**
@@ -155,10 +160,10 @@ export class BucketScan {
       if (!walker.next()) return records.length === 0 ? undefined : records;
       const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
       const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-      const record = new StoredRecord(rid, walker.bytes, schema, place);
+      const record = new StoredRecord(rid, walker.bytes, schema, place, this.folds);
       if (typeIds !== undefined && !typeIds.has(record.typeId)) continue;
       if (test !== undefined && !test(record)) continue;
-      records.push(this.arena.keep(record));
+      records.push(this.folds.unfold(this.arena.keep(record)));
     }
     return records;
   }

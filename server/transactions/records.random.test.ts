@@ -8,22 +8,27 @@ import {after, test} from 'node:test';
 import fc from 'fast-check';
 import {Refusal} from '#server/base/errors.ts';
 import {createIndex} from '#server/catalog/change-index.ts';
-import {createProperty} from '#server/catalog/change-property.ts';
+import {alterProperty, createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
+import {RowWalker} from '#server/indexes/row-walker.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
+import {allExternals, readExternalKey} from '#server/layout/external-key.ts';
+import {foldsOf} from '#server/layout/folded-value.ts';
+import {isFolded} from '#server/layout/record.ts';
+import {recordKey} from '#server/layout/record-key.ts';
 import {compareTotal, equalValues} from '#server/model/compare.ts';
 import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {type RecordDatabase, RecordWorld} from '#server/testing/record-world.ts';
+import {type RecordDatabase, RecordWorld, type SchemaStep} from '#server/testing/record-world.ts';
 import type {RecordWriter} from './records.ts';
 import {BucketScan, edgesOf} from './records-read.ts';
 
 const world = await RecordWorld.open();
 after(() => world.close());
 const keys: readonly Value[] = ['a', 'b', 'c', 'd'];
-const numbers: readonly Value[] = [null, 1, 2, 2.5, [1, 2], 'x'];
+const numbers: readonly Value[] = [null, 1, 2, 2.5, [1, 2], 'x', 'long text '.repeat(60)];
 
 interface Known {
   readonly properties: Map<string, Value>;
@@ -49,14 +54,27 @@ const command = fc.record({
 });
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-test('the store holds what a map of records says', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(command, {minLength: 20, maxLength: 50, size: 'max'}), runHistory),
-    {numRuns: 40},
-  );
-});
+const folded: readonly SchemaStep[] = [
+  catalog => alterProperty(catalog, 'V', 'k', {external: true}),
+  catalog => alterProperty(catalog, 'V', 'l', {external: true, compression: 'lz4'}),
+  catalog => alterProperty(catalog, 'V', 'n', {compression: 'auto'}),
+];
 
-async function runHistory(commands: readonly Command[]): Promise<void> {
+for (const [what, steps] of [
+  ['the store holds what a map of records says', []],
+  ['so it does where values are folded', folded],
+] as const) {
+  test(what, async () => {
+    const commands = fc.array(command, {minLength: 20, maxLength: 50, size: 'max'});
+    const history = fc.asyncProperty(commands, each => runHistory(each, steps));
+    await fc.assert(history, {numRuns: 40});
+  });
+}
+
+async function runHistory(
+  commands: readonly Command[],
+  steps: readonly SchemaStep[],
+): Promise<void> {
   const database = await world.database([
     catalog => createType(catalog, {name: 'V', kind: 'vertex', bucketCount: 2}),
     (catalog, names) =>
@@ -68,6 +86,9 @@ async function runHistory(commands: readonly Command[]): Promise<void> {
       }),
     (catalog, names) =>
       createProperty(catalog, {typeName: 'V', name: 'l', nameId: names.idOf('l').id, type: 'LIST'}),
+    (catalog, names) =>
+      createProperty(catalog, {typeName: 'V', name: 'n', nameId: names.idOf('n').id, type: 'ANY'}),
+    ...steps,
     catalog =>
       createIndex(catalog, {
         typeName: 'V',
@@ -172,6 +193,7 @@ function check(database: RecordDatabase, reader: Reader, records: Records): void
     (stored ?? []).map(record => `${ridText(record.rid)} ${jsonText(record.properties())}`).sort(),
     expected.map(({rid, known}) => `${ridText(rid)} ${jsonText(known.properties)}`).sort(),
   );
+  checkBeside(reader, expected);
   checkEdges(reader, records);
   const vertices = expected.filter(({known}) => known.ends === undefined);
   const search = (name: string) =>
@@ -192,6 +214,25 @@ function check(database: RecordDatabase, reader: Reader, records: Records): void
   wanted.sort(compareTotal);
   assert.equal(composite.length, wanted.length);
   assert.ok(composite.every((entry, at) => equalValues(entry.key, wanted[at] ?? null)));
+}
+
+/** Nothing lies beside records but what they say, and nothing of that is missing. */
+function checkBeside(reader: Reader, records: readonly {readonly rid: Rid}[]): void {
+  const said = records.flatMap(({rid}) => {
+    const bytes = reader.get(recordKey(rid));
+    assert.ok(bytes !== undefined);
+    const folds = isFolded(bytes, 0) ? foldsOf(bytes, 0, bytes.length) : [];
+    const beside = folds.filter(fold => fold.pack === undefined);
+    return beside.map(fold => `${ridText(rid)} ${fold.property}`);
+  });
+  const walker = new RowWalker(reader, [allExternals], {keysOnly: true});
+  const found: string[] = [];
+  while (walker.next()) {
+    const {rid, property} = readExternalKey(walker.bytes, walker.keyStart);
+    found.push(`${ridText(rid)} ${property}`);
+  }
+  walker.close();
+  assert.deepEqual(found.sort(), said.sort());
 }
 
 /** Both keys of every edge, asked of every vertex twice in one call. */

@@ -13,6 +13,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {utf8Bytes} from '#server/base/utf8.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {AdjacencyRow} from '#server/indexes/edge-cursor.ts';
+import {externalKey} from '#server/layout/external-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import type {RecordHeader} from '#server/layout/record.ts';
 import {appendRecord, type RecordField} from '#server/layout/record-encoding.ts';
@@ -26,7 +27,8 @@ import type {RecordContext} from './records-context.ts';
 import {EdgeKeys} from './records-edges.ts';
 import type {IndexMaintenance} from './records-indexes.ts';
 import {addMember, removeMember} from './records-members.ts';
-import {loadRecord} from './records-read.ts';
+import {foldRecord} from './record-folds.ts';
+import {loadLate, loadRecord} from './records-read.ts';
 import {
   applyDefaults,
   checkComplete,
@@ -246,7 +248,7 @@ export class RecordWriter {
 
   /** Deletes a record, a vertex with its edges; false when it is gone already. */
   delete(rid: Rid): boolean {
-    const record = loadRecord(this.transaction, this.context.schema, rid);
+    const record = loadLate(this.transaction, this.context.schema, rid);
     if (record === undefined) return false;
     if (record.kind === 'vertex') {
       const removal = this.removeEdges(rid);
@@ -371,7 +373,7 @@ export class RecordWriter {
     const isGiven = rid.position >= 0 && rid.position < this.transaction.nextPosition(rid.bucket);
     if (!isGiven) throw new Refusal('query.execution', `no record has had the id ${text} yet`);
     const key = recordKey(rid);
-    if (loadRecord(this.transaction, this.context.schema, rid) !== undefined) {
+    if (loadLate(this.transaction, this.context.schema, rid) !== undefined) {
       throw new Refusal('database.operation', `${text} is the id of a record that is there`);
     }
     this.transaction.require({kind: 'unchanged', key});
@@ -415,8 +417,36 @@ export class RecordWriter {
     );
     // Small Buffers are cut from a shared slab, which costs less than arrays of their own.
     const bytes = Buffer.from(scratch.bytes.subarray(0, scratch.length));
-    this.transaction.put(recordKey(rid), bytes);
-    return new StoredRecord(rid, bytes, schema);
+    const record = new StoredRecord(rid, bytes, schema);
+    if (catalog.data.foldsValues === true) this.putFolded(type, record);
+    else this.transaction.put(recordKey(rid), bytes);
+    return record;
+  }
+
+  /**
+   * Puts the record as it is to be stored, and what lies beside it. What lay beside it before goes,
+   * but for values that are still the same: those are not written again.
+   */
+  private putFolded(type: CatalogType, record: StoredRecord): void {
+    const {transaction} = this;
+    const {rid} = record;
+    const before = this.propertiesBeside(rid);
+    const {bytes, beside} = foldRecord(record, type.foldedProperties);
+    for (const property of before) {
+      if (!beside.has(property)) transaction.delete(externalKey(rid, property));
+    }
+    for (const [property, pack] of beside) {
+      const key = externalKey(rid, property);
+      const isSame = before.includes(property) && transaction.get(key)?.equals(pack) === true;
+      if (!isSame) transaction.put(key, pack);
+    }
+    transaction.put(recordKey(rid), bytes);
+  }
+
+  /** Which values of the record as it is stored now lie beside it, by the ids of their names. */
+  private propertiesBeside(rid: Rid): readonly number[] {
+    if (this.context.catalog.data.foldsValues !== true) return [];
+    return loadLate(this.transaction, this.context.schema, rid)?.propertiesBeside() ?? [];
   }
 
   /** A name that no commit has stored yet travels in every transaction that uses it. */
@@ -443,15 +473,17 @@ export class RecordWriter {
     const {rid, from, to} = record;
     const type = this.context.catalog.typeById(record.typeId);
     this.requireUnchanged(rid);
+    const beside = this.propertiesBeside(rid);
     this.transaction.delete(recordKey(rid));
     this.tally.deleted[record.kind] += 1;
     this.changes.add(record.typeId, rid);
-    if (type === undefined) {
-      this.transaction.count(rid.bucket, -1);
-      return;
+    if (type === undefined) this.transaction.count(rid.bucket, -1);
+    else {
+      removeMember(this.transaction, type, rid);
+      this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
     }
-    removeMember(this.transaction, type, rid);
-    this.indexes.remove(this.transaction, type, rid, {from, to, get: name => record.get(name)});
+    // Last: the keys of indexes are told by values that may lie there.
+    for (const property of beside) this.transaction.delete(externalKey(rid, property));
   }
 
   private countLightEdgeGone({rid, typeId}: Pick<LightEdge, 'rid' | 'typeId'>): void {
@@ -479,10 +511,13 @@ export class RecordWriter {
 
   /**
    * Without the stale read check the last write wins, but never over a deleted record, and not
-   * where index entries follow from values that a whole record takes along.
+   * where index entries follow from values that a whole record takes along, or values lie beside.
    */
   private requireFresh(type: CatalogType, rid: Rid): void {
-    const isChecked = this.context.staleReadCheck !== false || type.indexes.length > 0;
+    const isChecked =
+      this.context.staleReadCheck !== false ||
+      type.indexes.length > 0 ||
+      type.foldedProperties.length > 0;
     if (isChecked) this.requireUnchanged(rid);
     else if (!this.created.has(ridText(rid))) {
       this.transaction.require({kind: 'present', key: recordKey(rid)});
@@ -499,7 +534,7 @@ export class RecordWriter {
   }
 
   private requireVertex(rid: Rid): void {
-    const record = loadRecord(this.transaction, this.context.schema, rid);
+    const record = loadLate(this.transaction, this.context.schema, rid);
     if (record === undefined) {
       throw new Refusal('record.not-found', `Record ${ridText(rid)} not found`, {
         detail: {rid: ridText(rid), args: ridText(rid)},

@@ -13,6 +13,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {adjacencyBucketRange} from '#server/layout/adjacency-key.ts';
+import {externalBucketRange} from '#server/layout/external-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import {bucketRange} from '#server/layout/record-key.ts';
@@ -46,12 +47,15 @@ export function writeDrops(transaction: Transaction, change: SchemaChange): void
   for (const bucketId of change.bucketIdsDropped) emptyBucket(transaction, bucketId);
 }
 
-/** Removes every record of a bucket, and the adjacency keys of its vertices. */
+/** Removes every record of a bucket, what lies beside them, and its vertices' adjacency keys. */
 export function emptyBucket(transaction: Transaction, bucketId: number): void {
   for (const {start, end} of [bucketRange(bucketId), adjacencyBucketRange(bucketId)]) {
     transaction.require({kind: 'range-untouched', start, end});
     transaction.deleteRange(start, end);
   }
+  // Nobody writes there without writing the record.
+  const beside = externalBucketRange(bucketId);
+  transaction.deleteRange(beside.start, beside.end);
   const count = transaction.recordCount(bucketId);
   if (count > 0) transaction.count(bucketId, -count);
 }

@@ -81,6 +81,8 @@ function propertyRow(property: PropertyDefinition): MapValue {
     readOnly: property.readonly || undefined,
     notNull: property.notNull || undefined,
     hidden: property.hidden || undefined,
+    external: property.external,
+    compression: property.compression,
     min: text(property.min),
     max: text(property.max),
     default: property.defaultText,

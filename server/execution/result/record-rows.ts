@@ -99,7 +99,8 @@ export class RowWriter {
     const {out} = this;
     const counts = this.#options.edgeCounts && record.kind === 'vertex';
     if (record instanceof StoredRecord && !counts) {
-      this.#json.append(out, record.bytes, record.offset, record.length, record.rid);
+      const {bytes, offset, length, rid} = record.whole();
+      this.#json.append(out, bytes, offset, length, rid);
       return;
     }
     out.byte(0x7b);
@@ -126,7 +127,8 @@ export class RowWriter {
   /** `,"name":value` for each property. */
   #properties(record: RecordValue): void {
     if (record instanceof StoredRecord) {
-      this.#json.appendProperties(this.out, record.bytes, record.offset, record.length);
+      const {bytes, offset, length} = record.whole();
+      this.#json.appendProperties(this.out, bytes, offset, length);
       return;
     }
     for (const [name, value] of record.properties()) {
@@ -173,7 +175,7 @@ export class RowWriter {
     if (stored === undefined) return false;
     const {columns, row} = this.#frame;
     const record = columns[stored.slot]?.[row];
-    if (!(record instanceof StoredRecord)) return false;
+    if (!(record instanceof StoredRecord) || record.isFolded) return false;
     const id = record.schema.propertyId(stored.name);
     if (id === undefined) return false;
     const {bytes, offset, length} = record;

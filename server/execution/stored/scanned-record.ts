@@ -9,16 +9,21 @@ import {copyBytes} from '#server/base/utf8.ts';
 import {
   edgeFrom,
   edgeTo,
+  findProperty,
+  isFolded,
   propertyCount,
   propertyId,
-  readProperty,
-  readSlot,
   recordKindOf,
   recordTypeId,
 } from '#server/layout/record.ts';
 import {ridOfRecordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
-import {StoredRecord} from '#server/layout/stored-record.ts';
+import {
+  type FoldSource,
+  type RecordPlace,
+  readValueOf,
+  StoredRecord,
+} from '#server/layout/stored-record.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
 
 const noBytes = new Uint8Array(0);
@@ -30,10 +35,12 @@ export class RecordArena {
   #chunk = noBytes;
   #used = 0;
 
-  keep(rid: Rid, record: Uint8Array, schema: RecordSchema): StoredRecord {
+  /** `folds`: as StoredRecord has it. */
+  keep(rid: Rid, record: Uint8Array, schema: RecordSchema, folds?: FoldSource): StoredRecord {
     const {length} = record;
     if (length > chunkBytesMax / 8) {
-      return new StoredRecord(rid, copyBytes(record, 0, length), schema);
+      const place = {offset: 0, length};
+      return new StoredRecord(rid, copyBytes(record, 0, length), schema, place, folds);
     }
     if (this.#used + length > this.#chunk.length) {
       const wanted = Math.max(this.#chunk.length * 4, chunkBytesMin, length);
@@ -43,12 +50,13 @@ export class RecordArena {
     const offset = this.#used;
     this.#chunk.set(record, offset);
     this.#used += length;
-    return new StoredRecord(rid, this.#chunk, schema, {offset, length});
+    return new StoredRecord(rid, this.#chunk, schema, {offset, length}, folds);
   }
 }
 
-export class ScannedRecord extends RecordValue {
+export class ScannedRecord extends RecordValue implements RecordPlace {
   readonly schema: RecordSchema;
+  readonly #folds: FoldSource;
   bytes: Uint8Array = noBytes;
   /** The record is bytes [start, end). */
   start = 0;
@@ -56,9 +64,23 @@ export class ScannedRecord extends RecordValue {
   #keyStart = 0;
   #rid: Rid | undefined;
 
-  constructor(schema: RecordSchema) {
+  constructor(schema: RecordSchema, folds: FoldSource) {
     super();
     this.schema = schema;
+    this.#folds = folds;
+  }
+
+  get offset(): number {
+    return this.start;
+  }
+
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  /** Whether some of its values are not as they are in its bytes. */
+  get isFolded(): boolean {
+    return isFolded(this.bytes, this.start);
   }
 
   move(bytes: Uint8Array, keyStart: number, start: number, end: number): void {
@@ -72,7 +94,8 @@ export class ScannedRecord extends RecordValue {
   /** A record of its own; records of one arena share its chunks. */
   copy(arena: RecordArena): StoredRecord {
     const {bytes, start, end} = this;
-    return arena.keep(this.rid, bytes.subarray(start, end), this.schema);
+    const folds = this.isFolded ? this.#folds : undefined;
+    return arena.keep(this.rid, bytes.subarray(start, end), this.schema, folds);
   }
 
   get rid(): Rid {
@@ -99,7 +122,8 @@ export class ScannedRecord extends RecordValue {
   get(name: string): Value | undefined {
     const id = this.schema.propertyId(name);
     if (id === undefined) return undefined;
-    return readProperty(this.bytes, this.start, this.end - this.start, id);
+    const slot = findProperty(this.bytes, this.start, id);
+    return slot < 0 ? undefined : readValueOf(this.rid, this, slot, this.#folds);
   }
 
   propertyNames(): readonly string[] {
@@ -113,9 +137,8 @@ export class ScannedRecord extends RecordValue {
 
   override properties(): Map<string, Value> {
     const properties = new Map<string, Value>();
-    const length = this.end - this.start;
     for (const [slot, name] of this.propertyNames().entries()) {
-      properties.set(name, readSlot(this.bytes, this.start, length, slot));
+      properties.set(name, readValueOf(this.rid, this, slot, this.#folds));
     }
     return properties;
   }

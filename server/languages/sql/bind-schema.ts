@@ -247,12 +247,13 @@ const attributeNames: Readonly<Record<string, keyof PropertyAttributes>> = {
   notnull: 'notNull',
   readonly: 'readOnly',
   hidden: 'hidden',
+  external: 'external',
+  compression: 'compression',
   min: 'min',
   max: 'max',
   regexp: 'regexp',
   default: 'default',
 };
-const laterAttributes = new Set(['external', 'compression']);
 
 function propertyAttributes(
   context: BindContext,
@@ -261,9 +262,6 @@ function propertyAttributes(
   const attributes: Record<string, Value> = {};
   for (const option of options) {
     const name = option.name.toLowerCase();
-    if (laterAttributes.has(name)) {
-      context.notAvailable(option.at, `The property attribute '${name}'`);
-    }
     const key = attributeNames[name];
     if (key === undefined) {
       return context.unknownAttribute(option.at, option.name, Object.keys(attributeNames));
@@ -284,6 +282,11 @@ function attributeValue(
   }
   const value = constantOf(context, option.value);
   if (key === 'min' || key === 'max') return value;
+  if (key === 'compression') {
+    const wish = typeof value === 'string' ? value.toLowerCase() : undefined;
+    if (wish === 'none' || wish === 'lz4' || wish === 'auto') return wish;
+    return context.refuse(option.at, 'The property attribute compression is none, lz4 or auto');
+  }
   if (key === 'regexp') {
     if (value === null || typeof value === 'string') return value;
     return context.refuse(option.at, 'The property attribute regexp is a text');

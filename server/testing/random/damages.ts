@@ -12,6 +12,7 @@ import {NameDictionary} from '#server/catalog/names.ts';
 import type {FindingKind} from '#server/integrity/finding.ts';
 import {declaredParts, type IndexKey, keysOfRecord} from '#server/indexes/index-parts.ts';
 import {adjacencyKey, incoming, outgoing} from '#server/layout/adjacency-key.ts';
+import {externalKey} from '#server/layout/external-key.ts';
 import {foreignMemberKey} from '#server/layout/foreign-member-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {idOfNameKey, nameKey} from '#server/layout/name-key.ts';
@@ -19,6 +20,7 @@ import {namespace} from '#server/layout/namespace.ts';
 import {findProperty, propertyStart} from '#server/layout/record.ts';
 import {recordKey, recordKeyBytes, ridOfRecordKey} from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
+import {valueTag} from '#server/layout/value-tag.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
@@ -48,6 +50,8 @@ export function groupStatements(count: number, random: SeededRandom): readonly s
     'CREATE EDGE TYPE Once UNIQUE',
     'CREATE EDGE TYPE Light LIGHTWEIGHT',
     'CREATE DOCUMENT TYPE Doc',
+    "CREATE PROPERTY Doc.far STRING (external true, compression 'auto')",
+    "CREATE PROPERTY Doc.dense STRING (compression 'lz4')",
   ];
   for (let group = 0; group < count; group++) {
     statements.push(
@@ -73,6 +77,7 @@ export function groupStatements(count: number, random: SeededRandom): readonly s
         `SET name = 'moved${group}'`,
       `INSERT INTO Doc SET group = ${group}, text = 'some text ${random.below(1_000)}', ` +
         `number = ${100_000 + random.below(900_000)}, only${group} = true, ` +
+        `far = 'far away ${group}', dense = '${'dense'.repeat(60)}', ` +
         `link = (SELECT FROM Person WHERE name = 'p${group}a')[0]`,
     );
   }
@@ -264,6 +269,11 @@ function rewritten(
   return at(kind, record);
 }
 
+/** The key of the document's value that lies beside it. */
+function beside(image: StoredImage, {rid}: StoredRecord): Uint8Array {
+  return externalKey(rid, image.names.knownId('far') ?? 0);
+}
+
 /** Damages whose right bytes follow from others: FIX leaves no trace of them. */
 export const derivable: Readonly<Record<string, Damage>> = {
   'the key of an edge at its start is lost': (image, {knows}) => {
@@ -394,11 +404,24 @@ export const lossy: Readonly<Record<string, Damage>> = {
     const bytes = changed(doc.bytes, image.bodyAt(doc, 'number') + 1, 0x4f);
     return rewritten(image, doc, bytes, 'record-damaged');
   },
+  'a value beside a record is lost': (image, {doc}) => {
+    image.delete(beside(image, doc));
+    return at('external-value-missing', doc);
+  },
+  'a value beside a record is another one': (image, {doc}) => {
+    image.put(beside(image, doc), Uint8Array.of(0, valueTag.text, 0x78));
+    return at('external-value-wrong', doc);
+  },
+  'a compressed value is none': (image, {doc}) => {
+    const bytes = changed(doc.bytes, image.bodyAt(doc, 'dense') + 9, 0x6a, 0x6a);
+    return rewritten(image, doc, bytes, 'record-damaged');
+  },
   'a record is of a type that does not exist': (image, {doc}) => {
     return rewritten(image, doc, changed(doc.bytes, 2, 0xe7, 0x1f), 'record-type-unknown');
   },
   'a document is stored as a vertex': (image, {doc}) => {
-    return rewritten(image, doc, changed(doc.bytes, 1, 1), 'record-kind-wrong');
+    const shape = (doc.bytes[1] ?? 0) | 1;
+    return rewritten(image, doc, changed(doc.bytes, 1, shape), 'record-kind-wrong');
   },
   'a link leads nowhere': (image, {doc}) => {
     const bytes = changed(doc.bytes, image.bodyAt(doc, 'link') + 5, 0x7f);
@@ -442,6 +465,15 @@ export const orphaned: Readonly<Record<string, Damage>> = {
     const rid = new Rid(7_000 + number, 3);
     image.put(recordKey(rid), doc.bytes);
     return {kind: 'record-without-bucket', place: ridText(rid)};
+  },
+  'a value lies beside a record that does not say so': (image, {a}) => {
+    image.put(externalKey(a.rid, 1), Uint8Array.of(0, valueTag.text, 0x78));
+    return at('external-value-stray', a);
+  },
+  'a value lies beside no record': (image, {doc, number}) => {
+    const rid = new Rid(doc.rid.bucket, 3_000_000 + number);
+    image.put(externalKey(rid, 1), Uint8Array.of(0, valueTag.text, 0x78));
+    return {kind: 'external-value-stray', place: ridText(rid)};
   },
   'a key has no meaning': (image, {number}) => {
     const key = Uint8Array.of(0x77, number);
