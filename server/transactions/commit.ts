@@ -74,6 +74,8 @@ export interface CommitRequest {
   readonly era: number;
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
+  /** Of the formats that its bytes have (formats/levels.ts); another one is a conflict. */
+  readonly formatLevel: number;
   readonly operations: readonly Operation[];
   /** A bulk load's operations, in place of `operations`; the caller changes them no more. */
   readonly packed?: PackedOperations;

@@ -38,6 +38,8 @@ export interface Transaction extends ReadContext {
   readonly writeBytes: number;
   /** Catalog version under which the write set is made; the newest applied one by default. */
   schemaVersion: number;
+  /** Of the formats in which it must write (formats/levels.ts). */
+  readonly formatLevel: number;
   /** Set when this transaction changes the catalog: its version afterwards. */
   newSchemaVersion: number | undefined;
   /** READ_COMMITTED: moves to the newest applied state. Scanners of the old view end. */

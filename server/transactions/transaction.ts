@@ -51,6 +51,7 @@ export interface TransactionOptions {
   /** Greatest index known to be applied; a lower bound for a view taken now. */
   readonly appliedIndex: () => LogIndex;
   readonly schemaVersion: number;
+  readonly formatLevel: number;
   /** Reads what the commits under way leave behind, where that is known. */
   readonly onUndecided: boolean;
 }
@@ -174,6 +175,10 @@ export class StoreTransaction implements Transaction {
 
   get view(): View {
     return this.#view().view;
+  }
+
+  get formatLevel(): number {
+    return this.#options.formatLevel;
   }
 
   get seesUndecided(): boolean {
@@ -312,6 +317,7 @@ export class StoreTransaction implements Transaction {
       databaseId: this.databaseId,
       era: this.#era,
       schemaVersion: this.schemaVersion,
+      formatLevel: this.formatLevel,
       operations: this.#writes.operations(),
       preconditions: this.#preconditions,
       countDeltas: this.#countDeltas,

@@ -13,7 +13,7 @@
 import {ordered} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {Engine} from '#server/transactions/engine.ts';
-import {type Attempt, Ledger, Violation} from '../ledger.ts';
+import {type Attempt, countOldRows, Ledger, Violation} from '../ledger.ts';
 import {Machine, SimulatedCrash} from '../machine.ts';
 import {
   beginFault,
@@ -45,7 +45,10 @@ export const clusterFaultKinds = [
 
 export type ClusterFaultKind = (typeof clusterFaultKinds)[number];
 
-export type ClusterWorldOptions = WorldSize<ClusterFaultKind>;
+export interface ClusterWorldOptions extends WorldSize<ClusterFaultKind> {
+  /** After so many seconds one server after the other comes back with the next release. */
+  readonly upgradeAfterSeconds?: number;
+}
 
 export interface ClusterWorldReport {
   readonly traceHash: string;
@@ -61,6 +64,8 @@ const electionTimeoutMaxMs = 1_200;
 const healMs = 90 * electionTimeoutMaxMs;
 /** Logs are looked at so often; they keep more than is committed meanwhile. */
 const lookMs = 100;
+/** An upgrade turns to the next server so often; and a leader looks whether all are done. */
+const upgradeMs = 400;
 /** Clients that wait for an answer. */
 const clientsMax = 40;
 
@@ -80,6 +85,7 @@ export class ClusterWorld {
   #operations = 0;
   #refusals = 0;
   #installs = 0;
+  #raises = 0;
   #working = 0;
   #healing = false;
   #failure: Error | undefined;
@@ -129,6 +135,7 @@ export class ClusterWorld {
         ['views checked', tallies.views],
         ['operations without a server', this.#refusals],
         ['snapshots installed', this.#installs],
+        ['formats raised', this.#raises],
         ['messages', this.#network.delivered],
       ]),
       faults: this.#faults,
@@ -143,6 +150,10 @@ export class ClusterWorld {
     const begin = this.#scheduler.nowMs;
     const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
     for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
+    const {upgradeAfterSeconds} = this.#options;
+    if (upgradeAfterSeconds !== undefined) {
+      this.#scheduler.after(upgradeAfterSeconds * 1_000, 'upgrade', () => this.#upgrade());
+    }
     this.#operateLater();
     this.#lookLater();
     await this.#go(() => this.#scheduler.nowMs >= begin + seconds * 1_000);
@@ -182,6 +193,24 @@ export class ClusterWorld {
         },
       }),
     );
+  }
+
+  /** One server at a time; then the leader takes the formats of the new release, as it would. */
+  #upgrade(): void {
+    this.#scheduler.after(upgradeMs, 'upgrade', () => this.#upgrade());
+    const servers = [...this.#servers.values()];
+    const begun = servers.find(({release, isUpgraded}) => release === 2 && !isUpgraded);
+    if (begun !== undefined) return begun.stop();
+    const next = servers.find(({release}) => release === 1);
+    if (next !== undefined) {
+      this.#count('upgrade');
+      next.release = 2;
+      return next.stop();
+    }
+    const engine = this.#leader()?.engine;
+    if (engine?.formatLevel !== 1) return;
+    this.#raises++;
+    engine.raiseFormat().catch((error: unknown) => this.#caught(error));
   }
 
   /** A download takes its time, and needs both servers and the way between them at its end. */
@@ -356,6 +385,7 @@ export class ClusterWorld {
     const leader = this.#leader();
     const replicator = leader?.member?.replicator;
     if (replicator === undefined || replicator.commitIndex < replicator.lastIndex) return false;
+    if ((leader?.engine?.migrating.length ?? 0) > 0) return false;
     return members.every(
       ({engine}) => engine !== undefined && engine.appliedIndex === replicator.commitIndex,
     );
@@ -400,6 +430,9 @@ export class ClusterWorld {
     const session = engine?.database('main')?.read();
     if (session === undefined) throw new Violation(`${id} has lost the database`);
     try {
+      const isNew = this.#leader()?.engine?.formatLevel === 2;
+      if (isNew && countOldRows(session) > 0)
+        throw new Violation('rows of the old format are left');
       this.#ledger.check(session, bucketId => session.recordCount(bucketId));
       this.#clients.checkView(session);
     } catch (error) {
@@ -437,6 +470,7 @@ export function clusterWorldOf(seed: number): ClusterWorldOptions {
     faultsPerSecond: [0.2, 0.5, 1, 1.5][seed % 4] ?? 1,
     faults: clusterFaultKinds,
     without: [],
+    ...(seed % 5 === 0 ? {upgradeAfterSeconds: 10 + (seed % 30)} : {}),
   };
 }
 

@@ -65,6 +65,7 @@ export interface SimulatedSnapshot {
 /** What runs while a process does. */
 interface Process {
   readonly number: number;
+  readonly release: 1 | 2;
   readonly transport: SimulatedTransport;
   log: StoredLog | undefined;
   engine: Engine | undefined;
@@ -82,6 +83,8 @@ export class SimulatedServer implements FaultVictim {
   readonly machine = new Machine();
   readonly disk = new SimulatedDisk(this.machine);
   paused = false;
+  /** What the next process is of; with the second one come other formats. */
+  release: 1 | 2 = 1;
   diskDelayMs = 2;
   readonly #options: ServerOptions;
   readonly #world: ServerWorld;
@@ -114,6 +117,11 @@ export class SimulatedServer implements FaultVictim {
     return this.#process?.engine === undefined ? undefined : this.#process.member;
   }
 
+  /** Whether it runs the second release. */
+  get isUpgraded(): boolean {
+    return this.#process?.engine !== undefined && this.#process.release === 2;
+  }
+
   get role(): string {
     return this.isDown ? 'down' : (this.member?.replicator.role.name ?? 'starting');
   }
@@ -139,6 +147,7 @@ export class SimulatedServer implements FaultVictim {
     const transport = new SimulatedTransport((to, bytes) => this.#send(process, to, bytes));
     const process: Process = {
       number,
+      release: this.release,
       transport,
       log: undefined,
       engine: undefined,
@@ -216,7 +225,10 @@ export class SimulatedServer implements FaultVictim {
     if (engine === undefined || member === undefined) return undefined;
     this.disk.makeDirectory(snapshotsDirectory);
     const directory = `${snapshotsDirectory}/${++this.#given}`;
-    const state = await engine.capture(directory);
+    const state = await engine.capture(directory).catch((error: unknown) => {
+      if (!isDiskFault(error)) throw error;
+    });
+    if (state === undefined) return undefined;
     const checkpoint = member.replicator.heldCheckpointAt(state.durableIndex);
     return checkpoint && {directory, state, checkpoint, stores: this.#stores};
   }
@@ -278,7 +290,11 @@ export class SimulatedServer implements FaultVictim {
       random: this.#random,
       logger: {log: () => {}},
       stores: this.#stores,
-      settings: {...defaultEngineSettings, segmentBytes, formats: simulatedFormats(1)},
+      settings: {
+        ...defaultEngineSettings,
+        segmentBytes,
+        formats: simulatedFormats(process.release),
+      },
       process: {pid: process.number, isAlive: () => false},
       startPipe: ({log, startIndex, applier}) =>
         new InlinePipe({
