@@ -135,6 +135,7 @@ class Group {
       news: {
         roleChanged: () => {},
         membershipChanged: () => {},
+        transferFailed: () => {},
         checkpointNeeded: () => {},
       },
     });

@@ -126,6 +126,12 @@ export interface Cluster {
    */
   whenLeaderKnown(timeoutMs: number): Promise<boolean>;
   /**
+   * Of a leadership that takes no writes for the moment: this server was elected and is not ready,
+   * or hands over. Resolves when that has ended, whoever leads then, or `timeoutMs` went by;
+   * undefined when there is nothing to wait for.
+   */
+  whenSettled(timeoutMs: number): Promise<void> | undefined;
+  /**
    * The index from which a read is linearizable.
    *
    * @throws {Refusal} `cluster.no-quorum` after `timeoutMs`.

@@ -88,14 +88,27 @@ export class ClusterView implements Cluster {
 
   whenLeaderKnown(timeoutMs: number): Promise<boolean> {
     const isKnown = (): boolean => this.isLeader || this.leaderHttpAddress() !== undefined;
-    if (isKnown()) return Promise.resolve(true);
+    return isKnown() ? Promise.resolve(true) : this.#until(isKnown, timeoutMs);
+  }
+
+  whenSettled(timeoutMs: number): Promise<void> | undefined {
+    const isSettled = (): boolean => {
+      const replicator = this.#node.member?.replicator;
+      if (replicator?.role.name !== 'leader') return true;
+      return this.isLeader && replicator.obstacle !== 'transferring';
+    };
+    return isSettled() ? undefined : this.#until(isSettled, timeoutMs).then(() => undefined);
+  }
+
+  /** Asked again with every change of leader or leadership; false when the time went by first. */
+  #until(holds: () => boolean, timeoutMs: number): Promise<boolean> {
     const {promise, resolve} = Promise.withResolvers<boolean>();
     const ends: (() => void)[] = [];
-    const end = (known: boolean): void => {
+    const end = (held: boolean): void => {
       for (const stop of ends) stop();
-      resolve(known);
+      resolve(held);
     };
-    ends.push(this.#node.onChange(() => isKnown() && end(true)));
+    ends.push(this.#node.onChange(() => holds() && end(true)));
     ends.push(this.#means.timers.after(timeoutMs, () => end(false)));
     return promise;
   }

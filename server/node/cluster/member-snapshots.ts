@@ -20,6 +20,7 @@ import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/sna
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
+import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {
   readonly engine: Engine;
@@ -47,6 +48,8 @@ export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
+  readonly #taking: SnapshotThread;
+  readonly #giving: SnapshotThread;
   readonly #cancelDiscard: () => void;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
@@ -54,6 +57,8 @@ export class MemberSnapshots {
   constructor(options: MemberSnapshotsOptions) {
     const {engine, rootPath, settings} = options;
     this.#options = options;
+    this.#taking = new SnapshotThread(options.timers);
+    this.#giving = new SnapshotThread(options.timers);
     this.shelf = new SnapshotShelf({
       ...options,
       maker: {
@@ -61,6 +66,7 @@ export class MemberSnapshots {
         checkpointAt: index => options.member().replicator.heldCheckpointAt(index),
         whenApplied: index => engine.whenApplied(index),
       },
+      checksum: (path, bytes) => this.#giving.checksum(path, bytes),
       directory: `${rootPath}/databases/.snapshots`,
       holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
@@ -117,6 +123,7 @@ export class MemberSnapshots {
     this.#closing.abort();
     this.#cancelDiscard();
     await this.#underWay?.catch(() => {});
+    await Promise.all([this.#taking.close(), this.#giving.close()]);
     this.shelf.close();
   }
 
@@ -193,6 +200,7 @@ export class MemberSnapshots {
         logger,
         receiver: member().replicator.id,
         stagedPath: id => engine.snapshots.stagedPath(id),
+        transfer: (order, signal) => this.#taking.transfer(order, signal),
         fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
         obstacle: bytes => {
           const free = disk.freeBytes(rootPath) - given.get('svc.storage.freeSpaceMin');

@@ -3,8 +3,9 @@
  * answered as it answers (reference 3.8).
  *
  * One hop: the leader takes a relayed request or refuses it, and never relays it again. What did
- * not leave, or what its target refused because it leads no more, is tried again until
- * `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. What left and was never answered
+ * not leave, or what its target refused because it leads no more, is tried again, at once when
+ * another leader is known, until `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. One
+ * that was just elected holds what it is asked until it is ready. What left and was never answered
  * may have happened, so it is tried again only when a second time changes nothing: reads, the
  * begin of a transaction, and commands with a request id, which are applied once.
  * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
@@ -18,11 +19,11 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
-import {LeaderAddress} from './leader-address.ts';
+import {LeaderAddress, type LeaderTarget} from './leader-address.ts';
 import {LeaderConnections, type RelayParts} from './leader-connections.ts';
 import type {NotRelayed} from './relayed-answer.ts';
 
-/** A leader that refused, or did not answer, is asked again after this: at first soon. */
+/** The same leader is asked again after this when it refused or did not answer: at first soon. */
 const pauseMsMin = 5;
 const pauseMsMax = 50;
 
@@ -54,10 +55,11 @@ export class Forwarder {
    */
   async forward(exchange: Exchange, principal: Principal): Promise<boolean> {
     const {clock} = this.#context.options;
+    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+    if (!this.#cluster.isLeader) await this.#cluster.whenSettled(waitMs);
     if (this.#cluster.isLeader) return false;
     if (exchange.isForwarded) throw this.#notLeader();
     const body = exchange.streamsBody ? undefined : await this.#bodyOf(exchange);
-    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
     let deadline = clock.monotonic() + waitMs;
     let unanswered: string | undefined;
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
@@ -77,7 +79,9 @@ export class Forwarder {
       if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
       if (exchange.signal.aborted) throw clientGone();
       if (target === undefined) await this.#cluster.whenLeaderKnown(restMs);
-      else await this.#pause(Math.min(pauseMs, restMs));
+      else if (isSame(target, this.#leader.target())) {
+        await this.#changeWithin(Math.min(pauseMs, restMs));
+      }
     }
   }
 
@@ -112,11 +116,22 @@ export class Forwarder {
     return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
   }
 
-  #pause(delayMs: number): Promise<void> {
+  /** Resolves when the leader changed, or the time is over. */
+  #changeWithin(delayMs: number): Promise<void> {
     return new Promise(resolve => {
-      this.#context.options.timers.after(delayMs, resolve);
+      const end = (): void => {
+        forget();
+        cancel();
+        resolve();
+      };
+      const forget = this.#cluster.onLeaderChange(end);
+      const cancel = this.#context.options.timers.after(delayMs, end);
     });
   }
+}
+
+function isSame(one: LeaderTarget, other: LeaderTarget | undefined): boolean {
+  return one.host === other?.host && one.port === other.port;
 }
 
 /** Whether the leader may be asked a second time though the first may have been carried out. */

@@ -11,6 +11,7 @@ import {
   clusterToken,
 } from '#server/testing/members/cluster-of-two.ts';
 import {eventually} from '#server/testing/eventually.ts';
+import {leaderNeeded} from '#server/session/leadership.ts';
 import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
 
 // No machine is too slow for these; a test that waits for the end of one shortens it.
@@ -100,6 +101,45 @@ test('the answer of the leader comes as it is: errors, headers, long ones', asyn
     exceptionArgs: 'I|k|#1:0',
     detail: 'taken',
   });
+});
+
+test('who was just elected holds what it is asked until it is ready', async () => {
+  two.lead(undefined);
+  const {cluster} = two.leader;
+  cluster.isSettling = true;
+  const relayed = command(two.leader, 'write', {...member('anna')});
+  const own = command(two.leader, 'write');
+  const early = await Promise.race([relayed, own, new Promise(resolve => setTimeout(resolve, 50))]);
+  assert.equal(early, undefined);
+  cluster.isSettling = false;
+  two.lead(two.leader);
+  assert.equal((await relayed).status, 200);
+  assert.equal((await own).status, 200);
+  assert.equal(two.leader.service.writes, 2);
+});
+
+test('a write that meets a leader which hands over is carried out once, whoever leads then', async () => {
+  const {cluster, service} = two.leader;
+  service.beforeWrite = async () => {
+    if (cluster.isSettling) throw leaderNeeded('the leadership is being handed over');
+  };
+  for (const stays of [true, false]) {
+    cluster.isSettling = true;
+    const write = command(two.leader, 'write');
+    const relayed = command(two.replica, 'write');
+    const early = await Promise.race([
+      write,
+      relayed,
+      new Promise(resolve => setTimeout(resolve, 50)),
+    ]);
+    assert.equal(early, undefined);
+    cluster.isSettling = false;
+    if (stays) cluster.changed();
+    else two.lead(two.replica);
+    assert.equal((await write).status, 200);
+    assert.equal((await relayed).status, 200);
+  }
+  assert.equal(service.writes + two.replica.service.writes, 4);
 });
 
 test('a transaction of a replica is one of the leader', async () => {

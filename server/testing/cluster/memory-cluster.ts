@@ -35,6 +35,10 @@ export class MemoryCluster implements Cluster {
     return Promise.resolve(true);
   }
 
+  whenSettled(_timeoutMs: number): Promise<void> | undefined {
+    return undefined;
+  }
+
   readIndex(): Promise<number> {
     return Promise.resolve(this.current.commitIndex);
   }

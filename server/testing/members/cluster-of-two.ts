@@ -21,6 +21,8 @@ export class KnownCluster extends MemoryCluster {
   quorumIndex: number | undefined;
   /** Applied here. */
   applied = (): number => 0;
+  /** Was elected and is not ready, or hands over. */
+  isSettling = false;
   #leads = false;
   readonly #listeners = new Set<() => void>();
 
@@ -56,6 +58,11 @@ export class KnownCluster extends MemoryCluster {
 
   override whenLeaderKnown(timeoutMs?: number): Promise<boolean> {
     return this.#until(() => this.isLeader || this.leader !== undefined, timeoutMs);
+  }
+
+  override whenSettled(timeoutMs?: number): Promise<void> | undefined {
+    if (!this.isSettling) return undefined;
+    return this.#until(() => !this.isSettling, timeoutMs).then(() => undefined);
   }
 
   override readIndex(): Promise<number> {
