@@ -19,7 +19,8 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
-import {LeaderAddress, type LeaderTarget} from './leader-address.ts';
+import type {HttpTarget} from './kept-connections.ts';
+import {LeaderAddress} from './leader-address.ts';
 import {LeaderConnections, type RelayParts} from './leader-connections.ts';
 import type {NotRelayed} from './relayed-answer.ts';
 
@@ -130,7 +131,7 @@ export class Forwarder {
   }
 }
 
-function isSame(one: LeaderTarget, other: LeaderTarget | undefined): boolean {
+function isSame(one: HttpTarget, other: HttpTarget | undefined): boolean {
   return one.host === other?.host && one.port === other.port;
 }
 
