@@ -21,9 +21,8 @@ import {
   type FaultKind,
   type FaultTarget,
   type PlannedFault,
-  planFaults,
-  victimOf,
 } from '../raft/raft-faults.ts';
+import {FaultRun} from '../raft/fault-run.ts';
 import {RegisterHistory} from '../raft/register-history.ts';
 import {fairWeather, SimulatedNetwork} from '../raft/simulated-network.ts';
 import {smallerWorlds, type WorldSize} from '../raft/smaller-worlds.ts';
@@ -74,9 +73,7 @@ export class ClusterWorld {
   readonly #ledger = new Ledger();
   readonly #log = new CommittedLog();
   readonly #clients: ClusterClients;
-  readonly #faults = new Map<string, number>();
-  readonly #ends = new Set<() => void>();
-  readonly #target: FaultTarget<SimulatedServer>;
+  readonly #faults: FaultRun<ClusterFaultKind, SimulatedServer>;
   #operations = 0;
   #refusals = 0;
   #installs = 0;
@@ -103,11 +100,12 @@ export class ClusterWorld {
       random,
       scheduler: this.#scheduler,
     });
-    this.#target = {
+    this.#faults = new FaultRun({
+      scheduler: this.#scheduler,
       nodes: this.#servers,
       network: this.#network,
-      repeat: (everyMs, untilMs, work) => this.#repeat(everyMs, untilMs, work),
-    };
+      begin: (fault, victim, target) => this.#effectOf(fault, victim, target),
+    });
   }
 
   get report(): ClusterWorldReport {
@@ -131,18 +129,17 @@ export class ClusterWorld {
         ['snapshots installed', this.#installs],
         ['messages', this.#network.delivered],
       ]),
-      faults: this.#faults,
+      faults: this.#faults.counts,
     };
   }
 
   /** Runs the world, heals it, and compares everything; throws Violation. */
   async run(): Promise<ClusterWorldReport> {
-    const {seed, seconds, faultsPerSecond, faults, without} = this.#options;
+    const {seconds} = this.#options;
     for (const server of this.#servers.values()) server.start();
     await this.#until(5 * electionTimeoutMaxMs, 'a database', () => this.#hasDatabase());
     const begin = this.#scheduler.nowMs;
-    const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
-    for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
+    this.#faults.plan(this.#options);
     this.#operateLater();
     this.#lookLater();
     await this.#go(() => this.#scheduler.nowMs >= begin + seconds * 1_000);
@@ -174,7 +171,7 @@ export class ClusterWorld {
         send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
         checkpointNeeded: (server, from) => this.#giveLater(server, from),
         ended: (server, how) => {
-          this.#count(how);
+          this.#faults.count(how);
           this.#startLater(server);
         },
         broke: error => {
@@ -283,18 +280,11 @@ export class ClusterWorld {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
 
-  #begin(planned: PlannedFault<ClusterFaultKind>): void {
-    const victim = victimOf(planned, this.#target);
-    this.#count(`${planned.kind} of a ${victim.role}`);
-    const end = this.#effectOf(planned, victim);
-    const once = (): void => {
-      if (this.#ends.delete(once)) end();
-    };
-    this.#ends.add(once);
-    this.#scheduler.after(planned.lastsMs, 'fault ends', once);
-  }
-
-  #effectOf(planned: PlannedFault<ClusterFaultKind>, victim: SimulatedServer): () => void {
+  #effectOf(
+    planned: PlannedFault<ClusterFaultKind>,
+    victim: SimulatedServer,
+    target: FaultTarget,
+  ): () => void {
     const {kind} = planned;
     if (kind === 'full-disk') return victim.fillDisk(planned.seed % 20_000);
     if (kind === 'failed-sync') {
@@ -306,7 +296,7 @@ export class ClusterWorld {
       victim.stop();
       return () => {};
     }
-    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, this.#target);
+    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, target);
   }
 
   #blackOut(): () => void {
@@ -316,22 +306,10 @@ export class ClusterWorld {
     };
   }
 
-  #repeat(everyMs: number, untilMs: number, work: () => void): void {
-    this.#scheduler.after(everyMs, 'repeat', () => {
-      if (this.#healing || this.#scheduler.nowMs >= untilMs) return;
-      work();
-      this.#repeat(everyMs, untilMs, work);
-    });
-  }
-
-  #count(fault: string): void {
-    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
-  }
-
   /** Ends every fault; then a write must be acknowledged and all members must have everything. */
   async #heal(): Promise<void> {
     this.#healing = true;
-    for (const end of this.#ends) end();
+    this.#faults.end();
     this.#network.weather = fairWeather;
     for (const server of this.#servers.values()) {
       server.calm();
