@@ -8,7 +8,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {rootPassword, runSvc} from '#server/testing/server-process.ts';
 
 const cluster = await startSvcCluster({

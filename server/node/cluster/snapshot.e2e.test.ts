@@ -9,7 +9,7 @@ import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 
 const cluster = await startSvcCluster({
   size: 3,

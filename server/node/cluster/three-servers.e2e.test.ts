@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 
 const cluster = await startSvcCluster({
   size: 3,

@@ -8,7 +8,7 @@ import type {Client} from '#server/client/client.ts';
 import {ServerError, UnknownOutcome} from '#server/client/server-error.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 
 let cluster: SvcCluster;
 
