@@ -4,7 +4,7 @@
  */
 
 import {unreachable} from '#server/base/assert.ts';
-import type {Expression, Name} from './ast.ts';
+import type {Expression} from './ast.ts';
 import type {
   AdminStatement,
   Assignment,
@@ -19,7 +19,6 @@ import type {
   UpdateOperation,
   Write,
 } from './ast-statement.ts';
-import {quoteString} from './literal.ts';
 import {ExpressionPrinter, join, printName, printNames} from './printer.ts';
 import {printSchema, printSettings} from './printer-schema.ts';
 
