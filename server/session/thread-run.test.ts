@@ -9,7 +9,7 @@ import {ScanThreads} from '#server/node/scan-threads.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {createTimers} from '#server/platform/real/clock.ts';
 import {graph, queryPairs} from '#server/testing/random/query-pairs.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {ManualTimers} from '#server/testing/manual-timers.ts';
 import type {Principal, ResultFormat, RunRequest} from './session.ts';

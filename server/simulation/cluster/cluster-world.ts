@@ -21,9 +21,8 @@ import {
   type FaultKind,
   type FaultTarget,
   type PlannedFault,
-  planFaults,
-  victimOf,
 } from '../raft/raft-faults.ts';
+import {FaultRun} from '../raft/fault-run.ts';
 import {RegisterHistory} from '../raft/register-history.ts';
 import {fairWeather, SimulatedNetwork} from '../raft/simulated-network.ts';
 import {smallerWorlds, type WorldSize} from '../raft/smaller-worlds.ts';
@@ -79,9 +78,7 @@ export class ClusterWorld {
   readonly #ledger = new Ledger();
   readonly #log = new CommittedLog();
   readonly #clients: ClusterClients;
-  readonly #faults = new Map<string, number>();
-  readonly #ends = new Set<() => void>();
-  readonly #target: FaultTarget<SimulatedServer>;
+  readonly #faults: FaultRun<ClusterFaultKind, SimulatedServer>;
   #operations = 0;
   #refusals = 0;
   #installs = 0;
@@ -109,11 +106,12 @@ export class ClusterWorld {
       random,
       scheduler: this.#scheduler,
     });
-    this.#target = {
+    this.#faults = new FaultRun({
+      scheduler: this.#scheduler,
       nodes: this.#servers,
       network: this.#network,
-      repeat: (everyMs, untilMs, work) => this.#repeat(everyMs, untilMs, work),
-    };
+      begin: (fault, victim, target) => this.#effectOf(fault, victim, target),
+    });
   }
 
   get report(): ClusterWorldReport {
@@ -138,19 +136,17 @@ export class ClusterWorld {
         ['formats raised', this.#raises],
         ['messages', this.#network.delivered],
       ]),
-      faults: this.#faults,
+      faults: this.#faults.counts,
     };
   }
 
   /** Runs the world, heals it, and compares everything; throws Violation. */
   async run(): Promise<ClusterWorldReport> {
-    const {seed, seconds, faultsPerSecond, faults, without} = this.#options;
+    const {seconds, upgradeAfterSeconds} = this.#options;
     for (const server of this.#servers.values()) server.start();
     await this.#until(5 * electionTimeoutMaxMs, 'a database', () => this.#hasDatabase());
     const begin = this.#scheduler.nowMs;
-    const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
-    for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
-    const {upgradeAfterSeconds} = this.#options;
+    this.#faults.plan(this.#options);
     if (upgradeAfterSeconds !== undefined) {
       this.#scheduler.after(upgradeAfterSeconds * 1_000, 'upgrade', () => this.#upgrade());
     }
@@ -185,7 +181,7 @@ export class ClusterWorld {
         send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
         checkpointNeeded: (server, from) => this.#giveLater(server, from),
         ended: (server, how) => {
-          this.#count(how);
+          this.#faults.count(how);
           this.#startLater(server);
         },
         broke: error => {
@@ -203,7 +199,7 @@ export class ClusterWorld {
     if (begun !== undefined) return begun.stop();
     const next = servers.find(({release}) => release === 1);
     if (next !== undefined) {
-      this.#count('upgrade');
+      this.#faults.count('upgrade');
       next.release = 2;
       return next.stop();
     }
@@ -312,18 +308,11 @@ export class ClusterWorld {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
 
-  #begin(planned: PlannedFault<ClusterFaultKind>): void {
-    const victim = victimOf(planned, this.#target);
-    this.#count(`${planned.kind} of a ${victim.role}`);
-    const end = this.#effectOf(planned, victim);
-    const once = (): void => {
-      if (this.#ends.delete(once)) end();
-    };
-    this.#ends.add(once);
-    this.#scheduler.after(planned.lastsMs, 'fault ends', once);
-  }
-
-  #effectOf(planned: PlannedFault<ClusterFaultKind>, victim: SimulatedServer): () => void {
+  #effectOf(
+    planned: PlannedFault<ClusterFaultKind>,
+    victim: SimulatedServer,
+    target: FaultTarget,
+  ): () => void {
     const {kind} = planned;
     if (kind === 'full-disk') return victim.fillDisk(planned.seed % 20_000);
     if (kind === 'failed-sync') {
@@ -335,7 +324,7 @@ export class ClusterWorld {
       victim.stop();
       return () => {};
     }
-    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, this.#target);
+    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, target);
   }
 
   #blackOut(): () => void {
@@ -345,22 +334,10 @@ export class ClusterWorld {
     };
   }
 
-  #repeat(everyMs: number, untilMs: number, work: () => void): void {
-    this.#scheduler.after(everyMs, 'repeat', () => {
-      if (this.#healing || this.#scheduler.nowMs >= untilMs) return;
-      work();
-      this.#repeat(everyMs, untilMs, work);
-    });
-  }
-
-  #count(fault: string): void {
-    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
-  }
-
   /** Ends every fault; then a write must be acknowledged and all members must have everything. */
   async #heal(): Promise<void> {
     this.#healing = true;
-    for (const end of this.#ends) end();
+    this.#faults.end();
     this.#network.weather = fairWeather;
     for (const server of this.#servers.values()) {
       server.calm();

@@ -17,6 +17,7 @@ import type {RaftOptions} from '#server/raft/state.ts';
 import {InlineStorage} from '#server/replication/inline-storage.ts';
 import {ReplicatedMemberLog, type RunningMember} from '#server/replication/member-log.ts';
 import {openStoredLog, type StoredLog} from '#server/replication/stored-log.ts';
+import {MemoryTransport} from '#server/replication/testing-members.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
 import {checkpointPath} from '#server/transactions/server-checkpoint.ts';
@@ -30,7 +31,6 @@ import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
 import {SimulatedDisk} from '../simulated-disk.ts';
 import {simulatedFormats} from '../simulated-formats.ts';
 import {SimulatedStores} from '../simulated-stores.ts';
-import {SimulatedTransport} from './simulated-transport.ts';
 
 type EndedBy = 'crash in an operation' | 'failed disk' | 'stopped';
 
@@ -66,7 +66,7 @@ export interface SimulatedSnapshot {
 interface Process {
   readonly number: number;
   readonly release: 1 | 2;
-  readonly transport: SimulatedTransport;
+  readonly transport: MemoryTransport;
   log: StoredLog | undefined;
   engine: Engine | undefined;
   member: RunningMember | undefined;
@@ -144,7 +144,13 @@ export class SimulatedServer implements FaultVictim {
     const {nowMs} = this.#world.scheduler;
     this.#clock = {at: nowMs, shows: this.#random.below(1_000_000), rate: 1};
     const number = ++this.#processes;
-    const transport = new SimulatedTransport((to, bytes) => this.#send(process, to, bytes));
+    const transport = new MemoryTransport({
+      carry: (to, bytes) => {
+        this.#send(process, to, bytes);
+        return true;
+      },
+      left: () => {},
+    });
     const process: Process = {
       number,
       release: this.release,
