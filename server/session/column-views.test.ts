@@ -55,7 +55,23 @@ const keys = ['t', 'w', 'v', 't, w', 'v + 1', 't, w, v'];
 const values = ['1', '5', '7', '-3', '2.5', '5.0', 'null', '"a"', '"b"', '"c"', '0.0', '-0.0'];
 const rareValues = ['9007199254740993', '1e300', '[1, 2]', '9007199254740991', 'true', '"7"'];
 
+/** The first rows by columns, with and without an index that leaves out nulls. */
+function randomPage(dice: SeededRandom): string {
+  const type = dice.pick(['T', 'T', 'U']);
+  const where = dice.below(2) === 0 ? '' : ` WHERE ${dice.pick(conditions)}`;
+  const order = dice.pick(['v', 'w', 't', 'i', 'i', 'v, w', 't, v', 'w, i']);
+  const keys = order.split(', ').map(key => `${key}${dice.pick(['', ' DESC'])}`);
+  const skip = dice.below(3) === 0 ? ' SKIP 3' : '';
+  // An index gives equal keys in another order than a scan, and statistics decide between them.
+  const columns = order.includes('i') ? order : dice.pick(['@rid AS r, v, w, t', 't, n, i']);
+  return (
+    `SELECT ${columns} FROM ${type}${where} ORDER BY ${keys.join(', ')}${skip} ` +
+    `LIMIT ${dice.pick([1, 4, 30])}`
+  );
+}
+
 function randomQuery(dice: SeededRandom): string {
+  if (dice.below(3) === 0) return randomPage(dice);
   const columns = [dice.pick(aggregates), dice.pick(aggregates)].filter(
     (column, at, all) => all.indexOf(column) === at,
   );
@@ -72,7 +88,8 @@ function randomWrite(dice: SeededRandom): string {
   const type = dice.pick(['T', 'U']);
   const number = dice.pick(['-1', '0', '1', '2', '3', '2.5', value()]);
   const text = dice.pick(['"a"', '"b"', '"c"', 'null', '"d"', value()]);
-  const set = `SET v = ${value()}, w = ${number}, t = ${text}`;
+  const indexed = dice.pick(['null', '1', '2', '8', '-4']);
+  const set = `SET v = ${value()}, w = ${number}, t = ${text}, i = ${indexed}`;
   switch (dice.below(12)) {
     case 0:
     case 1:
@@ -82,7 +99,7 @@ function randomWrite(dice: SeededRandom): string {
     case 4:
       return `UPDATE ${type} ${set} WHERE n % 5 = ${dice.below(5)}`;
     case 5:
-      return `UPDATE ${type} REMOVE v WHERE n % 11 = ${dice.below(11)}`;
+      return `UPDATE ${type} REMOVE ${dice.pick(['v', 'i'])} WHERE n % 11 = ${dice.below(11)}`;
     case 6:
       return dice.below(6) === 0 ? 'TRUNCATE TYPE U UNSAFE' : `INSERT INTO U ${set}, n = 1`;
     default:
@@ -118,8 +135,10 @@ async function filled(): Promise<TestDatabase> {
     'CREATE VERTEX TYPE T BUCKETS 2',
     'CREATE VERTEX TYPE U EXTENDS T BUCKETS 1',
     'CREATE VERTEX TYPE Other',
+    'CREATE PROPERTY T.i LONG',
+    'CREATE INDEX ON T (i) NOTUNIQUE',
     // The other service knows the names that were there when it met the database.
-    'INSERT INTO Other SET n = 1, v = 1, w = 1, t = "a"',
+    'INSERT INTO Other SET n = 1, v = 1, w = 1, i = 1, t = "a"',
   ]);
 }
 
