@@ -252,6 +252,38 @@ test('EXPLAIN and PROFILE say that columns are used, and of how many rows', asyn
   assert.doesNotMatch(await planOf(`EXPLAIN ${other}`), /columns/);
 });
 
+test('the first rows come from columns, and nulls are looked for there', async () => {
+  const database = await filled();
+  await database.run('UNWIND range(1, 300) AS i CREATE (:T {n: i, v: i, w: [i], i: i})', {
+    language: 'cypher',
+  });
+  const planOf = async (text: string): Promise<string> => {
+    const cursor = await world.service.run(root, database.request(text));
+    while ((await cursor.next()) !== undefined);
+    cursor.close();
+    return cursor.summary.explain ?? '';
+  };
+  const byValue = 'SELECT n FROM T ORDER BY v DESC LIMIT 2';
+  assert.match(
+    await planOf(`PROFILE ${byValue}`),
+    /top 2 .*\n.*scan T .*\(300 rows from columns\)/,
+  );
+  assert.deepEqual(await database.run(byValue), [{n: 300}, {n: 299}]);
+  // Of lists there are no columns.
+  const byList = 'SELECT n FROM T ORDER BY w DESC LIMIT 2';
+  assert.doesNotMatch(await planOf(`PROFILE ${byList}`), /columns/);
+  assert.deepEqual(await database.run(byList), [{n: 300}, {n: 299}]);
+  // An index leaves out nulls: columns tell that there are none, and of one where it is.
+  const byIndex = 'SELECT n FROM T ORDER BY i LIMIT 2';
+  const merged = /union.*\n.*scan T .*i is null or its columns.*\n.*index T\[i\]/;
+  assert.match(await planOf(`EXPLAIN ${byIndex}`), merged);
+  assert.deepEqual(await database.run(byIndex), [{n: 1}, {n: 2}]);
+  await database.run('UPDATE T REMOVE i WHERE n = 7');
+  assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
+  await database.run('UPDATE T SET i = 0 WHERE n = 7');
+  assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
+});
+
 test('columns take no more memory than there is, and go when it is needed', async () => {
   const small = world.another({
     'svc.columnViewRecordsMin': '1',

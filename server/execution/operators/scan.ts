@@ -44,7 +44,7 @@ export function prepareScan(node: Node, preparation: Preparation): Operator {
 
 /** Properties of which the condition wants nulls alone, where columns may tell if there are any. */
 function nullProperties(node: Node): readonly string[] {
-  if (node.kind !== 'scan-type' || node.descending || node.ids !== undefined) return [];
+  if (node.kind !== 'scan-type' || node.fewNulls !== true || node.ids !== undefined) return [];
   const {where, slot} = node;
   if (where === undefined) return [];
   return (where.kind === 'and' ? where.terms : [where]).flatMap(term => {

@@ -44,7 +44,7 @@ export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTo
     if (place === undefined) return undefined;
     places.push(place);
   }
-  const tell = preparation.readsColumns(node.input);
+  const use = preparation.readsColumns(node.input);
   return (context, argument, {heap, offerAll}) => {
     const terms: ColumnTerm[] = [];
     for (const make of input.terms) {
@@ -57,17 +57,22 @@ export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTo
     const rows = new Uint16Array(input.rowsMax);
     const loop = new TopLoop(node.keys, places, heap);
     return (function* columnTop(): Batches {
+      let vain = 0;
       for (const part of parts) {
         if (part !== undefined) {
           const selection = selected(part, terms, rows);
-          if (selection === undefined || !loop.take(part, selection)) yield* offerAll(part.rows());
-          else {
-            tell(selection.count);
+          if (selection !== undefined && loop.take(part, selection)) {
+            use.took(selection.count);
             context.budget.spend(selection.count / rowsPerUnit);
+            vain -= 1;
+          } else {
+            if (part.columns !== undefined) vain += 1;
+            yield* offerAll(part.rows());
           }
         }
         if (context.budget.look()) yield pause;
       }
+      if (vain > 0) use.wasVain();
     })();
   };
 }

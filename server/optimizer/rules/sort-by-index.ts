@@ -135,6 +135,9 @@ function shareRead(node: Sorted, plan: PlanNode, {estimates}: RuleContext): numb
 
 const rowsOfPage = 100;
 
+/** Of the records of a type: so few nulls that most parts of their column may have none. */
+const fewShare = 0.01;
+
 function withoutLimit(plan: PlanNode): PlanNode {
   return plan.kind === 'limit' || plan.kind === 'skip' ? withoutLimit(plan.input) : plan;
 }
@@ -157,7 +160,10 @@ function orderedAccess(
   if (!isOnePlace || order.names.length !== index.properties.length) return undefined;
   const leftOut = withTerms(scan, areNull(order));
   if (place === 'last') return {plan: {kind: 'union', inputs: [found, leftOut]}};
-  return {plan: {kind: 'union', inputs: [leftOut, found]}, readWhole: leftOut};
+  const {rows} = context.estimates.of(leftOut);
+  const fewNulls = !scan.descending && rows < fewShare * context.estimates.recordCount(scan.type);
+  const first = fewNulls ? {...leftOut, fewNulls} : leftOut;
+  return {plan: {kind: 'union', inputs: [first, found]}, readWhole: first};
 }
 
 function withTerms(scan: Scan, terms: readonly Expression[]): Scan {
