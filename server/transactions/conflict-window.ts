@@ -16,6 +16,13 @@ import type {ConditionKeys} from './condition-keys.ts';
 /** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
 const callBytesMax = 256;
 
+/** Bytes [start, end) as such a text. */
+export function keyTextOf(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.isBuffer(bytes)
+    ? bytes.toString('latin1', start, end)
+    : keyText(bytes.subarray(start, end));
+}
+
 /** A key as text: one character a byte, so that text order is byte order. */
 export function keyText(key: Uint8Array): string {
   if (Buffer.isBuffer(key)) return key.toString('latin1');

@@ -9,7 +9,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Operation} from './commit.ts';
-import {DeleteWrite, type PointWrite, ValueChunks} from './point-write.ts';
+import {DeleteWrite, type PointWrite, type PutWrite, ValueChunks} from './point-write.ts';
 
 export interface EmptiedRange {
   readonly start: string;
@@ -44,6 +44,18 @@ export class WriteSet {
   /** Sets a key (the value is copied) or, without a value, deletes it. */
   put(text: string, value: Uint8Array | undefined): void {
     this.adopt(value === undefined ? new DeleteWrite(text) : this.#values.copy(text, value));
+  }
+
+  /** Sets a key to a value of so many bytes, which the caller writes to its place at once. */
+  room(text: string, length: number): PutWrite {
+    const write = this.#values.room(text, length);
+    this.adopt(write);
+    return write;
+  }
+
+  /** Whether a key was put or deleted by itself. */
+  has(text: string): boolean {
+    return this.#points.has(text);
   }
 
   /** Sets or deletes a key as another write set did; nothing is copied. */
