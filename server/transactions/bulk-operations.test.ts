@@ -74,7 +74,7 @@ const cases: readonly (readonly [string, Precondition, 'holds' | 'conflict'])[] 
 for (const [because, precondition, expected] of cases) {
   test(`a bulk commit against ${because}: ${expected}`, () => {
     const window = new ConflictWindow(4, 1 << 20);
-    window.record(5, packed(), []);
+    window.record(5, {operations: [], packed: packed(), preconditions: []});
     assert.equal(window.check([precondition]).kind, expected);
   });
 }

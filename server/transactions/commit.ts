@@ -8,6 +8,7 @@
  */
 
 import type {PackedOperations} from './bulk-operations.ts';
+import type {KeyTexts} from './conflict-window.ts';
 
 /** Position in the log, from 1; 0 is before the first entry. */
 export type LogIndex = number;
@@ -75,6 +76,8 @@ export interface CommitRequest {
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
   readonly operations: readonly Operation[];
+  /** The keys that are put or deleted, by themselves, where the caller has them at hand. */
+  readonly keys?: KeyTexts;
   /** A bulk load's operations, in place of `operations`; the caller changes them no more. */
   readonly packed?: PackedOperations;
   readonly preconditions: readonly Precondition[];

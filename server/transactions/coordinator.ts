@@ -201,7 +201,7 @@ export class Coordinator {
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     const operations = request.packed ?? request.operations;
-    this.#window.record(index, operations, request.preconditions);
+    this.#window.record(index, request);
     this.changes.appended(index, operations);
     this.#undecided.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.views.oldest(log.appliedIndex));

@@ -29,11 +29,11 @@ import type {IndexMaintenance} from './records-indexes.ts';
 import {addMember, removeMember} from './records-members.ts';
 import {loadRecord} from './records-read.ts';
 import {
-  applyDefaults,
   checkComplete,
   checkRules,
   convertProperties,
   missingProperty,
+  withDefaults,
 } from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
 
@@ -166,10 +166,10 @@ export class RecordWriter {
     const old = loadRecord(this.transaction, this.context.schema, rid);
     if (old === undefined) return undefined;
     const type = this.typeOf(old);
-    const next = convertProperties(this.context.catalog, type, properties);
-    if (options.applyDefaults === true) {
-      applyDefaults(this.context.catalog, type, next, this.context.defaults);
-    }
+    const {catalog, defaults} = this.context;
+    const converted = convertProperties(catalog, type, properties);
+    const next =
+      options.applyDefaults === true ? withDefaults(catalog, type, converted, defaults) : converted;
     const before = old.properties();
     checkRules(type, next, before);
     requireSamePartition(type, before, next);
@@ -329,10 +329,10 @@ export class RecordWriter {
   }
 
   /** Converts, fills in defaults and checks the properties of a new record. */
-  private prepare(type: CatalogType, wished: MapValue): Map<string, Value> {
+  private prepare(type: CatalogType, wished: MapValue): MapValue {
     const {catalog, defaults} = this.context;
-    const properties = convertProperties(catalog, type, wished);
-    applyDefaults(catalog, type, properties, defaults);
+    const converted = convertProperties(catalog, type, wished);
+    const properties = withDefaults(catalog, type, converted, defaults);
     checkRules(type, properties);
     return properties;
   }

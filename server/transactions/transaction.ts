@@ -343,6 +343,7 @@ export class StoreTransaction implements Transaction {
       era: this.#era,
       schemaVersion: this.schemaVersion,
       operations: this.#writes.operations(),
+      keys: this.#writes.keys,
       preconditions: this.#preconditions,
       countDeltas: this.#countDeltas,
       positionBuckets: this.#positionBuckets,

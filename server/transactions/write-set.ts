@@ -9,6 +9,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Operation} from './commit.ts';
+import type {KeyTexts} from './conflict-window.ts';
 import {DeleteWrite, type PointWrite, type PutWrite, ValueChunks} from './point-write.ts';
 
 export interface EmptiedRange {
@@ -53,9 +54,9 @@ export class WriteSet {
     return write;
   }
 
-  /** Whether a key was put or deleted by itself. */
-  has(text: string): boolean {
-    return this.#points.has(text);
+  /** The keys that were put or deleted by themselves. */
+  get keys(): KeyTexts {
+    return this.#points;
   }
 
   /** Sets or deletes a key as another write set did; nothing is copied. */
