@@ -29,7 +29,10 @@ async function ask(text: string, language = 'cypher'): Promise<unknown[]> {
   return JSON.parse(`[${pieces.join('')}]`) as unknown[];
 }
 
-/** The longest time, in milliseconds, that nothing else had a turn while `work` ran. */
+/**
+ * The longest turn while `work` ran, in milliseconds of this thread's processor time: how long the
+ * machine let others run in between does not count.
+ */
 async function longestHold(work: Promise<unknown>): Promise<number> {
   let ended = false;
   const end = (): void => {
@@ -37,11 +40,10 @@ async function longestHold(work: Promise<unknown>): Promise<number> {
   };
   void work.then(end, end);
   let longest = 0;
-  for (let before = performance.now(); !ended; ) {
+  for (let before = process.threadCpuUsage(); !ended; before = process.threadCpuUsage()) {
     await new Promise(resolve => setImmediate(resolve));
-    const now = performance.now();
-    longest = Math.max(longest, now - before);
-    before = now;
+    const {user, system} = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
   }
   return longest;
 }
@@ -66,7 +68,7 @@ test('a delete that is too large is refused in turns, and names the setting', as
     assert.match(error.message, /svc\.txSizeMax/);
     return error.code === 'transaction.too-large';
   });
-  assert.ok(longest < 1_000, `nothing else had a turn for ${longest} ms`);
+  assert.ok(longest < 50, `nothing else had a turn for ${longest} ms of work`);
   assert.deepEqual(await ask('MATCH (:V {name: "hub"})-[:E]->() RETURN count(*) AS n'), [
     {n: edges},
   ]);

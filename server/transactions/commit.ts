@@ -76,6 +76,8 @@ export interface CommitRequest {
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
   readonly operations: readonly Operation[];
+  /** Of the operations' keys and values, where the caller knows. */
+  readonly bytes?: number;
   /** The keys that are put or deleted, by themselves, where the caller has them at hand. */
   readonly keys?: KeyTexts;
   /** A bulk load's operations, in place of `operations`; the caller changes them no more. */

@@ -89,10 +89,13 @@ export class ConflictWindow {
   #queueHead = 0;
   #bytes = 0;
   #floor: LogIndex;
+  /** Of the entry that was recorded last. */
+  #newest: LogIndex;
 
   /** `floor`: the index of the newest entry when the window is made. */
   constructor(floor: LogIndex, bytesMax: number) {
     this.#floor = floor;
+    this.#newest = floor;
     this.#bytesMax = bytesMax;
   }
 
@@ -104,6 +107,7 @@ export class ConflictWindow {
   check(preconditions: readonly Precondition[]): Verdict {
     for (const precondition of preconditions) {
       if (precondition.since < this.#floor) return {kind: 'expired'};
+      if (precondition.since >= this.#newest) continue;
       const verdict = this.#checkOne(precondition);
       if (verdict !== undefined) return verdict;
     }
@@ -233,6 +237,7 @@ export class ConflictWindow {
     index: LogIndex,
     {operations: plain, packed, preconditions, keys}: RememberedRequest,
   ): void {
+    this.#newest = index;
     const operations = packed ?? plain;
     const writes: string[] = [];
     let deletes = none as string[];

@@ -180,7 +180,7 @@ export class Coordinator {
     const head = this.#headOf(request, counters, clock);
     const entry =
       request.packed === undefined
-        ? encoder.encode(head, this.#operationsOf(request, clock))
+        ? encoder.encode(head, this.#operationsOf(request, clock), request.bytes)
         : encoder.encodePacked(head, request.packed);
     if (entry.length > limits.entryBytesMax) {
       return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));

@@ -18,7 +18,7 @@ import type {RecordHeader} from '#server/layout/record.ts';
 import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {writeValue} from '#server/layout/stored-value.ts';
-import {ridText} from '#server/model/rid.ts';
+import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
 import {CreatedRecords} from './created-records.ts';
 import {RecordChanges} from './record-changes.ts';
@@ -83,6 +83,8 @@ export class RecordWriter {
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
   private readonly created: CreatedRecords;
+  /** The vertex whose edges were removed last, and how many edges were made until then. */
+  private bare: {readonly vertex: Rid; readonly edgesMade: number} | undefined;
   /** Records written without a property that they must have: whoever wrote may set it yet. */
   private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
@@ -248,7 +250,7 @@ export class RecordWriter {
   delete(rid: Rid): boolean {
     const record = loadRecord(this.transaction, this.context.schema, rid);
     if (record === undefined) return false;
-    if (record.kind === 'vertex') {
+    if (record.kind === 'vertex' && !this.isBare(rid)) {
       const removal = this.removeEdges(rid);
       while (removal.next());
       removal.close();
@@ -271,10 +273,21 @@ export class RecordWriter {
       next: () => {
         const rows = cursor.next(edgesPerTurn);
         for (const row of rows ?? []) this.deleteRow(vertex, row);
+        if (rows === undefined) this.bare = {vertex, edgesMade: this.tally.made.edge};
         return rows !== undefined;
       },
       close: () => cursor.close(),
     };
+  }
+
+  /** Whether its edges were just removed: to look again means to sort what was removed. */
+  private isBare(vertex: Rid): boolean {
+    const {bare} = this;
+    return (
+      bare !== undefined &&
+      ridsEqual(bare.vertex, vertex) &&
+      bare.edgesMade === this.tally.made.edge
+    );
   }
 
   /** Deletes an edge, with or without a record; false when it is gone already. */

@@ -344,6 +344,7 @@ export class StoreTransaction implements Transaction {
       schemaVersion: this.schemaVersion,
       operations: this.#writes.operations(),
       keys: this.#writes.keys,
+      bytes: this.#writes.bytes,
       preconditions: this.#preconditions,
       countDeltas: this.#countDeltas,
       positionBuckets: this.#positionBuckets,

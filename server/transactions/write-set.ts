@@ -116,14 +116,17 @@ export class WriteSet {
   }
 
   /** What commit sends: emptied ranges first, then points. */
-  operations(): Operation[] {
-    const operations: Operation[] = this.#ranges.map(range => ({
-      kind: 'delete-range',
-      start: Buffer.from(range.start, 'latin1'),
-      end: Buffer.from(range.end, 'latin1'),
-    }));
-    for (const point of this.#points.values()) operations.push(point);
-    return operations;
+  operations(): readonly Operation[] {
+    const points: readonly Operation[] = [...this.#points.values()];
+    if (this.#ranges.length === 0) return points;
+    const ranges = this.#ranges.map(
+      (range): Operation => ({
+        kind: 'delete-range',
+        start: Buffer.from(range.start, 'latin1'),
+        end: Buffer.from(range.end, 'latin1'),
+      }),
+    );
+    return [...ranges, ...points];
   }
 
   savepoint(): number {
