@@ -471,11 +471,11 @@ export class StatementRunner implements StatementHost {
         summary,
         place,
         partialOnTimeout: query.onTimeout === 'partial',
-        onEnd: failed => {
+        onEnd: failure => {
           close();
           place.leave();
-          parts.end();
-          if (failed) ends.failed();
+          parts.end(failure);
+          if (failure !== undefined) ends.failed();
           else {
             tell(summary);
             ends.done();

@@ -218,6 +218,12 @@ export class Database {
     return this.#coordinator.outcomeOf(requestId);
   }
 
+  /**
+   * Its files are not what was written to them, as a read has found: what needs the damaged bytes
+   * fails, the rest goes on. Another copy should take its place.
+   */
+  damage: string | undefined;
+
   /** Refuses everything from now on. */
   close(reason: string): void {
     this.#coordinator.close(reason);
