@@ -192,7 +192,7 @@ export class Coordinator {
     const head = this.#headOf(request, counters, clock);
     const entry =
       request.packed === undefined
-        ? encoder.encode(head, this.#operationsOf(request, clock))
+        ? encoder.encode(head, this.#operationsOf(request, clock), request.bytes)
         : encoder.encodePacked(head, request.packed);
     if (entry.length > limits.entryBytesMax) {
       return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
@@ -213,7 +213,7 @@ export class Coordinator {
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     const operations = request.packed ?? request.operations;
-    this.#window.record(index, operations, request.preconditions);
+    this.#window.record(index, request);
     this.changes.appended(index, operations);
     this.#undecided.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.views.oldest(log.appliedIndex));
