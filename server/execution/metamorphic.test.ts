@@ -1,7 +1,7 @@
 /**
  * Random plans: the stored graph, one whose values are folded and the naive one, any batch size,
- * the plan as it is and as the optimizer rewrites it, give the same rows in the same order. A failure prints the plan as
- * text and the seed that made it.
+ * the plan as it is and as the optimizer rewrites it, give the same rows in the same order. A
+ * failure prints the plan as text and the seed that made it.
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';

@@ -232,7 +232,10 @@ const interleavings: readonly Interleaving[] = [
 ];
 
 const levels: readonly Level[] = ['READ_COMMITTED', 'REPEATABLE_READ'];
-/** Predicates are answered by scans in the first, by indexes in the second; where values lie changes nothing. */
+/**
+ * Predicates are answered by scans in the first, by indexes in the second; where values lie changes
+ * nothing.
+ */
 const layouts = {
   'without indexes': [],
   'with indexes': ['CREATE INDEX ON Test (id) UNIQUE', 'CREATE INDEX ON Test (value) NOTUNIQUE'],

@@ -16,11 +16,12 @@ import type {AdjacencyRow} from '#server/indexes/edge-cursor.ts';
 import {externalKey} from '#server/layout/external-key.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import type {RecordHeader} from '#server/layout/record.ts';
-import {appendRecord, type RecordField} from '#server/layout/record-encoding.ts';
-import {recordKey} from '#server/layout/record-key.ts';
+import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
-import {ridText} from '#server/model/rid.ts';
-import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
+import {writeValue} from '#server/layout/stored-value.ts';
+import {ridsEqual, ridText} from '#server/model/rid.ts';
+import type {MapValue, RecordKind, Rid} from '#server/model/value.ts';
+import {CreatedRecords} from './created-records.ts';
 import {RecordChanges} from './record-changes.ts';
 import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
@@ -30,11 +31,11 @@ import {addMember, removeMember} from './records-members.ts';
 import {foldRecord} from './record-folds.ts';
 import {loadLate, loadRecord} from './records-read.ts';
 import {
-  applyDefaults,
   checkComplete,
   checkRules,
   convertProperties,
   missingProperty,
+  withDefaults,
 } from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
 
@@ -83,8 +84,9 @@ export class RecordWriter {
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
-  /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
-  private readonly created: Set<string>;
+  private readonly created: CreatedRecords;
+  /** The vertex whose edges were removed last, and how many edges were made until then. */
+  private bare: {readonly vertex: Rid; readonly edgesMade: number} | undefined;
   /** Records written without a property that they must have: whoever wrote may set it yet. */
   private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
@@ -97,7 +99,7 @@ export class RecordWriter {
 
   /** @param earlier - The transaction's writer under a catalog that this one's extends. */
   constructor(transaction: Transaction, context: RecordContext, earlier?: RecordWriter) {
-    this.created = earlier?.created ?? new Set();
+    this.created = earlier?.created ?? new CreatedRecords();
     this.incomplete = earlier?.incomplete ?? new Map();
     this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
     this.newNames = earlier?.newNames ?? new Map();
@@ -168,10 +170,10 @@ export class RecordWriter {
     const old = loadRecord(this.transaction, this.context.schema, rid);
     if (old === undefined) return undefined;
     const type = this.typeOf(old);
-    const next = convertProperties(this.context.catalog, type, properties);
-    if (options.applyDefaults === true) {
-      applyDefaults(this.context.catalog, type, next, this.context.defaults);
-    }
+    const {catalog, defaults} = this.context;
+    const converted = convertProperties(catalog, type, properties);
+    const next =
+      options.applyDefaults === true ? withDefaults(catalog, type, converted, defaults) : converted;
     const before = old.properties();
     checkRules(type, next, before);
     requireSamePartition(type, before, next);
@@ -250,7 +252,7 @@ export class RecordWriter {
   delete(rid: Rid): boolean {
     const record = loadLate(this.transaction, this.context.schema, rid);
     if (record === undefined) return false;
-    if (record.kind === 'vertex') {
+    if (record.kind === 'vertex' && !this.isBare(rid)) {
       const removal = this.removeEdges(rid);
       while (removal.next());
       removal.close();
@@ -265,7 +267,7 @@ export class RecordWriter {
    * another transaction attaches one. Memory follows what was written so far.
    */
   removeEdges(vertex: Rid): EdgeRemoval {
-    if (!this.created.has(ridText(vertex))) {
+    if (!this.created.has(vertex)) {
       this.transaction.require({kind: 'unpinned', key: recordKey(vertex)});
     }
     const cursor = this.edges.ofVertex(vertex);
@@ -273,10 +275,21 @@ export class RecordWriter {
       next: () => {
         const rows = cursor.next(edgesPerTurn);
         for (const row of rows ?? []) this.deleteRow(vertex, row);
+        if (rows === undefined) this.bare = {vertex, edgesMade: this.tally.made.edge};
         return rows !== undefined;
       },
       close: () => cursor.close(),
     };
+  }
+
+  /** Whether its edges were just removed: to look again means to sort what was removed. */
+  private isBare(vertex: Rid): boolean {
+    const {bare} = this;
+    return (
+      bare !== undefined &&
+      ridsEqual(bare.vertex, vertex) &&
+      bare.edgesMade === this.tally.made.edge
+    );
   }
 
   /** Deletes an edge, with or without a record; false when it is gone already. */
@@ -331,10 +344,10 @@ export class RecordWriter {
   }
 
   /** Converts, fills in defaults and checks the properties of a new record. */
-  private prepare(type: CatalogType, wished: MapValue): Map<string, Value> {
+  private prepare(type: CatalogType, wished: MapValue): MapValue {
     const {catalog, defaults} = this.context;
-    const properties = convertProperties(catalog, type, wished);
-    applyDefaults(catalog, type, properties, defaults);
+    const converted = convertProperties(catalog, type, wished);
+    const properties = withDefaults(catalog, type, converted, defaults);
     checkRules(type, properties);
     return properties;
   }
@@ -353,7 +366,7 @@ export class RecordWriter {
 
   private newRid(bucket: number): Rid {
     const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
-    this.created.add(ridText(rid));
+    this.created.add(rid);
     return rid;
   }
 
@@ -404,23 +417,25 @@ export class RecordWriter {
     recordVersion: number,
   ): StoredRecord {
     const {catalog, recordBytesMax: bytesMax, schema} = this.context;
-    const fields: RecordField[] = [];
+    const {builder} = this.context.workspace;
+    builder.clear();
     for (const [name, value] of properties) {
-      fields.push({id: this.nameId(name), value, declared: type.properties.get(name)?.type});
+      builder.open(this.nameId(name));
+      builder.close(writeValue(builder.bodies, value, type.properties.get(name)?.type));
     }
-    const {scratch} = this.context.workspace;
-    appendRecord(
-      scratch,
-      {kind, typeId: type.id, schemaVersion: catalog.version, recordVersion, from, to},
-      fields,
-      bytesMax,
-    );
-    // Small Buffers are cut from a shared slab, which costs less than arrays of their own.
-    const bytes = Buffer.from(scratch.bytes.subarray(0, scratch.length));
-    const record = new StoredRecord(rid, bytes, schema);
-    if (catalog.data.foldsValues === true) this.putFolded(type, record);
-    else this.transaction.put(recordKey(rid), bytes);
-    return record;
+    const length = builder.size(kind === 'edge', bytesMax);
+    const {version: schemaVersion} = catalog;
+    const header = {kind, typeId: type.id, schemaVersion, recordVersion, from, to};
+    if (catalog.data.foldsValues === true) {
+      const bytes = Buffer.allocUnsafe(length);
+      builder.writeTo(bytes, 0, header);
+      const record = new StoredRecord(rid, bytes, schema);
+      this.putFolded(type, record);
+      return record;
+    }
+    const {chunk, from: offset} = this.transaction.room(recordKeyText(rid), length);
+    builder.writeTo(chunk, offset, header);
+    return new StoredRecord(rid, chunk, schema, {offset, length});
   }
 
   /**
@@ -451,6 +466,8 @@ export class RecordWriter {
 
   /** A name that no commit has stored yet travels in every transaction that uses it. */
   private nameId(name: string): number {
+    const known = this.context.names.storedId(name);
+    if (known !== undefined) return known;
     if (name.length > nameLengthMax) {
       throw new Refusal('argument', `a property's name has at most ${nameLengthMax} characters`);
     }
@@ -505,7 +522,7 @@ export class RecordWriter {
 
   /** Optimistic locking: the commit fails when somebody wrote the record meanwhile. */
   private requireUnchanged(rid: Rid): void {
-    if (this.created.has(ridText(rid))) return;
+    if (this.created.has(rid)) return;
     this.transaction.require({kind: 'unchanged', key: recordKey(rid)});
   }
 
@@ -519,7 +536,7 @@ export class RecordWriter {
       type.indexes.length > 0 ||
       type.foldedProperties.length > 0;
     if (isChecked) this.requireUnchanged(rid);
-    else if (!this.created.has(ridText(rid))) {
+    else if (!this.created.has(rid)) {
       this.transaction.require({kind: 'present', key: recordKey(rid)});
     }
   }

@@ -1,6 +1,6 @@
 /**
  * The native store: our binding over RocksDB, either the library that the pinned package ships or
- * the same sources built as a release (docs/design/0023-rocksdb-as-a-release.md).
+ * the same sources built as a release (docs/design/0024-rocksdb-as-a-release.md).
  *
  * One call does much: rows cross packed, a batch crosses as the bytes RocksDB will log, a point
  * lookup answers into memory that both sides know. Every cursor and snapshot is numbered and owned
