@@ -15,6 +15,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
+import {copyBytes} from '#server/base/utf8.ts';
 import {
   classify,
   durationTuple,
@@ -124,7 +125,8 @@ function appendEscapedText(out: ByteWriter, text: string): void {
   const from = out.length;
   out.text(text);
   if (text.includes('\u0000')) {
-    const bytes = out.bytes.slice(from, out.length);
+    // A copy in any case: `slice` of a Buffer is none.
+    const bytes = copyBytes(out.bytes, from, out.length);
     out.length = from;
     appendEscaped(out, bytes, 0, bytes.length);
     return;

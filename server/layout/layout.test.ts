@@ -14,7 +14,7 @@ import {Double, Rid, type Value} from '#server/model/value.ts';
 import {anyNumber, anyValue} from '#server/testing/random/any-value.ts';
 import {adjacencyKey, edgeTypeRange, outgoing, readAdjacencyKey} from './adjacency-key.ts';
 import {indexEntry, indexKeyPrefix, valuesOfEntry} from './index-key.ts';
-import {encodeKey} from './key-encoding.ts';
+import {appendKeyPart, encodeKey} from './key-encoding.ts';
 import {keyAfterPrefix} from './namespace.ts';
 import {findProperty, readSlot, recordHeader} from './record.ts';
 import {encodeRecord} from './record-encoding.ts';
@@ -90,6 +90,14 @@ test('an index entry gives back the values that were indexed', () => {
     }),
     {numRuns: 2_000},
   );
+});
+
+test('a key is the same in whatever array it is made', () => {
+  for (const text of ['\u0000\u0001', 'a\u0000b\u0000', '\u0000\u0000\u0000']) {
+    const out = new ByteWriter(Buffer.alloc(256));
+    appendKeyPart(out, text);
+    assert.deepEqual(Buffer.from(out.view()), Buffer.from(encodeKey([text])));
+  }
 });
 
 test('a record gives back what was stored, whole and property by property', () => {
