@@ -152,6 +152,35 @@ test('the schema shows the attributes, and refuses others', async () => {
   assert.equal(await refused('external 3'), 'query.semantic');
 });
 
+test('triggers, materialized views and a new partition have the whole record', async () => {
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE Doc BUCKETS 3',
+    "CREATE PROPERTY Doc.key STRING (external true, compression 'lz4')",
+    'CREATE PROPERTY Doc.text STRING (external true)',
+    'CREATE INDEX ON Doc (key) UNIQUE',
+    'CREATE DOCUMENT TYPE Log',
+    'CREATE TRIGGER t AFTER UPDATE ON TYPE Doc EXECUTE SQL ' +
+      "'INSERT INTO Log SET was = $oldRecord.text, now = $record.text'",
+    'CREATE MATERIALIZED VIEW Texts AS SELECT key, text FROM Doc WHERE n > 0',
+    ...[1, 2, 3, 4].map(n => `INSERT INTO Doc SET n = ${n}, key = 'k${n}', text = 'text ${n}'`),
+    "UPDATE Doc SET text = 'other' WHERE n = 2",
+    'REFRESH MATERIALIZED VIEW Texts',
+    "ALTER TYPE Doc BUCKETSELECTIONSTRATEGY `partitioned('key')`",
+    'REBUILD TYPE Doc WITH repartition = true',
+  ]);
+  const texts = [
+    {key: 'k1', text: 'text 1'},
+    {key: 'k2', text: 'other'},
+    {key: 'k3', text: 'text 3'},
+    {key: 'k4', text: 'text 4'},
+  ];
+  assert.deepEqual(await database.run('SELECT key, text FROM Doc ORDER BY key'), texts);
+  assert.deepEqual(await database.run('SELECT key, text FROM Texts ORDER BY key'), texts);
+  const log = await database.run('SELECT was, now FROM Log');
+  assert.deepEqual(log, [{was: 'text 2', now: 'other'}]);
+  await isSound(database);
+});
+
 test('nothing stays behind when records go, one by one or all at once', async () => {
   const fill = ["INSERT INTO Doc SET text = 'x'", "INSERT INTO Doc SET text = 'y'"];
   const database = await world.database([

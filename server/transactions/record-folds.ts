@@ -37,9 +37,11 @@ import type {Reader} from '#server/storage/store.ts';
 const autoBytesMin = 256;
 const autoSaving = 1 / 8;
 const zstdLevel = 1;
-/** Keys in one packed call, and the buffer that it begins with. */
+/** Keys in one packed call, and the largest buffer that it begins with. */
 const keysAtOnce = 256;
-const rowsBytes = 64 << 10;
+const rowsBytesMax = 1 << 20;
+/** Beside the value that is packed: the header of its row and of its pack. */
+const rowBytesMore = 16;
 
 /** A record as it is to be stored. */
 export interface FoldedRecord {
@@ -176,11 +178,17 @@ export class FoldReader implements FoldSource {
     records: readonly (StoredRecord | undefined)[],
     asked: readonly (readonly Fold[])[],
   ): Iterator<Uint8Array | undefined> {
-    const keys = records.flatMap((record, at) => {
-      const beside = (asked[at] ?? none).filter(fold => fold.pack === undefined);
-      return record === undefined ? [] : beside.map(fold => externalKey(record.rid, fold.property));
-    });
-    return valuesOf(this.#reader, keys);
+    const keys: Uint8Array[] = [];
+    let bytes = 0;
+    for (const [at, record] of records.entries()) {
+      if (record === undefined) continue;
+      for (const {pack, property, length} of asked[at] ?? none) {
+        if (pack !== undefined) continue;
+        keys.push(externalKey(record.rid, property));
+        bytes += length + rowBytesMore;
+      }
+    }
+    return valuesOf(this.#reader, keys, Math.min(bytes, rowsBytesMax));
   }
 
   #unfolded(
@@ -205,17 +213,18 @@ export class FoldReader implements FoldSource {
 
 const none: readonly Fold[] = [];
 
-/** The values under the keys, in their order; each is read only when it is asked for. */
+/** The values under the keys, in their order, in pieces of about so many bytes. */
 function* valuesOf(
   reader: Reader,
   keys: readonly Uint8Array[],
+  bytes: number,
 ): Generator<Uint8Array | undefined, undefined, undefined> {
   const [only] = keys;
   if (keys.length === 1 && only !== undefined) return yield reader.get(only);
   for (let from = 0; from < keys.length; ) {
     const asked = keys.slice(from, from + keysAtOnce);
     // A buffer each time: what was given before may be looked at yet.
-    const rows = getManyGrowing(reader, packKeys(asked), asked.length, createPackedRows(rowsBytes));
+    const rows = getManyGrowing(reader, packKeys(asked), asked.length, createPackedRows(bytes));
     for (const {value} of eachRow(rows)) yield value;
     from += rows.rowCount;
   }

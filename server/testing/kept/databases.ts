@@ -30,6 +30,8 @@ const statements = [
   'CREATE PROPERTY Person.born DATE',
   'CREATE PROPERTY Note.tags LIST OF STRING',
   'CREATE PROPERTY Note.price DECIMAL',
+  "CREATE PROPERTY Note.far STRING (external true, compression 'auto')",
+  "CREATE PROPERTY Note.packed STRING (compression 'lz4')",
   'CREATE INDEX ON Person (name) UNIQUE',
   'CREATE INDEX ON Person (born, name) NOTUNIQUE',
   'CREATE INDEX ON Note (tags BY ITEM) NOTUNIQUE',
@@ -44,6 +46,8 @@ const statements = [
   "INSERT INTO Note SET text = 'ñandú 漢字', tags = ['x', 'y'], price = 12.30",
   "INSERT INTO Note SET text = 'second', tags = ['y'], " +
     "embedded = {'@type': 'Note', 'text': 'inner'}",
+  `INSERT INTO Note SET text = 'third', far = '${'far '.repeat(200)}', ` +
+    `packed = '${'packed '.repeat(200)}'`,
   "DELETE FROM Person WHERE name = 'eli'",
   "UPDATE Person SET age = 36 WHERE name = 'ada'",
 ];
