@@ -25,6 +25,7 @@ import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
 import {RequestIds} from './request-ids.ts';
+import {UndecidedCommits, type UndecidedState} from './undecided-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
 
 export interface CommitLimits {
@@ -53,6 +54,8 @@ export interface CoordinatorOptions {
   /** Index of the last entry that changed the store, and its catalog version. */
   readonly positionIndex: LogIndex;
   readonly schemaVersion: number;
+  /** Of what is applied. */
+  readonly formatLevel: () => number;
   /** Called in log order when a schema entry is applied, before its commit resolves. */
   readonly onSchemaApplied: (schemaVersion: number) => void;
 }
@@ -70,11 +73,14 @@ export class Coordinator {
   readonly #counts = new Map<number, number>();
   readonly views = new LiveViews();
   readonly changes: ChangeFeed;
+  readonly #undecided = new UndecidedCommits();
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
   deletingCommits = 0;
   #era = 0;
+  /** The format level that an entry under way raises the server to. */
+  #raisesTo: number | undefined;
   #fence: string | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -100,6 +106,7 @@ export class Coordinator {
     this.#positions.clear();
     this.#counts.clear();
     this.#window = new ConflictWindow(index, this.#options.limits.windowBytesMax);
+    this.#undecided.clear(index);
     this.#requests = requestIdsOf(this.#options);
     this.#schemaVersion = schemaVersion;
   }
@@ -107,6 +114,7 @@ export class Coordinator {
   /** What was appended here behind the entry at `index` never happens. */
   takeBack(index: LogIndex, schemaVersion: number): void {
     this.changes.takeBack(index);
+    this.#undecided.clear(index);
     this.#schemaVersion = schemaVersion;
   }
 
@@ -136,6 +144,14 @@ export class Coordinator {
 
   reopen(): void {
     this.#fence = undefined;
+  }
+
+  /**
+   * An entry that raises the format level is under way, or (undefined) its fate is known: until it
+   * is executed every commit is of the wrong level, and a conflict.
+   */
+  raises(level: number | undefined): void {
+    this.#raisesTo = level;
   }
 
   /** The next record position of a bucket; known to others once an entry used it. */
@@ -176,7 +192,7 @@ export class Coordinator {
     const head = this.#headOf(request, counters, clock);
     const entry =
       request.packed === undefined
-        ? encoder.encode(head, this.#operationsOf(request, clock))
+        ? encoder.encode(head, this.#operationsOf(request, clock), request.bytes)
         : encoder.encodePacked(head, request.packed);
     if (entry.length > limits.entryBytesMax) {
       return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
@@ -197,8 +213,9 @@ export class Coordinator {
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     const operations = request.packed ?? request.operations;
-    this.#window.record(index, operations, request.preconditions);
+    this.#window.record(index, request);
     this.changes.appended(index, operations);
+    this.#undecided.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.views.oldest(log.appliedIndex));
     if (request.requestId !== undefined) {
       this.#requests.began(request.requestId, {index, clock}, settled);
@@ -209,6 +226,16 @@ export class Coordinator {
   /** From the start, when there is room: others committed meanwhile. */
   async #commitWithRoom(request: CommitRequest, refused: Refused): Promise<CommitOutcome> {
     return (await this.#options.log.whenRoom()) ? await this.commit(request) : refused;
+  }
+
+  /** Whether all commits under way are known; those that follow will be, for some time. */
+  knowsUndecided(): boolean {
+    return this.#undecided.knowsAll(this.#options.log);
+  }
+
+  /** What the commits under way leave behind; undefined when none is, or not all are known. */
+  undecidedState(): UndecidedState | undefined {
+    return this.#undecided.state(this.#options.log);
   }
 
   /** Whether a commit behind `since`, also one in flight, did what the keys forbid. */
@@ -225,6 +252,9 @@ export class Coordinator {
     }
     if (request.schemaVersion !== this.#schemaVersion) {
       return {kind: 'conflict', reason: 'the schema was changed by another transaction'};
+    }
+    if (request.formatLevel !== (this.#raisesTo ?? this.#options.formatLevel())) {
+      return {kind: 'conflict', reason: 'the format of the data is being raised'};
     }
     const verdict = this.#window.check(request.preconditions);
     if (verdict.kind === 'holds') return undefined;

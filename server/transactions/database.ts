@@ -34,6 +34,8 @@ export interface DatabaseOptions {
   readonly clock: Clock;
   readonly limits: TransactionLimits;
   readonly schemaVersion: number;
+  /** Of the formats in which the server writes at present. */
+  readonly formatLevel: () => number;
   readonly makeCoordinator: (onSchemaApplied: (schemaVersion: number) => void) => Coordinator;
 }
 
@@ -73,6 +75,11 @@ export class Database {
     return this.#schemaVersion;
   }
 
+  /** Of the formats in which what is written now must be. */
+  get formatLevel(): number {
+    return this.#options.formatLevel();
+  }
+
   /** Why the database takes no more commits, if so. */
   get fence(): string | undefined {
     return this.#coordinator.fence;
@@ -83,7 +90,8 @@ export class Database {
     return this.#coordinator.views.count;
   }
 
-  begin(isolation: Isolation): Transaction {
+  /** `onUndecided`: on top of what is under way, which only who commits by itself may do. */
+  begin(isolation: Isolation, {onUndecided = false} = {}): Transaction {
     this.#checkFence();
     return new StoreTransaction({
       databaseId: this.id,
@@ -94,7 +102,14 @@ export class Database {
       limits: this.#options.limits,
       appliedIndex: this.#appliedIndex,
       schemaVersion: this.#schemaVersion,
+      formatLevel: this.formatLevel,
+      onUndecided,
     });
+  }
+
+  /** Whether a transaction can be on top of what is under way; if not, once that is settled. */
+  knowsUndecided(): boolean {
+    return this.#coordinator.knowsUndecided();
   }
 
   /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
@@ -151,6 +166,11 @@ export class Database {
   /** This node takes commits from now on, behind the entry at `index`, which is applied. */
   beginAnew(index: LogIndex): void {
     this.#coordinator.beginAnew(index, this.#schemaVersion);
+  }
+
+  /** An entry that raises the format level is under way; undefined: its fate is known. */
+  raises(level: number | undefined): void {
+    this.#coordinator.raises(level);
   }
 
   /** What was appended here behind the entry at `index` never happens. */
@@ -210,6 +230,12 @@ export class Database {
   outcomeOf(requestId: string): Promise<CommitOutcome> | undefined {
     return this.#coordinator.outcomeOf(requestId);
   }
+
+  /**
+   * Its files are not what was written to them, as a read has found: what needs the damaged bytes
+   * fails, the rest goes on. Another copy should take its place.
+   */
+  damage: string | undefined;
 
   /** Refuses everything from now on. */
   close(reason: string): void {

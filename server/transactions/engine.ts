@@ -90,13 +90,16 @@ export class Engine {
   readonly #databases = new Map<string, Database>();
   readonly #closed = new Set<string>();
   readonly #changing = new Set<string>();
-  readonly #documentVersions = new Map<string, number>();
+  /** By document: versions of entries in flight, and of those whose outcome is not known. */
+  readonly #versionsTaken = new Map<string, readonly number[]>();
   readonly #checkpoints: Checkpoints;
   readonly #space: DiskSpace;
   #nextDatabaseId: number;
   /** Closed for a drop whose outcome is open. */
   readonly #dropping = new Set<Database>();
   #events: EngineEvents = {};
+  /** An entry of this leader that raises the format level is under way. */
+  #isRaising = false;
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
 
@@ -145,6 +148,11 @@ export class Engine {
   /** Names of databases whose rows are being brought to the format level of this release. */
   get migrating(): readonly string[] {
     return [...this.#migrations.keys()];
+  }
+
+  /** Of the formats in which this server writes at present (formats/levels.ts). */
+  get formatLevel(): number {
+    return this.#set.state.formatLevel;
   }
 
   get appliedIndex(): LogIndex {
@@ -270,6 +278,32 @@ export class Engine {
     this.#options.stores.remove(`${this.#set.path(name)}/${file}`);
   }
 
+  /**
+   * Raises the formats of a cluster to those of this build, and begins to bring the rows there.
+   * For a leader, once every member reads them: one that does not stops at the entry. Commits that
+   * meet the entry are conflicts, so that nothing of the old level comes behind it.
+   *
+   * @throws {Refusal} what refuses a commit.
+   */
+  async raiseFormat(): Promise<void> {
+    const {level} = this.#options.settings.formats;
+    if (this.#isRaising || this.formatLevel >= level) return;
+    this.#isRaising = true;
+    this.#eachServed(database => database.raises(level));
+    try {
+      await this.#propose('format-level', {head: {level}});
+    } catch (error) {
+      // One whose outcome is not known may be executed yet.
+      if (!(error instanceof Refusal && error.code === 'commit.unknown')) this.#endRaise();
+      throw error;
+    }
+  }
+
+  #endRaise(): void {
+    this.#isRaising = false;
+    this.#eachServed(database => database.raises(undefined));
+  }
+
   /** A document of the whole server, such as `server-users.jsonl`. */
   serverDocument(name: string): ServerDocument | undefined {
     return this.#set.document(name);
@@ -284,16 +318,22 @@ export class Engine {
     bytes: Uint8Array,
     expectedVersion?: number,
   ): Promise<ServerDocument> {
-    const current = this.#documentVersions.get(name) ?? this.#set.document(name)?.version ?? 0;
+    const stored = this.#set.document(name)?.version ?? 0;
+    const taken = (this.#versionsTaken.get(name) ?? []).filter(version => version > stored);
+    const current = Math.max(stored, ...taken);
     if (expectedVersion !== undefined && expectedVersion !== current) {
       throw new Refusal('commit.conflict', `${name} was changed by another request meanwhile`);
     }
     const version = current + 1;
-    this.#documentVersions.set(name, version);
+    this.#versionsTaken.set(name, [...taken, version]);
     try {
       await this.#propose('put-document', {head: {name, version}, bytes});
     } catch (error) {
-      if (this.#documentVersions.get(name) === version) this.#documentVersions.delete(name);
+      // An unknown one may be executed yet.
+      if (!(error instanceof Refusal && error.code === 'commit.unknown')) {
+        const others = this.#versionsTaken.get(name)?.filter(other => other !== version);
+        this.#versionsTaken.set(name, others ?? []);
+      }
       throw error;
     }
     return {version, bytes: Buffer.from(bytes)};
@@ -396,6 +436,7 @@ export class Engine {
     const present = this.#databases.get(opened.name);
     if (present !== undefined && present.id === opened.id) return present;
     const {id, name, store, position} = opened;
+    const formatLevel = (): number => this.formatLevel;
     const database = new Database({
       id,
       name,
@@ -404,6 +445,7 @@ export class Engine {
       clock,
       limits: settings.transaction,
       schemaVersion: position.schemaVersion,
+      formatLevel,
       makeCoordinator: onSchemaApplied =>
         new Coordinator({
           databaseId: id,
@@ -414,6 +456,7 @@ export class Engine {
           limits: settings.commit,
           positionIndex: position.index,
           schemaVersion: position.schemaVersion,
+          formatLevel,
           onSchemaApplied,
         }),
     });
@@ -474,6 +517,10 @@ export class Engine {
       }
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
+    if (entry.kind === 'format-level' && this.#isRaising) {
+      this.#endRaise();
+      this.#eachServed(database => this.#migrate(database));
+    }
     if (entry.kind === 'put-document') this.#events.documentChanged?.();
     if (entry.kind === 'nothing') this.#tellMarked(entry);
   }
@@ -525,7 +572,7 @@ export class Engine {
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
     this.#nextDatabaseId = plan.state.nextDatabaseId;
-    this.#documentVersions.clear();
+    this.#versionsTaken.clear();
     this.#events.documentChanged?.();
   }
 
@@ -539,7 +586,8 @@ export class Engine {
 
   #leads(index: LogIndex): void {
     this.#nextDatabaseId = this.#set.state.nextDatabaseId;
-    this.#documentVersions.clear();
+    this.#versionsTaken.clear();
+    this.#endRaise();
     this.#eachServed(database => {
       database.beginAnew(index);
       this.#migrate(database);
@@ -548,6 +596,7 @@ export class Engine {
   }
 
   #takenBack(index: LogIndex): void {
+    this.#endRaise();
     this.#eachServed(database => database.takeBack(index));
     for (const database of this.#dropping) this.#reopen(database);
   }

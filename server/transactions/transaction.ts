@@ -8,22 +8,34 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {indexRange} from '#server/layout/index-key.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {PackedRows, ScanOptions, Scanner, ScanRange, View} from '#server/storage/store.ts';
-import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
+import type {
+  PackedRows,
+  Reader,
+  ScanOptions,
+  Scanner,
+  ScanRange,
+  View,
+} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
 import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
+import {KeyGap} from './key-gap.ts';
 import {scanMerged} from './merged-scanner.ts';
+import {getManyMerged, getMerged, OverlaidReader} from './overlaid-reader.ts';
+import type {PutWrite} from './point-write.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,
+  KeyWish,
   PreconditionWish,
   ReadContext,
   Transaction,
 } from './transaction-contract.ts';
+import type {UndecidedState} from './undecided-commits.ts';
 import {WriteSet} from './write-set.ts';
 
 export interface TransactionLimits {
@@ -43,6 +55,9 @@ export interface TransactionOptions {
   /** Greatest index known to be applied; a lower bound for a view taken now. */
   readonly appliedIndex: () => LogIndex;
   readonly schemaVersion: number;
+  readonly formatLevel: number;
+  /** Reads what the commits under way leave behind, where that is known. */
+  readonly onUndecided: boolean;
 }
 
 /** Calls between two looks at the clock. */
@@ -64,19 +79,29 @@ export interface ViewSource {
  * the view shows but whose acknowledgement is still under way may count as a conflict, and the
  * transaction runs again; nothing that the view does not show is ever missed, because an entry is
  * in the store before this thread hears of it.
+ *
+ * On top of it may lie what the commits under way leave behind; conditions count from there then.
  */
 class HeldView {
   readonly view: View;
+  /** The view, with what lies on top. */
+  readonly reader: Reader;
+  readonly undecided: UndecidedState | undefined;
   readonly since: LogIndex;
   readonly #source: ViewSource;
   #index: LogIndex | undefined;
   #schemaVersion: number | undefined;
+  /** What is known of keys that are not there, by index. */
+  #gaps: Map<number, KeyGap> | undefined;
 
-  constructor(source: ViewSource, since: LogIndex) {
-    this.since = since;
+  constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
+    this.since = undecided?.index ?? since;
+    this.undecided = undecided;
     this.#source = source;
     this.#schemaVersion = source.schemaVersion;
     this.view = source.open();
+    this.reader =
+      undecided === undefined ? this.view : new OverlaidReader(this.view, undecided.writes);
   }
 
   get index(): LogIndex {
@@ -88,6 +113,17 @@ class HeldView {
   get schemaVersion(): number {
     if (this.#schemaVersion === undefined) this.#readPosition();
     return this.#schemaVersion as number;
+  }
+
+  /** For point reads in an index; without own writes. */
+  gapOf(indexId: number): KeyGap {
+    this.#gaps ??= new Map();
+    let gap = this.#gaps.get(indexId);
+    if (gap === undefined) {
+      gap = new KeyGap(this.reader, indexRange(indexId).end);
+      this.#gaps.set(indexId, gap);
+    }
+    return gap;
   }
 
   release(): void {
@@ -158,14 +194,26 @@ export class StoreTransaction implements Transaction {
     return this.#view().view;
   }
 
+  get formatLevel(): number {
+    return this.#options.formatLevel;
+  }
+
+  get seesUndecided(): boolean {
+    return this.#held?.undecided !== undefined;
+  }
+
   recordCount(bucketId: number): number {
-    const stored = decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
-    return Math.max(0, stored + (this.#countDeltas.get(bucketId) ?? 0));
+    const {view, undecided} = this.#view();
+    const before =
+      undecided?.counts.get(bucketId) ?? decodeCounter(view.get(counterKey('count', bucketId)));
+    return Math.max(0, before + (this.#countDeltas.get(bucketId) ?? 0));
   }
 
   overlays({start, end}: ScanRange): boolean {
-    if (this.#writes.isEmpty) return false;
-    return this.#writes.touches(keyText(start), end && keyText(end));
+    const {undecided} = this.#view();
+    if (this.#writes.isEmpty && undecided === undefined) return false;
+    const [from, to] = [keyText(start), end && keyText(end)];
+    return this.#writes.touches(from, to) || undecided?.writes.touches(from, to) === true;
   }
 
   beginStatement(): void {
@@ -184,29 +232,39 @@ export class StoreTransaction implements Transaction {
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    const {view} = this.#view();
-    if (this.#writes.isEmpty) return view.get(key);
-    const own = this.#writes.lookup(keyText(key));
-    if (own === undefined) return view.get(key);
-    return own === 'deleted' ? undefined : Buffer.from(own);
+    const {reader} = this.#view();
+    return this.#writes.isEmpty ? reader.get(key) : getMerged(reader, this.#writes, key);
   }
 
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
-    const {view} = this.#view();
-    if (this.#writes.isEmpty) return view.getMany(keys, keyCount, into);
-    return this.#getManyMerged(keys, keyCount, into);
+    const {reader} = this.#view();
+    if (this.#writes.isEmpty) return reader.getMany(keys, keyCount, into);
+    return getManyMerged(reader, this.#writes, {packed: keys, count: keyCount}, into);
   }
 
   scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner {
-    const {view} = this.#view();
-    if (this.#writes.isEmpty) return view.scan(ranges, options);
-    return scanMerged(view, this.#writes, ranges, options);
+    const {reader} = this.#view();
+    if (this.#writes.isEmpty) return reader.scan(ranges, options);
+    return scanMerged(reader, this.#writes, ranges, options);
   }
 
   put(key: Uint8Array, value: Uint8Array): void {
     this.#checkUsable();
     this.#writes.put(keyText(key), value);
     this.#checkSize();
+  }
+
+  room(key: string, length: number): PutWrite {
+    this.#checkUsable();
+    const write = this.#writes.room(key, length);
+    this.#checkSize();
+    return write;
+  }
+
+  find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined {
+    const own = this.#writes.lookup(text);
+    if (own !== undefined) return own === 'deleted' ? undefined : Buffer.from(own);
+    return this.#view().gapOf(indexId).get(text, sought);
   }
 
   delete(key: Uint8Array): void {
@@ -278,6 +336,7 @@ export class StoreTransaction implements Transaction {
 
   #commit(requestId: string | undefined): Promise<CommitOutcome> {
     if (!this.hasWrites && this.newSchemaVersion === undefined) {
+      assert(!this.seesUndecided, 'nobody is told of what is not decided');
       const index = this.viewIndex;
       this.#end();
       return Promise.resolve({kind: 'committed', index});
@@ -288,7 +347,10 @@ export class StoreTransaction implements Transaction {
       databaseId: this.databaseId,
       era: this.#era,
       schemaVersion: this.schemaVersion,
+      formatLevel: this.formatLevel,
       operations: this.#writes.operations(),
+      keys: this.#writes.keys,
+      bytes: this.#writes.bytes,
       preconditions: this.#preconditions,
       countDeltas: this.#countDeltas,
       positionBuckets: this.#positionBuckets,
@@ -333,7 +395,8 @@ export class StoreTransaction implements Transaction {
     assert(this.#open, 'the transaction has ended');
     const {views, coordinator, appliedIndex} = this.#options;
     const bound = appliedIndex();
-    const held = new HeldView(views, bound);
+    const undecided = this.#options.onUndecided ? coordinator.undecidedState() : undefined;
+    const held = new HeldView(views, bound, undecided);
     if (held.schemaVersion !== this.schemaVersion) {
       held.release();
       throw new Refusal(
@@ -391,42 +454,10 @@ export class StoreTransaction implements Transaction {
         'svc.txSizeMax',
     );
   }
-
-  #getManyMerged(keys: Buffer, keyCount: number, into: PackedRows): number {
-    const {view} = this.#view();
-    into.byteLength = 0;
-    into.rowCount = 0;
-    into.done = false;
-    let at = 0;
-    for (let number = 0; number < keyCount; number++) {
-      const length = keys.readUInt32LE(at);
-      const key = keys.subarray(at + 4, at + 4 + length);
-      const own = this.#writes.lookup(keyText(key));
-      const value = own === undefined ? view.get(key) : own === 'deleted' ? undefined : own;
-      if (!appendValue(into, value)) return number;
-      at += 4 + length;
-    }
-    into.done = true;
-    return keyCount;
-  }
-}
-
-function appendValue(into: PackedRows, value: Uint8Array | undefined): boolean {
-  const bytes = 8 + (value?.length ?? 0);
-  if (into.byteLength + bytes > into.buffer.length) {
-    if (into.rowCount === 0) throw new RowTooLarge(bytes);
-    return false;
-  }
-  into.buffer.writeUInt32LE(0, into.byteLength);
-  into.buffer.writeUInt32LE(value === undefined ? ABSENT : value.length, into.byteLength + 4);
-  if (value !== undefined) into.buffer.set(value, into.byteLength + 8);
-  into.byteLength += bytes;
-  into.rowCount++;
-  return true;
 }
 
 function conditionOf(wish: PreconditionWish, since: LogIndex): Precondition {
-  if (wish.kind !== 'range-untouched') return new KeyCondition(wish, since);
+  if (wish.kind !== 'range-untouched') return new KeyCondition(wish.kind, wish, since);
   return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end), since};
 }
 
@@ -437,18 +468,11 @@ class KeyCondition<Kind extends 'unchanged' | 'present' | 'unpinned'> {
   readonly since: LogIndex;
   readonly unique: UniqueKeyName | undefined;
 
-  constructor(
-    wish: {
-      readonly kind: Kind;
-      readonly key: Uint8Array;
-      readonly unique?: UniqueKeyName | undefined;
-    },
-    since: LogIndex,
-  ) {
-    this.kind = wish.kind;
-    this.text = keyText(wish.key);
+  constructor(kind: Kind, {key, unique}: KeyWish, since: LogIndex) {
+    this.kind = kind;
+    this.text = typeof key === 'string' ? key : keyText(key);
     this.since = since;
-    this.unique = wish.unique;
+    this.unique = unique;
   }
 
   get key(): Buffer {

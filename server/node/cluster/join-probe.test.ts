@@ -24,12 +24,16 @@ interface Probed {
 }
 
 /** A pod beside members that answer at real ports; timers run when a test says so. */
-async function podBeside(context: TestContext, members: readonly MemoryCluster[]): Promise<Probed> {
+async function podBeside(
+  context: TestContext,
+  members: readonly MemoryCluster[],
+  remembers = true,
+): Promise<Probed> {
   const peers = [];
   for (const [number, cluster] of members.entries()) {
     const world = await httpWorld({}, undefined, {cluster});
     context.after(() => world.server.close(0));
-    peers.push(peerOf(number, {httpAddress: `127.0.0.1:${world.port}`}));
+    peers.push(peerOf(number, {httpPort: world.port}));
   }
   for (const member of members) {
     member.current = {
@@ -40,20 +44,22 @@ async function podBeside(context: TestContext, members: readonly MemoryCluster[]
   const own = new MemoryCluster(
     followerState({localPeerId: pod.id, leaderId: undefined, peers: [...peers, pod]}),
   );
-  const client = new PeerClient({isSecure: () => false, authorities: []});
-  context.after(() => client.close());
+  const peerClient = new PeerClient({isSecure: () => false, authorities: []});
+  context.after(() => peerClient.close());
   const delays: number[] = [];
   const logged: string[] = [];
   let task: (() => void) | undefined;
   let told: (() => void) | undefined;
   const probe = new JoinProbe({
     cluster: own,
-    client,
+    peerClient,
     applicant,
+    wasMember: () => remembers,
     timers: {
       after: (delayMs, next) => {
         delays.push(delayMs);
         task = next;
+        told?.();
         return () => undefined;
       },
       yield: () => Promise.resolve(),
@@ -122,6 +128,16 @@ test('a member that hears its leader asks nobody', async context => {
   assert.deepEqual(leader.done, []);
 });
 
+test('one without a memory leaves it to its connections', async context => {
+  const leader = new MemoryCluster(leaderState({peers: two}));
+  const {own, logged, turn} = await podBeside(context, [leader], false);
+  await turn();
+  assert.deepEqual([leader.done, logged], [[], []]);
+  own.current = followerState({localPeerId: pod.id});
+  await turn();
+  assert.deepEqual(logged, ['cluster.joined']);
+});
+
 test('one that is a member already waits, and asks less and less often', async context => {
   const leader = new MemoryCluster(leaderState());
   const {delays, logged, turn} = await podBeside(context, [leader]);
@@ -136,7 +152,7 @@ test('why it is no member yet stands in its own log', async context => {
   const {own, logged, turn} = await podBeside(context, [lost]);
   await turn();
   assert.match(logged[0] ?? '', /127.0.0.1_2430 knows no leader/);
-  own.current = {...own.current, peers: [peerOf(1, {httpAddress: '127.0.0.1:1'}), pod]};
+  own.current = {...own.current, peers: [peerOf(1, {httpPort: 1}), pod]};
   await turn();
   assert.match(logged[1] ?? '', /127.0.0.1_2431 did not answer: connect ECONNREFUSED/);
 });

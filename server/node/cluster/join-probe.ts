@@ -1,25 +1,26 @@
 /**
- * A pod that starts asks whether it is a member, and to be one where it is not.
+ * A pod that comes back asks whether it is a member still, and to be one where it is not.
  *
- * What it remembers may be out of date: it may have been removed while it was away, or be one that
- * a stateful set has just grown by. So it asks the others for the live membership, and their
- * leader to take it in; it never begins a cluster of its own by this. It goes on until it is a
- * member that hears a leader, and tells its own log why it is none yet.
+ * What it remembers may be out of date: it may have been removed while it was away, and the others
+ * then take no connection of it that consensus could use. So it asks them over HTTP for the live
+ * membership, and their leader to take it in; it never begins a cluster of its own by this. It goes
+ * on until it is a member that hears a leader, and tells its own log why it is none yet. A pod
+ * without a memory gets in as every server does (replication/formation/joining.ts).
  *
  * Source: reference 4.4 (join probe).
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
-import {PeerClient, type PeerQuestion} from '#server/protocols/http/peer-client.ts';
-import {hostAndPort} from '#server/replication/peer-directory.ts';
+import type {PeerClient, PeerQuestion} from '#server/protocols/http/peer-client.ts';
+import {addressOfId} from '#server/replication/peer-directory.ts';
 import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
 import {localPeer} from '#server/session/cluster-readiness.ts';
 import type {ClusterNode} from './cluster-node.ts';
 import {ClusterView} from './cluster-view.ts';
-import {readTrustStore} from './trust-store.ts';
 
 /** This server as the others would have to add it. */
 export interface Applicant {
@@ -32,8 +33,10 @@ export interface Applicant {
 
 export interface JoinProbeOptions {
   readonly cluster: Cluster;
-  readonly client: PeerClient;
+  readonly peerClient: PeerClient;
   readonly applicant: Applicant;
+  /** Its log has told it once that it is a member. */
+  readonly wasMember: () => boolean;
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -50,24 +53,21 @@ const joinMs = 90_000;
 export function startJoinProbe(
   node: ClusterNode,
   settings: Settings,
-  logger: Logger,
+  {peerClient, logger}: Pick<JoinProbeOptions, 'peerClient' | 'logger'>,
 ): JoinProbe | undefined {
   if (!settings.get('svc.ha.k8s')) return undefined;
   const {id, self} = node.plan;
   const means = {clock: createClock(), timers: createTimers()};
-  const client = new PeerClient({
-    isSecure: () => settings.get('svc.ssl.enabled'),
-    authorities: readTrustStore(settings),
-  });
   return new JoinProbe({
     cluster: new ClusterView(node, means),
-    client,
+    peerClient,
     applicant: {
       id,
       address: `${hostAndPort(self.host, self.ports.raft)}:${node.introduction.httpPort}`,
       name: settings.get('svc.server.name'),
       priority: Math.max(0, self.priority),
     },
+    wasMember: () => node.member?.replicator.wasMember === true,
     timers: means.timers,
     logger,
   });
@@ -88,21 +88,22 @@ export class JoinProbe {
 
   end(): void {
     this.#cancel();
-    this.#options.client.close();
   }
 
   async #probe(): Promise<void> {
-    const {cluster, timers, logger, applicant} = this.#options;
+    const {cluster, timers, logger, applicant, wasMember} = this.#options;
     const state = cluster.state();
     if (isIn(state)) {
       logger.log('info', 'cluster.joined', {peer: applicant.id, leader: state.leaderId});
       this.end();
       return;
     }
-    const reason = await this.#ask(state);
-    // A cluster that is forming has no leader yet.
-    const level = this.#retryMs === retryMsMin ? 'info' : 'warn';
-    logger.log(level, 'cluster.not-joined', {peer: applicant.id, reason});
+    if (wasMember()) {
+      const reason = await this.#ask(state);
+      // Its leader may not have been elected yet.
+      const level = this.#retryMs === retryMsMin ? 'info' : 'warn';
+      logger.log(level, 'cluster.not-joined', {peer: applicant.id, reason});
+    }
     this.#cancel = timers.after(this.#retryMs, () => void this.#probe());
     this.#retryMs = Math.min(retryMsMax, this.#retryMs * 2);
   }
@@ -121,7 +122,7 @@ export class JoinProbe {
         if (live.members.includes(this.#options.applicant.id)) {
           return 'it is a member, and has not heard the leader yet';
         }
-        return await this.#applyTo({...live.leader, httpAddressAmbiguous: false});
+        return await this.#applyTo(live.leader);
       } catch (error) {
         reasons.push(error instanceof Error ? error.message : String(error));
       }
@@ -130,19 +131,19 @@ export class JoinProbe {
   }
 
   async #statusOf(peer: PeerQuestion['peer']): Promise<LiveMembership> {
-    const {client, cluster} = this.#options;
+    const {peerClient, cluster} = this.#options;
     const {token} = cluster;
     const path = '/cluster';
     const asked = {peer, method: 'GET', path, token, user: 'root', timeoutMs: askMs} as const;
-    const {status, json} = await client.ask(asked);
+    const {status, json} = await peerClient.ask(asked);
     if (status !== 200) throw new Error(`${peer.id} answered ${status}`);
     return liveMembership(json as StatusJson);
   }
 
   async #applyTo(leader: PeerQuestion['peer']): Promise<string> {
-    const {client, cluster, applicant} = this.#options;
+    const {peerClient, cluster, applicant} = this.#options;
     const {id: peerId, ...rest} = applicant;
-    const {status, json} = await client.ask({
+    const {status, json} = await peerClient.ask({
       peer: leader,
       method: 'POST',
       path: '/cluster/peer',
@@ -173,7 +174,7 @@ interface StatusJson {
 }
 
 interface LiveMembership {
-  readonly leader: Omit<PeerQuestion['peer'], 'httpAddressAmbiguous'> | undefined;
+  readonly leader: PeerQuestion['peer'] | undefined;
   readonly members: readonly string[];
 }
 
@@ -182,9 +183,14 @@ function liveMembership({leaderId, peers}: StatusJson): LiveMembership {
   return {
     leader: leader && {
       id: leader.id,
-      httpAddress: leader.httpAddress,
-      httpsAddress: leader.httpsAddress,
+      host: addressOfId(leader.id).host,
+      httpPort: portIn(leader.httpAddress),
+      httpsPort: portIn(leader.httpsAddress),
     },
     members: peers.filter(peer => peer.inConfiguration).map(({id}) => id),
   };
+}
+
+function portIn(address: string | undefined): number | undefined {
+  return address === undefined ? undefined : Number(address.slice(address.lastIndexOf(':') + 1));
 }

@@ -8,7 +8,7 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
-import {isForLeader} from '#server/session/leadership.ts';
+import {isForLeader, isOfOwnCopy} from '#server/session/leadership.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {authenticateSocket, requireUsers} from './authentication.ts';
@@ -210,7 +210,8 @@ export class LaneConnection implements AnswerWriter, StatementHead {
       } else await this.#changeTransaction(principal, work);
     } catch (error) {
       // Nothing happened, and node's path knows how to bring it to whoever leads now.
-      if (isForLeader(error) && this.context.membership !== undefined) return this.#giveUp(bytes);
+      const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
+      if (isOther && this.context.membership !== undefined) return this.#giveUp(bytes);
       this.#fail(error);
     }
     this.#isBusy = false;
