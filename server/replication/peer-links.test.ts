@@ -4,7 +4,8 @@ import {spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import {createTimers} from '#server/platform/real/clock.ts';
 import {LinkedNode, loopback} from './testing-links.ts';
 import type {PeerLinksOptions} from './peer-links.ts';
 
@@ -68,9 +69,13 @@ for (const [name, options, reason] of strangers) {
 }
 
 test('a killed process is known to be gone without waiting for a timer', async () => {
-  // No timer of ours ever fires, so none is needed for the loss to be known.
-  const time = new ManualTimers();
-  const left = await new LinkedNode('a_1', {timers: time}).start();
+  const real = createTimers();
+  let areStopped = false;
+  const timers: Timers = {
+    after: (delayMs, task) => real.after(delayMs, () => areStopped || task()),
+    yield: () => real.yield(),
+  };
+  const left = await new LinkedNode('a_1', {timers}).start();
   const program = join(import.meta.dirname, 'testing-peer-process.ts');
   const child = spawn(
     process.execPath,
@@ -81,6 +86,8 @@ test('a killed process is known to be gone without waiting for a timer', async (
     const [port] = await once(child.stdout, 'data');
     left.links.setPeers([{id: 'b_1', host: loopback, port: Number(String(port))}]);
     await left.hears('connected b_1');
+    // No timer of ours fires from here on, so none is needed for the loss to be known.
+    areStopped = true;
     child.kill('SIGKILL');
     await left.hears('lost b_1');
     assert.equal(left.told.filter(line => line === 'lost b_1').length, 1);
