@@ -19,7 +19,7 @@ import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {writeValue} from '#server/layout/stored-value.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
-import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
+import type {MapValue, RecordKind, Rid} from '#server/model/value.ts';
 import {CreatedRecords} from './created-records.ts';
 import {RecordChanges} from './record-changes.ts';
 import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './records-buckets.ts';
