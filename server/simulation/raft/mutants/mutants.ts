@@ -282,8 +282,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'state.ts',
-    text: 'other.priority > mine || (other.priority === mine && other.id < id)',
-    replacement: 'other.priority > mine',
+    text: 'return mine > theirs || (mine === theirs && id < other);',
+    replacement: 'return mine >= theirs;',
     because: 'after a kill all that are left campaign in the same moment',
   },
   {
