@@ -115,7 +115,7 @@ test('who was just elected holds what it is asked until it is ready', async () =
   assert.equal(two.leader.service.writes, 2);
 });
 
-test('a write that meets a leader which hands over is carried out once, whoever leads then', async () => {
+test('a write that meets a hand-over is carried out once, whoever leads then', async () => {
   const {cluster, service} = two.leader;
   service.beforeWrite = async () => {
     if (cluster.isSettling) throw leaderNeeded('the leadership is being handed over');

@@ -8,6 +8,7 @@
  */
 import {Agent, type ClientRequest, type IncomingMessage, request as sendPlainly} from 'node:http';
 import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
@@ -25,7 +26,7 @@ export interface RelayParts {
 
 const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
 /** Milliseconds for which one that leads no more may still tell what became of a request. */
-const deposedMs = 1_000;
+export const deposedMs = 1_000;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
@@ -143,10 +144,14 @@ export class LeaderConnections {
   #patienceMs({segments, streamsBody}: Exchange): number {
     const {settings} = this.#context;
     if (streamsBody) return settings.get('svc.ha.proxyBatchReadTimeout');
-    const [first] = segments;
-    const isCommand = first === 'command' || first === 'query' || first === 'server';
-    return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
+    return patienceMs(settings, segments[0]);
   }
+}
+
+/** As `#patienceMs` of a request that is sent whole; `first`: the first word of its path. */
+export function patienceMs(settings: Settings, first: string | undefined): number {
+  const isCommand = first === 'command' || first === 'query' || first === 'server';
+  return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
 }
 
 function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
