@@ -14,6 +14,7 @@ import {replicatedMembers} from './W15/members.ts';
 import {replicatedWrites} from './W15/replicated-writes.ts';
 import {failover} from './W16/failover.ts';
 import {followerReads} from './W17/follower-reads.ts';
+import {snapshotInstall} from './W18/snapshot-install.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
 import {starts} from './W20/starts.ts';
@@ -31,6 +32,8 @@ export interface BenchOptions {
   readonly rounds: number;
   /** Length of one round at one point. */
   readonly seconds: number;
+  /** Of data, where a class is about so much of it. */
+  readonly megabytes: number;
 }
 
 type BenchClass = (report: Report, options: BenchOptions) => Promise<void>;
@@ -56,6 +59,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   'W15-members': replicatedMembers,
   W16: failover,
   W17: followerReads,
+  W18: snapshotInstall,
   W20: starts,
   mixed: readsBesideAnalysis,
   links: linksClass,
@@ -82,7 +86,11 @@ if (run === undefined) {
 } else {
   const report = new Report(text => process.stdout.write(text));
   try {
-    await run(report, {rounds: wholeNumber('ROUNDS', 7), seconds: wholeNumber('SECONDS', 2)});
+    await run(report, {
+      rounds: wholeNumber('ROUNDS', 7),
+      seconds: wholeNumber('SECONDS', 2),
+      megabytes: wholeNumber('SIZE', 2_000),
+    });
     if (!report.finish()) process.exitCode = 1;
   } catch (error) {
     process.stderr.write(`bench ${name} failed: ${error instanceof Error ? error.stack : error}\n`);

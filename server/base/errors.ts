@@ -513,3 +513,18 @@ export class Corruption extends Error {
     this.detail = detail;
   }
 }
+
+const ofStoreFile = 'ofStoreFile';
+
+/**
+ * What the files of a store hold is not what was written to them: a checksum of theirs says so.
+ * Another copy of the store may well be sound, unlike with damage that was copied.
+ */
+export function storeDamage(message: string): Corruption {
+  return new Corruption(message, {[ofStoreFile]: 1});
+}
+
+/** Whether it is damage of a store's files, on this thread or another one. */
+export function isStoreDamage(error: unknown): error is Corruption {
+  return error instanceof Corruption && error.detail[ofStoreFile] === 1;
+}

@@ -107,7 +107,9 @@ export class ServerAdministration implements Administration {
 
   fencedDatabases(): readonly string[] {
     const {engine} = this.#options;
-    return engine.databases().filter(name => engine.status(name) === 'fenced');
+    const isDamaged = (name: string): boolean =>
+      engine.status(name) === 'open' && engine.database(name)?.damage !== undefined;
+    return engine.databases().filter(name => engine.status(name) === 'fenced' || isDamaged(name));
   }
 
   databaseIdentity(name: string): string {

@@ -19,6 +19,7 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
 import type {Cluster} from '#server/session/cluster.ts';
@@ -35,7 +36,7 @@ import {ServerAdministration} from './administration.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
-import {readTrustStore} from './cluster/trust-store.ts';
+import {readTrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startCommitThreads} from './commit-threads.ts';
@@ -81,8 +82,11 @@ export async function startServer(
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
   const inForce: InForce = {settings: () => settings};
+  const authorities = readTrustStore(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
-  const probe = cluster && startJoinProbe(cluster, settings, logger);
+  const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
+  const peerClient = new PeerClient({isSecure, authorities});
+  const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;
   let trim: () => void;
@@ -102,7 +106,8 @@ export async function startServer(
     throw error;
   }
   try {
-    return await serve(settings, {engine, cluster, probe, inForce, logger, events, prompt, trim});
+    const members = {cluster, probe, peerClient, authorities};
+    return await serve(settings, {engine, ...members, inForce, logger, events, prompt, trim});
   } catch (error) {
     probe?.end();
     await engine.close();
@@ -199,6 +204,10 @@ interface Parts {
   readonly cluster: ClusterNode | undefined;
   /** Of a pod. */
   readonly probe: JoinProbe | undefined;
+  /** Asks other members. */
+  readonly peerClient: PeerClient;
+  /** Whose certificates are believed of the other members; empty: those that the system knows. */
+  readonly authorities: readonly string[];
   readonly inForce: InForce;
   readonly logger: Logger;
   readonly events: EventLog;
@@ -219,8 +228,6 @@ interface Services {
 interface Means {
   /** Undefined: a server alone. */
   readonly cluster: Cluster | undefined;
-  /** Whose certificates are believed of the other members; empty: those that the system knows. */
-  readonly authorities: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly timers: Timers;
@@ -319,6 +326,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
+      parts.peerClient.close();
       await service.close();
       await parts.cluster?.snapshots?.close();
       await engine.close();
@@ -326,12 +334,14 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   };
 }
 
-function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Means, 'javascript'> {
+function createMeans(
+  given: Settings,
+  {cluster, authorities, engine, logger}: Parts,
+): Omit<Means, 'javascript'> {
   const clock = createClock();
   const timers = createTimers();
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
-  const authorities = readTrustStore(given);
   cluster?.useSnapshots({
     engine,
     clock,
@@ -342,13 +352,13 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
     disk: createDisk(),
     rootPath: resolve(given.get('svc.server.rootPath')),
   });
-  return {cluster: view, authorities, clock, random, timers};
+  return {cluster: view, clock, random, timers};
 }
 
 /** Looks after the other members; undefined on a server alone. */
 function watchCluster(
   given: Settings,
-  {cluster: node, engine, logger}: Parts,
+  {cluster: node, peerClient, engine, logger}: Parts,
   {administration}: Services,
   {cluster, ...means}: Means,
 ): ClusterWatch | undefined {
@@ -357,6 +367,7 @@ function watchCluster(
   return new ClusterWatch({
     ...means,
     cluster,
+    peerClient,
     links: node.links,
     settings: () => administration.settings(),
     logger,
@@ -381,6 +392,8 @@ function createHttp(
     security,
     administration,
     logger: parts.logger,
+    peerClient: parts.peerClient,
+    authorities: parts.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
     digests: services.digests,
     batch: createBatchHandler({

@@ -4,8 +4,9 @@
  * A statement that lost its leader before anything of it was stored may be handed to the next one
  * as it came; one that stored something may not (a script of several commits). Only this file
  * knows how the first is told from the second.
+ * The same of reads that the copy of this server cannot answer.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 
 const untouched = 'nothingStored';
 
@@ -22,6 +23,13 @@ export function leaderNeeded(message: string, leader?: string): Refusal {
 /** Whether the request that failed so may be handed to the leader as it came. */
 export function isForLeader(error: unknown): boolean {
   return error instanceof Refusal && error.detail[untouched] === 1;
+}
+
+/** Whether it failed because this server's copy of the database cannot be used; others' may. */
+export function isOfOwnCopy(error: unknown): boolean {
+  if (isStoreDamage(error)) return true;
+  const ofCopy = ['database.fenced', 'cluster.snapshot-pending'];
+  return error instanceof Refusal && ofCopy.includes(error.code);
 }
 
 /** Work of one entry of the log: refused by a server that does not lead, it stored nothing. */

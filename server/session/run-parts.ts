@@ -23,8 +23,8 @@ export interface RunParts {
   readonly server: ServerView;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
   readonly onTerminate: (listener: () => void) => void;
-  /** Called once, when the statement has ended in whatever way. */
-  readonly end: () => void;
+  /** Called when the statement has ended, with what it failed with after it had begun to answer. */
+  readonly end: (failure?: unknown) => void;
 }
 
 /** A script gives its place back while it waits. */

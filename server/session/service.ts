@@ -7,7 +7,7 @@
  * a statement of an open transaction. Schema commands go to the database's executor, scripts to
  * the script runner.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
@@ -220,7 +220,10 @@ export class SessionService implements Service {
         server: new PrincipalView(principal, this, security),
         guard: principal.root ? undefined : {access, user: principal.name},
         onTerminate: (listener: () => void) => registered.onTerminate(listener),
-        end: () => registered.done(),
+        end: (failure?: unknown) => {
+          registered.done();
+          this.#met(session.database, failure);
+        },
       };
       const {transactionId, requestId} = request;
       const cursor =
@@ -231,12 +234,30 @@ export class SessionService implements Service {
       if (!(cursor instanceof Promise)) return cursor;
       return cursor.catch((error: unknown) => {
         registered.done();
+        this.#met(session.database, error);
         throw error;
       });
     } catch (error) {
       registered.done();
+      this.#met(session.database, error);
       throw error;
     }
+  }
+
+  /**
+   * What a statement failed with. Where others have copies, a damaged one is marked, so that it is
+   * taken anew; a replica refuses everything of it until then, and the leader answers for it. A
+   * leader goes on with what is sound: somebody has to lead until it is another one.
+   */
+  #met(database: Database, error: unknown): void {
+    const {cluster, settings, logger} = this.#options;
+    if (!isStoreDamage(error) || cluster === undefined) return;
+    if (!settings().get('svc.ha.divergedFollowerRecovery')) return;
+    if (database.damage === undefined) {
+      logger.log('error', 'database.damaged', {database: database.name, reason: error.message});
+      database.damage = error.message;
+    }
+    if (!cluster.state().isLeader) database.close(`its files are damaged: ${error.message}`);
   }
 
   needsLeader(principal: Principal, request: RunRequest): boolean {

@@ -39,7 +39,8 @@ export interface StreamCursorOptions {
   readonly place: Place;
   /** A timeout ends the result with the rows so far instead of failing it. */
   readonly partialOnTimeout: boolean;
-  readonly onEnd: (failed: boolean) => void;
+  /** With what it failed with; undefined: it did not. */
+  readonly onEnd: (failure: unknown) => void;
 }
 
 const nothing = Buffer.alloc(0);
@@ -84,14 +85,14 @@ export class StreamCursor implements ResultCursor {
   }
 
   close(): void {
-    this.#end(false);
+    this.#end(undefined);
   }
 
   /** Ends the run even if nobody ever asks for another piece; who asks is told. */
   terminate(): void {
     if (this.#ended) return;
     this.#failure = new Refusal('query.terminated', 'the query was terminated');
-    this.#end(true);
+    this.#end(this.#failure);
   }
 
   #holds(first: Buffer | undefined): this {
@@ -117,16 +118,16 @@ export class StreamCursor implements ResultCursor {
     try {
       const piece = result.pull();
       this.#count();
-      if (piece === undefined || result.isWhole) this.#end(false);
+      if (piece === undefined || result.isWhole) this.#end(undefined);
       return piece;
     } catch (error) {
       this.#count();
       if (this.#options.partialOnTimeout && isTimeout(error)) {
         this.summary.truncated = true;
-        this.#end(false);
+        this.#end(undefined);
         return undefined;
       }
-      this.#end(true);
+      this.#end(error);
       throw error;
     }
   }
@@ -137,11 +138,11 @@ export class StreamCursor implements ResultCursor {
     this.summary.limit = this.#options.result.limit;
   }
 
-  #end(failed: boolean): void {
+  #end(failure: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#options.result.close();
-    this.#options.onEnd(failed);
+    this.#options.onEnd(failure);
   }
 }
 

@@ -83,7 +83,8 @@ export class Database {
     return this.#coordinator.views.count;
   }
 
-  begin(isolation: Isolation): Transaction {
+  /** `onUndecided`: on top of what is under way, which only who commits by itself may do. */
+  begin(isolation: Isolation, {onUndecided = false} = {}): Transaction {
     this.#checkFence();
     return new StoreTransaction({
       databaseId: this.id,
@@ -94,7 +95,13 @@ export class Database {
       limits: this.#options.limits,
       appliedIndex: this.#appliedIndex,
       schemaVersion: this.#schemaVersion,
+      onUndecided,
     });
+  }
+
+  /** Whether a transaction can be on top of what is under way; if not, once that is settled. */
+  knowsUndecided(): boolean {
+    return this.#coordinator.knowsUndecided();
   }
 
   /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
@@ -210,6 +217,12 @@ export class Database {
   outcomeOf(requestId: string): Promise<CommitOutcome> | undefined {
     return this.#coordinator.outcomeOf(requestId);
   }
+
+  /**
+   * Its files are not what was written to them, as a read has found: what needs the damaged bytes
+   * fails, the rest goes on. Another copy should take its place.
+   */
+  damage: string | undefined;
 
   /** Refuses everything from now on. */
   close(reason: string): void {

@@ -6,14 +6,16 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
-import {hostAndPort, type ListedServer} from '#server/replication/peer-directory.ts';
+import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {
-  AddedPeer,
-  Cluster,
-  ClusterPeer,
-  ClusterState,
-  PeerProgress,
+import {
+  type AddedPeer,
+  type Cluster,
+  type ClusterPeer,
+  type ClusterState,
+  type HttpAddress,
+  httpAddressOf,
+  type PeerProgress,
 } from '#server/session/cluster.ts';
 import type {ClusterNode} from './cluster-node.ts';
 
@@ -25,11 +27,6 @@ export interface ClusterViewMeans {
 /** Source: reference 3.4. */
 const changeRetryMs = 90_000;
 const changePauseMs = 50;
-
-interface HttpAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 export class ClusterView implements Cluster {
   readonly #node: ClusterNode;
@@ -81,7 +78,8 @@ export class ClusterView implements Cluster {
   leaderHttpAddress(): HttpAddress | undefined {
     const leader = this.#node.member?.replicator.role.leader;
     if (leader === undefined || leader === this.#node.plan.id) return undefined;
-    return this.#httpAddress(leader);
+    const server = this.#node.servers.get(leader);
+    return server && httpAddressOf(server);
   }
 
   onLeaderChange(listener: () => void): () => void {
@@ -205,17 +203,16 @@ export class ClusterView implements Cluster {
 
   #peer(server: ListedServer, member: RunningMember | undefined): ClusterPeer {
     const {plan, links} = this.#node;
-    const {id, host, httpPort, httpsPort} = server;
+    const {id, host, raftPort, httpPort, httpsPort} = server;
     const inForce = memberOf(member?.replicator.membership ?? plan.membership, id);
     const introduction = id === plan.id ? this.#node.introduction : links.introductions.get(id);
     return {
       id,
       name: server.name,
       host,
-      raftPort: server.raftPort,
-      httpAddress: httpPort === undefined ? undefined : hostAndPort(host, httpPort),
-      httpsAddress: httpsPort === undefined ? undefined : hostAndPort(host, httpsPort),
-      httpAddressAmbiguous: server.httpAddressAmbiguous,
+      raftPort,
+      httpPort,
+      httpsPort,
       priority: inForce?.priority ?? server.priority,
       inConfiguration: server.inConfiguration,
       isDeclared: server.isDeclared,
@@ -247,18 +244,13 @@ export class ClusterView implements Cluster {
       isInstallingSnapshot: progress.mode === 'snapshot',
     };
   }
-
-  #httpAddress(id: NodeId): HttpAddress | undefined {
-    const {host = '', httpPort: port} = this.#node.servers.get(id) ?? {};
-    return port === undefined ? undefined : {host, port};
-  }
 }
 
 /** Why it is not known what a server can do; undefined where it is. */
 function unknownReason(
-  {httpAddressAmbiguous}: ListedServer,
+  {httpPort}: ListedServer,
   introduction: PeerIntroduction | undefined,
 ): ClusterPeer['unknownReason'] {
   if (introduction !== undefined) return undefined;
-  return httpAddressAmbiguous ? 'not identified' : 'unreachable';
+  return httpPort === 'ambiguous' ? 'not identified' : 'unreachable';
 }

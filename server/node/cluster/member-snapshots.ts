@@ -11,6 +11,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import {targetOf} from '#server/protocols/http/kept-connections.ts';
 import type {LogPosition, NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
@@ -19,6 +20,7 @@ import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/sna
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
+import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {
   readonly engine: Engine;
@@ -46,6 +48,8 @@ export class MemberSnapshots {
   readonly shelf: SnapshotShelf;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
+  readonly #taking: SnapshotThread;
+  readonly #giving: SnapshotThread;
   readonly #cancelDiscard: () => void;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
@@ -53,6 +57,8 @@ export class MemberSnapshots {
   constructor(options: MemberSnapshotsOptions) {
     const {engine, rootPath, settings} = options;
     this.#options = options;
+    this.#taking = new SnapshotThread(options.timers);
+    this.#giving = new SnapshotThread(options.timers);
     this.shelf = new SnapshotShelf({
       ...options,
       maker: {
@@ -60,6 +66,7 @@ export class MemberSnapshots {
         checkpointAt: index => options.member().replicator.heldCheckpointAt(index),
         whenApplied: index => engine.whenApplied(index),
       },
+      checksum: (path, bytes) => this.#giving.checksum(path, bytes),
       directory: `${rootPath}/databases/.snapshots`,
       holdsMax: settings().get('svc.ha.snapshotMaxConcurrent'),
       idleMs: settings().get('svc.ha.snapshotWriteTimeout'),
@@ -116,6 +123,7 @@ export class MemberSnapshots {
     this.#closing.abort();
     this.#cancelDiscard();
     await this.#underWay?.catch(() => {});
+    await Promise.all([this.#taking.close(), this.#giving.close()]);
     this.shelf.close();
   }
 
@@ -173,16 +181,14 @@ export class MemberSnapshots {
     }
   }
 
-  /** Over HTTPS where this server itself listens for it: the token vouches for the request. */
   #endpointOf(id: NodeId): PeerEndpoint | undefined {
     const {servers, token, settings, authorities} = this.#options;
     const server = servers().get(id);
     if (server === undefined) return undefined;
-    const {host, httpPort, httpsPort} = server;
-    if (settings().get('svc.ssl.enabled') && httpsPort !== undefined) {
-      return {host, port: httpsPort, token, tls: {ca: authorities}};
-    }
-    return httpPort === undefined ? undefined : {host, port: httpPort, token};
+    const target = targetOf(server, settings().get('svc.ssl.enabled'));
+    if (target === undefined) return undefined;
+    const {host, port, isSecure} = target;
+    return {host, port, token, ...(isSecure && {tls: {ca: authorities}})};
   }
 
   #fetch(from: NodeId, wish: SnapshotWish) {
@@ -194,6 +200,7 @@ export class MemberSnapshots {
         logger,
         receiver: member().replicator.id,
         stagedPath: id => engine.snapshots.stagedPath(id),
+        transfer: (order, signal) => this.#taking.transfer(order, signal),
         fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
         obstacle: bytes => {
           const free = disk.freeBytes(rootPath) - given.get('svc.storage.freeSpaceMin');

@@ -4,7 +4,7 @@
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
-import {isForLeader} from '#server/session/leadership.ts';
+import {isForLeader, isOfOwnCopy} from '#server/session/leadership.ts';
 import type {Principal} from '#server/session/session.ts';
 import {authenticate} from './authentication.ts';
 import {checkDeclaredLength} from './body.ts';
@@ -77,8 +77,10 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
     try {
       return await carryOut(exchange, principal, {route, operation});
     } catch (error) {
-      // The leadership went while the request was here, and nothing of it happened.
-      if (!isForLeader(error) || exchange.response.headersSent) throw error;
+      // The leadership went while the request was here, and nothing of it happened; or this
+      // server's copy cannot be read: what a replica carries out itself changes nothing.
+      const isOther = isOfOwnCopy(error) && !membership.cluster.isLeader && !exchange.isForwarded;
+      if (!(isForLeader(error) || isOther) || exchange.response.headersSent) throw error;
       if (exchange.header(sessionHeader) !== undefined) throw error;
       if (await membership.forward(exchange, principal)) return;
       // A leader that is handing over takes nothing for a moment.

@@ -8,7 +8,7 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
-import {isForLeader} from '#server/session/leadership.ts';
+import {isForLeader, isOfOwnCopy} from '#server/session/leadership.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {authenticateSocket, requireUsers} from './authentication.ts';
@@ -198,11 +198,13 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
         return this.#giveUp(bytes);
       } catch (error) {
         const {membership} = this.context;
-        if (!isForLeader(error) || membership === undefined) {
+        const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
+        if (!isOther || membership === undefined) {
           this.#fail(error);
           break;
         }
         // Nothing happened, and node's path knows how to bring it to whoever leads now.
+        if (isOfOwnCopy(error)) return this.#giveUp(bytes);
         const settled = membership.settled();
         const mayStay = head.sessionId === undefined && attempts < attemptsMax;
         if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {

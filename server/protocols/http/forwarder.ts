@@ -11,6 +11,7 @@
  * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
  * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import {leaderNeeded} from '#server/session/leadership.ts';
@@ -19,7 +20,8 @@ import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import type {KnownHead} from './fast-lane-memory.ts';
-import {LeaderAddress, type LeaderTarget} from './leader-address.ts';
+import type {HttpTarget} from './kept-connections.ts';
+import {LeaderAddress} from './leader-address.ts';
 import {LeaderConnections, patienceMs, type RelayParts} from './leader-connections.ts';
 import type {LineRequest} from './leader-line.ts';
 import {LeaderLines} from './leader-lines.ts';
@@ -38,7 +40,7 @@ export interface LaneRequest extends Omit<LineRequest, 'head' | 'silenceMs'> {
 }
 
 interface Attempts {
-  readonly attempt: (target: LeaderTarget) => Promise<'answered' | NotRelayed>;
+  readonly attempt: (target: HttpTarget) => Promise<'answered' | NotRelayed>;
   /** The leader may be asked a second time though the first may have been carried out. */
   readonly isRepeatable: boolean;
   readonly gone: AbortSignal;
@@ -172,7 +174,7 @@ export class Forwarder {
 
   #notLeader(): Refusal {
     const leader = this.#cluster.leaderHttpAddress();
-    const address = leader && `${leader.host}:${leader.port}`;
+    const address = leader && hostAndPort(leader.host, leader.port);
     const who = address === undefined ? 'and knows nobody who does' : `${address} does`;
     return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
   }
@@ -191,7 +193,7 @@ export class Forwarder {
   }
 }
 
-function isSame(one: LeaderTarget, other: LeaderTarget | undefined): boolean {
+function isSame(one: HttpTarget, other: HttpTarget | undefined): boolean {
   return one.host === other?.host && one.port === other.port;
 }
 

@@ -8,9 +8,9 @@
  */
 import {connect, type Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';
+import type {HttpAddress} from '#server/session/cluster.ts';
 import {BodyEnd} from './body-end.ts';
 import {isRelayed} from './forwarded-headers.ts';
-import type {LeaderTarget} from './leader-address.ts';
 import type {Relayed} from './relayed-answer.ts';
 
 /** The head of an answer, without what belongs to one connection. */
@@ -66,7 +66,7 @@ export class LeaderLine {
   #closes = false;
 
   /** Begins to connect. @param closed - Told when nothing can be sent any more. */
-  constructor(target: LeaderTarget, connectMs: number, closed: (line: LeaderLine) => void) {
+  constructor(target: HttpAddress, connectMs: number, closed: (line: LeaderLine) => void) {
     const {host, port} = target;
     this.#closed = closed;
     this.#socket = connect({host, port, noDelay: true});

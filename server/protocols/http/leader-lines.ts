@@ -3,14 +3,13 @@
  * used is used next, all of one leader. Those of a leader before end when they are free; a request
  * that is still unanswered a while after another server took over is given up.
  */
-import type {Cluster} from '#server/session/cluster.ts';
+import {hostAndPort} from '#server/base/addresses.ts';
+import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
-import type {LeaderTarget} from './leader-address.ts';
+import type {HttpTarget} from './kept-connections.ts';
 import {deposedMs} from './leader-connections.ts';
 import {LeaderLine, type LineRequest} from './leader-line.ts';
 import type {Relayed} from './relayed-answer.ts';
-
-type Address = Pick<LeaderTarget, 'host' | 'port'>;
 
 const linesMax = 1_024;
 
@@ -19,7 +18,7 @@ export class LeaderLines {
   readonly #forget: () => void;
   readonly #lines = new Set<LeaderLine>();
   readonly #free: LeaderLine[] = [];
-  #target: LeaderTarget | undefined;
+  #target: HttpTarget | undefined;
 
   constructor(context: HttpContext, cluster: Cluster) {
     this.#context = context;
@@ -35,7 +34,7 @@ export class LeaderLines {
   }
 
   /** Sends a request to `target`, which is not asked over TLS; resolves with what became of it. */
-  async relay(target: LeaderTarget, request: LineRequest, gone: AbortSignal): Promise<Relayed> {
+  async relay(target: HttpTarget, request: LineRequest, gone: AbortSignal): Promise<Relayed> {
     if (gone.aborted) return {kind: 'unsent', reason: 'the client is gone'};
     if (!isSame(this.#target, target)) {
       this.#leave();
@@ -60,7 +59,7 @@ export class LeaderLines {
     }
   }
 
-  #open(target: LeaderTarget): LeaderLine | undefined {
+  #open(target: HttpTarget): LeaderLine | undefined {
     if (this.#lines.size >= linesMax) return undefined;
     const connectMs = this.#context.settings.get('svc.ha.proxyConnectTimeout');
     const line = new LeaderLine(target, connectMs, closed => {
@@ -78,13 +77,13 @@ export class LeaderLines {
     const busy = [...this.#lines].filter(line => line.isBusy);
     for (const line of this.#free.splice(0)) line.end('another server leads');
     if (busy.length === 0) return;
-    const reason = `${target.host}:${target.port} does not lead any more`;
+    const reason = `${hostAndPort(target.host, target.port)} does not lead any more`;
     this.#context.options.timers.after(deposedMs, () => {
       for (const line of busy) line.end(reason);
     });
   }
 }
 
-function isSame(one: Address | undefined, other: Address | undefined): boolean {
+function isSame(one: HttpAddress | undefined, other: HttpAddress | undefined): boolean {
   return one?.host === other?.host && one?.port === other?.port;
 }

@@ -2,12 +2,12 @@
  * Snapshots for other members of the cluster: a hold with its manifest, then file by file.
  *
  * Between members alone, who show the cluster's token. A file is answered as it lies on the disk,
- * from any offset on (`Range: bytes=n-`), with the checksum of the whole file behind its last
- * byte (`X-Svc-Checksum`, a trailer), so nobody reads a file twice to send it once. Who has a
- * file of that name and size says so (`If-None-Match: "<checksum>"`) and is sent nothing when it
- * is the same one. Note 20.
+ * from any offset on (`Range: bytes=n-`), with the checksum of the whole file in four bytes behind
+ * its last one: another thread reads along, so this one passes bytes on and computes nothing. Who
+ * has a file of that name and size says so (`If-None-Match: "<checksum>"`) and is sent nothing
+ * when it is the same one. Note 20.
  */
-import {crc32} from 'node:zlib';
+import {Refusal} from '#server/base/errors.ts';
 import type {SnapshotContent, SnapshotSource} from '#server/session/snapshot-source.ts';
 import {byMember} from './cluster-call.ts';
 import {clientGone, type Exchange} from './exchange.ts';
@@ -21,6 +21,8 @@ export const snapshotRoutes: readonly Route[] = [
 ];
 
 const octets = 'application/octet-stream';
+/** Of the checksum behind the bytes of a file; the most significant comes first. */
+const checksumBytes = 4;
 /** Of a file that is read and sent in turn. */
 export const pieceBytes = 1 << 20;
 
@@ -59,28 +61,30 @@ async function sendFile(exchange: Exchange): Promise<void> {
 
 /** Two pieces: one is read while the other is on its way. */
 async function stream(exchange: Exchange, content: SnapshotContent, from: number): Promise<void> {
-  const {response} = exchange;
-  const range = `bytes ${from}-${content.bytes - 1}/${content.bytes}`;
-  const headers = ['Trailer', 'X-Svc-Checksum', ...(from > 0 ? ['Content-Range', range] : [])];
-  exchange.startStream(from > 0 ? 206 : 200, octets, headers);
-  let checksum = 0;
+  const {bytes} = content;
+  const checksum = content.checksum();
+  // A failure is looked at behind the bytes.
+  checksum.catch(() => {});
+  const range = `bytes ${from}-${bytes - 1}/${bytes}`;
+  exchange.startStream(from > 0 ? 206 : 200, octets, [
+    'Content-Length',
+    String(bytes - from + checksumBytes),
+    ...(from > 0 ? ['Content-Range', range] : []),
+  ]);
   let isSent = Promise.resolve();
   const pieces = [Buffer.allocUnsafe(pieceBytes), Buffer.allocUnsafe(pieceBytes)] as const;
-  for (let at = from, turn = 0; at < content.bytes; turn ^= 1) {
+  for (let at = from, turn = 0; at < bytes; turn ^= 1) {
     const count = await content.read(pieces[turn === 0 ? 0 : 1], at);
-    if (count === 0) break;
-    const piece = pieces[turn === 0 ? 0 : 1].subarray(0, count);
-    if (from === 0) checksum = crc32(piece, checksum);
+    if (count === 0) throw new Refusal('database.operation', 'the file ended too early');
     at += count;
     await isSent;
-    isSent = sent(exchange, piece);
-    // A failure is looked at in the next turn.
+    isSent = sent(exchange, pieces[turn === 0 ? 0 : 1].subarray(0, count));
     isSent.catch(() => {});
   }
   await isSent;
-  const whole = from === 0 ? checksum : await content.checksum();
-  response.addTrailers({'X-Svc-Checksum': written(whole)});
-  exchange.endStream();
+  const end = Buffer.alloc(checksumBytes);
+  end.writeUInt32BE(await checksum);
+  exchange.endStream(end);
 }
 
 /** Resolves when the bytes are no longer needed. @throws {PlainFailure} when nobody takes them. */

@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {decodeManifest, encodeManifest} from './manifest.ts';
 
 const good = {
-  version: 1,
+  version: 2,
   checkpoint: {
     last: {index: 9, term: 2},
     membership: [{id: 'a_1', role: 'voter', priority: 0}],
@@ -42,7 +42,7 @@ test('a manifest comes back as it was', () => {
 });
 
 const hostile: readonly (readonly [path: string, value: unknown, says: RegExp])[] = [
-  ['version', 2, /version 2, this release reads 1/],
+  ['version', 1, /version 1, this release reads 2/],
   ['databases/0/files/0/name', '../../etc/passwd', /named '..\/..\/etc\/passwd'/],
   ['databases/0/files/0/name', '/etc/000001.sst', /a file of music named/],
   ['databases/0/files/0/name', '.snapshot-pending', /a file of music named/],

@@ -28,7 +28,8 @@ export interface SnapshotManifest {
   readonly databases: readonly SnapshotDatabase[];
 }
 
-const version = 1;
+/** Of the manifest and of how files follow it: 2 has checksums behind their bytes. */
+const version = 2;
 
 export interface ManifestLimits {
   /** `svc.ha.snapshotMaxEntrySize`: of one file. */

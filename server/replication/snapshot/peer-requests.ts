@@ -27,14 +27,14 @@ export class PeerFailure extends Error {
 }
 
 export class PeerRequests {
-  readonly #endpoint: PeerEndpoint;
-  readonly #idleMs: number;
+  readonly endpoint: PeerEndpoint;
+  readonly idleMs: number;
   readonly #agent: HttpAgent;
 
   /** @param idleMs - For a connection to come about, and between two pieces of an answer. */
   constructor(endpoint: PeerEndpoint, idleMs: number) {
-    this.#endpoint = endpoint;
-    this.#idleMs = idleMs;
+    this.endpoint = endpoint;
+    this.idleMs = idleMs;
     const options = {keepAlive: true, maxSockets: 8};
     const {tls} = endpoint;
     const trusted = tls === undefined || tls.ca.length === 0 ? {} : {ca: [...tls.ca]};
@@ -44,15 +44,15 @@ export class PeerRequests {
 
   /** The head of the answer, whose body is to be read. @throws {PeerFailure} */
   send(request: PeerRequest): Promise<IncomingMessage> {
-    const {host, port, token, tls} = this.#endpoint;
+    const {host, port, token, tls} = this.endpoint;
     const {method, path, body} = request;
     const headers = {'X-Svc-Cluster-Token': token, ...request.headers};
-    const options = {host, port, method, path, headers, agent: this.#agent, timeout: this.#idleMs};
+    const options = {host, port, method, path, headers, agent: this.#agent, timeout: this.idleMs};
     return new Promise((resolve, reject) => {
       const failed = (error: Error): void =>
         reject(new PeerFailure(`${host}:${port} cannot be asked: ${error.message}`));
       const outgoing = (tls === undefined ? httpRequest : httpsRequest)(options, resolve);
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${this.#idleMs} ms`)));
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`silent for ${this.idleMs} ms`)));
       outgoing.on('error', failed);
       outgoing.end(body);
     });

@@ -7,7 +7,6 @@
  * directory belongs to the shelf: what an earlier process left in it is removed at the start.
  */
 import {type FileHandle, open} from 'node:fs/promises';
-import {crc32} from 'node:zlib';
 import {Refusal} from '#server/base/errors.ts';
 import type {Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
@@ -35,6 +34,8 @@ export interface SnapshotShelfOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** `checksumOfFile` of a whole file, on whichever thread. */
+  readonly checksum: (path: string, bytes: number) => Promise<number>;
   /** On the file system of the databases, so that files can be linked. */
   readonly directory: string;
   /** `svc.ha.snapshotMaxConcurrent`. */
@@ -49,7 +50,7 @@ interface KeptSnapshot {
   readonly manifest: string;
   readonly databases: readonly SnapshotDatabase[];
   /** Of files that somebody asked about, by path. */
-  readonly checksums: Map<string, number>;
+  readonly checksums: Map<string, Promise<number>>;
   holders: number;
 }
 
@@ -61,7 +62,6 @@ interface Hold {
 
 /** How long a snapshot is kept that nobody holds: others of the group may need one, too. */
 const keptMs = 30_000;
-const readBytes = 1 << 20;
 const attemptsMax = 3;
 /** Well below the patience of who asks. */
 const appliedMs = 10_000;
@@ -144,8 +144,10 @@ export class SnapshotShelf {
     if (snapshot === undefined || file === undefined) return undefined;
     this.#touch(hold);
     const path = `${snapshot.directory}/databases/${databaseId}/${name}`;
-    const handle = await open(path, 'r');
-    return new OpenFile({handle, path, bytes: file.bytes}, snapshot, () => this.#touch(hold));
+    return new OpenFile(await open(path, 'r'), file.bytes, {
+      checksum: () => this.#checksum(snapshot, path, file.bytes),
+      onRead: () => this.#touch(hold),
+    });
   }
 
   release(hold: string): void {
@@ -216,6 +218,17 @@ export class SnapshotShelf {
     throw new Refusal('database.operation', 'the log forgets faster than a checkpoint is made');
   }
 
+  /** Of each file once, however many ask for it. */
+  #checksum({checksums}: KeptSnapshot, path: string, bytes: number): Promise<number> {
+    const known = checksums.get(path);
+    if (known !== undefined) return known;
+    const checksum = this.#options.checksum(path, bytes);
+    checksums.set(path, checksum);
+    // One that failed is tried again by whoever asks next.
+    checksum.catch(() => checksums.delete(path));
+    return checksum;
+  }
+
   #touch(hold: string): void {
     const held = this.#holds.get(hold);
     if (held === undefined) return;
@@ -257,37 +270,19 @@ function filesOf(disk: Disk, directory: string): SnapshotFile[] {
 /** One file that is being given out. Its bytes never change. */
 export class OpenFile {
   readonly bytes: number;
+  readonly checksum: () => Promise<number>;
   readonly #handle: FileHandle;
-  readonly #snapshot: KeptSnapshot;
-  readonly #path: string;
   readonly #onRead: () => void;
 
   constructor(
-    file: {readonly handle: FileHandle; readonly path: string; readonly bytes: number},
-    snapshot: KeptSnapshot,
-    onRead: () => void,
+    handle: FileHandle,
+    bytes: number,
+    calls: {readonly checksum: () => Promise<number>; readonly onRead: () => void},
   ) {
-    this.bytes = file.bytes;
-    this.#handle = file.handle;
-    this.#path = file.path;
-    this.#snapshot = snapshot;
-    this.#onRead = onRead;
-  }
-
-  async checksum(): Promise<number> {
-    const {checksums} = this.#snapshot;
-    const known = checksums.get(this.#path);
-    if (known !== undefined) return known;
-    const piece = Buffer.allocUnsafe(Math.min(readBytes, Math.max(1, this.bytes)));
-    let checksum = 0;
-    for (let at = 0; at < this.bytes; ) {
-      const count = await this.read(piece, at);
-      if (count === 0) break;
-      checksum = crc32(piece.subarray(0, count), checksum);
-      at += count;
-    }
-    checksums.set(this.#path, checksum);
-    return checksum;
+    this.bytes = bytes;
+    this.checksum = calls.checksum;
+    this.#handle = handle;
+    this.#onRead = calls.onRead;
   }
 
   async read(target: Uint8Array, offset: number): Promise<number> {

@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -28,10 +30,12 @@ import type {Engine} from '#server/transactions/engine.ts';
 import {defaultEngineSettings} from '#server/transactions/settings.ts';
 import {SnapshotInstall} from '#server/transactions/snapshot-install.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {checksumOfFile} from './file-checksum.ts';
 import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
 import {fetchSnapshot} from './snapshot-fetch.ts';
 import {SnapshotShelf} from './snapshot-shelf.ts';
+import {transferFiles} from './transfer.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));
 after(() => rmSync(base, {recursive: true}));
@@ -80,6 +84,7 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
       whenApplied: async () => {},
     },
     disk,
+    checksum: async (path, bytes) => checksumAt(path, bytes),
     random: createRandom(),
     timers: createTimers(),
     logger,
@@ -100,6 +105,15 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
       await engine.close();
     },
   };
+}
+
+function checksumAt(path: string, bytes: number): number {
+  const descriptor = openSync(path, 'r');
+  try {
+    return checksumOfFile(descriptor, bytes);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 interface Receiver {
@@ -130,6 +144,7 @@ function newReceiver(): Receiver {
           fileBytesMax: 1 << 30,
           stagedPath: id => install.stagedPath(id),
           obstacle: () => undefined,
+          transfer: transferFiles,
           ...options,
         });
       } finally {
@@ -294,6 +309,7 @@ test('a fetch is tried again, from whoever leads then, and ends when it is given
     fileBytesMax: 1 << 30,
     stagedPath: (id: number) => receiver.install.stagedPath(id),
     obstacle: () => undefined,
+    transfer: transferFiles,
     logger: {log: (_level: unknown, event: string) => void logged.push(event)},
   };
   const inTurn = () => sources.shift() ?? 'nobody is left';

@@ -8,7 +8,7 @@
 import {readdirSync, readlinkSync, realpathSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
-import {Corruption} from '#server/base/errors.ts';
+import {storeDamage} from '#server/base/errors.ts';
 import {StoreFailure} from '../store.ts';
 
 declare const contextBrand: unique symbol;
@@ -119,7 +119,7 @@ function translated(error: unknown): Error {
   // The binding throws plain errors; a class of its own is one of ours on its way through.
   if (error.constructor !== Error) return error;
   const code = 'code' in error ? error.code : undefined;
-  if (code === 'LEVEL_CORRUPTION') return new Corruption(error.message);
+  if (code === 'LEVEL_CORRUPTION') return storeDamage(error.message);
   if (code === 'LEVEL_LOCKED') return new StoreFailure('locked', error.message);
   if (error.message.includes('No space')) return new StoreFailure('no-space', error.message);
   if (code === 'LEVEL_IO_ERROR') {

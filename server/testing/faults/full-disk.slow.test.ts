@@ -10,6 +10,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
+import {eventually} from '../eventually.ts';
 import {freePort, type ServerProcess, startServer} from '../server-process.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-full-disk-'));
@@ -50,14 +51,6 @@ function fill(path: string, left: number): void {
   const chunk = Buffer.alloc(MB, 1);
   for (let free = freeBytes(path); free > left; free = freeBytes(path)) {
     appendFileSync(join(path, 'ballast'), chunk.subarray(0, Math.min(MB, free - left)));
-  }
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `${what}: not within 20 s`);
-    await new Promise(resolve => setTimeout(resolve, 100));
   }
 }
 
@@ -104,7 +97,7 @@ test('below the least free space writes are refused with 503, until there is mor
   try {
     assert.ok(await insert(client, 1));
     fill(path, 16 * MB);
-    await until('a write is refused', async () => !(await insert(client, 2)));
+    await eventually('a write is refused', async () => !(await insert(client, 2)));
     const before = await count(client);
     await assert.rejects(client.createDatabase('other'), isRefusedForNow);
     await assert.rejects(client.command('d', 'CREATE VERTEX TYPE W'), isRefusedForNow);
@@ -112,7 +105,7 @@ test('below the least free space writes are refused with 503, until there is mor
     await assert.rejects(client.batch('d', line), isRefusedForNow);
     assert.equal(await count(client), before, 'reads go on');
     rmSync(join(path, 'ballast'));
-    await until('writes go on', () => insert(client, 3));
+    await eventually('writes go on', () => insert(client, 3));
     await client.batch('d', line);
     assert.equal(await count(client), before + 2);
   } finally {
@@ -142,18 +135,18 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
   };
   try {
     const writers = Promise.all(Array.from({length: 8}, write));
-    await until('writers have begun', () => Promise.resolve(acknowledged.size > 200));
+    await eventually('writers have begun', () => acknowledged.size > 200);
     fill(path, 0);
     // Commits under way wait for room; others are refused.
     const probes: Promise<void>[] = [];
-    await until('a write is refused', () => {
+    await eventually('a write is refused', () => {
       probes.push(once());
       return Promise.resolve(refused > 0);
     });
     assert.ok((await count(client)) > 0, 'reads go on');
     rmSync(join(path, 'ballast'));
     const before = acknowledged.size;
-    await until('writes go on', () => Promise.resolve(acknowledged.size > before + 100));
+    await eventually('writes go on', () => acknowledged.size > before + 100);
     running = false;
     await Promise.all([writers, ...probes]);
     t.diagnostic(`${acknowledged.size} acknowledged, ${refused} refused`);

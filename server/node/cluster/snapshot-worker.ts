@@ -1,0 +1,30 @@
+/** The thread of `snapshot-thread.ts`: carries its orders out, several at a time. */
+import {closeSync, openSync} from 'node:fs';
+import {parentPort} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import {checksumOfFile} from '#server/replication/snapshot/file-checksum.ts';
+import {transferFiles} from '#server/replication/snapshot/transfer.ts';
+import type {SnapshotThreadAnswer, SnapshotThreadRequest, SnapshotWork} from './snapshot-thread.ts';
+
+const port = parentPort;
+assert(port !== null, 'the snapshot thread is a thread');
+port.on('message', ({number, work}: SnapshotThreadRequest) => {
+  const answer = (message: SnapshotThreadAnswer): void => port.postMessage(message);
+  carriedOut(work).then(
+    value => answer({number, kind: 'done', value}),
+    (error: unknown) => {
+      const {name, message} = error instanceof Error ? error : new Error(String(error));
+      answer({number, kind: 'failed', name, message});
+    },
+  );
+});
+
+async function carriedOut(work: SnapshotWork): Promise<unknown> {
+  if (work.kind === 'transfer') return await transferFiles(work.order);
+  const descriptor = openSync(work.path, 'r');
+  try {
+    return checksumOfFile(descriptor, work.bytes);
+  } finally {
+    closeSync(descriptor);
+  }
+}
