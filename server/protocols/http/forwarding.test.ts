@@ -10,7 +10,7 @@ import {
   clusterOfTwo,
   clusterToken,
 } from '#server/testing/members/cluster-of-two.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {leaderNeeded} from '#server/session/leadership.ts';
 import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
 

@@ -56,15 +56,15 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
   let kills = 0;
   let cycle = 0;
   try {
-    await asRoot(cluster, await untilLed(cluster), createLedger);
+    await createLedger(cluster.clientOf(await untilLed(cluster)));
     for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
       kills += await workThroughKills(cluster, crew, random);
       const leader = await untilLed(cluster);
       // The leader first: what it holds settles what was unknown, and the others must hold it too.
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
-        findings.push(...(await asRoot(cluster, member, client => auditLedger(client, ledger))));
+        findings.push(...(await auditLedger(cluster.clientOf(member), ledger)));
       }
-      findings.push(...(await asRoot(cluster, leader, differences)));
+      findings.push(...(await differences(cluster.clientOf(leader))));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
           `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}`,
@@ -84,19 +84,6 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
     surprises: crew.flatMap(writer => writer.surprises),
     folder: cluster.folder,
   };
-}
-
-async function asRoot<T>(
-  cluster: SvcCluster,
-  member: Member,
-  action: (client: Client) => Promise<T>,
-): Promise<T> {
-  const client = cluster.client(member);
-  try {
-    return await action(client);
-  } finally {
-    client.close();
-  }
 }
 
 /** Every writer works, moving on where its member goes away; answers how many were killed. */
