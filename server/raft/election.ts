@@ -33,12 +33,15 @@ export function mayCampaign(raft: Raft): boolean {
   return memberships.since > raft.commit && previous !== undefined && isVoter(previous, id);
 }
 
+/** A vote is written to two disks, one after the other, before it counts. */
+const votingIntervals = 3;
+
 /** Begins one of the two parts of an election; `transfer`: the leader asked for it. */
 export function campaign(raft: Raft, kind: Campaign['kind'], transfer = false): void {
   const {id} = raft.options;
   const role: Campaign = {kind, votes: new Map()};
   raft.role = role;
-  raft.restartElectionTimer();
+  raft.restartElectionTimer(kind === 'candidate' ? votingIntervals : 1);
   const {last} = raft.log;
   if (kind === 'candidate') {
     raft.term++;
@@ -116,7 +119,7 @@ export function answerVote(raft: Raft, from: NodeId, request: VoteRequest): void
     raft.outbox.hardStateChanged();
   }
   if (granted && raft.role.kind === 'pre-candidate') follow(raft, raft.term, undefined);
-  else if (granted) raft.restartElectionTimer();
+  if (granted) raft.restartElectionTimer(votingIntervals);
   raft.outbox.send(from, {kind: 'vote-reply', term: raft.term, granted}, 'term');
 }
 

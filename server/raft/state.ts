@@ -172,14 +172,14 @@ export class Raft {
 
   /**
    * The next election begins within the range of timeouts; soon, when the leader is known to be
-   * gone.
+   * gone: after so many heartbeat intervals and this node's turn.
    */
-  restartElectionTimer(): void {
+  restartElectionTimer(intervals = 1): void {
     const {electionTimeoutMinMs: min, electionTimeoutMaxMs: max, heartbeatMs} = this.options;
     const delayMs =
       this.leaderLost === undefined
         ? min + (max - min) * this.electionTurn()
-        : heartbeatMs * (1 + this.electionTurn());
+        : heartbeatMs * (intervals + this.electionTurn());
     this.electionDeadline = this.now + delayMs;
   }
 

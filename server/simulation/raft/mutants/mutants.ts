@@ -391,6 +391,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'election.ts',
+    text: "kind === 'candidate' ? votingIntervals : 1",
+    replacement: '1',
+    because: 'a candidate gives up while its votes are being written',
+  },
+  {
+    file: 'election.ts',
     text: '    raft.electionDeadline = Math.min(raft.electionDeadline, turn);\n',
     replacement: '',
     because: 'a candidate that cannot win is waited for',
