@@ -25,7 +25,12 @@ import type {Cluster} from '#server/session/cluster.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
-import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
+import {
+  chooseEngine,
+  memoryTrimmer,
+  openStore,
+  type Engine as StoreEngine,
+} from '#server/storage/rocksdb/open.ts';
 import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import type {EngineSettings} from '#server/transactions/engine-options.ts';
@@ -85,14 +90,13 @@ export async function startServer(
   const probe = cluster && startJoinProbe(cluster, settings, logger);
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;
-  let trim: () => void;
+  let storeEngine: StoreEngine;
   try {
-    const storeEngine = chooseEngine({
+    storeEngine = chooseEngine({
       setting: storageEngine(settings.get('svc.storage.engine')),
       dataRoot: rootPath,
       logger,
     });
-    trim = memoryTrimmer(storeEngine);
     const parts = {inForce, threads, logger, storeEngine, cluster};
     engine = await openServerEngine(settings, rootPath, parts);
   } catch (error) {
@@ -102,7 +106,8 @@ export async function startServer(
     throw error;
   }
   try {
-    return await serve(settings, {engine, cluster, probe, inForce, logger, events, prompt, trim});
+    const kept = {inForce, logger, events, prompt};
+    return await serve(settings, {...kept, engine, storeEngine, cluster, probe});
   } catch (error) {
     probe?.end();
     await engine.close();
@@ -147,7 +152,7 @@ interface EngineParts {
   readonly inForce: InForce;
   readonly threads: ReturnType<typeof startCommitThreads>;
   readonly logger: Logger;
-  readonly storeEngine: ReturnType<typeof chooseEngine>;
+  readonly storeEngine: StoreEngine;
   readonly cluster: ClusterNode | undefined;
 }
 
@@ -195,6 +200,8 @@ function isAlive(pid: number): boolean {
 
 interface Parts {
   readonly engine: Engine;
+  /** What opens its stores. */
+  readonly storeEngine: StoreEngine;
   /** Undefined: a server alone. */
   readonly cluster: ClusterNode | undefined;
   /** Of a pod. */
@@ -203,8 +210,6 @@ interface Parts {
   readonly logger: Logger;
   readonly events: EventLog;
   readonly prompt: PasswordPrompt;
-  /** Gives free pages of the heap back to the system. */
-  readonly trim: () => void;
 }
 
 interface Services {
@@ -296,7 +301,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const leaveMemory = keepMemorySmall({
     clock,
     timers,
-    trim: parts.trim,
+    trim: memoryTrimmer(parts.storeEngine),
     shed: () => service.dropViews(),
   });
   const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
@@ -326,7 +331,8 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   };
 }
 
-function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Means, 'javascript'> {
+function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
+  const {cluster, engine, storeEngine, logger} = parts;
   const clock = createClock();
   const timers = createTimers();
   const random = createRandom();
@@ -334,6 +340,7 @@ function createMeans(given: Settings, {cluster, engine, logger}: Parts): Omit<Me
   const authorities = readTrustStore(given);
   cluster?.useSnapshots({
     engine,
+    storeEngine,
     clock,
     random,
     timers,

@@ -17,6 +17,7 @@ import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
+import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
@@ -31,6 +32,8 @@ export interface MemberSnapshotsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Of the databases here. */
+  readonly storeEngine: StoreEngine;
   /** Where each server of the cluster answers, by id. */
   readonly servers: () => ReadonlyMap<NodeId, ListedServer>;
   /** The cluster's. */
@@ -56,8 +59,8 @@ export class MemberSnapshots {
   constructor(options: MemberSnapshotsOptions) {
     const {engine, rootPath, settings} = options;
     this.#options = options;
-    this.#taking = new SnapshotThread(options.timers);
-    this.#giving = new SnapshotThread(options.timers);
+    this.#taking = new SnapshotThread(options.timers, options.storeEngine);
+    this.#giving = new SnapshotThread(options.timers, options.storeEngine);
     this.shelf = new SnapshotShelf({
       ...options,
       maker: {

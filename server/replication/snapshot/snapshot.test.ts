@@ -35,7 +35,7 @@ import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
 import {fetchSnapshot} from './snapshot-fetch.ts';
 import {SnapshotShelf} from './snapshot-shelf.ts';
-import {transferFiles} from './transfer.ts';
+import {transferFiles, type TransferOrder} from './transfer.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));
 after(() => rmSync(base, {recursive: true}));
@@ -110,7 +110,7 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
 function checksumAt(path: string, bytes: number): number {
   const descriptor = openSync(path, 'r');
   try {
-    return checksumOfFile(descriptor, bytes);
+    return checksumOfFile(descriptor, bytes, crc32);
   } finally {
     closeSync(descriptor);
   }
@@ -144,7 +144,7 @@ function newReceiver(): Receiver {
           fileBytesMax: 1 << 30,
           stagedPath: id => install.stagedPath(id),
           obstacle: () => undefined,
-          transfer: transferFiles,
+          transfer: order => transferFiles(order, crc32),
           ...options,
         });
       } finally {
@@ -309,7 +309,7 @@ test('a fetch is tried again, from whoever leads then, and ends when it is given
     fileBytesMax: 1 << 30,
     stagedPath: (id: number) => receiver.install.stagedPath(id),
     obstacle: () => undefined,
-    transfer: transferFiles,
+    transfer: (order: TransferOrder) => transferFiles(order, crc32),
     logger: {log: (_level: unknown, event: string) => void logged.push(event)},
   };
   const inTurn = () => sources.shift() ?? 'nobody is left';
