@@ -20,6 +20,7 @@ import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
+import type {CopiesTaken, CopyTaken} from '#server/session/cluster.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {
@@ -42,6 +43,13 @@ export interface MemberSnapshotsOptions {
   readonly authorities: readonly string[];
 }
 
+export const noCopies: CopiesTaken = {
+  installs: 0,
+  installed: [],
+  isInstalling: false,
+  byDatabase: new Map(),
+};
+
 const pollMs = 20;
 const stagedMs = 600_000;
 const committedMs = 30_000;
@@ -53,6 +61,10 @@ export class MemberSnapshots {
   readonly #taking: SnapshotThread;
   readonly #giving: SnapshotThread;
   readonly #cancelDiscard: () => void;
+  readonly #byDatabase = new Map<string, CopyTaken>();
+  #installs = 0;
+  #installed: readonly string[] = [];
+  #isTakingAll = false;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
 
@@ -83,10 +95,27 @@ export class MemberSnapshots {
     return this.#underWay !== undefined;
   }
 
+  /** What was taken since the start, and how that went. */
+  get copies(): CopiesTaken {
+    return {
+      installs: this.#installs,
+      installed: this.#installed,
+      isInstalling: this.#isTakingAll,
+      byDatabase: this.#byDatabase,
+    };
+  }
+
   /** Consensus needs a checkpoint of at least `atLeast`; it is told how that ended. */
   needed(from: NodeId, atLeast: LogPosition): void {
     const {logger, member} = this.#options;
-    const work = this.#alone(() => this.#takeAll(from, atLeast));
+    const work = this.#alone(async () => {
+      this.#isTakingAll = true;
+      try {
+        await this.#takeAll(from, atLeast);
+      } finally {
+        this.#isTakingAll = false;
+      }
+    });
     work.catch((error: unknown) => {
       logger.log('error', 'snapshot.not-installed', {from, reason: String(error)});
       member().replicator.installFailed();
@@ -112,9 +141,17 @@ export class MemberSnapshots {
       throw new Refusal('cluster.membership', 'this server is taking a snapshot already');
     }
     logger.log('info', 'database.resync', {database: name});
+    this.#tell(name, 'ACQUIRING');
     try {
       await this.#alone(() => this.#takeOne(name));
+      this.#tell(name, 'ACQUIRED');
     } catch (error) {
+      const lacks = error instanceof Refusal && error.code === 'database.missing';
+      this.#tell(
+        name,
+        lacks ? 'LEADER_MISSING' : 'FAILED',
+        error instanceof Error ? error.message : String(error),
+      );
       if (error instanceof Refusal) throw error;
       throw new Refusal('cluster.no-quorum', `${name} was not taken anew: ${String(error)}`);
     }
@@ -127,6 +164,10 @@ export class MemberSnapshots {
     await this.#underWay?.catch(() => {});
     await Promise.all([this.#taking.close(), this.#giving.close()]);
     this.shelf.close();
+  }
+
+  #tell(name: string, status: CopyTaken['status'], error?: string): void {
+    this.#byDatabase.set(name, {status, at: this.#options.clock.now(), error});
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
@@ -148,6 +189,9 @@ export class MemberSnapshots {
       engine.snapshots.forget();
       return state.durableIndex;
     });
+    this.#installs += 1;
+    this.#installed = state.databases.map(({name}) => name).sort();
+    for (const name of this.#installed) this.#tell(name, 'ACQUIRED');
   }
 
   async #takeOne(name: string): Promise<void> {

@@ -15,6 +15,7 @@ import {
 } from '#server/testing/server-process.ts';
 
 const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
+const token = 'a secret of the members alone';
 const servers = new Map<number, ServerProcess>();
 const roots = [0, 1, 2].map(place => temporaryRoot(`snapshot-${place}`));
 const ports = await Promise.all(
@@ -34,6 +35,7 @@ async function start(place: number): Promise<void> {
       'svc.server.name': `svc_${place}`,
       'svc.ha.enabled': true,
       'svc.ha.serverList': list,
+      'svc.ha.clusterToken': token,
       'svc.ha.electionTimeoutMin': 1_000,
       'svc.ha.electionTimeoutMax': 2_000,
       // The log forgets soon what is in the databases.
@@ -114,6 +116,28 @@ async function verify(place: number): Promise<Verified> {
   return ((await answer.json()) as {readonly result: Verified}).result;
 }
 
+/** What a member says to another one of what it holds. */
+async function heldBy(place: number, given: string): Promise<Response> {
+  return await fetch(`${servers.get(place)?.url}/api/v1/cluster/bootstrap-state`, {
+    method: 'POST',
+    headers: {'X-Svc-Cluster-Token': given},
+    signal: AbortSignal.timeout(20_000),
+  });
+}
+
+async function fingerprints(place: number): Promise<unknown> {
+  const answer = (await (await heldBy(place, token)).json()) as {
+    readonly databases: readonly {readonly name: string; readonly fingerprint: string}[];
+  };
+  return answer.databases.map(({name, fingerprint}) => ({name, fingerprint}));
+}
+
+/** What the status of a member says of copies that it took. */
+async function taken(place: number): Promise<Record<string, unknown>> {
+  const url = `${servers.get(place)?.url}/api/v1/cluster`;
+  return (await (await fetch(url, {headers: {authorization}})).json()) as Record<string, unknown>;
+}
+
 /** Whatever of a database says which files it consists of is overwritten. */
 function damage(root: string): void {
   const directory = join(root, 'databases/music');
@@ -151,6 +175,13 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   await write(first, 23, 24);
   await untilCount(away, 24);
 
+  const {bootstrapInstalls, databases: copies} = await taken(away);
+  const {count, ...installed} = bootstrapInstalls as {readonly count: number};
+  assert.ok(count >= 1);
+  assert.deepEqual(installed, {inProgress: false, databases: ['books', 'music']});
+  const statuses = (copies as readonly Record<string, unknown>[]).map(one => one['acquireStatus']);
+  assert.deepEqual(statuses, ['ACQUIRED', 'ACQUIRED']);
+
   const [verified] = await Promise.all([verify(await leader()), write(first, 25, 27)]);
   assert.equal(verified.overallStatus, 'ALL_CONSISTENT', JSON.stringify(verified));
   assert.deepEqual(
@@ -167,4 +198,11 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   await until('all hold the same again', async () => {
     return (await verify(await leader())).overallStatus === 'ALL_CONSISTENT';
   });
+  await untilCount(0, 27);
+  await untilCount(1, 27);
+  await untilCount(2, 27);
+  const [one, ...others] = await Promise.all([0, 1, 2].map(fingerprints));
+  assert.equal((one as unknown[]).length, 2);
+  assert.deepEqual(others, [one, one]);
+  assert.equal((await heldBy(0, 'another token')).status, 401);
 });
