@@ -286,6 +286,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {service, stop} = services;
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
+  warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
   const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
   const host = given.get('svc.server.httpIncomingHost');
@@ -399,6 +400,14 @@ function createHttp(
       temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
     }),
   });
+}
+
+/** A word that nobody understands must not open what is closed. */
+function warnOfMetrics(given: Settings, logger: Logger): void {
+  const setting = 'svc.serverMetrics.prometheus.requireAuthentication';
+  if (['true', 'false'].includes(given.get(setting))) return;
+  const reason = 'only true and false are known: scrapers must be users';
+  logger.log('warn', 'setting.without-effect', {setting, reason});
 }
 
 /** What a server or a cluster begins with: root, and the databases that the settings name. */

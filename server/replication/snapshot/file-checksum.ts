@@ -6,7 +6,7 @@
  */
 import {readSync} from 'node:fs';
 
-/** CRC-32 of bytes behind others whose checksum is `before`, 0 for none; zlib's, or a faster one. */
+/** CRC-32 of bytes behind others whose checksum is `before`, 0 for none: zlib's, or the store's. */
 export type Checksummer = (bytes: Uint8Array, before: number) => number;
 
 const readBytes = 1 << 20;

@@ -40,7 +40,7 @@ export interface NativeBinding {
   ): void;
   trimMemory(): void;
   /** Absent where the processor has nothing for it. */
-  crc32?(bytes: Uint8Array, before: number): number;
+  readonly crc32?: (bytes: Uint8Array, before: number) => number;
   open(
     path: string,
     create: boolean,

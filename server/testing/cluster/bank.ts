@@ -5,7 +5,7 @@
  *
  * What became of a transfer does not matter to the sum, so nothing is booked but what was seen.
  */
-import {Client} from '#server/client/client.ts';
+import type {Client} from '#server/client/client.ts';
 import {NotConnected, ServerError, UnknownOutcome} from '#server/client/server-error.ts';
 import type {Finding} from '../crash/ledger.ts';
 import {ledgerDatabase as database} from '../crash/writer.ts';
