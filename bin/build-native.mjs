@@ -1,14 +1,17 @@
 /**
- * Compiles the native store server/storage/rocksdb/native/*.cc into build/svc-rocksdb.node.
+ * Compiles the native store server/storage/rocksdb/native/*.cc, the addon of the server.
  *
- * It links against the prebuilt library of the package `rocksdb`, whose binding must be loaded
- * first at run time. The library is stripped, so a symbol may be missing that the headers promise:
- * every `rocksdb::` symbol the result needs is looked up here, and a missing one is a build error
- * instead of a crash at first use.
+ * Where RocksDB was built from its sources (bin/build-rocksdb.mjs) the addon holds it:
+ * build/svc-rocksdb-release.node. Else it is build/svc-rocksdb.node and links against the prebuilt
+ * library of the package `rocksdb`, whose binding must be loaded first at run time. That library
+ * is stripped, so a symbol may be missing that the headers promise: every `rocksdb::` symbol the
+ * result needs is looked up here, and a missing one is a build error instead of a crash at first
+ * use. One of the two is there at a time.
  */
 import {execFileSync} from 'node:child_process';
 import {existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
+import {releaseLibrary} from './build-rocksdb.mjs';
 import {filesUnder, isCurrent, stampOf} from './build-stamp.mjs';
 
 const FLAGS = ['-std=c++20', '-O2', '-fPIC', '-shared', '-fno-rtti', '-DNDEBUG', '-Wall'];
@@ -32,7 +35,12 @@ export function buildNative(root) {
   }
   if (!existsSync(headers)) return 'native store: skipped, node-api-headers is not installed';
 
-  const output = join(root, 'build/svc-rocksdb.node');
+  const outputs = {
+    shared: join(root, 'build/svc-rocksdb.node'),
+    release: join(root, 'build/svc-rocksdb-release.node'),
+  };
+  const archive = releaseLibrary(root);
+  const output = archive === undefined ? outputs.shared : outputs.release;
   const stampPath = `${output}.stamp`;
   const inputs = filesUnder(folder, name => /\.(cc|h)$/.test(name));
   const version = JSON.parse(readFileSync(join(rocksdb, 'package.json'), 'utf8')).version;
@@ -45,8 +53,8 @@ export function buildNative(root) {
   }
   mkdirSync(join(root, 'build'), {recursive: true});
   const fresh = `${output}.${process.pid}`;
-  // A store of older sources must not outlive a failed build.
-  rmSync(output, {force: true});
+  // A store of older sources must not outlive a failed build, nor one of the other kind this.
+  for (const path of Object.values(outputs)) rmSync(path, {force: true});
   try {
     compile(compiler, [
       ...FLAGS,
@@ -55,11 +63,12 @@ export function buildNative(root) {
       ...sources,
       '-o',
       fresh,
-      `-L${libraries}`,
-      '-l:@nxtedition+rocksdb.node',
+      ...(archive === undefined
+        ? [`-L${libraries}`, '-l:@nxtedition+rocksdb.node']
+        : [archive, '-Wl,--exclude-libs,ALL', '-Wl,--gc-sections']),
       '-pthread',
     ]);
-    const missing = missingSymbols(fresh, library);
+    const missing = missingSymbols(fresh, archive === undefined ? library : fresh);
     if (missing.length > 0) {
       throw new Error(
         `the library of rocksdb ${version} does not export:\n  ${missing.join('\n  ')}`,
@@ -90,11 +99,14 @@ function compile(compiler, args) {
   }
 }
 
-/** Symbols of the library's namespace that `object` needs and `library` lacks, demangled. */
+/**
+ * Symbols of the library's namespace that `object` needs and `library` lacks, demangled. `_ZTH` is
+ * none: what initializes a variable of a thread is looked for, and need not be there.
+ */
 function missingSymbols(object, library) {
   const exported = new Set(symbols(['-D', '--defined-only', library]));
   const missing = symbols(['-D', '--undefined-only', object]).filter(
-    symbol => /^_Z.*7rocksdb/.test(symbol) && !exported.has(symbol),
+    symbol => /^_Z(?!TH).*7rocksdb/.test(symbol) && !exported.has(symbol),
   );
   if (missing.length === 0) return [];
   return execFileSync('c++filt', {input: missing.join('\n'), encoding: 'utf8'})

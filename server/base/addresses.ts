@@ -1,4 +1,4 @@
-/** IP addresses as the system writes them: of connections, and of what names resolve to. */
+/** IP addresses as the system writes them, and the addresses that stand in URLs. */
 
 /** IPv4 written as IPv6 is IPv4. */
 export function plainAddress(address: string): string {
@@ -8,4 +8,9 @@ export function plainAddress(address: string): string {
 /** Whether only this machine can speak from there; `address` is plain. */
 export function isLoopbackAddress(address: string): boolean {
   return address === '::1' || /^127(?:\.\d{1,3}){3}$/.test(address);
+}
+
+/** As it stands in a URL; `host` is a name or an IP address. */
+export function hostAndPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -10,6 +10,7 @@ import {type PipedRun, svc} from '#server/testing/terminal/piped-command.ts';
 interface Asked {
   readonly cluster: MemoryCluster;
   readonly address: string;
+  readonly port: number;
   readonly run: (...words: readonly string[]) => Promise<PipedRun>;
 }
 
@@ -17,14 +18,15 @@ async function memberOf(context: TestContext, state: ClusterState): Promise<Aske
   const cluster = new MemoryCluster(state);
   const world = await httpWorld({}, undefined, {cluster});
   context.after(() => world.server.close(0));
-  const address = `127.0.0.1:${world.port}`;
+  const {port} = world;
+  const address = `127.0.0.1:${port}`;
   const environment = {SVC_URL: `http://${address}`, SVC_PASSWORD: rootPassword};
-  return {cluster, address, run: (...words) => svc(['cluster', ...words], environment)};
+  return {cluster, address, port, run: (...words) => svc(['cluster', ...words], environment)};
 }
 
-/** A follower whose leader answers at `address`. */
-function behind(address: string): ClusterState {
-  return followerState({peers: [peerOf(0), peerOf(1, {httpAddress: address})]});
+/** A follower whose leader listens on `httpPort`. */
+function behind(httpPort: number): ClusterState {
+  return followerState({peers: [peerOf(0), peerOf(1, {httpPort})]});
 }
 
 test('the status is a headline, a table of the peers, and the alerts', async context => {
@@ -117,7 +119,7 @@ for (const [words, done] of requests) {
 
 test('what only the leader does goes to it, and the answer says so', async context => {
   const leader = await memberOf(context, leaderState());
-  const {run, cluster} = await memberOf(context, behind(leader.address));
+  const {run, cluster} = await memberOf(context, behind(leader.port));
   const {code, out} = await run('remove', peerOf(2).id);
   assert.equal(code, 0);
   assert.equal(out, `Peer 127.0.0.1_2432 removed\n(asked the leader at ${leader.address})\n`);
@@ -132,7 +134,7 @@ test('who is alone has nothing to leave', async context => {
 
 test('a leader that leads no more is not asked a third time', async context => {
   const other = await memberOf(context, followerState());
-  const {run} = await memberOf(context, behind(other.address));
+  const {run} = await memberOf(context, behind(other.port));
   const {code, error} = await run('stepdown');
   assert.equal(code, 1);
   assert.match(error, /127.0.0.1_2430 does not lead: 127.0.0.1_2431 does \(status 409\)/);

@@ -132,6 +132,11 @@ export abstract class TokenCursor<Lexeme extends string> {
     return this.lexeme === first && this.lexemeAhead(1) === second;
   }
 
+  /** Whether the first run stopped at the token `ahead` after the current one. */
+  failsAhead(ahead: number): boolean {
+    return this.index + ahead === this.#failure;
+  }
+
   advance(): void {
     assert(this.index < this.#tokens.count - 1, 'the last token is never taken');
     this.index++;

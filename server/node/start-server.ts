@@ -19,6 +19,7 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
 import type {Cluster} from '#server/session/cluster.ts';
@@ -40,7 +41,7 @@ import {ServerAdministration} from './administration.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
-import {readTrustStore} from './cluster/trust-store.ts';
+import {readTrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startCommitThreads} from './commit-threads.ts';
@@ -86,8 +87,11 @@ export async function startServer(
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
   const inForce: InForce = {settings: () => settings};
+  const authorities = readTrustStore(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
-  const probe = cluster && startJoinProbe(cluster, settings, logger);
+  const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
+  const peerClient = new PeerClient({isSecure, authorities});
+  const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;
   let storeEngine: StoreEngine;
@@ -106,8 +110,9 @@ export async function startServer(
     throw error;
   }
   try {
+    const members = {cluster, probe, peerClient, authorities};
     const kept = {inForce, logger, events, prompt};
-    return await serve(settings, {...kept, engine, storeEngine, cluster, probe});
+    return await serve(settings, {engine, storeEngine, ...members, ...kept});
   } catch (error) {
     probe?.end();
     await engine.close();
@@ -206,6 +211,10 @@ interface Parts {
   readonly cluster: ClusterNode | undefined;
   /** Of a pod. */
   readonly probe: JoinProbe | undefined;
+  /** Asks other members. */
+  readonly peerClient: PeerClient;
+  /** Whose certificates are believed of the other members; empty: those that the system knows. */
+  readonly authorities: readonly string[];
   readonly inForce: InForce;
   readonly logger: Logger;
   readonly events: EventLog;
@@ -224,8 +233,6 @@ interface Services {
 interface Means {
   /** Undefined: a server alone. */
   readonly cluster: Cluster | undefined;
-  /** Whose certificates are believed of the other members; empty: those that the system knows. */
-  readonly authorities: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly timers: Timers;
@@ -325,6 +332,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
+      parts.peerClient.close();
       await service.close();
       await parts.cluster?.snapshots?.close();
       await engine.close();
@@ -333,12 +341,11 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
 }
 
 function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
-  const {cluster, engine, storeEngine, logger} = parts;
+  const {cluster, authorities, engine, storeEngine, logger} = parts;
   const clock = createClock();
   const timers = createTimers();
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
-  const authorities = readTrustStore(given);
   cluster?.useSnapshots({
     engine,
     storeEngine,
@@ -350,13 +357,13 @@ function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
     disk: createDisk(),
     rootPath: resolve(given.get('svc.server.rootPath')),
   });
-  return {cluster: view, authorities, clock, random, timers};
+  return {cluster: view, clock, random, timers};
 }
 
 /** Looks after the other members; undefined on a server alone. */
 function watchCluster(
   given: Settings,
-  {cluster: node, engine, logger}: Parts,
+  {cluster: node, peerClient, engine, logger}: Parts,
   {administration}: Services,
   {cluster, ...means}: Means,
 ): ClusterWatch | undefined {
@@ -365,6 +372,7 @@ function watchCluster(
   return new ClusterWatch({
     ...means,
     cluster,
+    peerClient,
     links: node.links,
     settings: () => administration.settings(),
     logger,
@@ -389,6 +397,8 @@ function createHttp(
     security,
     administration,
     logger: parts.logger,
+    peerClient: parts.peerClient,
+    authorities: parts.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
     digests: services.digests,
     batch: createBatchHandler({

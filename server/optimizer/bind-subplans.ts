@@ -11,7 +11,7 @@
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
+import {expressionsOf, mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
 import {slotUse} from './slots.ts';
 
 /** Nodes that evaluate each of their expressions once for a row of their only input. */
@@ -27,10 +27,15 @@ const hosts: ReadonlySet<PlanNode['kind']> = new Set<PlanNode['kind']>([
 ]);
 
 export function bindSubplans(plan: PlanNode): PlanNode {
-  let next = slotUse(plan).next;
-  const newSlot = (): Slot => next++;
+  let next: Slot | undefined;
+  const newSlot = (): Slot => {
+    const slot = next ?? slotUse(plan).next;
+    next = slot + 1;
+    return slot;
+  };
   const everywhere = (node: PlanNode): PlanNode => {
     const inner = mapInputs(node, everywhere);
+    if (!expressionsOf(inner).some(runsPlan)) return inner;
     return withBound(
       mapExpressions(inner, expression => inside(expression, everywhere)),
       newSlot,
@@ -40,6 +45,7 @@ export function bindSubplans(plan: PlanNode): PlanNode {
 }
 
 function inside(expression: Expression, map: (plan: PlanNode) => PlanNode): Expression {
+  if (!runsPlan(expression)) return expression;
   return mapParts(expression, part => inside(part, map), map);
 }
 

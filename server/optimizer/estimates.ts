@@ -10,12 +10,13 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Statistics} from '#server/plan/statistics.ts';
 import {inputsOf, visitExpression} from '#server/plan/tree.ts';
+import {listLength} from '#server/plan/written-list.ts';
 import {conjunctsOf} from './conjuncts.ts';
 import {cost, sortCost} from './cost.ts';
 import {Degrees, type VertexTypes} from './degrees.ts';
 import {indexRows} from './index-rows.ts';
 import {typeTestOf} from '#server/plan/type-test.ts';
-import {assumed, equalShare, listItems, type RowFacts, shareOfAll} from './selectivity.ts';
+import {assumed, equalShare, type RowFacts, shareOfAll} from './selectivity.ts';
 
 export interface Estimate {
   readonly rows: number;
@@ -111,7 +112,7 @@ export class Estimates {
         return this.#scan(node, rows, type?.name, outer);
       }
       case 'records': {
-        const rows = listItems(node.ids)?.length ?? 1;
+        const rows = listLength(node.ids) ?? 1;
         return source(node.slot, undefined, rows, rows * cost.fetch, outer);
       }
       case 'index-point':
@@ -200,7 +201,7 @@ export class Estimates {
         return {...input, rows: Math.max(input.rows, Math.min(rows, 1))};
       }
       default:
-        return whole(node, input, this.facts(input.slots));
+        return whole(node, input, () => this.facts(input.slots));
     }
   }
 
@@ -335,7 +336,7 @@ export class Estimates {
 }
 
 /** Nodes that pass rows on, gather them or write. */
-function whole(node: PlanNode, input: Estimate, facts: RowFacts): Estimate {
+function whole(node: PlanNode, input: Estimate, facts: () => RowFacts): Estimate {
   const {rows} = input;
   const passing = (kept: number, work = rows * cost.row): Estimate => ({
     rows: kept,
@@ -344,9 +345,9 @@ function whole(node: PlanNode, input: Estimate, facts: RowFacts): Estimate {
   });
   switch (node.kind) {
     case 'unnest':
-      return passing(rows * (listItems(node.list)?.length ?? assumed.listItems));
+      return passing(rows * (listLength(node.list) ?? assumed.listItems));
     case 'aggregate':
-      return passing(groupCount(node, rows, facts), rows * cost.kept);
+      return passing(groupCount(node, rows, facts()), rows * cost.kept);
     case 'distinct':
       return passing(rows, rows * cost.kept);
     case 'sort':

@@ -2,7 +2,8 @@
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {assumed, equalShare, listItems, type RowFacts, shareOfAll} from './selectivity.ts';
+import {listLength} from '#server/plan/written-list.ts';
+import {assumed, equalShare, type RowFacts, shareOfAll} from './selectivity.ts';
 
 type Access = PlanNode & {readonly kind: 'index-point' | 'index-range'};
 
@@ -20,10 +21,10 @@ export function indexRows(
     return {rows: records * equalParts(node.slot, index, node.keys, facts), keys: 1};
   }
   const [list] = node.keys;
-  const items = list && listItems(list);
-  const keys = items?.length ?? assumed.listItems;
+  const length = list && listLength(list);
+  const keys = length ?? assumed.listItems;
   const usual: Expression = {kind: 'parameter', name: ''};
-  const parts = items?.length === 0 ? 0 : equalParts(node.slot, index, [usual], facts);
+  const parts = length === 0 ? 0 : equalParts(node.slot, index, [usual], facts);
   return {rows: Math.min(records, keys * (index.unique ? 1 : records * parts)), keys};
 }
 

@@ -11,9 +11,10 @@ import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
-import {expressionsOf, mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
+import {mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
 
 import {Estimates} from './estimates.ts';
+import {PlanKinds} from './plan-kinds.ts';
 import type {Rule, RuleContext} from './rule.ts';
 import {chooseIndex} from './rules/choose-index.ts';
 import {countEarly} from './rules/count-early.ts';
@@ -69,40 +70,55 @@ export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
     next = slot + 1;
     return slot;
   };
-  return rules
-    .filter(rule => without?.has(rule.name) !== true)
-    .reduce((current, rule) => {
-      let slots: SlotUse | undefined;
-      const context: RuleContext = {
-        catalog,
-        constant,
-        estimates,
-        newSlot,
-        // Few rules ask, and the answer is a walk through the whole plan.
-        get slots() {
-          return (slots ??= slotUse(current));
-        },
-      };
-      if ('rewrite' in rule) return rule.rewrite(current, context);
-      return applyEverywhere(current, rule, context);
-    }, plan);
+  const kinds = new PlanKinds();
+  let current = plan;
+  let slots: {readonly of: PlanNode; readonly use: SlotUse} | undefined;
+  const context: RuleContext = {
+    catalog,
+    constant,
+    estimates,
+    newSlot,
+    accesses: new Map(),
+    // Few rules ask, and the answer is a walk through the whole plan.
+    get slots() {
+      if (slots?.of !== current) slots = {of: current, use: slotUse(current)};
+      return slots.use;
+    },
+  };
+  for (const rule of rules) {
+    if (without?.has(rule.name) === true) continue;
+    if (rule.about !== undefined && !kinds.holdsAny(current, rule.about)) continue;
+    if ('rewrite' in rule) current = rule.rewrite(current, context);
+    else current = new Everywhere(rule, context, kinds).node(current);
+  }
+  return current;
 }
 
-type NodeRule = Extract<Rule, {readonly apply: unknown}>;
+/** A rule for nodes, applied to all of a plan that it may be about. */
+class Everywhere {
+  readonly #rule: Extract<Rule, {readonly apply: unknown}>;
+  readonly #context: RuleContext;
+  readonly #kinds: PlanKinds;
 
-function applyEverywhere(node: PlanNode, rule: NodeRule, context: RuleContext): PlanNode {
-  const inner = mapInputs(node, input => applyEverywhere(input, rule, context));
-  // Most nodes have no sub-plan, and their expressions need not be made anew for every rule.
-  const within = expressionsOf(inner).some(runsPlan)
-    ? mapExpressions(inner, expression => inSubplans(expression, rule, context))
-    : inner;
-  return rule.apply(within, context);
-}
+  constructor(
+    rule: Extract<Rule, {readonly apply: unknown}>,
+    context: RuleContext,
+    kinds: PlanKinds,
+  ) {
+    this.#rule = rule;
+    this.#context = context;
+    this.#kinds = kinds;
+  }
 
-function inSubplans(expression: Expression, rule: NodeRule, context: RuleContext): Expression {
-  return mapParts(
-    expression,
-    part => inSubplans(part, rule, context),
-    plan => applyEverywhere(plan, rule, context),
-  );
+  readonly node = (node: PlanNode): PlanNode => {
+    const {about, apply} = this.#rule;
+    if (about !== undefined && !this.#kinds.holdsAny(node, about)) return node;
+    const inner = mapInputs(node, this.node);
+    // Most nodes have no sub-plan.
+    const within = this.#kinds.runsPlan(node) ? mapExpressions(inner, this.#expression) : inner;
+    return apply(within, this.#context);
+  };
+
+  readonly #expression = (expression: Expression): Expression =>
+    runsPlan(expression) ? mapParts(expression, this.#expression, this.node) : expression;
 }

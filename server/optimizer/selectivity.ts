@@ -11,6 +11,7 @@ import {compareTotal, equalValues} from '#server/model/compare.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PropertyStatistics} from '#server/plan/statistics.ts';
+import {listItems, listLength} from '#server/plan/written-list.ts';
 import {conjunctsOf} from './conjuncts.ts';
 import {type Bounds, boundsOf} from './bounds.ts';
 import {typeTestOf} from '#server/plan/type-test.ts';
@@ -36,9 +37,12 @@ export const assumed = {
 } as const;
 
 const leastShare = 1e-9;
+/** Of a long list the first ones tell how frequent all are. */
+const itemsLookedAt = 256;
 
 /** The share of rows for which all terms are true. */
 export function shareOfAll(terms: readonly Expression[], facts: RowFacts): number {
+  if (terms.length === 0) return 1;
   const flat = terms.flatMap(conjunctsOf);
   const bounds = boundsOf(flat);
   let share = 1;
@@ -120,21 +124,13 @@ function sideShare(tested: Expression, other: Expression, facts: RowFacts): numb
 }
 
 function inShare(tested: Expression, list: Expression, facts: RowFacts): number {
-  const items = listItems(list);
+  const items = listItems(list, itemsLookedAt);
   if (items === undefined) {
     return Math.min(1, assumed.listItems * equalShare(tested, list, facts));
   }
-  return Math.min(
-    1,
-    items.reduce((sum, item) => sum + equalShare(tested, item, facts), 0),
-  );
-}
-
-/** The items of a list that is written out. */
-export function listItems(list: Expression): readonly Expression[] | undefined {
-  if (list.kind === 'list') return list.items;
-  if (list.kind !== 'literal' || !Array.isArray(list.value)) return undefined;
-  return (list.value as readonly Value[]).map(value => ({kind: 'literal', value}));
+  const share = items.reduce((sum, item) => sum + equalShare(tested, item, facts), 0);
+  const more = (listLength(list) ?? 0) / Math.max(1, items.length);
+  return Math.min(1, share * more);
 }
 
 function valueShare(known: PropertyStatistics, value: Value): number {

@@ -6,6 +6,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {jsonText} from '#server/model/json.ts';
+import type {Value} from '#server/model/value.ts';
 import type {Expression, MapEntry} from './expression.ts';
 import {planLine} from './printer.ts';
 
@@ -46,7 +47,7 @@ const signs: Readonly<Record<string, string>> = {
 export function expressionText(expression: Expression): string {
   switch (expression.kind) {
     case 'literal':
-      return jsonText(expression.value);
+      return literalText(expression.value);
     case 'parameter':
       return `:${expression.name}`;
     case 'slot':
@@ -96,6 +97,11 @@ export function expressionText(expression: Expression): string {
     default:
       return unreachable(expression);
   }
+}
+
+/** A list prints alike whether it is a value or made of parts. */
+function literalText(value: Value): string {
+  return Array.isArray(value) ? `[${value.map(literalText).join(', ')}]` : jsonText(value);
 }
 
 /** In parentheses when it is made of several parts without any of its own. */

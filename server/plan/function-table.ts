@@ -44,6 +44,8 @@ function build(rows: readonly FunctionSignature[]): ReadonlyMap<string, Function
   for (const row of rows) {
     for (const name of [row.name, ...(row.aliases ?? [])]) {
       map.set(name.toLowerCase(), row);
+      // Plans spell names as the table does.
+      map.set(name, row);
     }
   }
   return map;

@@ -1,7 +1,8 @@
-/** Rebuilds a node with every expression that it evaluates itself mapped. */
+/** A node with every expression that it evaluates itself mapped: the node itself if none changed. */
 import {unreachable} from '#server/base/assert.ts';
 import type {Expression} from './expression.ts';
 import type {Assignment, IndexBound, Output, PlanNode, SortKey} from './node.ts';
+import {mapItems, withParts} from './tree.ts';
 
 type Map = (expression: Expression) => Expression;
 
@@ -21,132 +22,149 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'retype':
       return node;
     case 'values':
-      return {...node, rows: node.rows.map(row => row.map(map))};
+      return withParts(node, {rows: mapItems(node.rows, row => mapItems(row, map))});
     case 'scan-type':
     case 'scan-bucket':
-      return {
-        ...node,
-        ...(node.kind === 'scan-bucket' && node.asked && {asked: node.asked.map(map)}),
-        ...(node.where && {where: map(node.where)}),
-        ...(node.ids && {
-          ids: {from: mapBound(node.ids.from, map), to: mapBound(node.ids.to, map)},
-        }),
-      };
+      return mapScan(node, map);
     case 'follow':
     case 'degree':
-      return node.where ? {...node, where: map(node.where)} : node;
+      return node.where ? withParts(node, {where: map(node.where)}) : node;
     case 'records':
-      return {...node, ids: map(node.ids)};
+      return withParts(node, {ids: map(node.ids)});
     case 'index-entries':
-      return node.at ? {...node, at: map(node.at)} : node;
+      return node.at ? withParts(node, {at: map(node.at)}) : node;
     case 'index-point':
-      return {...node, keys: node.keys.map(map)};
+      return withParts(node, {keys: mapItems(node.keys, map)});
     case 'index-range':
-      return {...node, from: mapBound(node.from, map), to: mapBound(node.to, map)};
+      return withParts(node, {from: mapBound(node.from, map), to: mapBound(node.to, map)});
     case 'call':
-      return {...node, args: node.args.map(map)};
+      return withParts(node, {args: mapItems(node.args, map)});
     case 'filter':
-      return {...node, condition: map(node.condition)};
+      return withParts(node, {condition: map(node.condition)});
     case 'extend':
-      return {...node, bind: node.bind.map(b => ({...b, value: map(b.value)}))};
+      return withParts(node, {bind: mapValues(node.bind, map)});
     case 'project':
-      return {...node, output: mapOutput(node.output, map)};
+      return withParts(node, {output: mapOutput(node.output, map)});
     case 'unnest':
-      return {...node, list: map(node.list)};
+      return withParts(node, {list: map(node.list)});
     case 'walk':
-      return {...node, condition: node.condition && map(node.condition)};
+      return withParts(node, {condition: node.condition && map(node.condition)});
     case 'shortest':
-      return {
-        ...node,
+      return withParts(node, {
         from: map(node.from),
         to: map(node.to),
         ...(node.condition && {condition: map(node.condition)}),
-      };
+      });
     case 'join':
-      return {...node, on: node.on.map(on => ({left: map(on.left), right: map(on.right)}))};
+      return withParts(node, {
+        on: mapItems(node.on, on => withParts(on, {left: map(on.left), right: map(on.right)})),
+      });
     case 'repeat':
-      return {...node, whileCondition: node.whileCondition && map(node.whileCondition)};
+      return withParts(node, {whileCondition: node.whileCondition && map(node.whileCondition)});
     case 'aggregate':
-      return {
-        ...node,
-        keys: node.keys.map(key => ({...key, value: map(key.value)})),
-        aggregates: node.aggregates.map(a => ({...a, args: a.args.map(map)})),
-      };
+      return withParts(node, {
+        keys: mapValues(node.keys, map),
+        aggregates: mapItems(node.aggregates, a => withParts(a, {args: mapItems(a.args, map)})),
+      });
     case 'distinct':
-      return {...node, by: node.by.map(map)};
+      return withParts(node, {by: mapItems(node.by, map)});
     case 'pick':
-      return {...node, by: node.by.map(map), measure: map(node.measure)};
+      return withParts(node, {by: mapItems(node.by, map), measure: map(node.measure)});
     case 'sort':
-      return {...node, keys: mapKeys(node.keys, map)};
+      return withParts(node, {keys: mapKeys(node.keys, map)});
     case 'top':
-      return {
-        ...node,
+      return withParts(node, {
         keys: mapKeys(node.keys, map),
         count: map(node.count),
         skip: node.skip && map(node.skip),
-      };
+      });
     case 'skip':
     case 'limit':
-      return {...node, count: map(node.count)};
+      return withParts(node, {count: map(node.count)});
     case 'create':
-      return {
-        ...node,
+      return withParts(node, {
+        ...(typeof node.bucket === 'object' && {bucket: map(node.bucket)}),
         from: node.from && map(node.from),
         to: node.to && map(node.to),
         ...(node.rid && {rid: map(node.rid)}),
         assignments: mapAssignments(node.assignments, map),
-      };
+      });
     case 'change':
-      return {...node, assignments: mapAssignments(node.assignments, map)};
+      return withParts(node, {assignments: mapAssignments(node.assignments, map)});
     case 'upsert':
-      return {
-        ...node,
-        seed: node.seed.map(column => ({...column, value: map(column.value)})),
+      return withParts(node, {
+        seed: mapValues(node.seed, map),
         assignments: mapAssignments(node.assignments, map),
-      };
+      });
     case 'erase':
-      return {...node, values: node.values.map(map)};
+      return withParts(node, {values: mapItems(node.values, map)});
     default:
       return unreachable(node);
   }
 }
 
+function mapScan(
+  node: Extract<PlanNode, {readonly kind: 'scan-type' | 'scan-bucket'}>,
+  map: Map,
+): PlanNode {
+  const scan =
+    node.kind === 'scan-bucket' && node.asked
+      ? withParts(node, {asked: mapItems(node.asked, map)})
+      : node;
+  const ids = scan.ids && {from: mapBound(scan.ids.from, map), to: mapBound(scan.ids.to, map)};
+  return withParts(scan, {
+    ...(scan.where && {where: map(scan.where)}),
+    ...(scan.ids && ids && {ids: withParts(scan.ids, ids)}),
+  });
+}
+
+function mapValues<Column extends {readonly value: Expression}>(
+  columns: readonly Column[],
+  map: Map,
+): readonly Column[] {
+  return mapItems(columns, column => {
+    const value = map(column.value);
+    return value === column.value ? column : {...column, value};
+  });
+}
+
 function mapBound(bound: IndexBound | undefined, map: Map): IndexBound | undefined {
-  return bound && {...bound, values: bound.values.map(map)};
+  return bound && withParts(bound, {values: mapItems(bound.values, map)});
 }
 
 function mapKeys(keys: readonly SortKey[], map: Map): readonly SortKey[] {
-  return keys.map(key => ({...key, by: map(key.by)}));
+  return mapItems(keys, key => withParts(key, {by: map(key.by)}));
 }
 
 function mapOutput(output: Output, map: Map): Output {
   if (output.kind === 'element') return output;
-  return {
-    ...output,
-    columns: output.columns.map(column =>
+  return withParts(output, {
+    columns: mapItems(output.columns, column =>
       'value' in column
-        ? {...column, value: map(column.value)}
-        : {...column, spread: map(column.spread)},
+        ? withParts(column, {value: map(column.value)})
+        : withParts(column, {spread: map(column.spread)}),
     ),
-  };
+  });
 }
 
 function mapAssignments(assignments: readonly Assignment[], map: Map): readonly Assignment[] {
-  return assignments.map(assignment => {
+  return mapItems(assignments, assignment => {
     switch (assignment.kind) {
       case 'set':
       case 'content':
-        return {...assignment, value: map(assignment.value)};
+        return withParts(assignment, {value: map(assignment.value)});
       case 'set-inside':
-        return {...assignment, path: mapPath(assignment.path, map), value: map(assignment.value)};
+        return withParts(assignment, {
+          path: mapPath(assignment.path, map),
+          value: map(assignment.value),
+        });
       case 'remove':
         return assignment;
       case 'remove-inside':
-        return {
-          ...assignment,
+        return withParts(assignment, {
           path: mapPath(assignment.path, map),
           value: assignment.value && map(assignment.value),
-        };
+        });
       default:
         return unreachable(assignment);
     }
@@ -157,5 +175,5 @@ function mapPath(
   path: readonly (string | Expression)[],
   map: Map,
 ): readonly (string | Expression)[] {
-  return path.map(part => (typeof part === 'string' ? part : map(part)));
+  return mapItems(path, part => (typeof part === 'string' ? part : map(part)));
 }

@@ -450,8 +450,10 @@ export type WriteNode =
       readonly kind: 'create';
       readonly input: PlanNode;
       readonly what: 'document' | 'vertex' | 'edge' | 'any';
-      readonly type: string;
-      readonly bucket: string | undefined;
+      /** Undefined: the one that the bucket belongs to, which is asked when it runs. */
+      readonly type: string | undefined;
+      /** An expression is asked for each record: a parameter's bucket, by name or number. */
+      readonly bucket: string | Expression | undefined;
       readonly from: Expression | undefined;
       readonly to: Expression | undefined;
       /** Answers the edge there is instead of making a second one. */

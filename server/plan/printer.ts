@@ -244,8 +244,10 @@ function writeText(node: WriteNode): string {
       const at = node.rid === undefined ? '' : ` at ${expressionText(node.rid)}`;
       const what = node.what === 'any' ? 'record' : node.what;
       const sets = assignmentsText(node.assignments);
-      const ends = `${at}${from}${to}`;
-      return `create ${what} ${node.type}${ends}${unless} as ${slotText(node.slot)}${sets}`;
+      const asked = typeof node.bucket === 'object' ? ` in ${expressionText(node.bucket)}` : '';
+      const ends = `${asked}${at}${from}${to}`;
+      const type = node.type === undefined ? '' : ` ${node.type}`;
+      return `create ${what}${type}${ends}${unless} as ${slotText(node.slot)}${sets}`;
     }
     case 'change': {
       const before = node.before === undefined ? '' : ` before as ${slotText(node.before)}`;

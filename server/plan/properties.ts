@@ -95,6 +95,11 @@ function collectNode(node: PlanNode, draft: Draft): void {
       for (const {types} of node.steps) for (const type of types) draft.reads.add(type);
       return;
     case 'create':
+      if (node.type === undefined) {
+        // The type is that of a bucket which is known only when it runs.
+        draft.changesAny = true;
+        return;
+      }
       draft.creates.add(node.type);
       if (node.ifNotExists) draft.reads.add(node.type);
       return;

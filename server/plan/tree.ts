@@ -58,8 +58,7 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
     }
     case 'union':
     case 'intersect': {
-      const inputs = node.inputs.map(map);
-      return inputs.every((input, i) => input === node.inputs[i]) ? node : {...node, inputs};
+      return withParts(node, {inputs: mapItems(node.inputs, map)});
     }
     default: {
       if (!('input' in node)) return node;
@@ -111,7 +110,27 @@ function isPresent<T>(value: T | undefined): value is T {
   return value !== undefined;
 }
 
-/** Rebuilds an expression over mapped children; sub-plans go through `mapPlan`. */
+/** The list of what `map` makes of each item; the list itself when nothing changed. */
+export function mapItems<Item>(items: readonly Item[], map: (item: Item) => Item): readonly Item[] {
+  let made: Item[] | undefined;
+  for (const [at, item] of items.entries()) {
+    const mapped = map(item);
+    if (made === undefined && mapped !== item) made = items.slice(0, at);
+    made?.push(mapped);
+  }
+  return made ?? items;
+}
+
+/** `whole` with other parts; `whole` itself when they are the ones that it has. */
+export function withParts<Whole extends object>(whole: Whole, parts: Partial<Whole>): Whole {
+  for (const name in parts) if (parts[name] !== whole[name]) return {...whole, ...parts};
+  return whole;
+}
+
+/**
+ * The same expression over mapped children, the expression itself when none changed; sub-plans go
+ * through `mapPlan`.
+ */
 export function mapParts(
   expression: Expression,
   map: MapExpression,
@@ -123,43 +142,48 @@ export function mapParts(
     case 'slot':
       return expression;
     case 'subplan':
-      return {...expression, plan: mapPlan(expression.plan)};
+      return withParts(expression, {plan: mapPlan(expression.plan)});
     case 'property':
     case 'defined':
     case 'attribute':
     case 'not':
-    case 'is-null':
-      return {...expression, of: map(expression.of)};
+    case 'is-null': {
+      const of = map(expression.of);
+      return of === expression.of ? expression : {...expression, of};
+    }
     case 'call':
-    case 'routine':
-      return {...expression, args: expression.args.map(map)};
+    case 'routine': {
+      const args = mapItems(expression.args, map);
+      return args === expression.args ? expression : {...expression, args};
+    }
     case 'and':
     case 'or':
-      return {...expression, terms: expression.terms.map(map)};
+      return withParts(expression, {terms: mapItems(expression.terms, map)});
     case 'case':
-      return {
-        ...expression,
-        branches: expression.branches.map(b => ({when: map(b.when), then: map(b.then)})),
+      return withParts(expression, {
+        branches: mapItems(expression.branches, branch =>
+          withParts(branch, {when: map(branch.when), then: map(branch.then)}),
+        ),
         otherwise: expression.otherwise && map(expression.otherwise),
-      };
+      });
     case 'list':
-      return {...expression, items: expression.items.map(map)};
+      return withParts(expression, {items: mapItems(expression.items, map)});
     case 'map':
-      return {...expression, entries: expression.entries.map(entry => mapEntry(entry, map))};
+      return withParts(expression, {
+        entries: mapItems(expression.entries, entry => mapEntry(entry, map)),
+      });
     case 'comprehension':
-      return {
-        ...expression,
+      return withParts(expression, {
         list: map(expression.list),
         ...(expression.where && {where: map(expression.where)}),
         ...(expression.yields && {yields: map(expression.yields)}),
-      };
+      });
     case 'reduce':
-      return {
-        ...expression,
+      return withParts(expression, {
         list: map(expression.list),
         initial: map(expression.initial),
         step: map(expression.step),
-      };
+      });
     default:
       return unreachable(expression);
   }
@@ -167,8 +191,8 @@ export function mapParts(
 
 function mapEntry(entry: MapEntry, map: MapExpression): MapEntry {
   return 'value' in entry
-    ? {...entry, value: map(entry.value)}
-    : {...entry, spread: map(entry.spread)};
+    ? withParts(entry, {value: map(entry.value)})
+    : withParts(entry, {spread: map(entry.spread)});
 }
 
 function outputExpressions(output: Output): Expression[] {
@@ -272,6 +296,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'create':
       return [
         ...[node.from, node.to, node.rid].filter(isPresent),
+        ...(typeof node.bucket === 'object' ? [node.bucket] : []),
         ...assignmentExpressions(node.assignments),
       ];
     case 'change':

@@ -13,6 +13,8 @@ export interface CheckedFileOptions {
   /** First word of the file. */
   readonly kind: string;
   readonly version: number;
+  /** The oldest version that is read; absent: no other one. */
+  readonly versionMin?: number;
   /** What an operator calls it: "the server store". */
   readonly title: string;
 }
@@ -31,7 +33,7 @@ export class CheckedFile<Content> {
    * @throws {Refusal} `start.refused` when it is of another version.
    */
   load(): Content | undefined {
-    const {disk, path, kind, version, title} = this.#options;
+    const {disk, path, kind, version, versionMin = version, title} = this.#options;
     if (!disk.exists(path)) return undefined;
     const text = readWhole(disk, path).toString('utf8');
     const lineEnd = text.indexOf('\n');
@@ -40,7 +42,7 @@ export class CheckedFile<Content> {
     if (foundKind !== kind || checksum !== checksumOf(json)) {
       throw new Corruption(`${title} ${path} is damaged: restore it from a copy`, {path});
     }
-    if (Number(foundVersion) !== version) {
+    if (!(Number(foundVersion) >= versionMin && Number(foundVersion) <= version)) {
       throw new Refusal(
         'start.refused',
         `${title} ${path} was written in version ${foundVersion}, and this release reads ` +

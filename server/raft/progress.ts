@@ -32,7 +32,7 @@ export class Progress {
   mode: 'probe' | 'replicate' | 'snapshot' = 'probe';
   /** When the peer last answered in this term. */
   heardAt: number;
-  /** The greatest commit index that was sent, for a peer that may have nothing else to learn. */
+  /** The greatest commit index that was sent. */
   commitSent: LogIndex = 0;
   /** The greatest round of ours that the peer has answered. */
   answeredRound = 0;
@@ -43,6 +43,8 @@ export class Progress {
   #bytes = 0;
   /** In probe: the one append is under way; a heartbeat lifts it. */
   #paused = false;
+  /** The commit index alone was sent, and neither entries nor an answer since. */
+  #told = false;
 
   constructor(lastIndex: LogIndex, now: number) {
     this.next = lastIndex + 1;
@@ -50,8 +52,13 @@ export class Progress {
     this.catchUp = {target: lastIndex, since: now};
   }
 
-  get idle(): boolean {
-    return this.mode === 'replicate' && this.#inFlight.length === 0;
+  /** One word at a time, so that a slow peer is told no more often than it answers. */
+  get mayTell(): boolean {
+    return this.mode === 'replicate' && !this.#told;
+  }
+
+  told(): void {
+    this.#told = true;
   }
 
   /** Whether another append with entries may be sent now. */
@@ -69,6 +76,7 @@ export class Progress {
       return;
     }
     this.next = last + 1;
+    this.#told = false;
     this.#inFlight.push({last, bytes});
     this.#bytes += bytes;
   }
@@ -76,6 +84,7 @@ export class Progress {
   /** The peer holds everything up to `match`; true when that is news. */
   accepted(match: LogIndex): boolean {
     const news = match > this.match;
+    this.#told = false;
     this.match = Math.max(this.match, match);
     this.next = Math.max(this.next, this.match + 1);
     while ((this.#inFlight[0]?.last ?? Number.POSITIVE_INFINITY) <= this.match) {
@@ -107,5 +116,6 @@ export class Progress {
     this.#inFlight = [];
     this.#bytes = 0;
     this.#paused = false;
+    this.#told = false;
   }
 }

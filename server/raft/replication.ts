@@ -12,7 +12,7 @@ import type {Progress} from './progress.ts';
 import {majorityOf, reachedBy} from './quorum.ts';
 import {confirmReads, openReadRound} from './reads.ts';
 import {afterCommit, noteCaughtUp} from './reconfiguration.ts';
-import {appendAsLeader, sendEntries, tellCommit} from './sending.ts';
+import {appendAsLeader, sendEntries} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
 import {askTarget} from './transfer.ts';
 
@@ -51,7 +51,6 @@ export function answered(
   // What follows may end the leadership, so each asks whether it still lasts.
   if (raft.role !== leadership) return;
   sendEntries(raft, leadership, from, progress);
-  tellCommit(raft, leadership, from, progress);
   confirmReads(raft, leadership);
 }
 
@@ -68,8 +67,6 @@ export function advanceCommit(raft: Raft, leadership: Leadership): void {
   const index = reachedBy(needed, held);
   if (index <= raft.commit || log.termAt(index) !== raft.term) return;
   raft.commit = index;
-  // A peer with appends under way is told when they are answered, if no more follow.
-  for (const [id, progress] of leadership.peers) tellCommit(raft, leadership, id, progress);
   if (leadership.waitingReads.length > 0) openReadRound(raft, leadership);
   afterCommit(raft, leadership);
 }

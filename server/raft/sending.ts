@@ -36,15 +36,16 @@ export function broadcast(raft: Raft, leadership: Leadership): void {
   }
 }
 
-/** Tells a peer that waits for nothing else what is committed. */
-export function tellCommit(
-  raft: Raft,
-  leadership: Leadership,
-  id: NodeId,
-  progress: Progress,
-): void {
-  if (!progress.idle || progress.commitSent >= raft.commit) return;
-  sendAppend(raft, leadership, id, progress, progress.next - 1);
+/**
+ * Tells the peers what is committed, where no append of this step did. Also those that have entries
+ * on their way to the disk: there they are applied as soon as they are durable, not a round later.
+ */
+export function tellCommit(raft: Raft, leadership: Leadership): void {
+  for (const [id, progress] of leadership.peers) {
+    if (progress.commitSent >= raft.commit || !progress.mayTell) continue;
+    sendAppend(raft, leadership, id, progress, progress.next - 1);
+    progress.told();
+  }
 }
 
 /** Sends what the window allows; false when nothing was sent. */

@@ -43,7 +43,7 @@ import {answerRead, read, readAnswered} from './reads.ts';
 import {change, forgetRemoved, promoteJoined} from './reconfiguration.ts';
 import {advanceCommit, answered, propose} from './replication.ts';
 import {follow} from './role.ts';
-import {heartbeat} from './sending.ts';
+import {heartbeat, tellCommit} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
 import {beginTransfer, checkTransfer} from './transfer.ts';
 
@@ -58,6 +58,7 @@ export function step(raft: Raft, now: number, input: Input): readonly Effect[] {
   assert(now >= raft.now, 'time does not go back');
   raft.now = now;
   takeInput(raft, input);
+  if (raft.role.kind === 'leader') tellCommit(raft, raft.role);
   const {log, outbox, memberships} = raft;
   if (outbox.membershipChanged) {
     const {since, current: membership} = memberships;

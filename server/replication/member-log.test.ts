@@ -47,13 +47,18 @@ class Group {
     return group;
   }
 
+  logOf(id: string): MemoryLog {
+    const log = this.#logs.get(id);
+    assert(log !== undefined);
+    return log;
+  }
+
   rootOf(id: string): string {
     return join(this.#root, id);
   }
 
   async start(id: string): Promise<Member> {
-    const log = this.#logs.get(id);
-    assert(log !== undefined);
+    const log = this.logOf(id);
     const disk = createDisk();
     const started = Promise.withResolvers<RunningMember>();
     const engine = await openEngine({
@@ -130,6 +135,7 @@ class Group {
       news: {
         roleChanged: () => {},
         membershipChanged: () => {},
+        transferFailed: () => {},
         checkpointNeeded: () => {},
       },
     });
@@ -209,6 +215,20 @@ test('what the leader commits is on every member, databases and documents too', 
   assert(follower !== undefined);
   const refused = await put(follower, 'x', '1');
   assert(refused.kind === 'refused' && refused.code === 'not-leader');
+  await group.close();
+});
+
+test('a document whose outcome is not known keeps its version', async () => {
+  const group = await Group.start();
+  const leader = await group.leader();
+  const put = (text: string) => leader.engine.putServerDocument('users', bytes(text));
+  for (const id of ids) if (id !== leader.id) group.logOf(id).isHeld = true;
+  const unanswered = put('first');
+  await assert.rejects(group.during(unanswered) as Promise<unknown>, {code: 'commit.unknown'});
+  const next = put('second');
+  for (const id of ids) group.logOf(id).isHeld = false;
+  assert.equal((await group.during(next))?.version, 2);
+  assert.equal(leader.engine.serverDocument('users')?.bytes.toString(), 'second');
   await group.close();
 });
 

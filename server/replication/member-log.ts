@@ -39,7 +39,7 @@ export interface MemberLogOptions
   /** The member runs. */
   readonly started: (member: RunningMember) => void;
   /** Told of everything, after the log. */
-  readonly news: Pick<ReplicatorNews, 'roleChanged' | 'membershipChanged' | 'checkpointNeeded'>;
+  readonly news: Pick<ReplicatorNews, Exclude<keyof ReplicatorNews, 'committed' | 'failed'>>;
 }
 
 export interface RunningMember {
@@ -111,6 +111,7 @@ export class ReplicatedMemberLog implements MemberLog {
         news.roleChanged(role);
       },
       membershipChanged: membership => news.membershipChanged(membership),
+      transferFailed: () => news.transferFailed(),
       checkpointNeeded: (from, atLeast) => news.checkpointNeeded(from, atLeast),
       failed: reason => engineLog.fail(reason),
     });

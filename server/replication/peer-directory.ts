@@ -8,7 +8,6 @@
  *
  * Pure; nothing is looked up. Source: specification, "Cluster server list entry".
  */
-import {isIPv6} from 'node:net';
 import type {NodeId} from '#server/raft/message.ts';
 import type {PeerAddress, PeerIntroduction} from './peer-transport.ts';
 import {type DeclaredPeer, peerId} from './server-list.ts';
@@ -38,11 +37,10 @@ export interface ListedServer {
   readonly priority: number;
   readonly isDeclared: boolean;
   readonly inConfiguration: boolean;
-  /** Undefined where it has none, or it cannot be told. */
-  readonly httpPort: number | undefined;
+  /** Undefined where it cannot be told. `ambiguous`: another server seems to have the same. */
+  readonly httpPort: number | 'ambiguous' | undefined;
+  /** Undefined where it has none, it cannot be told, or another server seems to have the same. */
   readonly httpsPort: number | undefined;
-  /** Another server seems to have the same address. */
-  readonly httpAddressAmbiguous: boolean;
 }
 
 export interface PeerDirectory {
@@ -85,9 +83,10 @@ export function peerDirectory(known: KnownServers): PeerDirectory {
     candidates.some(candidate => candidate[protocol]?.isDerived === true);
   return {
     servers: candidates
-      .map(candidate => {
+      .map((candidate): ListedServer => {
         const {id, server} = candidate;
-        const httpPort = unshared(candidate, 'http', candidates);
+        const isAmbiguous = isShared(candidate, 'http', candidates);
+        const hasHttps = !isShared(candidate, 'https', candidates);
         return {
           id,
           name: server.name ?? introductions.get(id)?.serverName,
@@ -96,9 +95,8 @@ export function peerDirectory(known: KnownServers): PeerDirectory {
           priority: server.priority,
           isDeclared: declaredIds.has(id),
           inConfiguration: members.includes(id),
-          httpPort,
-          httpsPort: unshared(candidate, 'https', candidates),
-          httpAddressAmbiguous: candidate.http !== undefined && httpPort === undefined,
+          httpPort: isAmbiguous ? 'ambiguous' : candidate.http?.number,
+          httpsPort: hasHttps ? candidate.https?.number : undefined,
         };
       })
       .sort((left, right) => (left.id < right.id ? -1 : 1)),
@@ -110,11 +108,6 @@ export function peerDirectory(known: KnownServers): PeerDirectory {
 export function addressOfId(id: NodeId): PeerAddress {
   const at = id.lastIndexOf('_');
   return {id, host: id.slice(0, at), port: Number(id.slice(at + 1))};
-}
-
-/** An address as it stands in a URL. */
-export function hostAndPort(host: string, port: number): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function serverOfId(id: NodeId): DeclaredPeer {
@@ -143,19 +136,19 @@ function portOf({
   return {number: ownPort, isDerived: id !== own.id};
 }
 
-/** The port, unless another server has it on that host; what is derived gives way. */
-function unshared(
+/** Whether another server has the port on that host too; what is derived gives way. */
+function isShared(
   candidate: Candidate,
   protocol: PeerProtocol,
   all: readonly Candidate[],
-): number | undefined {
+): boolean {
   const mine = candidate[protocol];
+  if (mine === undefined) return false;
   const {host} = candidate.server;
-  const isShared = all.some(other => {
+  return all.some(other => {
     const theirs = other[protocol];
     if (other === candidate || other.server.host !== host) return false;
-    if (theirs === undefined || theirs.number !== mine?.number) return false;
+    if (theirs?.number !== mine.number) return false;
     return mine.isDerived || !theirs.isDerived;
   });
-  return isShared ? undefined : mine?.number;
 }

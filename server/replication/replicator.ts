@@ -43,6 +43,8 @@ export interface ReplicatorNews {
   committed(through: LogIndex): void;
   roleChanged(role: Role): void;
   membershipChanged(membership: Membership): void;
+  /** The leadership was to be handed over and stays: proposals are taken again. */
+  transferFailed(): void;
   /** A checkpoint of at least this position is needed; ends with `installed` or `installFailed`. */
   checkpointNeeded(from: NodeId, atLeast: LogPosition): void;
   /** The storage failed: this node takes part no more. Called once. */
@@ -418,7 +420,8 @@ export class Replicator {
       case 'install':
         return this.#news?.checkpointNeeded(effect.from, effect.atLeast);
       case 'transfer-failed':
-        return this.#requests.transferFailed(`${effect.to} did not take over in time`);
+        this.#requests.transferFailed(`${effect.to} did not take over in time`);
+        return this.#news?.transferFailed();
       default:
         effect satisfies never;
     }

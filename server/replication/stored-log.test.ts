@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import {SegmentLog} from '#server/log/segment-log.ts';
+import {CheckedFile} from '#server/platform/checked-file.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
 import type {Checkpoint, Membership} from '#server/raft/membership.ts';
 import {type Entry, type EntryShape, type LogIndex, entryBytes} from '#server/raft/message.ts';
@@ -327,6 +328,7 @@ test('a memory whose entries are gone, or whose term is damaged, stops the start
   for (const [loses, says] of [
     ['segments', /is gone/],
     ['consensus', /is damaged/],
+    ['votes', /is gone/],
   ] as const) {
     const world = new World(1);
     storageWith(world, [data(1, 'a')]);
@@ -335,6 +337,8 @@ test('a memory whose entries are gone, or whose term is damaged, stops the start
       for (const name of disk.list(directory)) {
         if (name.startsWith('segment')) disk.unlink(`${directory}/${name}`);
       }
+    } else if (loses === 'votes') {
+      disk.unlink(`${directory}/votes`);
     } else {
       disk.open(`${directory}/consensus`, 'write').writeAt(Buffer.from('9'), 45);
     }
@@ -342,6 +346,33 @@ test('a memory whose entries are gone, or whose term is damaged, stops the start
       () => world.open(),
       (error: unknown) => error instanceof Corruption && says.test(error.message),
     );
+  }
+});
+
+test('a memory of a release without a file of votes is taken over, at every power loss', () => {
+  const hardState = {term: 4, vote: 'b'};
+  const old = (disk: SimulatedDisk): void => {
+    const path = `${directory}/consensus`;
+    const file = {disk, path, kind: 'svc-consensus', title: 'the memory'};
+    const {hasVotes, ...kept} = new CheckedFile<Record<string, unknown>>({
+      ...file,
+      version: 2,
+    }).load() as Record<string, unknown>;
+    assert.equal(hasVotes, true);
+    new CheckedFile({...file, version: 1}).save({...kept, hardState});
+    disk.unlink(`${directory}/votes`);
+    disk.syncDirectory(directory);
+  };
+  for (let crashAt = 1; ; crashAt++) {
+    const world = new World(1);
+    storageWith(world, [data(1, 'a')]);
+    old(world.disk);
+    world.machine.crashAt = world.machine.operationCount + crashAt;
+    const died = diesIn(() => void world.open());
+    world.machine.crashAt = Number.POSITIVE_INFINITY;
+    const {term, vote} = died ? world.reopenAfterCrash(crashAt) : world.open().recovered;
+    assert.deepEqual({term, vote}, hardState);
+    if (!died) return;
   }
 });
 

@@ -1,6 +1,6 @@
 /**
- * What a member of a cluster must not forget, on its disk: the entries in segment files, and a
- * small file beside them with its term and vote and with where the log begins.
+ * What a member of a cluster must not forget, on its disk: the entries in segment files, a small
+ * file beside them that says where the log begins, and its term and vote (vote-file.ts).
  *
  * Synchronous: its owner has a thread for it, or a simulated disk. What is appended is collected
  * until `flush`, which writes it as one batch with one sync; everything else flushes first, so
@@ -30,6 +30,7 @@ import type {EntryShape, LogIndex, LogPosition} from '#server/raft/message.ts';
 import type {Recovered} from '#server/raft/state.ts';
 import {RecordShapes} from './record-shapes.ts';
 import {decodeRecord, type RecordRun} from './stored-record.ts';
+import {VoteFile, type VoteFileState} from './vote-file.ts';
 
 export type StoredLogOptions = SegmentLogOptions;
 
@@ -51,8 +52,11 @@ export type RecoveredLog = Omit<Recovered, 'applied'>;
 interface Kept {
   /** Made with the storage, and lost only with it: the name of this node's memory. */
   readonly logId: string;
+  /** As of when this was written; a later one lies in the file of votes. */
   readonly hardState: HardState;
   readonly base: Checkpoint;
+  /** Absent before there was a file of votes: then there is no later one. */
+  readonly hasVotes?: true;
 }
 
 /** What another thread needs to go on with a log that this one opened. */
@@ -61,6 +65,14 @@ export interface StoredLogState {
   readonly segmentBytes: number;
   readonly kept: Kept;
   readonly segments: LogState;
+  readonly votes: VoteFileState;
+}
+
+/** What a log is made of. */
+interface Parts {
+  readonly kept: Kept;
+  readonly segments: SegmentLog;
+  readonly votes: VoteFile;
 }
 
 const batchEntriesMax = 4096;
@@ -110,10 +122,11 @@ function create(options: StoredLogOptions, {random, checkpoint}: StoredLogStart)
   const logId = bytes.toString('hex');
   const hardState = {term: base.last.term, vote: undefined};
   const segments = SegmentLog.create(options, logId, base.last.index + 1);
-  const kept = {logId, hardState, base};
+  const votes = VoteFile.create(options.disk, votesPath(options.directory), logId, hardState);
+  const kept: Kept = {logId, hardState, base, hasVotes: true};
   keptFile(options).save(kept);
   const recovered = recoveredFrom(kept, []);
-  return {log: new StoredLog(options, kept, segments), recovered};
+  return {log: new StoredLog(options, {kept, segments, votes}), recovered};
 }
 
 function reopen(options: StoredLogOptions, found: Kept, checkpoint: Checkpoint | undefined) {
@@ -134,7 +147,7 @@ function reopen(options: StoredLogOptions, found: Kept, checkpoint: Checkpoint |
       {path, index: base.last.index + 1},
     );
   }
-  const log = new StoredLog(options, found, segments);
+  const log = new StoredLog(options, {...withVotes(options, found), segments});
   const reaches = segments.lastIndex >= base.last.index;
   const {termAtBase} = shapes;
   const agrees = termAtBase === undefined || termAtBase === base.last.term;
@@ -148,6 +161,22 @@ function reopen(options: StoredLogOptions, found: Kept, checkpoint: Checkpoint |
   return {log, recovered: recoveredFrom({...log.kept, base}, shapes)};
 }
 
+/** The file of votes, made where an older release left none, and the newest term and vote. */
+function withVotes(options: StoredLogOptions, found: Kept): Omit<Parts, 'segments'> {
+  const {disk, directory} = options;
+  const path = votesPath(directory);
+  if (found.hasVotes !== true) {
+    const kept: Kept = {...found, hasVotes: true};
+    const votes = VoteFile.create(disk, path, found.logId, found.hardState);
+    keptFile(options).save(kept);
+    return {kept, votes};
+  }
+  const {votes, hardState} = VoteFile.open(disk, path, found.logId);
+  // A log that began anew may have raised the term by itself.
+  const isOlder = hardState.term < found.hardState.term;
+  return {kept: isOlder ? found : {...found, hardState}, votes};
+}
+
 function recoveredFrom({hardState, base}: Kept, entries: Iterable<EntryShape>): RecoveredLog {
   const {membership, last} = base;
   return {...hardState, base: last, membership, entries};
@@ -157,29 +186,33 @@ export class StoredLog {
   readonly #options: StoredLogOptions;
   readonly #file: CheckedFile<Kept>;
   readonly #segments: SegmentLog;
+  readonly #votes: VoteFile;
   #kept: Kept;
   #pending: Uint8Array[] = [];
   readonly #chains = new Uint32Array(batchEntriesMax);
   #failed: string | undefined;
 
-  constructor(options: StoredLogOptions, kept: Kept, segments: SegmentLog) {
+  constructor(options: StoredLogOptions, {kept, segments, votes}: Parts) {
     this.#options = options;
     this.#file = keptFile(options);
     this.#kept = kept;
     this.#segments = segments;
+    this.#votes = votes;
   }
 
   /** Goes on with a log that another thread opened and handed over. */
   static resume(disk: Disk, state: StoredLogState): StoredLog {
-    const {directory, segmentBytes, kept, segments} = state;
+    const {directory, segmentBytes, kept} = state;
     const options = {disk, directory, segmentBytes};
-    return new StoredLog(options, kept, SegmentLog.resume(options, segments));
+    const segments = SegmentLog.resume(options, state.segments);
+    return new StoredLog(options, {kept, segments, votes: VoteFile.resume(disk, state.votes)});
   }
 
   handOver(): StoredLogState {
     assert(this.#pending.length === 0, 'nothing is handed over half-way');
     const {directory, segmentBytes} = this.#options;
-    return {directory, segmentBytes, kept: this.#kept, segments: this.#segments.handOver()};
+    const segments = this.#segments.handOver();
+    return {directory, segmentBytes, kept: this.#kept, segments, votes: this.#votes.handOver()};
   }
 
   get kept(): Kept {
@@ -212,7 +245,8 @@ export class StoredLog {
     const {term, vote} = this.#kept.hardState;
     if (hardState.term === term && hardState.vote === vote) return;
     this.flush();
-    this.#save({...this.#kept, hardState});
+    this.#written(() => this.#votes.write(hardState));
+    this.#kept = {...this.#kept, hardState};
   }
 
   /** Gives up every entry; the next one stands behind `base`. Durable on return. */
@@ -305,6 +339,7 @@ export class StoredLog {
   close(): void {
     if (this.failed === undefined) this.flush();
     this.#segments.close();
+    this.#votes.close();
   }
 
   #holds({index, term}: LogPosition): boolean {
@@ -315,8 +350,14 @@ export class StoredLog {
   }
 
   #save(kept: Kept): void {
+    this.#written(() => this.#file.save(kept));
+    this.#kept = kept;
+  }
+
+  /** Writes what is not an entry; what fails for another reason than room is final. */
+  #written(write: () => void): void {
     try {
-      this.#file.save(kept);
+      write();
     } catch (error) {
       // Errors of the system have a code; anything else is a bug and passes through.
       if (!(error instanceof Error && 'code' in error)) throw error;
@@ -326,7 +367,6 @@ export class StoredLog {
       this.#failed = `the term and vote cannot be written: ${error.message}`;
       throw new LogFailure(this.#failed, {cause: error});
     }
-    this.#kept = kept;
   }
 
   #checkAlive(): void {
@@ -338,12 +378,17 @@ function keptPath(directory: string): string {
   return `${directory}/consensus`;
 }
 
+function votesPath(directory: string): string {
+  return `${directory}/votes`;
+}
+
 function keptFile({disk, directory}: StoredLogOptions): CheckedFile<Kept> {
   return new CheckedFile<Kept>({
     disk,
     path: keptPath(directory),
     kind: 'svc-consensus',
-    version: 1,
+    version: 2,
+    versionMin: 1,
     title: 'the memory of a cluster’s member',
   });
 }

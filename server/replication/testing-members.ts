@@ -23,6 +23,8 @@ export class MemoryLog {
   base: LogPosition = {index: 0, term: 0};
   membership: Membership;
   entries: Entry[] = [];
+  /** Nothing becomes durable meanwhile. */
+  isHeld = false;
 
   constructor(membership: Membership) {
     this.membership = membership;
@@ -100,6 +102,7 @@ export class MemoryRaftStorage implements RaftStorage {
   #writeLater(): void {
     this.#timers.after(this.#delayMs, () => {
       if (this.#isClosed) return;
+      if (this.#log.isHeld) return this.#writeLater();
       const written = this.#waiting.splice(0);
       for (const effect of written) this.#log.write(effect);
       const last = written.at(-1);

@@ -14,7 +14,6 @@ import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/need
 import {newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
 import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
-import type {Retry} from '#server/plan/statement.ts';
 import type {PreparedBatched} from './prepared.ts';
 import type {RunParts, StatementHost} from './run-parts.ts';
 import {backOff, isConflict} from './transact.ts';
@@ -22,11 +21,7 @@ import {type ReadData, type RunData, type RunOptions, StatementRun} from './stat
 
 /** What the runner of statements does for this one. */
 export interface BatchedHost extends StatementHost {
-  inTransaction<T>(
-    parts: RunParts,
-    retry: Retry | undefined,
-    work: (data: RunData) => T | Promise<T>,
-  ): Promise<T>;
+  inTransaction<T>(parts: RunParts, work: (data: RunData) => T | Promise<T>): Promise<T>;
   makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void>;
 }
 
@@ -133,9 +128,7 @@ export class BatchedRun {
       clock.monotonic() + (retryMs === undefined ? 0 : numberOfClosure(retryMs, before));
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#host.inTransaction(this.#parts, undefined, data =>
-          this.#inner(rows, data),
-        );
+        return await this.#host.inTransaction(this.#parts, data => this.#inner(rows, data));
       } catch (error) {
         if (error instanceof TypesNeeded) await this.#host.makeTypes(this.#parts, error.types);
         else if (error instanceof SourceNeeded) await this.#parts.sources.fetch(error.address);

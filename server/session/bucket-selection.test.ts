@@ -228,3 +228,30 @@ test('buckets that are read may be named by parameters, and pages go on behind a
   assert.deepEqual(new Set(seen), new Set([1, 2, 3, 4, 5]));
   assert.equal(seen.length, 5);
 });
+
+test('a bucket that a parameter names: of the type that is said, or the type follows', async () => {
+  const database = await world.database([
+    'CREATE DOCUMENT TYPE T BUCKETS 2',
+    'CREATE DOCUMENT TYPE Other',
+    'CREATE VERTEX TYPE V',
+    'CREATE BUCKET Loose',
+  ]);
+  const made = async (statement: string, b: Value): Promise<unknown> => {
+    const [row] = await database.run(statement, {parameters: new Map([['b', b]])});
+    return [row?.['@type'], String(row?.['@rid']).split(':')[0], row?.['k']];
+  };
+  assert.deepEqual(await made('INSERT INTO bucket::b SET k = 1', 'T_1'), ['T', '#2', 1]);
+  assert.deepEqual(await made('INSERT INTO bucket::b SET k = 2', 3), ['Other', '#3', 2]);
+  assert.deepEqual(await made('INSERT INTO bucket::b SET k = 3', 'V_0'), ['V', '#4', 3]);
+  assert.deepEqual(await made('INSERT INTO T BUCKET :b (k) VALUES (4)', 'T_1'), ['T', '#2', 4]);
+  assert.deepEqual(await made('CREATE VERTEX V BUCKET :b SET k = 5', 'V_0'), ['V', '#4', 5]);
+  for (const [statement, b, code] of [
+    ['INSERT INTO bucket::b SET k = 1', 'none', 'schema.unknown-bucket'],
+    ['INSERT INTO bucket::b SET k = 1', ['T_0', 'T_1'], 'query.parameter'],
+    ['INSERT INTO bucket::b SET k = 1', 'Loose', 'query.parameter'],
+    ['INSERT INTO bucket::b SET k = 1', null, 'query.parameter'],
+    ['INSERT INTO T BUCKET :b SET k = 1', 'Other_0', 'schema.conflict'],
+  ] as const) {
+    await assert.rejects(made(statement, b as Value), {code}, `${statement} ${String(b)}`);
+  }
+});

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
+import {longestTurn} from '#server/testing/longest-turn.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
 const turnMsMax = 50;
@@ -73,7 +74,7 @@ before(async () => {
   await database.run(`INSERT INTO V (n) VALUES ${vertices.join(',')}`);
   await database.run('CREATE EDGE E FROM (SELECT FROM V) TO (SELECT FROM V WHERE n < 20)');
   // What is compiled when it is first used is not what is measured.
-  for (const [language, text] of statements) await longestTurn(language, text);
+  for (const [language, text] of statements) await longestTurnOf(language, text);
   await fill('W');
 });
 
@@ -86,26 +87,18 @@ after(() => world.close());
 
 for (const [language, text] of statements) {
   test(`gives the thread away: ${text}`, async () => {
-    const longest = await longestTurn(language, text);
+    const longest = await longestTurnOf(language, text);
     assert.ok(longest < turnMsMax, `a turn took ${Math.round(longest)} ms`);
   });
 }
 
-/** Processor milliseconds of the longest turn while the statement runs, up to its end or stop. */
-async function longestTurn(language: string, text: string): Promise<number> {
+/** Of a statement, up to its end or stop. */
+async function longestTurnOf(language: string, text: string): Promise<number> {
   const stop = new AbortController();
-  let isDone = false;
-  const running = run(language, text, stop.signal).finally(() => {
-    isDone = true;
-  });
-  let longest = 0;
-  for (let turn = 0; !isDone; turn += 1) {
-    const start = process.threadCpuUsage();
-    await new Promise(resolve => setImmediate(resolve));
-    const {user, system} = process.threadCpuUsage(start);
-    longest = Math.max(longest, (user + system) / 1_000);
+  const running = run(language, text, stop.signal);
+  const longest = await longestTurn(running, turn => {
     if (turn === turnsMax) stop.abort();
-  }
+  });
   await running;
   return longest;
 }

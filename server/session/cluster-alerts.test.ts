@@ -146,7 +146,7 @@ const cases: readonly (readonly [string, ClusterState, Partial<AlertInput>, read
     ],
     [
       'a shared address',
-      leaderState({peers: [peerOf(0), peerOf(1, {httpAddressAmbiguous: true}), peerOf(2)]}),
+      leaderState({peers: [peerOf(0), peerOf(1, {httpPort: 'ambiguous'}), peerOf(2)]}),
       {},
       ['warning ambiguous-http-addresses'],
     ],

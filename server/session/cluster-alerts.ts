@@ -263,7 +263,7 @@ function thinQuorum(state: ClusterState): readonly ClusterAlert[] {
 const silentMs = 10_000;
 
 function ambiguousAddresses({peers}: ClusterState): readonly ClusterAlert[] {
-  const shared = peers.filter(peer => peer.httpAddressAmbiguous);
+  const shared = peers.filter(({httpPort}) => httpPort === 'ambiguous');
   if (shared.length === 0) return [];
   const ids = idsOf(shared);
   return [

@@ -102,7 +102,8 @@ test('what is not known, not in the cluster, or shared, is said', () => {
     host: '::1',
     inConfiguration: false,
     isVoter: false,
-    httpAddressAmbiguous: true,
+    httpPort: 'ambiguous',
+    httpsPort: 2490,
     release: undefined,
     formats: undefined,
     unknownReason: 'older build',
@@ -116,7 +117,7 @@ test('what is not known, not in the cluster, or shared, is said', () => {
     isVoter: false,
     role: 'NOT_IN_CONFIGURATION',
     priority: 0,
-    httpAddress: '127.0.0.1:2483',
+    httpsAddress: '[::1]:2490',
     httpAddressAmbiguous: true,
     capabilitiesUnknownReason: 'older build',
   });
@@ -132,7 +133,7 @@ test('what is not known, not in the cluster, or shared, is said', () => {
 
 test('drivers find the leader and the replicas, and no address that two peers share', () => {
   const state = followerState({
-    peers: [peerOf(0), peerOf(1), peerOf(2, {httpAddressAmbiguous: true})],
+    peers: [peerOf(0), peerOf(1), peerOf(2, {httpPort: 'ambiguous'})],
   });
   assert.deepEqual(driverRecord(state, ['shop'], 'majority'), {
     clusterName: 'svc',

@@ -6,7 +6,8 @@
  *
  * Source: specification, "Cluster status record"; reference 2.4 (`ha`), 3.1 and 3.2.
  */
-import type {ClusterPeer, ClusterState, PeerProgress} from './cluster.ts';
+import {hostAndPort} from '#server/base/addresses.ts';
+import {type ClusterPeer, type ClusterState, httpAddressOf, type PeerProgress} from './cluster.ts';
 import type {ClusterAlert} from './cluster-alerts.ts';
 import {localLag} from './cluster-readiness.ts';
 import {replicationLag, type ReplicaStatus} from './replica-health.ts';
@@ -83,17 +84,19 @@ function peerRecord(
   replicaStatus: StatusInput['replicaStatus'],
 ): Json {
   const isSelf = peer.id === state.localPeerId;
+  const {host, httpPort, httpsPort} = peer;
+  const httpAddress = printedHttpAddress(peer);
   return {
     id: peer.id,
     ...(peer.name === undefined ? {} : {name: peer.name}),
-    address: hostAndPort(peer.host, peer.raftPort),
+    address: hostAndPort(host, peer.raftPort),
     inConfiguration: peer.inConfiguration,
     isVoter: peer.isVoter,
     role: roleOf(state, peer),
     priority: peer.priority,
-    ...(peer.httpAddress === undefined ? {} : {httpAddress: peer.httpAddress}),
-    ...(peer.httpsAddress === undefined ? {} : {httpsAddress: peer.httpsAddress}),
-    ...(peer.httpAddressAmbiguous ? {httpAddressAmbiguous: true} : {}),
+    ...(httpAddress === undefined ? {} : {httpAddress}),
+    ...(httpsPort === undefined ? {} : {httpsAddress: hostAndPort(host, httpsPort)}),
+    ...(httpPort === 'ambiguous' ? {httpAddressAmbiguous: true} : {}),
     ...(peer.obstacle === undefined ? {} : {obstacle: peer.obstacle}),
     ...(isSelf || state.isLeader ? capabilities(peer) : {}),
     ...(state.isLeader && !isSelf ? progressRecord(state, peer, replicaStatus) : {}),
@@ -145,9 +148,9 @@ export function driverRecord(
 ): Json {
   const leader = state.peers.find(({id}) => id === state.leaderId);
   const replicas = state.peers.filter(
-    peer => peer.inConfiguration && peer.id !== state.leaderId && usable(peer) !== undefined,
+    peer => peer.inConfiguration && peer.id !== state.leaderId && httpAddressOf(peer) !== undefined,
   );
-  const leaderAddress = leader === undefined ? undefined : usable(leader);
+  const leaderAddress = leader === undefined ? undefined : printedHttpAddress(leader);
   return {
     clusterName: state.clusterName,
     leader: leader?.name ?? leader?.id ?? null,
@@ -160,12 +163,12 @@ export function driverRecord(
       replicas: replicas.map(peer => ({
         id: peer.id,
         address: hostAndPort(peer.host, peer.raftPort),
-        httpAddress: peer.httpAddress,
+        httpAddress: printedHttpAddress(peer),
       })),
     },
     databases: databases.map(name => ({name, quorum})),
     leaderAddress: leaderAddress ?? null,
-    replicaAddresses: replicas.flatMap(peer => usable(peer) ?? []).join(','),
+    replicaAddresses: replicas.flatMap(peer => printedHttpAddress(peer) ?? []).join(','),
   };
 }
 
@@ -177,14 +180,11 @@ function electionStatus(state: ClusterState): string {
 /** Where the leader is reached by HTTP; undefined where nobody leads or it cannot be told. */
 export function leaderHttpAddress(state: ClusterState): string | undefined {
   const leader = state.peers.find(({id}) => id === state.leaderId);
-  return leader === undefined ? undefined : usable(leader);
+  return leader === undefined ? undefined : printedHttpAddress(leader);
 }
 
-/** An address that two peers share is used for neither. */
-function usable({httpAddress, httpAddressAmbiguous}: ClusterPeer): string | undefined {
-  return httpAddressAmbiguous ? undefined : httpAddress;
-}
-
-function hostAndPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+/** For people and drivers; undefined where it cannot be told. */
+export function printedHttpAddress(peer: ClusterPeer): string | undefined {
+  const address = httpAddressOf(peer);
+  return address && hostAndPort(address.host, address.port);
 }

@@ -16,11 +16,9 @@ export interface ClusterPeer {
   readonly name: string | undefined;
   readonly host: string;
   readonly raftPort: number;
-  /** `host:port`; undefined where it cannot be told. */
-  readonly httpAddress: string | undefined;
-  readonly httpsAddress: string | undefined;
-  /** Two peers derive the same address: it is used for neither. */
-  readonly httpAddressAmbiguous: boolean;
+  /** Undefined where it cannot be told. `ambiguous`: another peer has the same, so none is used. */
+  readonly httpPort: number | 'ambiguous' | undefined;
+  readonly httpsPort: number | undefined;
   readonly priority: number;
   /** In the live configuration. */
   readonly inConfiguration: boolean;
@@ -36,6 +34,20 @@ export interface ClusterPeer {
   readonly obstacle: string | undefined;
   /** The leader's view of a follower; undefined elsewhere. */
   readonly progress: PeerProgress | undefined;
+}
+
+/** Where a peer's requests go; what people read is printed from it (base/addresses.ts). */
+export interface HttpAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Undefined where it cannot be told. */
+export function httpAddressOf({
+  host,
+  httpPort,
+}: Pick<ClusterPeer, 'host' | 'httpPort'>): HttpAddress | undefined {
+  return typeof httpPort === 'number' ? {host, port: httpPort} : undefined;
 }
 
 export interface PeerProgress {
@@ -122,7 +134,7 @@ export interface Cluster {
    * Where another server takes writes; undefined while nobody leads, where it cannot be told, and
    * where this server leads itself.
    */
-  leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined;
+  leaderHttpAddress(): HttpAddress | undefined;
   /**
    * Calls `listener` after the leader changed or was lost, or `isLeader` did; the returned
    * function ends it.
@@ -133,6 +145,12 @@ export interface Cluster {
    * `timeoutMs` went by first.
    */
   whenLeaderKnown(timeoutMs: number): Promise<boolean>;
+  /**
+   * Of a leadership that takes no writes for the moment: this server was elected and is not ready,
+   * or hands over. Resolves when that has ended, whoever leads then, or `timeoutMs` went by;
+   * undefined when there is nothing to wait for.
+   */
+  whenSettled(timeoutMs: number): Promise<void> | undefined;
   /**
    * The index from which a read is linearizable.
    *

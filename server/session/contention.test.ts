@@ -1,4 +1,7 @@
-/** Many at once after the same unique key, edge or vertex: one gets it, and the others are told. */
+/**
+ * Many at once after the same unique key, edge or vertex: one gets it, and the others are told.
+ * Many that change the same record: each builds on the one before, and few start over.
+ */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
@@ -96,6 +99,40 @@ for (const [number, world] of worlds.entries()) {
     assert.equal((await database.run('SELECT FROM #1:1')).length, 0);
     assert.deepEqual(await database.run('SELECT out().size() AS n FROM #1:0'), [{n: 0}]);
     assert.deepEqual(await database.run('SELECT count(*) AS n FROM E'), [{n: 0}]);
+    assertWhole(world, database);
+  });
+
+  test(`many that count up one record start over no more than twice${when}`, async () => {
+    const database = await world.database([...schema, "INSERT INTO V SET k = 'hot', n = 0"]);
+    const told: unknown[] = [];
+    const rounds = 5;
+    const counts = await outcomes(async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        const text = "UPDATE V SET n = n + 1 RETURN AFTER n WHERE k = 'hot'";
+        told.push(...(await database.run(text, {retries: 2})));
+      }
+    });
+    assert.deepEqual(counts, new Map([['done', clients]]));
+    const values = told.map(row => (row as {readonly n: number}).n);
+    assert.deepEqual(
+      values.toSorted((left, right) => left - right),
+      Array.from({length: clients * rounds}, (_, at) => at + 1),
+      'each is told a value of its own, and none is left out',
+    );
+    assertWhole(world, database);
+  });
+
+  test(`what a condition takes away is taken so often and no more${when}`, async () => {
+    const database = await world.database([...schema, "INSERT INTO V SET k = 'stock', n = 5"]);
+    let taken = 0;
+    const counts = await outcomes(async () => {
+      const text = "UPDATE V SET n = n - 1 RETURN COUNT WHERE k = 'stock' AND n > 0";
+      const [row] = await database.run(text);
+      taken += Number((row as {readonly count: number}).count);
+    });
+    assert.deepEqual(counts, new Map([['done', clients]]));
+    assert.equal(taken, 5);
+    assert.deepEqual(await database.run("SELECT n FROM V WHERE k = 'stock'"), [{n: 0}]);
     assertWhole(world, database);
   });
 }

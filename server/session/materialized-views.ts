@@ -237,6 +237,7 @@ export class MaterializedViews {
       retries: attemptsMax,
       waitMs: undefined,
       requestId: undefined,
+      contention: undefined,
       committed: ({changes}: WriteData['writer']) =>
         this.#followed(this.#known().incremental, changes, false),
     };

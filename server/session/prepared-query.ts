@@ -13,6 +13,7 @@ import type {PreparedPlan} from '#server/execution/run.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
+import {Contention} from './contention.ts';
 
 export interface PreparedQuery {
   readonly kind: 'query';
@@ -33,6 +34,8 @@ export interface PreparedQuery {
   readonly columnNodes: ReadonlySet<PlanNode>;
   readonly needs: readonly ParameterUse[];
   readonly form: AnswerForm;
+  /** Of all its runs. */
+  readonly contention: Contention;
   /** Measures its only run node by node. */
   readonly profile?: PlanProfile;
 }
@@ -58,6 +61,7 @@ export function preparedQuery(
     reportsStats: statement.reportsStats ?? false,
     needs: statement.needs ?? [],
     form: statement.form,
+    contention: new Contention(),
   };
 }
 

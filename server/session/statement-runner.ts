@@ -18,7 +18,7 @@ import type {QueryResult} from '#server/execution/query-result.ts';
 import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
 import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
-import type {Retry, SchemaCommand, UserCommand} from '#server/plan/statement.ts';
+import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {RecordWriter} from '#server/transactions/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
@@ -237,18 +237,19 @@ export class StatementRunner implements StatementHost {
   }
 
   /**
-   * Runs `work` in a transaction and commits it, again on conflict: as often as `retry` says,
+   * Runs `work` in a transaction and commits it, again on conflict: as often as the query says,
    * else the request, else the server.
    *
    * @throws {Refusal} what `work` throws, and what the last commit was refused for.
    */
   inTransaction<T>(
     parts: RunParts,
-    retry: Retry | undefined,
     work: (data: RunData) => T | Promise<T>,
+    query?: Pick<PreparedQuery, 'retry' | 'contention'>,
   ): Promise<T> {
     const {session, request, signal} = parts;
     const {environment} = this;
+    const retry = query?.retry;
     const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
     const {requestId} = request;
     const committed = (writer: RecordWriter): Promise<void> | undefined =>
@@ -260,6 +261,7 @@ export class StatementRunner implements StatementHost {
       retries,
       waitMs: retry?.waitMs,
       requestId,
+      contention: query?.contention,
       committed,
     };
     return transact(how, work);
@@ -533,14 +535,15 @@ export class StatementRunner implements StatementHost {
     let prepared: PreparedQuery | undefined = first;
     try {
       let watched = this.#asWished(parts, first);
-      const cursor = await this.inTransaction(parts, first.retry, data => {
+      const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
         // Prepared anew for another attempt: the conflict may have been about the schema.
         if (prepared === undefined) {
           watched = this.#asWished(parts, requireQuery(prepare(parts)));
         }
         prepared = undefined;
         return this.#collect(parts, watched.query, data);
-      });
+      };
+      const cursor = await this.inTransaction(parts, attempt, first);
       watched.tell(cursor.summary);
       return cursor;
     } catch (error) {
@@ -621,7 +624,7 @@ export class StatementRunner implements StatementHost {
   }
 
   #writePrepared(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
-    return this.inTransaction(parts, query.retry, data => this.#collect(parts, query, data));
+    return this.inTransaction(parts, data => this.#collect(parts, query, data), query);
   }
 
   /** The query measured as it runs, and what tells of it when it has run. */

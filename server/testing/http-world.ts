@@ -15,6 +15,8 @@ import {
   type HttpServer,
 } from '#server/protocols/http/server.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {PeerClient} from '#server/protocols/http/peer-client.ts';
+import type {SettingKey} from '#server/base/settings.ts';
 import type {Administration} from '#server/session/administration.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import type {
@@ -42,6 +44,8 @@ export class WordService implements Service {
   openCursors = 0;
   /** Called before a write happens; may refuse it. */
   beforeWrite: () => Promise<void> = async () => {};
+  /** What `wait` waits for. */
+  readonly waiting = Promise.withResolvers<void>();
   readonly requests: RunRequest[] = [];
   readonly databases = new Set(['db']);
   readonly open = new Map<string, {user: string; tag: string | undefined}>();
@@ -63,6 +67,7 @@ export class WordService implements Service {
     }
     if (word === 'write') await this.beforeWrite();
     if (word === 'write') this.writes++;
+    if (word === 'wait') await this.waiting.promise;
     if (word === 'slow') await new Promise(resolve => setTimeout(resolve, Number(argument)));
     return this.#cursor(request, word, Number(argument || '1'));
   }
@@ -252,6 +257,8 @@ export interface HttpWorld {
   readonly server: HttpServer;
   readonly logged: string[];
   isShutDown: () => boolean;
+  /** Changes a setting while the server runs. */
+  set(key: SettingKey, value: string | number | boolean): void;
   /** Sends a request below `/api/v1`, or to any path that starts with `//`. */
   call(path: string, call?: Call): Promise<HttpAnswer>;
   command(text: string, call?: Call): Promise<HttpAnswer>;
@@ -263,12 +270,14 @@ export interface HttpWorld {
 export async function httpWorld(
   settingValues: Readonly<Record<string, string | number | boolean>> = {},
   batch: BatchHandler = async exchange => exchange.answerJson(200, {batch: true}),
-  member: Pick<HttpOptions, 'authorities' | 'cluster' | 'replicaHealth' | 'snapshots'> = {},
+  member: Pick<HttpOptions, 'authorities' | 'cluster' | 'replicaHealth' | 'snapshots'> &
+    Partial<Pick<HttpOptions, 'clock'>> = {},
 ): Promise<HttpWorld> {
   const values = {'svc.server.saltIterations': 1_000, ...settingValues};
   let {settings} = resolveSettings([{name: 'test', values}]);
   const documents = new Map<SecurityDocument, Uint8Array>();
-  const platform = {clock: createClock(), random: createRandom(), timers: createTimers()};
+  const {clock = createClock()} = member;
+  const platform = {clock, random: createRandom(), timers: createTimers()};
   const service = new WordService();
   let shutDown = false;
   const security = new Security({
@@ -300,7 +309,11 @@ export async function httpWorld(
   };
   const logged: string[] = [];
   const logger = {log: (_level: unknown, event: string) => void logged.push(event)};
-  const parts = {service, security, administration, ...platform, logger, batch, ...member};
+  const {authorities = []} = member;
+  const isSecure = (): boolean => settings.get('svc.ssl.enabled');
+  const peerClient = new PeerClient({isSecure, authorities});
+  const own = {service, security, administration, peerClient, batch};
+  const parts = {...own, ...platform, logger, ...member};
   const server = createHttpServer(parts);
   const port = await server.listen('127.0.0.1', {from: 0, to: 0});
   const call = (path: string, options: Call = {}): Promise<HttpAnswer> =>
@@ -315,6 +328,7 @@ export async function httpWorld(
     server,
     logged,
     isShutDown: () => shutDown,
+    set: administration.setServerSetting,
     call,
     command: (text, options = {}) => call('/server', {body: {command: text}, ...options}),
     raw: text => exchangeRaw(port, text),

@@ -25,6 +25,7 @@ import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './live-views.ts';
 import {RequestIds} from './request-ids.ts';
+import {UndecidedCommits, type UndecidedState} from './undecided-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
 
 export interface CommitLimits {
@@ -70,6 +71,7 @@ export class Coordinator {
   readonly #counts = new Map<number, number>();
   readonly views = new LiveViews();
   readonly changes: ChangeFeed;
+  readonly #undecided = new UndecidedCommits();
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
@@ -100,6 +102,7 @@ export class Coordinator {
     this.#positions.clear();
     this.#counts.clear();
     this.#window = new ConflictWindow(index, this.#options.limits.windowBytesMax);
+    this.#undecided.clear(index);
     this.#requests = requestIdsOf(this.#options);
     this.#schemaVersion = schemaVersion;
   }
@@ -107,6 +110,7 @@ export class Coordinator {
   /** What was appended here behind the entry at `index` never happens. */
   takeBack(index: LogIndex, schemaVersion: number): void {
     this.changes.takeBack(index);
+    this.#undecided.clear(index);
     this.#schemaVersion = schemaVersion;
   }
 
@@ -199,6 +203,7 @@ export class Coordinator {
     const operations = request.packed ?? request.operations;
     this.#window.record(index, operations, request.preconditions);
     this.changes.appended(index, operations);
+    this.#undecided.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.views.oldest(log.appliedIndex));
     if (request.requestId !== undefined) {
       this.#requests.began(request.requestId, {index, clock}, settled);
@@ -209,6 +214,16 @@ export class Coordinator {
   /** From the start, when there is room: others committed meanwhile. */
   async #commitWithRoom(request: CommitRequest, refused: Refused): Promise<CommitOutcome> {
     return (await this.#options.log.whenRoom()) ? await this.commit(request) : refused;
+  }
+
+  /** Whether all commits under way are known; those that follow will be, for some time. */
+  knowsUndecided(): boolean {
+    return this.#undecided.knowsAll(this.#options.log);
+  }
+
+  /** What the commits under way leave behind; undefined when none is, or not all are known. */
+  undecidedState(): UndecidedState | undefined {
+    return this.#undecided.state(this.#options.log);
   }
 
   /** Whether a commit behind `since`, also one in flight, did what the keys forbid. */

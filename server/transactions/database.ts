@@ -83,7 +83,8 @@ export class Database {
     return this.#coordinator.views.count;
   }
 
-  begin(isolation: Isolation): Transaction {
+  /** `onUndecided`: on top of what is under way, which only who commits by itself may do. */
+  begin(isolation: Isolation, {onUndecided = false} = {}): Transaction {
     this.#checkFence();
     return new StoreTransaction({
       databaseId: this.id,
@@ -94,7 +95,13 @@ export class Database {
       limits: this.#options.limits,
       appliedIndex: this.#appliedIndex,
       schemaVersion: this.#schemaVersion,
+      onUndecided,
     });
+  }
+
+  /** Whether a transaction can be on top of what is under way; if not, once that is settled. */
+  knowsUndecided(): boolean {
+    return this.#coordinator.knowsUndecided();
   }
 
   /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */

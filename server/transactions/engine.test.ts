@@ -69,6 +69,17 @@ test('commits are read at once and after a clean stop, with positions and docume
   await again.close();
 });
 
+test('a document that was refused gives back its own version and no other', async () => {
+  const engine = await open(newRoot());
+  const put = (text: Uint8Array) => engine.putServerDocument('users', text);
+  const first = put(bytes('one'));
+  await assert.rejects(put(new Uint8Array(1 << 26)));
+  const third = put(bytes('three'));
+  assert.deepEqual([(await first).version, (await third).version], [1, 2]);
+  assert.equal(engine.serverDocument('users')?.bytes.toString(), 'three');
+  await engine.close();
+});
+
 test('a copy taken while running opens with every acknowledged commit', async () => {
   const root = newRoot();
   const engine = await open(root);

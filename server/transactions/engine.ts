@@ -90,7 +90,8 @@ export class Engine {
   readonly #databases = new Map<string, Database>();
   readonly #closed = new Set<string>();
   readonly #changing = new Set<string>();
-  readonly #documentVersions = new Map<string, number>();
+  /** By document: versions of entries in flight, and of those whose outcome is not known. */
+  readonly #versionsTaken = new Map<string, readonly number[]>();
   readonly #checkpoints: Checkpoints;
   readonly #space: DiskSpace;
   #nextDatabaseId: number;
@@ -284,16 +285,22 @@ export class Engine {
     bytes: Uint8Array,
     expectedVersion?: number,
   ): Promise<ServerDocument> {
-    const current = this.#documentVersions.get(name) ?? this.#set.document(name)?.version ?? 0;
+    const stored = this.#set.document(name)?.version ?? 0;
+    const taken = (this.#versionsTaken.get(name) ?? []).filter(version => version > stored);
+    const current = Math.max(stored, ...taken);
     if (expectedVersion !== undefined && expectedVersion !== current) {
       throw new Refusal('commit.conflict', `${name} was changed by another request meanwhile`);
     }
     const version = current + 1;
-    this.#documentVersions.set(name, version);
+    this.#versionsTaken.set(name, [...taken, version]);
     try {
       await this.#propose('put-document', {head: {name, version}, bytes});
     } catch (error) {
-      if (this.#documentVersions.get(name) === version) this.#documentVersions.delete(name);
+      // An unknown one may be executed yet.
+      if (!(error instanceof Refusal && error.code === 'commit.unknown')) {
+        const others = this.#versionsTaken.get(name)?.filter(other => other !== version);
+        this.#versionsTaken.set(name, others ?? []);
+      }
       throw error;
     }
     return {version, bytes: Buffer.from(bytes)};
@@ -525,7 +532,7 @@ export class Engine {
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
     this.#nextDatabaseId = plan.state.nextDatabaseId;
-    this.#documentVersions.clear();
+    this.#versionsTaken.clear();
     this.#events.documentChanged?.();
   }
 
@@ -539,7 +546,7 @@ export class Engine {
 
   #leads(index: LogIndex): void {
     this.#nextDatabaseId = this.#set.state.nextDatabaseId;
-    this.#documentVersions.clear();
+    this.#versionsTaken.clear();
     this.#eachServed(database => {
       database.beginAnew(index);
       this.#migrate(database);

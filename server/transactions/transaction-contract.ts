@@ -29,6 +29,11 @@ export interface Transaction extends ReadContext {
   /** True until commit or rollback. */
   readonly open: boolean;
   readonly hasWrites: boolean;
+  /**
+   * Whether what was read has commits on top that are not decided yet. What this transaction says
+   * may be told only once it is committed itself, with writes; else it is void.
+   */
+  readonly seesUndecided: boolean;
   /** Bytes of keys and values written so far; bounded by `svc.txSizeMax`. */
   readonly writeBytes: number;
   /** Catalog version under which the write set is made; the newest applied one by default. */

@@ -9,14 +9,21 @@
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {PackedRows, ScanOptions, Scanner, ScanRange, View} from '#server/storage/store.ts';
-import {ABSENT, RowTooLarge} from '#server/storage/store.ts';
+import type {
+  PackedRows,
+  Reader,
+  ScanOptions,
+  Scanner,
+  ScanRange,
+  View,
+} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
 import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
 import {scanMerged} from './merged-scanner.ts';
+import {getManyMerged, getMerged, OverlaidReader} from './overlaid-reader.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,
@@ -24,6 +31,7 @@ import type {
   ReadContext,
   Transaction,
 } from './transaction-contract.ts';
+import type {UndecidedState} from './undecided-commits.ts';
 import {WriteSet} from './write-set.ts';
 
 export interface TransactionLimits {
@@ -43,6 +51,8 @@ export interface TransactionOptions {
   /** Greatest index known to be applied; a lower bound for a view taken now. */
   readonly appliedIndex: () => LogIndex;
   readonly schemaVersion: number;
+  /** Reads what the commits under way leave behind, where that is known. */
+  readonly onUndecided: boolean;
 }
 
 /** Calls between two looks at the clock. */
@@ -64,19 +74,27 @@ export interface ViewSource {
  * the view shows but whose acknowledgement is still under way may count as a conflict, and the
  * transaction runs again; nothing that the view does not show is ever missed, because an entry is
  * in the store before this thread hears of it.
+ *
+ * On top of it may lie what the commits under way leave behind; conditions count from there then.
  */
 class HeldView {
   readonly view: View;
+  /** The view, with what lies on top. */
+  readonly reader: Reader;
+  readonly undecided: UndecidedState | undefined;
   readonly since: LogIndex;
   readonly #source: ViewSource;
   #index: LogIndex | undefined;
   #schemaVersion: number | undefined;
 
-  constructor(source: ViewSource, since: LogIndex) {
-    this.since = since;
+  constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
+    this.since = undecided?.index ?? since;
+    this.undecided = undecided;
     this.#source = source;
     this.#schemaVersion = source.schemaVersion;
     this.view = source.open();
+    this.reader =
+      undecided === undefined ? this.view : new OverlaidReader(this.view, undecided.writes);
   }
 
   get index(): LogIndex {
@@ -158,14 +176,22 @@ export class StoreTransaction implements Transaction {
     return this.#view().view;
   }
 
+  get seesUndecided(): boolean {
+    return this.#held?.undecided !== undefined;
+  }
+
   recordCount(bucketId: number): number {
-    const stored = decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
-    return Math.max(0, stored + (this.#countDeltas.get(bucketId) ?? 0));
+    const {view, undecided} = this.#view();
+    const before =
+      undecided?.counts.get(bucketId) ?? decodeCounter(view.get(counterKey('count', bucketId)));
+    return Math.max(0, before + (this.#countDeltas.get(bucketId) ?? 0));
   }
 
   overlays({start, end}: ScanRange): boolean {
-    if (this.#writes.isEmpty) return false;
-    return this.#writes.touches(keyText(start), end && keyText(end));
+    const {undecided} = this.#view();
+    if (this.#writes.isEmpty && undecided === undefined) return false;
+    const [from, to] = [keyText(start), end && keyText(end)];
+    return this.#writes.touches(from, to) || undecided?.writes.touches(from, to) === true;
   }
 
   beginStatement(): void {
@@ -184,23 +210,20 @@ export class StoreTransaction implements Transaction {
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    const {view} = this.#view();
-    if (this.#writes.isEmpty) return view.get(key);
-    const own = this.#writes.lookup(keyText(key));
-    if (own === undefined) return view.get(key);
-    return own === 'deleted' ? undefined : Buffer.from(own);
+    const {reader} = this.#view();
+    return this.#writes.isEmpty ? reader.get(key) : getMerged(reader, this.#writes, key);
   }
 
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
-    const {view} = this.#view();
-    if (this.#writes.isEmpty) return view.getMany(keys, keyCount, into);
-    return this.#getManyMerged(keys, keyCount, into);
+    const {reader} = this.#view();
+    if (this.#writes.isEmpty) return reader.getMany(keys, keyCount, into);
+    return getManyMerged(reader, this.#writes, {packed: keys, count: keyCount}, into);
   }
 
   scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner {
-    const {view} = this.#view();
-    if (this.#writes.isEmpty) return view.scan(ranges, options);
-    return scanMerged(view, this.#writes, ranges, options);
+    const {reader} = this.#view();
+    if (this.#writes.isEmpty) return reader.scan(ranges, options);
+    return scanMerged(reader, this.#writes, ranges, options);
   }
 
   put(key: Uint8Array, value: Uint8Array): void {
@@ -278,6 +301,7 @@ export class StoreTransaction implements Transaction {
 
   #commit(requestId: string | undefined): Promise<CommitOutcome> {
     if (!this.hasWrites && this.newSchemaVersion === undefined) {
+      assert(!this.seesUndecided, 'nobody is told of what is not decided');
       const index = this.viewIndex;
       this.#end();
       return Promise.resolve({kind: 'committed', index});
@@ -333,7 +357,8 @@ export class StoreTransaction implements Transaction {
     assert(this.#open, 'the transaction has ended');
     const {views, coordinator, appliedIndex} = this.#options;
     const bound = appliedIndex();
-    const held = new HeldView(views, bound);
+    const undecided = this.#options.onUndecided ? coordinator.undecidedState() : undefined;
+    const held = new HeldView(views, bound, undecided);
     if (held.schemaVersion !== this.schemaVersion) {
       held.release();
       throw new Refusal(
@@ -391,38 +416,6 @@ export class StoreTransaction implements Transaction {
         'svc.txSizeMax',
     );
   }
-
-  #getManyMerged(keys: Buffer, keyCount: number, into: PackedRows): number {
-    const {view} = this.#view();
-    into.byteLength = 0;
-    into.rowCount = 0;
-    into.done = false;
-    let at = 0;
-    for (let number = 0; number < keyCount; number++) {
-      const length = keys.readUInt32LE(at);
-      const key = keys.subarray(at + 4, at + 4 + length);
-      const own = this.#writes.lookup(keyText(key));
-      const value = own === undefined ? view.get(key) : own === 'deleted' ? undefined : own;
-      if (!appendValue(into, value)) return number;
-      at += 4 + length;
-    }
-    into.done = true;
-    return keyCount;
-  }
-}
-
-function appendValue(into: PackedRows, value: Uint8Array | undefined): boolean {
-  const bytes = 8 + (value?.length ?? 0);
-  if (into.byteLength + bytes > into.buffer.length) {
-    if (into.rowCount === 0) throw new RowTooLarge(bytes);
-    return false;
-  }
-  into.buffer.writeUInt32LE(0, into.byteLength);
-  into.buffer.writeUInt32LE(value === undefined ? ABSENT : value.length, into.byteLength + 4);
-  if (value !== undefined) into.buffer.set(value, into.byteLength + 8);
-  into.byteLength += bytes;
-  into.rowCount++;
-  return true;
 }
 
 function conditionOf(wish: PreconditionWish, since: LogIndex): Precondition {

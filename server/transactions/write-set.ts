@@ -43,10 +43,14 @@ export class WriteSet {
 
   /** Sets a key (the value is copied) or, without a value, deletes it. */
   put(text: string, value: Uint8Array | undefined): void {
-    const before = this.#points.get(text);
-    this.#undo?.push({kind: 'point', text, before});
-    const write = value === undefined ? new DeleteWrite(text) : this.#values.copy(text, value);
-    this.#set(text, write, before);
+    this.adopt(value === undefined ? new DeleteWrite(text) : this.#values.copy(text, value));
+  }
+
+  /** Sets or deletes a key as another write set did; nothing is copied. */
+  adopt(write: PointWrite): void {
+    const before = this.#points.get(write.text);
+    this.#undo?.push({kind: 'point', text: write.text, before});
+    this.#set(write.text, write, before);
   }
 
   deleteRange(start: string, end: string): void {

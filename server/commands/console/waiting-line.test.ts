@@ -8,8 +8,8 @@ test('after two seconds it is said how long, how far, and which key ends it', as
   const output = Object.assign(new PassThrough(), {isTTY: true, columns: 100});
   let isStopping = false;
   let shown = '';
-  const line = new WaitingLine(output, () => isStopping);
   const begunAt = performance.now();
+  const line = new WaitingLine(output, () => isStopping);
   line.begin(() =>
     Promise.resolve([
       {operation: 'build index', stepName: 'Artist[name]', percentage: 40, elapsedMs: 900},
@@ -23,9 +23,9 @@ test('after two seconds it is said how long, how far, and which key ends it', as
     isStopping = shown.includes('Artist[name]');
   }
   line.end();
-  assert.match(shown, /^\rrunning for \d s; Ctrl-C stops it/);
-  assert.match(shown, /running for \d s, build index: Artist\[name\] 40 %; Ctrl-C stops it/);
-  assert.match(shown, /running for \d s, build .*; stopping; Ctrl-C again stops waiting/);
+  assert.match(shown, /^\rrunning for \d+ s; Ctrl-C stops it/);
+  assert.match(shown, /running for \d+ s, build index: Artist\[name\] 40 %; Ctrl-C stops it/);
+  assert.match(shown, /running for \d+ s, build .*; stopping; Ctrl-C again stops waiting/);
   assert.ok(!shown.includes('yesterday'));
   assert.match(String(output.read()), /^\r +\r$/);
 });

@@ -49,6 +49,8 @@ export function typeError(message: string, reason = 'InvalidArgumentType'): Refu
 export function isSame(left: Value, right: Value): boolean | null {
   if (left === null || right === null) return null;
   if (typeof left === 'string' || typeof right === 'string') return left === right;
+  // NaN is no number's equal, itself included, and -0 is 0.
+  if (typeof left === 'number' && typeof right === 'number') return left === right;
   const rid = ridOf(left);
   if (rid !== undefined) {
     const other = ridOf(right);

@@ -5,6 +5,7 @@
  * joins the two ends already instead of making a second one. A record that a trigger forbids drops
  * its row.
  */
+import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {labelsOf} from '#server/model/labels.ts';
 import {ridOfText} from '#server/model/rid.ts';
@@ -18,6 +19,7 @@ import {type Closure, Frame} from '../closure.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {type Assign, prepareAssignments} from './assignments.ts';
 import {allHops} from './follow.ts';
+import {bucketNamed} from './named-buckets.ts';
 import {ridKey, ridOf} from './vertex-ids.ts';
 import {prepareWriteInput, writesOf} from './write-input.ts';
 
@@ -28,10 +30,14 @@ interface Ends {
   readonly to: Closure;
 }
 
+/** Where a record goes: its type, and its bucket if that is said. */
+type Place = (frame: Frame) => {readonly type: string; readonly bucket: string | undefined};
+
 export function prepareCreate(node: Node, preparation: Preparation): Operator {
   const input = prepareWriteInput(node.input, preparation);
   const assign = prepareAssignments(node.assignments, preparation);
   const rid = node.rid && preparation.expression(node.rid);
+  const place = preparePlace(node, preparation);
   const ends: Ends | undefined = node.from &&
     node.to && {
       from: preparation.expression(node.from),
@@ -48,7 +54,7 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
       for (let row = 0; row < batch.rowCount; row++) {
         frame.enter(batch);
         frame.row = row;
-        const at = {node, assign, frame, rid: rid && formerId(rid(frame), node)};
+        const at = {node, place, assign, frame, rid: rid && formerId(rid(frame), node)};
         if (ends === undefined) add(builder, {node, batch, row}, createOne(at));
         else {
           for (const edge of createEdges(at, ends)) {
@@ -75,21 +81,37 @@ function add(
   builder.set(at.node.slot, record);
 }
 
+function preparePlace({type, bucket}: Node, preparation: Preparation): Place {
+  if (typeof bucket !== 'object') {
+    assert(type !== undefined, 'only a bucket that is asked for tells a type');
+    const known = {type, bucket};
+    return () => known;
+  }
+  const asked = preparation.expression(bucket);
+  return frame => {
+    const named = bucketNamed(asked(frame), frame.context.catalog);
+    // Whether the bucket is one of the type's is looked at where the record is made.
+    return {bucket: named.bucket, type: type ?? named.type};
+  };
+}
+
 /** What a record is made of, but for its ends. */
 interface Making {
   readonly node: Node;
+  readonly place: Place;
   readonly assign: Assign;
   readonly frame: Frame;
   readonly rid: Rid | undefined;
 }
 
 function createOne(
-  {node, assign, frame, rid}: Making,
+  {node, place, assign, frame, rid}: Making,
   ends?: {readonly from: Rid; readonly to: Rid},
 ): RecordValue | undefined {
   const properties = new Map<string, Value>();
   assign(properties, frame);
-  const {what, type, bucket, unidirectional} = node;
+  const {what, unidirectional} = node;
+  const {type, bucket} = place(frame);
   const wish = {what, type, bucket, unidirectional, properties, ...ends, ...(rid && {rid})};
   const {counts} = frame.context;
   const record = writesOf(frame.context).create(wish);
@@ -144,7 +166,11 @@ function existing(
   context: ExecutionContext,
 ): RecordValue | undefined {
   const wanted = ridKey(to);
-  const hops = allHops([from], {direction: 'out', types: [node.type]}, context);
+  const hops = allHops(
+    [from],
+    {direction: 'out', types: node.type === undefined ? [] : [node.type]},
+    context,
+  );
   const found = hops.filter(hop => ridKey(hop.other) === wanted).slice(0, 1);
   return found.length === 0 ? undefined : context.graph.hopEdges(found, [from])[0];
 }

@@ -6,8 +6,6 @@
  * named by SQL alone.
  */
 import {unreachable} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
-import type {Catalog} from '#server/catalog/catalog.ts';
 import {ridOfText} from '#server/model/rid.ts';
 import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
@@ -16,7 +14,7 @@ import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../closure.ts';
 import type {IdSpan, RecordTest, ScanOrder, Source} from '../graph.ts';
-import {itemsOf} from '../expressions/access.ts';
+import {bucketsNamed} from './named-buckets.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {packedTerm, type PackedTestMaker} from '../stored/packed-term.ts';
 import {ScannedRecord} from '../stored/scanned-record.ts';
@@ -79,15 +77,6 @@ function prepareSpan({from, to}: IdBounds, preparation: Preparation): (frame: Fr
 function idOf(value: Value): Rid | undefined {
   const rid = typeof value === 'string' ? ridOfText(value) : value;
   return rid instanceof Rid && rid.bucket >= 0 && rid.position >= 0 ? rid : undefined;
-}
-
-/** Numbers of buckets. @throws {Refusal} `schema.unknown-bucket`, `query.parameter`. */
-function bucketsNamed(value: Value, catalog: Catalog): readonly number[] {
-  const items = itemsOf(value);
-  if (items !== undefined) return items.flatMap(item => bucketsNamed(item, catalog));
-  if (typeof value === 'string') return [catalog.requireBucket(value).id];
-  if (typeof value === 'number') return [catalog.requireBucketById(value).id];
-  throw new Refusal('query.parameter', 'a bucket is given by its name or number');
 }
 
 interface Wanted {

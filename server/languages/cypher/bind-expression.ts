@@ -2,6 +2,7 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Double} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
+import {listOf} from '#server/plan/written-list.ts';
 import type * as Ast from './ast-expression.ts';
 import {
   type BindContext,
@@ -36,7 +37,7 @@ export function bindExpression(
     case 'variable':
       return slotOf(variableOf(context, scope, ast).slot);
     case 'list':
-      return {kind: 'list', items: ast.items.map(bind)};
+      return listOf(ast.items.map(bind));
     case 'map':
       return {
         kind: 'map',

@@ -11,6 +11,7 @@ import {makeDouble} from '#server/model/number.ts';
 import {Rid} from '#server/model/value.ts';
 import type {Attribute, Expression, MapEntry, Slot} from '#server/plan/expression.ts';
 import {slotsOf} from '#server/plan/tree.ts';
+import {listOf} from '#server/plan/written-list.ts';
 import type * as Ast from './ast.ts';
 import type {BindContext, BoundQuery, Scope} from './bind-context.ts';
 import {
@@ -60,7 +61,7 @@ export function bindExpression(
     case 'star':
       return context.refuse(ast.at, "'*' stands for columns and cannot be a value here");
     case 'list':
-      return {kind: 'list', items: ast.items.map(bind)};
+      return listOf(ast.items.map(bind));
     case 'map':
       return {kind: 'map', entries: bindEntries(ast.entries, bind)};
     case 'comprehension':

@@ -6,6 +6,7 @@ import {entryRid} from '#server/catalog/manual-index.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {Assignment, PlanNode} from '#server/plan/node.ts';
+import {listLength} from '#server/plan/written-list.ts';
 import type * as Ast from './ast.ts';
 import {
   type BindContext,
@@ -129,7 +130,8 @@ export function assignedParts(
     }
     if (assignment.name !== 'key') return [assignment];
     const {value} = assignment;
-    if (value.kind === 'list' && value.items.length !== properties.length) {
+    const given = listLength(value);
+    if (given !== undefined && given !== properties.length) {
       const text = `A key of '${name}' is a list of ${properties.length} values`;
       return context.refuse(target.at, text);
     }

@@ -267,7 +267,8 @@ function bindExpressionTarget(
 
 function isRids(ids: Expression): boolean {
   if (ids.kind === 'list') return ids.items.every(isRids);
-  return ids.kind === 'literal' && isRid(ids.value);
+  if (ids.kind !== 'literal') return false;
+  return Array.isArray(ids.value) ? ids.value.every(isRid) : isRid(ids.value);
 }
 
 function isRid(value: Value): boolean {

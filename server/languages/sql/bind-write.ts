@@ -92,10 +92,11 @@ function atOnce(context: BindContext, {rows, write, answer}: WriteSteps): BoundQ
   return answer === undefined ? total(context, written, 'count', []) : answer(written);
 }
 
-interface Making {
+/** Where new records go; see the node `create`. */
+type Place = Pick<Extract<PlanNode, {readonly kind: 'create'}>, 'type' | 'bucket'>;
+
+interface Making extends Place {
   readonly what: 'vertex' | 'any';
-  readonly type: string;
-  readonly bucket: string | undefined;
   readonly at: number;
 }
 
@@ -123,10 +124,7 @@ function bindCreateVertex(
   return returned(context, made, ast.returning);
 }
 
-function insertTarget(
-  context: BindContext,
-  ast: Sql.Insert,
-): {readonly type: string; readonly bucket: string | undefined} {
+function insertTarget(context: BindContext, ast: Sql.Insert): Place {
   const {target} = ast;
   const index = manualIndexAt(context, target);
   if (index !== undefined) return {type: index.name, bucket: undefined};
@@ -137,7 +135,8 @@ function insertTarget(
   if (reference === undefined || more.length > 0) {
     return context.refuse(target.at, 'INSERT INTO takes a type or one bucket');
   }
-  const bucket = bucketName(context, reference);
+  const bucket = bucketOf(context, reference);
+  if (typeof bucket === 'object') return {type: undefined, bucket};
   const known = (): {readonly id: number} => context.catalog.requireBucket(bucket);
   const {id} = context.located(reference.at, known, 'sql.syntax');
   const type = context.catalog.typeOfBucket(id);
@@ -152,15 +151,16 @@ function typeAndBucket(
   typeName: string,
   bucket: Ast.BucketReference | undefined,
   at: number,
-): {readonly type: string; readonly bucket: string | undefined} {
+): Place & {readonly type: string} {
   const {name} = context.located(at, () => context.catalog.requireType(typeName));
-  return {type: name, bucket: bucket && bucketName(context, bucket)};
+  return {type: name, bucket: bucket && bucketOf(context, bucket)};
 }
 
-function bucketName(context: BindContext, reference: Ast.BucketReference): string {
+/** Its name, or the parameter that will tell. */
+function bucketOf(context: BindContext, reference: Ast.BucketReference): string | Expression {
   if (!('kind' in reference)) return reference.text;
   if (reference.kind === 'parameter') {
-    return context.notAvailable(reference.at, 'A bucket given by a parameter');
+    return bindExpression(context, makeScope(undefined, undefined), reference);
   }
   return context.catalog.bucketById(Number(reference.value))?.name ?? String(reference.value);
 }

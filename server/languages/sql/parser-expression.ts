@@ -30,9 +30,21 @@ import {parseSuffixes} from './parser-suffix.ts';
 
 export function parseExpression(c: Cursor): Expression {
   c.enter();
-  const expression = parseOr(c);
+  const expression = isAlone(c) ? parsePrimary(c) : parseOr(c);
   c.leave();
   return expression;
+}
+
+/** A literal that ends with its token, as most items of long lists do. */
+function isAlone(c: Cursor): boolean {
+  const kind = c.kind;
+  if (kind !== TokenKind.integer && kind !== TokenKind.string && kind !== TokenKind.real) {
+    return false;
+  }
+  const next = c.lexemeAhead(1);
+  const ends = next === ',' || next === ')' || next === ']' || next === '}';
+  // Where the text goes wrong behind it, all that might have stood there is told.
+  return ends && !c.failsAhead(1);
 }
 
 function parseOr(c: Cursor): Expression {

@@ -83,6 +83,8 @@ export class ClusterNode implements MemberLogOpener {
   #snapshots: MemberSnapshots | undefined;
   #engine: Engine | undefined;
   #listens = false;
+  /** The leader that the log was last told of. */
+  #told: Pick<Role, 'leader' | 'term'> | undefined;
   electionCount = 0;
   /** Wall clock. */
   lastElectionAt: number | undefined;
@@ -225,6 +227,7 @@ export class ClusterNode implements MemberLogOpener {
           logger.log('info', 'cluster.members', {members: membership.map(({id}) => id)});
           this.#membersChanged(membership, log.storageId);
         },
+        transferFailed: () => this.leadershipChanged(),
         checkpointNeeded: (from, atLeast) => {
           if (this.#snapshots !== undefined) return this.#snapshots.needed(from, atLeast);
           // The server is starting; it is asked for again.
@@ -320,11 +323,17 @@ export class ClusterNode implements MemberLogOpener {
 
   #roleChanged({name, term, leader}: Role): void {
     const {logger, clock} = this.#options;
-    if (leader !== undefined) {
+    const isNews =
+      leader !== this.#told?.leader || (leader !== undefined && term !== this.#told?.term);
+    if (leader !== undefined && isNews) {
+      this.#told = {leader, term};
       this.electionCount++;
       this.lastElectionAt = clock.now();
       logger.log('info', 'cluster.leader', {leader, term});
-    } else if (name === 'follower') logger.log('warn', 'cluster.no-leader', {term});
+    } else if (name === 'follower' && isNews) {
+      this.#told = {leader, term};
+      logger.log('warn', 'cluster.no-leader', {term});
+    }
     this.leadershipChanged();
   }
 

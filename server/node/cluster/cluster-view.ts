@@ -6,14 +6,16 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
-import {hostAndPort, type ListedServer} from '#server/replication/peer-directory.ts';
+import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {
-  AddedPeer,
-  Cluster,
-  ClusterPeer,
-  ClusterState,
-  PeerProgress,
+import {
+  type AddedPeer,
+  type Cluster,
+  type ClusterPeer,
+  type ClusterState,
+  type HttpAddress,
+  httpAddressOf,
+  type PeerProgress,
 } from '#server/session/cluster.ts';
 import type {ClusterNode} from './cluster-node.ts';
 import {noCopies} from './member-snapshots.ts';
@@ -26,11 +28,6 @@ export interface ClusterViewMeans {
 /** Source: reference 3.4. */
 const changeRetryMs = 90_000;
 const changePauseMs = 50;
-
-interface HttpAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 export class ClusterView implements Cluster {
   readonly #node: ClusterNode;
@@ -83,7 +80,8 @@ export class ClusterView implements Cluster {
   leaderHttpAddress(): HttpAddress | undefined {
     const leader = this.#node.member?.replicator.role.leader;
     if (leader === undefined || leader === this.#node.plan.id) return undefined;
-    return this.#httpAddress(leader);
+    const server = this.#node.servers.get(leader);
+    return server && httpAddressOf(server);
   }
 
   onLeaderChange(listener: () => void): () => void {
@@ -92,14 +90,27 @@ export class ClusterView implements Cluster {
 
   whenLeaderKnown(timeoutMs: number): Promise<boolean> {
     const isKnown = (): boolean => this.isLeader || this.leaderHttpAddress() !== undefined;
-    if (isKnown()) return Promise.resolve(true);
+    return isKnown() ? Promise.resolve(true) : this.#until(isKnown, timeoutMs);
+  }
+
+  whenSettled(timeoutMs: number): Promise<void> | undefined {
+    const isSettled = (): boolean => {
+      const replicator = this.#node.member?.replicator;
+      if (replicator?.role.name !== 'leader') return true;
+      return this.isLeader && replicator.obstacle !== 'transferring';
+    };
+    return isSettled() ? undefined : this.#until(isSettled, timeoutMs).then(() => undefined);
+  }
+
+  /** Asked again with every change of leader or leadership; false when the time went by first. */
+  #until(holds: () => boolean, timeoutMs: number): Promise<boolean> {
     const {promise, resolve} = Promise.withResolvers<boolean>();
     const ends: (() => void)[] = [];
-    const end = (known: boolean): void => {
+    const end = (held: boolean): void => {
       for (const stop of ends) stop();
-      resolve(known);
+      resolve(held);
     };
-    ends.push(this.#node.onChange(() => isKnown() && end(true)));
+    ends.push(this.#node.onChange(() => holds() && end(true)));
     ends.push(this.#means.timers.after(timeoutMs, () => end(false)));
     return promise;
   }
@@ -194,17 +205,16 @@ export class ClusterView implements Cluster {
 
   #peer(server: ListedServer, member: RunningMember | undefined): ClusterPeer {
     const {plan, links} = this.#node;
-    const {id, host, httpPort, httpsPort} = server;
+    const {id, host, raftPort, httpPort, httpsPort} = server;
     const inForce = memberOf(member?.replicator.membership ?? plan.membership, id);
     const introduction = id === plan.id ? this.#node.introduction : links.introductions.get(id);
     return {
       id,
       name: server.name,
       host,
-      raftPort: server.raftPort,
-      httpAddress: httpPort === undefined ? undefined : hostAndPort(host, httpPort),
-      httpsAddress: httpsPort === undefined ? undefined : hostAndPort(host, httpsPort),
-      httpAddressAmbiguous: server.httpAddressAmbiguous,
+      raftPort,
+      httpPort,
+      httpsPort,
       priority: inForce?.priority ?? server.priority,
       inConfiguration: server.inConfiguration,
       isDeclared: server.isDeclared,
@@ -237,18 +247,13 @@ export class ClusterView implements Cluster {
       roundTrip: this.#node.links.roundTripsOf(id),
     };
   }
-
-  #httpAddress(id: NodeId): HttpAddress | undefined {
-    const {host = '', httpPort: port} = this.#node.servers.get(id) ?? {};
-    return port === undefined ? undefined : {host, port};
-  }
 }
 
 /** Why it is not known what a server can do; undefined where it is. */
 function unknownReason(
-  {httpAddressAmbiguous}: ListedServer,
+  {httpPort}: ListedServer,
   introduction: PeerIntroduction | undefined,
 ): ClusterPeer['unknownReason'] {
   if (introduction !== undefined) return undefined;
-  return httpAddressAmbiguous ? 'not identified' : 'unreachable';
+  return httpPort === 'ambiguous' ? 'not identified' : 'unreachable';
 }

@@ -6,7 +6,6 @@
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import {
   ChannelResets,
   type FollowerSample,
@@ -19,9 +18,7 @@ import {successorsOf} from '#server/session/cluster-changes.ts';
 import {followersOf, ReplicaHealth} from '#server/session/replica-health.ts';
 import {CopyCare, type CopyCareOptions} from './copy-care.ts';
 
-export interface ClusterWatchOptions extends Omit<CopyCareOptions, 'client'> {
-  /** Whose certificates are believed of a peer. */
-  readonly authorities: readonly string[];
+export interface ClusterWatchOptions extends CopyCareOptions {
   readonly links: Pick<PeerTransport, 'reset'>;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -34,20 +31,14 @@ export class ClusterWatch {
   readonly health = new ReplicaHealth();
   readonly #options: ClusterWatchOptions;
   readonly #resets: ChannelResets;
-  readonly #client: PeerClient;
   readonly #copies: CopyCare;
   #cancel: () => void = () => undefined;
 
   /** Begins at once. */
   constructor(options: ClusterWatchOptions) {
-    const {settings, authorities} = options;
-    const given = settings();
+    const given = options.settings();
     this.#options = options;
-    this.#client = new PeerClient({
-      isSecure: () => settings().get('svc.ssl.enabled'),
-      authorities,
-    });
-    this.#copies = new CopyCare({...options, client: this.#client});
+    this.#copies = new CopyCare(options);
     this.#resets = new ChannelResets({
       unreachableMs: given.get('svc.ha.peerUnreachableThreshold'),
       resetMs: given.get('svc.ha.peerChannelResetDuration'),
@@ -58,7 +49,6 @@ export class ClusterWatch {
 
   end(): void {
     this.#cancel();
-    this.#client.close();
   }
 
   #wait(): void {

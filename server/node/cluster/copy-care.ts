@@ -16,7 +16,7 @@ import {type StalledReplica, StalledReplicas} from '#server/session/stalled-repl
 
 export interface CopyCareOptions {
   readonly cluster: Cluster;
-  readonly client: PeerClient;
+  readonly peerClient: PeerClient;
   readonly settings: () => Settings;
   readonly logger: Logger;
   readonly databases: () => readonly string[];
@@ -98,7 +98,7 @@ export class CopyCare {
   }
 
   async #askToResync(state: ClusterState, {id, ...how}: StalledReplica): Promise<void> {
-    const {cluster, client, logger, databases} = this.#options;
+    const {cluster, peerClient, logger, databases} = this.#options;
     const peer = state.peers.find(candidate => candidate.id === id);
     if (peer === undefined) return;
     logger.log('warn', 'peer.stalled', {peer: id, ...how});
@@ -106,7 +106,7 @@ export class CopyCare {
       const path = `/cluster/resync/${encodeURIComponent(database)}`;
       const asked = {peer, method: 'POST', path, token: cluster.token, user: 'root'} as const;
       try {
-        const {status} = await client.ask({...asked, timeoutMs: resyncMs});
+        const {status} = await peerClient.ask({...asked, timeoutMs: resyncMs});
         logger.log(status === 200 ? 'info' : 'warn', 'peer.resync', {peer: id, database, status});
       } catch (error) {
         logger.log('warn', 'peer.resync', {peer: id, database, reason: sentenceOf(error)});

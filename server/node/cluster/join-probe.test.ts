@@ -29,7 +29,7 @@ async function podBeside(context: TestContext, members: readonly MemoryCluster[]
   for (const [number, cluster] of members.entries()) {
     const world = await httpWorld({}, undefined, {cluster});
     context.after(() => world.server.close(0));
-    peers.push(peerOf(number, {httpAddress: `127.0.0.1:${world.port}`}));
+    peers.push(peerOf(number, {httpPort: world.port}));
   }
   for (const member of members) {
     member.current = {
@@ -40,15 +40,15 @@ async function podBeside(context: TestContext, members: readonly MemoryCluster[]
   const own = new MemoryCluster(
     followerState({localPeerId: pod.id, leaderId: undefined, peers: [...peers, pod]}),
   );
-  const client = new PeerClient({isSecure: () => false, authorities: []});
-  context.after(() => client.close());
+  const peerClient = new PeerClient({isSecure: () => false, authorities: []});
+  context.after(() => peerClient.close());
   const delays: number[] = [];
   const logged: string[] = [];
   let task: (() => void) | undefined;
   let told: (() => void) | undefined;
   const probe = new JoinProbe({
     cluster: own,
-    client,
+    peerClient,
     applicant,
     timers: {
       after: (delayMs, next) => {
@@ -136,7 +136,7 @@ test('why it is no member yet stands in its own log', async context => {
   const {own, logged, turn} = await podBeside(context, [lost]);
   await turn();
   assert.match(logged[0] ?? '', /127.0.0.1_2430 knows no leader/);
-  own.current = {...own.current, peers: [peerOf(1, {httpAddress: '127.0.0.1:1'}), pod]};
+  own.current = {...own.current, peers: [peerOf(1, {httpPort: 1}), pod]};
   await turn();
   assert.match(logged[1] ?? '', /127.0.0.1_2431 did not answer: connect ECONNREFUSED/);
 });

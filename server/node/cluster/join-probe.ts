@@ -8,18 +8,18 @@
  *
  * Source: reference 4.4 (join probe).
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
-import {PeerClient, type PeerQuestion} from '#server/protocols/http/peer-client.ts';
-import {hostAndPort} from '#server/replication/peer-directory.ts';
+import type {PeerClient, PeerQuestion} from '#server/protocols/http/peer-client.ts';
+import {addressOfId} from '#server/replication/peer-directory.ts';
 import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
 import {localPeer} from '#server/session/cluster-readiness.ts';
 import type {ClusterNode} from './cluster-node.ts';
 import {ClusterView} from './cluster-view.ts';
-import {readTrustStore} from './trust-store.ts';
 
 /** This server as the others would have to add it. */
 export interface Applicant {
@@ -32,7 +32,7 @@ export interface Applicant {
 
 export interface JoinProbeOptions {
   readonly cluster: Cluster;
-  readonly client: PeerClient;
+  readonly peerClient: PeerClient;
   readonly applicant: Applicant;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -50,18 +50,14 @@ const joinMs = 90_000;
 export function startJoinProbe(
   node: ClusterNode,
   settings: Settings,
-  logger: Logger,
+  {peerClient, logger}: Pick<JoinProbeOptions, 'peerClient' | 'logger'>,
 ): JoinProbe | undefined {
   if (!settings.get('svc.ha.k8s')) return undefined;
   const {id, self} = node.plan;
   const means = {clock: createClock(), timers: createTimers()};
-  const client = new PeerClient({
-    isSecure: () => settings.get('svc.ssl.enabled'),
-    authorities: readTrustStore(settings),
-  });
   return new JoinProbe({
     cluster: new ClusterView(node, means),
-    client,
+    peerClient,
     applicant: {
       id,
       address: `${hostAndPort(self.host, self.ports.raft)}:${node.introduction.httpPort}`,
@@ -88,7 +84,6 @@ export class JoinProbe {
 
   end(): void {
     this.#cancel();
-    this.#options.client.close();
   }
 
   async #probe(): Promise<void> {
@@ -121,7 +116,7 @@ export class JoinProbe {
         if (live.members.includes(this.#options.applicant.id)) {
           return 'it is a member, and has not heard the leader yet';
         }
-        return await this.#applyTo({...live.leader, httpAddressAmbiguous: false});
+        return await this.#applyTo(live.leader);
       } catch (error) {
         reasons.push(error instanceof Error ? error.message : String(error));
       }
@@ -130,19 +125,19 @@ export class JoinProbe {
   }
 
   async #statusOf(peer: PeerQuestion['peer']): Promise<LiveMembership> {
-    const {client, cluster} = this.#options;
+    const {peerClient, cluster} = this.#options;
     const {token} = cluster;
     const path = '/cluster';
     const asked = {peer, method: 'GET', path, token, user: 'root', timeoutMs: askMs} as const;
-    const {status, json} = await client.ask(asked);
+    const {status, json} = await peerClient.ask(asked);
     if (status !== 200) throw new Error(`${peer.id} answered ${status}`);
     return liveMembership(json as StatusJson);
   }
 
   async #applyTo(leader: PeerQuestion['peer']): Promise<string> {
-    const {client, cluster, applicant} = this.#options;
+    const {peerClient, cluster, applicant} = this.#options;
     const {id: peerId, ...rest} = applicant;
-    const {status, json} = await client.ask({
+    const {status, json} = await peerClient.ask({
       peer: leader,
       method: 'POST',
       path: '/cluster/peer',
@@ -173,7 +168,7 @@ interface StatusJson {
 }
 
 interface LiveMembership {
-  readonly leader: Omit<PeerQuestion['peer'], 'httpAddressAmbiguous'> | undefined;
+  readonly leader: PeerQuestion['peer'] | undefined;
   readonly members: readonly string[];
 }
 
@@ -182,9 +177,14 @@ function liveMembership({leaderId, peers}: StatusJson): LiveMembership {
   return {
     leader: leader && {
       id: leader.id,
-      httpAddress: leader.httpAddress,
-      httpsAddress: leader.httpsAddress,
+      host: addressOfId(leader.id).host,
+      httpPort: portIn(leader.httpAddress),
+      httpsPort: portIn(leader.httpsAddress),
     },
     members: peers.filter(peer => peer.inConfiguration).map(({id}) => id),
   };
+}
+
+function portIn(address: string | undefined): number | undefined {
+  return address === undefined ? undefined : Number(address.slice(address.lastIndexOf(':') + 1));
 }

@@ -11,6 +11,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import {targetOf} from '#server/protocols/http/kept-connections.ts';
 import type {LogPosition, NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
@@ -227,16 +228,14 @@ export class MemberSnapshots {
     }
   }
 
-  /** Over HTTPS where this server itself listens for it: the token vouches for the request. */
   #endpointOf(id: NodeId): PeerEndpoint | undefined {
     const {servers, token, settings, authorities} = this.#options;
     const server = servers().get(id);
     if (server === undefined) return undefined;
-    const {host, httpPort, httpsPort} = server;
-    if (settings().get('svc.ssl.enabled') && httpsPort !== undefined) {
-      return {host, port: httpsPort, token, tls: {ca: authorities}};
-    }
-    return httpPort === undefined ? undefined : {host, port: httpPort, token};
+    const target = targetOf(server, settings().get('svc.ssl.enabled'));
+    if (target === undefined) return undefined;
+    const {host, port, isSecure} = target;
+    return {host, port, token, ...(isSecure && {tls: {ca: authorities}})};
   }
 
   #fetch(from: NodeId, wish: SnapshotWish) {

@@ -6,13 +6,13 @@
  * renewed every few weeks) is taken over while the server runs; one that cannot be used is
  * reported, and the old one stays.
  */
-import {X509Certificate} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {createSecureContext, type SecureContextOptions} from 'node:tls';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import {warnOfEnd} from './certificates.ts';
 import {othersMayRead, watchFiles} from './watched-files.ts';
 
 const javaKeyStoreMagic = 0xfeedfeed;
@@ -85,11 +85,7 @@ export class KeyStore {
   #warnOfEnd(now: number): void {
     const {cert} = this.options;
     if (!(cert instanceof Buffer)) return;
-    const endsAt = Date.parse(new X509Certificate(cert).validTo);
-    if (endsAt <= now) {
-      const until = new Date(endsAt).toISOString();
-      this.#logger.log('warn', 'ssl.certificate-expired', {path: this.#path, until});
-    }
+    warnOfEnd(cert, now, {logger: this.#logger, event: 'ssl', path: this.#path});
   }
 
   #refusal(error: unknown): Refusal {

@@ -18,6 +18,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {PeerKeys} from '#server/replication/links/socket-security.ts';
+import {certificatesIn, warnOfEnd} from './certificates.ts';
 import {othersMayRead, watchFiles} from './watched-files.ts';
 
 type FileSetting =
@@ -43,7 +44,7 @@ export class PeerKeyFiles {
   constructor(settings: Settings, host: string | undefined, logger: Logger) {
     this.#settings = settings;
     this.#logger = logger;
-    this.keys = this.#read();
+    this.keys = this.#readAll();
     const path = settings.get('svc.ha.tls.privateKeyFile');
     if (othersMayRead(path)) {
       logger.log('warn', 'peer-tls.key-readable', {path, advice: `chmod 600 ${path}`});
@@ -63,7 +64,8 @@ export class PeerKeyFiles {
     {clock, timers}: {readonly clock: Clock; readonly timers: Timers},
     renew: (keys: PeerKeys) => void,
   ): () => void {
-    this.#warnOfEnd(clock.now());
+    const path = this.#settings.get('svc.ha.tls.certChainFile');
+    warnOfEnd(this.keys.cert, clock.now(), {logger: this.#logger, event: 'peer-tls', path});
     const settings: readonly FileSetting[] = [
       'svc.ha.tls.certChainFile',
       'svc.ha.tls.privateKeyFile',
@@ -75,35 +77,30 @@ export class PeerKeyFiles {
       logger: this.#logger,
       event: 'peer-tls',
       reread: () => {
-        this.keys = this.#read();
+        this.keys = this.#readAll();
         renew(this.keys);
       },
     });
   }
 
-  #read(): PeerKeys {
-    const cert = this.#pem('svc.ha.tls.certChainFile', 'CERTIFICATE');
-    const key = this.#pem('svc.ha.tls.privateKeyFile', 'PRIVATE KEY');
-    const ca = this.#pem('svc.ha.tls.trustCertCollectionFile', 'CERTIFICATE');
+  #readAll(): PeerKeys {
+    const cert = this.#read('svc.ha.tls.certChainFile', certificatesIn);
+    const key = this.#read('svc.ha.tls.privateKeyFile', refuseOtherForms);
+    const ca = this.#read('svc.ha.tls.trustCertCollectionFile', certificatesIn);
     this.#tried('svc.ha.tls.certChainFile', () => refuseMissingUsages(new X509Certificate(cert)));
-    this.#tried('svc.ha.tls.trustCertCollectionFile', () => refuseBrokenCertificates(ca));
     this.#tried('svc.ha.tls.privateKeyFile', () => createSecureContext({key, cert}));
     return {key, cert, ca, isMutual: this.#settings.get('svc.ha.tls.mutualAuth')};
   }
 
-  #pem(setting: FileSetting, label: string): Buffer {
+  #read(setting: FileSetting, check: (pem: Buffer) => unknown): Buffer {
     const path = this.#settings.get(setting);
     if (path === '') {
       throw new Refusal('start.refused', `svc.ha.tls.enabled needs a file: set ${setting}`);
     }
     return this.#tried(setting, () => {
       const bytes = readFileSync(path);
-      if (bytes.includes(`-----BEGIN ${label}-----`)) return bytes;
-      const convert = 'openssl pkcs8 -topk8 -nocrypt';
-      if (bytes.includes('PRIVATE KEY-----') && label === 'PRIVATE KEY') {
-        throw new Error(`a key that is encrypted or of another form than PKCS#8; use ${convert}`);
-      }
-      throw new Error(`no PEM file with a ${label}`);
+      check(bytes);
+      return bytes;
     });
   }
 
@@ -127,14 +124,13 @@ export class PeerKeyFiles {
       names: certificate.subjectAltName ?? '',
     });
   }
+}
 
-  #warnOfEnd(now: number): void {
-    const endsAt = Date.parse(new X509Certificate(this.keys.cert).validTo);
-    if (endsAt > now) return;
-    const path = this.#settings.get('svc.ha.tls.certChainFile');
-    const until = new Date(endsAt).toISOString();
-    this.#logger.log('warn', 'peer-tls.certificate-expired', {path, until});
-  }
+function refuseOtherForms(pem: Buffer): void {
+  if (pem.includes('-----BEGIN PRIVATE KEY-----')) return;
+  if (!pem.includes('PRIVATE KEY-----')) throw new Error('it holds no private key in PEM');
+  const convert = 'openssl pkcs8 -topk8 -nocrypt';
+  throw new Error(`a key that is encrypted or of another form than PKCS#8; use ${convert}`);
 }
 
 /** A certificate that lists usages may be used for those alone. */
@@ -145,11 +141,4 @@ function refuseMissingUsages({keyUsage}: X509Certificate): void {
   const missing = usagesNeeded.filter(([id]) => !listed.includes(id)).map(([, name]) => name);
   if (missing.length === 0) return;
   throw new Error(`a certificate without the extended key usage ${missing.join(' and ')}`);
-}
-
-/** The platform passes over certificates that it cannot read. */
-function refuseBrokenCertificates(pem: Buffer): void {
-  for (const part of pem.toString('latin1').split(/(?=-----BEGIN CERTIFICATE-----)/)) {
-    if (part.startsWith('-----BEGIN')) void new X509Certificate(part);
-  }
 }

@@ -23,12 +23,21 @@ const similar = 1.2;
 
 export const chooseIndex: Rule = {
   name: 'choose-index',
+  about: ['scan-type'],
   apply: (node, context) =>
     node.kind === 'scan-type' && node.where !== undefined ? cheapestAccess(node, context) : node,
 };
 
 /** The scan, or what is likely cheaper, with the whole condition answered. */
 export function cheapestAccess(scan: Scan, context: RuleContext): PlanNode {
+  const known = context.accesses.get(scan);
+  if (known !== undefined) return known;
+  const found = accessOf(scan, context);
+  context.accesses.set(scan, found);
+  return found;
+}
+
+function accessOf(scan: Scan, context: RuleContext): PlanNode {
   const terms = conjunctsOf(scan.where);
   const byRid = ridAccess(scan, context, terms);
   if (byRid !== undefined) return byRid;

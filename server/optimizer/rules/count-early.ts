@@ -23,6 +23,7 @@ const costMin = 2_000;
 
 export const countEarly: Rule = {
   name: 'count-early',
+  about: ['aggregate'],
   apply: (node, context) => {
     if (node.kind !== 'aggregate' || !isCount(node)) return node;
     if (!isReadOnly(node.input) || !isDeterministic(node.input)) return node;

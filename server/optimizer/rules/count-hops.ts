@@ -18,6 +18,7 @@ type Degree = Node<'degree'>;
 
 export const countHops: Rule = {
   name: 'count-hops',
+  about: ['follow'],
   apply(node, context) {
     if (node.kind !== 'aggregate') return node;
     const weight = commonWeight(node);

@@ -27,6 +27,7 @@ const wholeTypes: ReadonlySet<DataType | undefined> = new Set<DataType | undefin
 
 export const covered: Rule = {
   name: 'covered',
+  about: ['index-range'],
   rewrite(plan, context) {
     const range = sourceOf(plan);
     if (range === undefined) return plan;

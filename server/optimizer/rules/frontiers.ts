@@ -20,6 +20,7 @@ const hopsMin = 2;
 
 export const frontiers: Rule = {
   name: 'frontiers',
+  about: ['follow'],
   rewrite: (plan, {slots}) => rewritten(plan, true, slots),
 };
 

@@ -18,6 +18,7 @@ type Extend = Extract<PlanNode, {kind: 'extend'}>;
 
 export const hopFromUnnest: Rule = {
   name: 'hop-from-unnest',
+  about: ['unnest', 'follow'],
   apply: (node, context) => {
     if (node.kind === 'unnest') return hops(node, node.slot, context) ?? node;
     if (node.kind === 'extend') return withoutAlias(node, context) ?? node;

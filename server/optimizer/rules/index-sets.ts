@@ -9,9 +9,9 @@
  */
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
+import {listItems} from '#server/plan/written-list.ts';
 import {conjunction, conjunctsOf, filtered} from '../conjuncts.ts';
 import type {RuleContext} from '../rule.ts';
-import {listItems} from '../selectivity.ts';
 import type {IndexNode, Scan} from './access.ts';
 import {type SingleAccess, singleAccesses, typeTest} from './single-access.ts';
 
@@ -50,7 +50,7 @@ function branchesOf(term: Expression): readonly Expression[] | undefined {
     return undefined;
   }
   const [property, list] = term.args;
-  const items = list && listItems(list);
+  const items = list && listItems(list, branchesMax + 1);
   if (property?.kind !== 'property' || items === undefined || items.length > branchesMax) {
     return undefined;
   }

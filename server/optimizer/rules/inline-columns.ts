@@ -11,6 +11,7 @@ import type {Rule} from '../rule.ts';
 
 export const inlineColumns: Rule = {
   name: 'inline-columns',
+  about: ['extend'],
   apply(node, context) {
     if (node.kind !== 'project' || node.output.kind !== 'columns') return node;
     const {input} = node;

@@ -18,6 +18,7 @@ type AnyScan = Scan | (PlanNode & {readonly kind: 'scan-bucket'});
 
 export const narrowScan: Rule = {
   name: 'narrow-scan',
+  about: ['scan-type', 'scan-bucket'],
   apply: (node, {catalog}) => {
     if (node.kind !== 'scan-type' && node.kind !== 'scan-bucket') return node;
     if (node.where === undefined) return node;

@@ -11,7 +11,7 @@ import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
-import {mapInputs, mapParts} from '#server/plan/tree.ts';
+import {mapInputs, mapParts, runsPlan} from '#server/plan/tree.ts';
 import {conjunction, conjunctsOf, filtered} from '../conjuncts.ts';
 import {type Pattern, isPatternNode, patternOf} from '../pattern.ts';
 import {PatternOrder} from '../pattern-order.ts';
@@ -26,6 +26,7 @@ const partsMax = 64;
 
 export const orderPatterns: Rule = {
   name: 'order-patterns',
+  about: ['follow', 'connect', 'join', 'apply'],
   rewrite: (plan, context) => ordered(plan, context),
 };
 
@@ -58,6 +59,7 @@ function withInputs(node: PlanNode, context: RuleContext): PlanNode {
 }
 
 function inSubplans(expression: Expression, context: RuleContext): Expression {
+  if (!runsPlan(expression)) return expression;
   return mapParts(
     expression,
     part => inSubplans(part, context),

@@ -14,6 +14,7 @@ import type {Rule} from '../rule.ts';
 
 export const pushFilter: Rule = {
   name: 'push-filter',
+  about: ['filter'],
   apply: node => {
     if (node.kind !== 'filter') return node;
     return sink(node.input, conjunctsOf(node.condition));

@@ -14,6 +14,7 @@ import type {Rule} from '../rule.ts';
 
 export const semiFromExists: Rule = {
   name: 'semi-from-exists',
+  about: ['filter'],
   apply: node => {
     if (node.kind !== 'filter') return node;
     const terms = conjunctsOf(node.condition);

@@ -29,6 +29,7 @@ type Sorted = PlanNode & {readonly kind: 'sort' | 'top'};
 
 export const sortByIndex: Rule = {
   name: 'sort-by-index',
+  about: ['sort', 'top'],
   apply: (node, context) =>
     node.kind === 'sort' || node.kind === 'top' ? (unsorted(node, context) ?? node) : node,
 };

@@ -10,6 +10,7 @@ import type {Rule} from '../rule.ts';
 
 export const top: Rule = {
   name: 'top',
+  about: ['limit'],
   apply: node => (node.kind === 'limit' ? (through(node.input, node.count) ?? node) : node),
 };
 

@@ -8,6 +8,7 @@
  */
 import {hash} from 'node:crypto';
 import type {Cluster, ClusterPeer} from '#server/session/cluster.ts';
+import {printedHttpAddress} from '#server/session/cluster-status.ts';
 import {
   checksumsOf,
   type LocalDigest,
@@ -93,7 +94,8 @@ async function digestOf(
   about: {readonly peer: ClusterPeer; readonly database: string; readonly marker: string},
 ): Promise<PeerDigest> {
   const {peer, database, marker} = about;
-  const {id: peerId, httpAddress} = peer;
+  const {id: peerId} = peer;
+  const httpAddress = printedHttpAddress(peer);
   const error = (reason: string): PeerDigest => ({peerId, httpAddress, digest: {error: reason}});
   const path = `/cluster/digest/${encodeURIComponent(database)}`;
   try {

@@ -151,8 +151,7 @@ async function followerOf(
   leader: HttpWorld,
   state: (peers: ClusterState['peers']) => ClusterState,
 ): ReturnType<typeof worldOf> {
-  const httpAddress = `127.0.0.1:${leader.port}`;
-  return worldOf(context, state([peerOf(0), peerOf(1, {httpAddress}), peerOf(2)]));
+  return worldOf(context, state([peerOf(0), peerOf(1, {httpPort: leader.port}), peerOf(2)]));
 }
 
 test('a follower leaves by asking the leader to remove it', async context => {
@@ -180,7 +179,7 @@ test('a leave that the leader refuses, or cannot be asked for, leaves a member',
   const refused = await world.call('/cluster/leave', {method: 'POST'});
   assert.equal(refused.status, 409);
   assert.match(refused.text, /the leader keeps 127.0.0.1_2430: 127.0.0.1_2430 is no member/);
-  cluster.current = followerState({peers: [peerOf(0), peerOf(1, {httpAddress: '127.0.0.1:1'})]});
+  cluster.current = followerState({peers: [peerOf(0), peerOf(1, {httpPort: 1})]});
   const silent = await world.call('/cluster/leave', {method: 'POST'});
   assert.equal(silent.status, 503);
   assert.match(silent.text, /the leader cannot be asked: 127.0.0.1_2431 did not answer/);
@@ -238,11 +237,7 @@ test('a leader asks all members at once which databases they hold', async contex
   const other = await worldOf(context, followerState({localPeerId: peerOf(1).id}));
   other.world.service.databases.add('old');
   other.world.service.databases.delete('db');
-  const peers = [
-    peerOf(0),
-    peerOf(1, {httpAddress: `127.0.0.1:${other.world.port}`}),
-    peerOf(2, {httpAddress: '127.0.0.1:1'}),
-  ];
+  const peers = [peerOf(0), peerOf(1, {httpPort: other.world.port}), peerOf(2, {httpPort: 1})];
   const {world} = await worldOf(context, leaderState({peers}));
   const answer = await world.call('/cluster?presence=true');
   const {databasePresence} = answer.json as {databasePresence: unknown};

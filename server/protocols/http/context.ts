@@ -18,7 +18,7 @@ import type {SnapshotSource} from '#server/session/snapshot-source.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 import {Membership} from './membership.ts';
-import {PeerClient} from './peer-client.ts';
+import type {PeerClient} from './peer-client.ts';
 import {Transport} from './transport.ts';
 
 export interface HttpOptions {
@@ -31,6 +31,8 @@ export interface HttpOptions {
   readonly logger: Logger;
   /** Absent: a server alone. */
   readonly cluster?: Cluster | undefined;
+  /** Asks other members; whoever gives it closes it. */
+  readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: readonly string[] | undefined;
   /** What this server's databases hold, for comparison; absent on a single server. */
@@ -64,8 +66,6 @@ export class HttpContext {
   readonly transport: Transport;
   /** Undefined: a server alone. */
   readonly membership: Membership | undefined;
-  /** Asks other members. */
-  readonly peerClient: PeerClient;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -92,10 +92,6 @@ export class HttpContext {
     this.replayProtection = replayProtection;
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
-    this.peerClient = new PeerClient({
-      isSecure: () => this.settings.get('svc.ssl.enabled'),
-      authorities: options.authorities ?? [],
-    });
     const {cluster} = options;
     this.membership = cluster && new Membership(this, cluster);
     const prefix = Buffer.alloc(8);
@@ -105,6 +101,11 @@ export class HttpContext {
 
   get settings(): Settings {
     return this.administration.settings();
+  }
+
+  /** Asks other members. */
+  get peerClient(): PeerClient {
+    return this.options.peerClient;
   }
 
   /** In production, errors leave out their details. */

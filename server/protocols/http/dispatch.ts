@@ -86,14 +86,13 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
       if (!(isForLeader(error) || isOther) || exchange.response.headersSent) throw error;
       if (exchange.header(sessionHeader) !== undefined) throw error;
       if (await membership.forward(exchange, principal)) return;
-      // A leader that is handing over takes nothing: it must come to its other work meanwhile.
-      if (clock.monotonic() >= deadline) throw error;
-      await new Promise<void>(resolve => timers.after(handOverPauseMs, resolve));
+      // A leader that is handing over takes nothing for a moment.
+      const restMs = deadline - clock.monotonic();
+      if (restMs <= 0) throw error;
+      await (membership.cluster.whenSettled(restMs) ?? timers.yield());
     }
   }
 }
-
-const handOverPauseMs = 5;
 
 /** Transactions live on the leader, so everything about them does. */
 function belongsToLeader(exchange: Exchange, {at}: UserOperation): boolean {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {connect, type Socket} from 'node:net';
 import {after, before, test} from 'node:test';
+import {eventually} from '#server/testing/eventually.ts';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/http-world.ts';
 
 const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
@@ -252,9 +253,9 @@ test('a client that leaves in the middle of its statement ends it', async () => 
   const aborted = world.service.aborted;
   const client = new Client(world.port);
   await client.send(bytesOf({body: sql('hang')}));
-  while (world.service.running.size === 0) await new Promise(resolve => setTimeout(resolve, 1));
+  await eventually('it runs', () => world.service.running.size > 0);
   client.socket.destroy();
-  while (world.service.running.size > 0) await new Promise(resolve => setTimeout(resolve, 1));
+  await eventually('it ends', () => world.service.running.size === 0);
   assert.equal(world.service.aborted, aborted + 1);
   assert.equal(world.service.openCursors, 0);
 });
@@ -299,7 +300,7 @@ test('a reader that stops reading is let go, and its answer is not lost before',
   await new Promise(resolve => setTimeout(resolve, 20));
   client.socket.resume();
   assert.match(await client.answer(), /"returned":1300000,"truncated":false\}\r\n0\r\n\r\n$/);
-  while (own.service.openCursors > 0) await new Promise(resolve => setTimeout(resolve, 5));
+  await eventually('both results are closed', () => own.service.openCursors === 0);
   assert.equal(own.server.laneAnswers, 2);
   other.socket.destroy();
 });
@@ -310,12 +311,13 @@ test('a stopping server lets running requests end and says so', async () => {
   await idle.send(bytesOf({body: sql('rows 1')}));
   await idle.answer();
   const running = new Client(own.port);
-  await running.send(bytesOf({body: sql('slow 100')}));
-  while (own.service.requests.length < 2) await new Promise(resolve => setTimeout(resolve, 1));
+  await running.send(bytesOf({body: sql('wait')}));
+  await eventually('one runs', () => own.service.requests.length === 2);
   const node = new Client(own.port);
-  await node.send(bytesOf({body: sql('slow 100'), more: forNode}));
-  while (own.service.requests.length < 3) await new Promise(resolve => setTimeout(resolve, 1));
-  const closed = own.server.close(5_000);
+  await node.send(bytesOf({body: sql('wait'), more: forNode}));
+  await eventually('both run', () => own.service.requests.length === 3);
+  const closed = own.server.close(50_000);
+  own.service.waiting.resolve();
   const answer = plain(await running.answer());
   assert.match(answer, /200 OK.*\r\nConnection: close\r\n/s);
   assert.equal(answer, plain(await node.answer()));

@@ -3,13 +3,15 @@
  * answered as it answers (reference 3.8).
  *
  * One hop: the leader takes a relayed request or refuses it, and never relays it again. What did
- * not leave, or what its target refused because it leads no more, is tried again until
- * `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. What left and was never answered
+ * not leave, or what its target refused because it leads no more, is tried again, at once when
+ * another leader is known, until `svc.ha.forwardLeaderWaitTimeoutMs` is over: nothing happened. One
+ * that was just elected holds what it is asked until it is ready. What left and was never answered
  * may have happened, so it is tried again only when a second time changes nothing: reads, the
  * begin of a transaction, and commands with a request id, which are applied once.
  * Invariant H5: a request is relayed over one hop at most, and a second time only when the first
  * did nothing or both together do it once. Why: docs/design/0021-forwarding-and-reads.md.
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import {leaderNeeded} from '#server/session/leadership.ts';
@@ -17,11 +19,12 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
+import type {HttpTarget} from './kept-connections.ts';
 import {LeaderAddress} from './leader-address.ts';
 import {LeaderConnections, type RelayParts} from './leader-connections.ts';
 import type {NotRelayed} from './relayed-answer.ts';
 
-/** A leader that refused, or did not answer, is asked again after this: at first soon. */
+/** The same leader is asked again after this when it refused or did not answer: at first soon. */
 const pauseMsMin = 5;
 const pauseMsMax = 50;
 
@@ -53,10 +56,11 @@ export class Forwarder {
    */
   async forward(exchange: Exchange, principal: Principal): Promise<boolean> {
     const {clock} = this.#context.options;
+    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+    if (!this.#cluster.isLeader) await this.#cluster.whenSettled(waitMs);
     if (this.#cluster.isLeader) return false;
     if (exchange.isForwarded) throw this.#notLeader();
     const body = exchange.streamsBody ? undefined : await this.#bodyOf(exchange);
-    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
     let deadline = clock.monotonic() + waitMs;
     let unanswered: string | undefined;
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
@@ -76,7 +80,9 @@ export class Forwarder {
       if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
       if (exchange.signal.aborted) throw clientGone();
       if (target === undefined) await this.#cluster.whenLeaderKnown(restMs);
-      else await this.#pause(Math.min(pauseMs, restMs));
+      else if (isSame(target, this.#leader.target())) {
+        await this.#changeWithin(Math.min(pauseMs, restMs));
+      }
     }
   }
 
@@ -106,16 +112,27 @@ export class Forwarder {
 
   #notLeader(): Refusal {
     const leader = this.#cluster.leaderHttpAddress();
-    const address = leader && `${leader.host}:${leader.port}`;
+    const address = leader && hostAndPort(leader.host, leader.port);
     const who = address === undefined ? 'and knows nobody who does' : `${address} does`;
     return leaderNeeded(`this server does not lead the cluster, ${who}`, address);
   }
 
-  #pause(delayMs: number): Promise<void> {
+  /** Resolves when the leader changed, or the time is over. */
+  #changeWithin(delayMs: number): Promise<void> {
     return new Promise(resolve => {
-      this.#context.options.timers.after(delayMs, resolve);
+      const end = (): void => {
+        forget();
+        cancel();
+        resolve();
+      };
+      const forget = this.#cluster.onLeaderChange(end);
+      const cancel = this.#context.options.timers.after(delayMs, end);
     });
   }
+}
+
+function isSame(one: HttpTarget, other: HttpTarget | undefined): boolean {
+  return one.host === other?.host && one.port === other.port;
 }
 
 /** Whether the leader may be asked a second time though the first may have been carried out. */

@@ -10,15 +10,19 @@ import {
   clusterOfTwo,
   clusterToken,
 } from '#server/testing/members/cluster-of-two.ts';
+import {eventually} from '#server/testing/eventually.ts';
+import {leaderNeeded} from '#server/session/leadership.ts';
 import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
 
+// No machine is too slow for these; a test that waits for the end of one shortens it.
 const settings = {
-  'svc.ha.forwardLeaderWaitTimeoutMs': 300,
-  'svc.ha.proxyReadTimeout': 400,
-  'svc.ha.proxyCommandTimeout': 400,
+  'svc.ha.forwardLeaderWaitTimeoutMs': 30_000,
+  'svc.ha.proxyReadTimeout': 30_000,
+  'svc.ha.proxyCommandTimeout': 30_000,
   'svc.ha.proxyMaxBodySize': 2_048,
-  'svc.ha.quorumTimeout': 200,
+  'svc.ha.quorumTimeout': 30_000,
 };
+const leaderWait = 'svc.ha.forwardLeaderWaitTimeoutMs';
 
 let two: ClusterOfTwo;
 beforeEach(async () => {
@@ -99,6 +103,45 @@ test('the answer of the leader comes as it is: errors, headers, long ones', asyn
   });
 });
 
+test('who was just elected holds what it is asked until it is ready', async () => {
+  two.lead(undefined);
+  const {cluster} = two.leader;
+  cluster.isSettling = true;
+  const relayed = command(two.leader, 'write', {...member('anna')});
+  const own = command(two.leader, 'write');
+  const early = await Promise.race([relayed, own, new Promise(resolve => setTimeout(resolve, 50))]);
+  assert.equal(early, undefined);
+  cluster.isSettling = false;
+  two.lead(two.leader);
+  assert.equal((await relayed).status, 200);
+  assert.equal((await own).status, 200);
+  assert.equal(two.leader.service.writes, 2);
+});
+
+test('a write that meets a leader which hands over is carried out once, whoever leads then', async () => {
+  const {cluster, service} = two.leader;
+  service.beforeWrite = async () => {
+    if (cluster.isSettling) throw leaderNeeded('the leadership is being handed over');
+  };
+  for (const stays of [true, false]) {
+    cluster.isSettling = true;
+    const write = command(two.leader, 'write');
+    const relayed = command(two.replica, 'write');
+    const early = await Promise.race([
+      write,
+      relayed,
+      new Promise(resolve => setTimeout(resolve, 50)),
+    ]);
+    assert.equal(early, undefined);
+    cluster.isSettling = false;
+    if (stays) cluster.changed();
+    else two.lead(two.replica);
+    assert.equal((await write).status, 200);
+    assert.equal((await relayed).status, 200);
+  }
+  assert.equal(service.writes + two.replica.service.writes, 4);
+});
+
 test('a transaction of a replica is one of the leader', async () => {
   const begun = await two.replica.call('/begin/db', {body: ''});
   assert.equal(begun.status, 204);
@@ -137,9 +180,11 @@ test('a bulk load streams through, larger than other bodies may be', async () =>
 
 test('without a leader a write waits for one, then says that nothing happened', async () => {
   two.lead(undefined);
+  two.replica.set(leaderWait, 100);
   const nobody = await command(two.replica, 'write');
   assert.equal(nobody.status, 503);
   assert.equal(exceptionOf(nobody), 'ServerIsNotTheLeaderException');
+  two.replica.set(leaderWait, 30_000);
   const waiting = command(two.replica, 'write');
   setTimeout(() => two.lead(two.leader), 50);
   assert.equal((await waiting).status, 200);
@@ -177,6 +222,7 @@ test('two members that take each other for the leader refuse in time', async () 
   two.lead(undefined);
   two.replica.cluster.leader = {host: '127.0.0.1', port: two.leader.port};
   two.leader.cluster.leader = {host: '127.0.0.1', port: two.replica.port};
+  two.replica.set(leaderWait, 100);
   assert.equal((await command(two.replica, 'write')).status, 503);
   assert.equal(two.leader.service.writes + two.replica.service.writes, 0);
 });
@@ -184,6 +230,7 @@ test('two members that take each other for the leader refuse in time', async () 
 test('a leader that is not there: nothing happened', async () => {
   two.lead(undefined);
   two.replica.cluster.leader = {host: '127.0.0.1', port: 9};
+  two.replica.set(leaderWait, 100);
   const answer = await command(two.replica, 'write');
   assert.equal(answer.status, 503);
   assert.equal(exceptionOf(answer), 'ServerIsNotTheLeaderException');
@@ -207,17 +254,26 @@ for (const [how, end] of [
   ['dies', (socket: Socket) => void socket.destroy()],
 ] as const) {
   test(`a leader that ${how} after it was asked: the outcome is unknown`, async () => {
-    const broken = await listening(end);
+    let asked = 0;
+    const broken = await listening(socket => {
+      asked++;
+      // The next leader appears, and has all the time to answer.
+      if (asked === 2) {
+        two.replica.set('svc.ha.proxyCommandTimeout', 30_000);
+        two.lead(two.leader);
+      }
+      end(socket);
+    });
     try {
       two.lead(undefined);
+      two.replica.set('svc.ha.proxyCommandTimeout', 100);
       two.replica.cluster.leader = {host: '127.0.0.1', port: broken.port};
       const answer = await command(two.replica, 'write');
       assert.equal(answer.status, 503);
       assert.equal(exceptionOf(answer), 'CommitOutcomeUnknownException');
       // With an id it is applied once, so the next leader is asked.
-      const again = command(two.replica, 'write', {headers: {'X-Request-Id': 'once'}});
-      setTimeout(() => two.lead(two.leader), 100);
-      assert.equal((await again).status, 200);
+      const headers = {'X-Request-Id': 'once'};
+      assert.equal((await command(two.replica, 'write', {headers})).status, 200);
       assert.equal(two.leader.service.writes, 1);
     } finally {
       broken.close();
@@ -232,21 +288,18 @@ test('a silent leader is given up when another one leads', async () => {
     asked++;
     if (asked === 2) bothAsked.resolve();
   });
-  const patient = {...settings, 'svc.ha.proxyCommandTimeout': 60_000};
-  const other = await clusterOfTwo(patient);
   try {
-    other.lead(undefined);
-    other.replica.cluster.leader = {host: '127.0.0.1', port: silent.port};
-    const plain = command(other.replica, 'write');
-    const once = command(other.replica, 'write', {headers: {'X-Request-Id': 'once'}});
+    two.lead(undefined);
+    two.replica.cluster.leader = {host: '127.0.0.1', port: silent.port};
+    const plain = command(two.replica, 'write');
+    const once = command(two.replica, 'write', {headers: {'X-Request-Id': 'once'}});
     await bothAsked.promise;
-    other.lead(other.leader);
+    two.lead(two.leader);
     assert.equal(exceptionOf(await plain), 'CommitOutcomeUnknownException');
     assert.equal((await once).status, 200);
-    assert.equal(other.leader.service.writes, 1);
+    assert.equal(two.leader.service.writes, 1);
   } finally {
     silent.close();
-    await other.close();
   }
 });
 
@@ -272,7 +325,7 @@ test('a client that goes away takes its request at the leader along', async () =
   await begun;
   gone.abort();
   await assert.rejects(asked);
-  while (!ended) await new Promise(turn => setImmediate(turn));
+  await eventually('the leader drops the request', () => ended);
 });
 
 test('a leader that is deposed in front of the commit hands the write over', async () => {
@@ -289,16 +342,16 @@ test('a leader that hands over comes to it while writes wait, for as long as the
   let refused = 0;
   two.leader.service.beforeWrite = async () => {
     refused += 1;
+    // Nothing but the event loop brings the next leader.
+    if (refused === 2) setImmediate(() => two.lead(two.replica));
     throw new Refusal('cluster.not-leader', 'handing over', {detail: {nothingStored: 1}});
   };
-  // Nothing but the event loop brings the next leader.
-  const handingOver = setTimeout(() => two.lead(two.replica), 20);
   assert.equal((await command(two.leader, 'write')).status, 200);
   assert.equal(two.replica.service.writes, 1);
-  assert.ok(refused > 0);
-  clearTimeout(handingOver);
+  assert.ok(refused >= 2);
 
   two.lead(two.leader);
+  two.leader.set(leaderWait, 100);
   const answer = await command(two.leader, 'write');
   assert.equal(answer.status, 409);
   assert.equal(two.replica.service.writes, 1);
@@ -334,7 +387,7 @@ test('with HTTPS on, the leader is asked over it, and must be whom it says', asy
       );
       // The plain way is none.
       replica.cluster.leader = {host: 'localhost', port: 9};
-      replica.cluster.setHttpsAddress(`localhost:${port}`);
+      replica.cluster.setHttpsAddress({host: 'localhost', port});
     }
     assert.equal((await command(secure.replica, 'write')).status, 200);
     assert.equal((await command(secure.replica, 'write')).status, 200);
@@ -414,6 +467,7 @@ test('reads wait for the bookmark, and for what went through this server', async
   }, 50);
   assert.equal((await waiting).headers.get('x-svc-commit-index'), '90');
 
+  two.replica.set('svc.ha.quorumTimeout', 100);
   const late = await read({'X-Svc-Commit-Index': '99'});
   assert.equal(late.status, 200);
   assert.equal(late.headers.get('x-svc-commit-index'), '90');
@@ -423,7 +477,7 @@ test('reads wait for the bookmark, and for what went through this server', async
 });
 
 test('a linearizable read asks the quorum, on the leader too, and fails without it', async () => {
-  for (const {call, cluster, service} of [two.leader, two.replica]) {
+  for (const {call, set, cluster, service} of [two.leader, two.replica]) {
     const read = (): Promise<HttpAnswer> =>
       call('/query/db', {
         body: {language: 'sql', command: 'rows 1'},
@@ -433,7 +487,9 @@ test('a linearizable read asks the quorum, on the leader too, and fails without 
     assert.equal(alone.status, 503);
     assert.equal(exceptionOf(alone), 'QuorumNotReachedException');
     cluster.quorumIndex = 80;
+    set('svc.ha.quorumTimeout', 100);
     assert.equal((await read()).status, 503);
+    set('svc.ha.quorumTimeout', 30_000);
     service.appliedIndex = 80;
     assert.equal((await read()).status, 200);
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {connect} from 'node:net';
 import {test} from 'node:test';
+import {eventually} from '#server/testing/eventually.ts';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/http-world.ts';
 
 const credentials = Buffer.from(`root:${rootPassword}`).toString('base64');
@@ -94,9 +95,9 @@ test('a client that leaves cancels its statement', async () => {
     const body = JSON.stringify(rows('hang').body);
     const socket = connect(world.port, '127.0.0.1');
     socket.write(post('/query/db', `Content-Length: ${body.length}`, body));
-    while (world.service.running.size === 0) await new Promise(resolve => setTimeout(resolve, 1));
+    await eventually('it runs', () => world.service.running.size > 0);
     socket.destroy();
-    while (world.service.running.size > 0) await new Promise(resolve => setTimeout(resolve, 1));
+    await eventually('it ends', () => world.service.running.size === 0);
     assert.equal(world.service.aborted, 1);
   });
 });
@@ -171,10 +172,17 @@ test('a late failure of a stream is its last line, without stats', async () => {
 
 test('a silent stream sends empty lines', async () => {
   await inWorld({'svc.server.httpStreamingKeepAliveInterval': 20}, async world => {
-    const stalled = world.call('/query/db', {...rows('stall'), ...ndjson});
-    await new Promise(resolve => setTimeout(resolve, 60));
+    const body = JSON.stringify(rows('stall').body);
+    const socket = connect(world.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', bytes => (text += String(bytes)));
+    const accept = 'Accept: application/x-ndjson\r\nConnection: close\r\n';
+    socket.write(post('/query/db', `${accept}Content-Length: ${body.length}`, body));
+    const isSilent = (): boolean => /\r\n1\r\n\n\r\n/.test(text);
+    await eventually('an empty line comes', isSilent);
     assert.equal((await world.command('terminate query q1')).status, 200);
-    assert.match((await stalled).text, /^\{"record":\{"n":0\}\}\n\n+\{"error":.*\}\n$/);
+    if (!socket.closed) await once(socket, 'close');
+    assert.match(text, /\{"record":\{"n":0\}\}\n\r\n(?:1\r\n\n\r\n)+\w+\r\n\{"error":.*\}\n\r\n/);
   });
 });
 
@@ -186,8 +194,8 @@ test('a reader that stops reading is dropped', async () => {
     socket.write(post('/query/db', `${accept}Content-Length: ${body.length}`, body));
     // The first bytes are read and no more, so the answer backs up until the server gives up.
     await once(socket, 'readable');
-    assert.equal(world.service.openCursors, 1);
-    while (world.service.openCursors > 0) await new Promise(resolve => setTimeout(resolve, 5));
+    assert.equal(world.service.requests.length, 1);
+    await eventually('its result is closed', () => world.service.openCursors === 0);
     socket.destroy();
     assert.equal((await world.call('/health', {as: 'none'})).status, 204);
   });
@@ -216,7 +224,7 @@ test('credentials missing on a large upload end it at once', async () => {
 test('closing lets running requests end and refuses new connections', async () => {
   const world = await httpWorld();
   const slow = world.call('/query/db', rows('slow 100'));
-  while (world.service.requests.length === 0) await new Promise(resolve => setTimeout(resolve, 1));
+  await eventually('it runs', () => world.service.requests.length > 0);
   const closed = world.server.close(5_000);
   await assert.rejects(world.call('/health', {as: 'none'}));
   assert.equal((await slow).status, 200);
@@ -226,7 +234,7 @@ test('closing lets running requests end and refuses new connections', async () =
 test('closing breaks off what does not end in time', async () => {
   const world = await httpWorld();
   const hanging = world.call('/query/db', rows('hang'));
-  while (world.service.running.size === 0) await new Promise(resolve => setTimeout(resolve, 1));
+  await eventually('it runs', () => world.service.running.size > 0);
   await Promise.all([assert.rejects(hanging), world.server.close(20)]);
 });
 

@@ -4,14 +4,10 @@
  *
  * Source: specification, "Authentication" 7.
  */
+import {hostAndPort} from '#server/base/addresses.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
-
-export interface LeaderTarget {
-  readonly host: string;
-  readonly port: number;
-  readonly isSecure: boolean;
-}
+import {type HttpTarget, targetOf} from './kept-connections.ts';
 
 export class LeaderAddress {
   readonly #context: HttpContext;
@@ -24,18 +20,19 @@ export class LeaderAddress {
   }
 
   /** Undefined while nobody leads, or where it cannot be told. */
-  target(): LeaderTarget | undefined {
+  target(): HttpTarget | undefined {
     const plain = this.#cluster.leaderHttpAddress();
     if (!this.#context.settings.get('svc.ssl.enabled')) return plain && {...plain, isSecure: false};
     const {leaderId, localPeerId, peers} = this.#cluster.state();
     if (leaderId === localPeerId) return undefined;
-    const secure = peers.find(({id}) => id === leaderId)?.httpsAddress;
-    if (secure !== undefined) return {...hostAndPort(secure), isSecure: true};
+    const leader = peers.find(({id}) => id === leaderId);
+    const secure = leader && targetOf(leader, true);
+    if (secure?.isSecure === true) return secure;
     if (plain === undefined) return undefined;
     if (!this.#hasWarned) {
       this.#hasWarned = true;
       this.#context.options.logger.log('warn', 'cluster.plain-forwarding', {
-        leader: `${plain.host}:${plain.port}`,
+        leader: hostAndPort(plain.host, plain.port),
         advice:
           'requests go to the leader in clear, token of the cluster and all: give its https ' +
           'port in svc.ha.serverList',
@@ -43,10 +40,4 @@ export class LeaderAddress {
     }
     return {...plain, isSecure: false};
   }
-}
-
-function hostAndPort(address: string): {readonly host: string; readonly port: number} {
-  const colon = address.lastIndexOf(':');
-  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
-  return {host, port: Number(address.slice(colon + 1))};
 }

@@ -6,46 +6,42 @@
  * request at the leader with it. What belongs to one connection (RFC 9110, section 7.6.1) stays
  * behind on either side.
  */
-import {Agent, type ClientRequest, type IncomingMessage, request as sendPlainly} from 'node:http';
-import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
-import type {Cluster} from '#server/session/cluster.ts';
+import type {ClientRequest, IncomingMessage} from 'node:http';
+import {hostAndPort} from '#server/base/addresses.ts';
+import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {encodedUser, relayedHeaders} from './forwarded-headers.ts';
-import type {LeaderTarget} from './leader-address.ts';
+import {type HttpTarget, KeptConnections} from './kept-connections.ts';
 import {type NotRelayed, relayAnswer, type Relayed} from './relayed-answer.ts';
 
 export interface RelayParts {
   readonly principal: Principal;
   /** Undefined: it is streamed as it comes. */
   readonly body: Buffer | undefined;
-  readonly target: LeaderTarget;
+  readonly target: HttpTarget;
 }
 
-const kept = {keepAlive: true, maxSockets: 256, maxFreeSockets: 64, scheduling: 'lifo'} as const;
+const socketsMax = 256;
+const idleSocketsMax = 64;
 /** Milliseconds for which one that leads no more may still tell what became of a request. */
 const deposedMs = 1_000;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
-  readonly #agent = new Agent(kept);
-  readonly #secureAgent: SecureAgent;
+  readonly #connections: KeptConnections;
 
   constructor(context: HttpContext, cluster: Cluster) {
     this.#context = context;
     this.#cluster = cluster;
     const {authorities = []} = context.options;
-    this.#secureAgent = new SecureAgent({
-      ...kept,
-      ...(authorities.length > 0 && {ca: [...authorities]}),
-    });
+    this.#connections = new KeptConnections({socketsMax, idleSocketsMax, authorities});
   }
 
   close(): void {
-    this.#agent.destroy();
-    this.#secureAgent.destroy();
+    this.#connections.close();
   }
 
   /** Sends the request and relays the answer. Rejects when the client goes away meanwhile. */
@@ -70,22 +66,17 @@ export class LeaderConnections {
   } {
     const {settings, options} = this.#context;
     const {promise, resolve} = Promise.withResolvers<IncomingMessage | NotRelayed>();
-    const {host, port, isSecure} = target;
-    const send = isSecure ? sendSecurely : sendPlainly;
-    const request = send({
-      host,
-      port,
+    const request = this.#connections.request(target, {
       method: exchange.request.method,
       path: exchange.request.url,
       headers: requestHeaders(exchange, {principal, body, token: this.#cluster.token}),
-      agent: isSecure ? this.#secureAgent : this.#agent,
     });
     const onGone = (): void => void request.destroy();
     exchange.signal.addEventListener('abort', onGone);
     request.once('close', () => exchange.signal.removeEventListener('abort', onGone));
     let left = false;
     const cancelConnect = options.timers.after(settings.get('svc.ha.proxyConnectTimeout'), () => {
-      request.destroy(new Error(`no connection to ${host}:${port}`));
+      request.destroy(new Error(`no connection to ${addressOf(target)}`));
     });
     request.on('socket', socket => {
       const onConnected = (): void => {
@@ -121,7 +112,7 @@ export class LeaderConnections {
   }
 
   /** Gives up on a leader that is not heard of when another one has taken its place. */
-  #watchLeader({host, port}: LeaderTarget, request: ClientRequest): () => void {
+  #watchLeader(target: HttpTarget, request: ClientRequest): () => void {
     const cluster = this.#cluster;
     let cancel: (() => void) | undefined;
     const before = addressOf(cluster.leaderHttpAddress());
@@ -130,7 +121,7 @@ export class LeaderConnections {
       if (cancel !== undefined || now === before || (now === undefined && !cluster.isLeader))
         return;
       cancel = this.#context.options.timers.after(deposedMs, () => {
-        request.destroy(new Error(`${host}:${port} does not lead any more`));
+        request.destroy(new Error(`${addressOf(target)} does not lead any more`));
       });
     });
     return () => {
@@ -149,8 +140,8 @@ export class LeaderConnections {
   }
 }
 
-function addressOf(leader: ReturnType<Cluster['leaderHttpAddress']>): string | undefined {
-  return leader && `${leader.host}:${leader.port}`;
+function addressOf(leader: HttpAddress | undefined): string | undefined {
+  return leader && hostAndPort(leader.host, leader.port);
 }
 
 function requestHeaders(

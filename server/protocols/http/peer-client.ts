@@ -1,17 +1,15 @@
 /**
  * What one member asks another over HTTP: small questions, answered at once or not at all.
  *
- * The cluster's token vouches for the request, so it goes over HTTPS where this server itself
- * listens for it and the peer is known to. An answer that does not come in time, is too long or is
- * no JSON is an error that names the peer and never the token.
+ * The cluster's token vouches for the request. An answer that does not come in time, is too long
+ * or is no JSON is an error that names the peer and never the token.
  */
-import {Agent, type RequestOptions, request as sendPlainly} from 'node:http';
-import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
 import type {ClusterPeer} from '#server/session/cluster.ts';
 import {encodedUser} from './forwarded-headers.ts';
+import {KeptConnections, targetOf} from './kept-connections.ts';
 
 export interface PeerQuestion {
-  readonly peer: Pick<ClusterPeer, 'id' | 'httpAddress' | 'httpsAddress' | 'httpAddressAmbiguous'>;
+  readonly peer: Pick<ClusterPeer, 'id' | 'host' | 'httpPort' | 'httpsPort'>;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Below `/api/v1`. */
   readonly path: string;
@@ -36,26 +34,22 @@ export interface PeerClientOptions {
   readonly authorities: readonly string[];
 }
 
-const kept = {keepAlive: true, maxSockets: 16, maxFreeSockets: 4};
+const socketsMax = 16;
+const idleSocketsMax = 4;
 
 export class PeerClient {
   readonly #options: PeerClientOptions;
-  readonly #agent = new Agent(kept);
-  readonly #secureAgent: SecureAgent;
+  readonly #connections: KeptConnections;
 
   constructor(options: PeerClientOptions) {
     const {authorities} = options;
     this.#options = options;
-    this.#secureAgent = new SecureAgent({
-      ...kept,
-      ...(authorities.length > 0 && {ca: [...authorities]}),
-    });
+    this.#connections = new KeptConnections({socketsMax, idleSocketsMax, authorities});
   }
 
   /** Ends the kept connections. */
   close(): void {
-    this.#agent.destroy();
-    this.#secureAgent.destroy();
+    this.#connections.close();
   }
 
   /** Rejects with an Error whose message is for people: who did not answer, and why. */
@@ -65,19 +59,15 @@ export class PeerClient {
     return new Promise((resolve, reject) => {
       const fail = (reason: string): void =>
         reject(new Error(`${peer.id} did not answer: ${reason}`));
-      const target = this.#targetOf(peer);
+      const target = targetOf(peer, this.#options.isSecure());
       if (target === undefined) return fail('its HTTP address is not known');
-      const options: RequestOptions = {
+      const request = this.#connections.request(target, {
+        path: `/api/v1${path}`,
         method,
         headers: headersOf(question, sent),
         // Of the whole question: a peer that trickles its answer is as silent as a dead one.
         signal: AbortSignal.timeout(timeoutMs),
-      };
-      const url = `${target.scheme}://${target.address}/api/v1${path}`;
-      const request =
-        target.scheme === 'https'
-          ? sendSecurely(url, {...options, agent: this.#secureAgent})
-          : sendPlainly(url, {...options, agent: this.#agent});
+      });
       request.on('error', error => {
         fail(error.name === 'AbortError' ? `silent for ${timeoutMs} ms` : error.message);
       });
@@ -98,20 +88,6 @@ export class PeerClient {
       });
       request.end(sent);
     });
-  }
-
-  #targetOf({
-    httpAddress,
-    httpsAddress,
-    httpAddressAmbiguous,
-  }: PeerQuestion['peer']):
-    | {readonly scheme: 'http' | 'https'; readonly address: string}
-    | undefined {
-    if (this.#options.isSecure() && httpsAddress !== undefined) {
-      return {scheme: 'https', address: httpsAddress};
-    }
-    if (httpAddress === undefined || httpAddressAmbiguous) return undefined;
-    return {scheme: 'http', address: httpAddress};
   }
 }
 

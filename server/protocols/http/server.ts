@@ -133,7 +133,6 @@ export function createHttpServer(
       await closed;
       cancel();
       context.membership?.close();
-      context.peerClient.close();
       while (context.backgroundCount > 0 && clock.monotonic() < deadline) {
         await new Promise<void>(resolve => timers.after(backgroundPollMs, resolve));
       }

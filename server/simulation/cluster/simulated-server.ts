@@ -347,6 +347,7 @@ export class SimulatedServer implements FaultVictim {
       news: {
         roleChanged: () => {},
         membershipChanged: () => {},
+        transferFailed: () => {},
         checkpointNeeded: from => this.#world.checkpointNeeded(this, from),
       },
     });

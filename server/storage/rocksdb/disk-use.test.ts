@@ -7,13 +7,13 @@ import {mkdtempSync, readdirSync, readFileSync, rmSync, statSync} from 'node:fs'
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {eventually} from '#server/testing/eventually.ts';
 import type {Batch, Store} from '../store.ts';
 import {openStore} from './open.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-disk-use-'));
 after(() => rmSync(root, {recursive: true}));
 const rows = 60_000;
-const secondsMax = 20;
 
 function keyOf(row: number): Buffer {
   return Buffer.from(`row ${String(row).padStart(8, '0')}`);
@@ -40,14 +40,6 @@ function fileBytes(path: string): number {
     );
 }
 
-async function untilBelow(path: string, bytesMax: number): Promise<void> {
-  const deadline = performance.now() + secondsMax * 1000;
-  while (fileBytes(path) > bytesMax) {
-    assert.ok(performance.now() < deadline, `${fileBytes(path)} bytes after ${secondsMax} s`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-}
-
 const deletions: readonly [string, (store: Store) => void][] = [
   ['rows one by one', store => inBatches(store, 1, (batch, row) => batch.delete(keyOf(row)))],
   [
@@ -71,7 +63,8 @@ for (const [what, remove] of deletions) {
     const before = fileBytes(path);
     assert.ok(before > rows * 200);
     remove(store);
-    await untilBelow(path, before / 3);
+    const told = (): string => `${fileBytes(path)} bytes of ${before}`;
+    await eventually('two thirds are free', () => fileBytes(path) <= before / 3, {told});
     assert.equal(store.get(keyOf(5)), undefined);
     store.close();
   });

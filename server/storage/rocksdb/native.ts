@@ -1,5 +1,6 @@
 /**
- * The native store: our binding over the RocksDB library that the pinned package ships.
+ * The native store: our binding over RocksDB, either the library that the pinned package ships or
+ * the same sources built as a release (docs/design/0024-rocksdb-as-a-release.md).
  *
  * One call does much: rows cross packed, a batch crosses as the bytes RocksDB will log, a point
  * lookup answers into memory that both sides know. Every cursor and snapshot is numbered and owned
@@ -29,7 +30,7 @@ import {
 import {buildCheckpoint, type LiveFile} from './checkpoint.ts';
 import {NativeSortedFile} from './native-sorted-file.ts';
 
-/** The calls of build/svc-rocksdb.node; each is described where it is defined, in native/. */
+/** The calls of the addon; each is described where it is defined, in native/. */
 export interface NativeBinding {
   /** Memory that calls answer into; one for each thread, made by the first load. */
   memory?: NativeMemory;
@@ -93,14 +94,21 @@ const flagReverse = 1;
 const flagKeysOnly = 2;
 const rowsMaxDefault = 0xffffffff;
 
+/** What the build made for this installation. */
+export interface Addon {
+  readonly path: string;
+  /** Whether RocksDB is in it, built as a release; else the package's library is loaded first. */
+  readonly isRelease: boolean;
+}
+
 /**
- * Loads the library, then the addon at `addonPath` into this thread. Throws what the loader throws.
- * Call only where `findObstacle` (machine.ts) finds none: the library does not check itself.
+ * Loads the addon into this thread. Throws what the loader throws. Call only where `findObstacle`
+ * (machine.ts) finds none: RocksDB does not check the machine itself.
  */
-export function loadNative(addonPath: string): NativeBinding {
+export function loadNative({path, isRelease}: Addon): NativeBinding {
   const require = createRequire(import.meta.url);
-  require('rocksdb/binding.js');
-  const binding = require(addonPath) as NativeBinding;
+  if (!isRelease) require('rocksdb/binding.js');
+  const binding = require(path) as NativeBinding;
   if (binding.memory === undefined) {
     const memory = {
       scratch: Buffer.allocUnsafeSlow(scratchBytes),

@@ -16,7 +16,7 @@ import {syncPath} from './checkpoint.ts';
 import {attachFallback, openFallback} from './fallback.ts';
 import {loadFallback} from './fallback-binding.ts';
 import {findObstacle, type Machine, readMachine} from './machine.ts';
-import {attachNative, loadNative, openNative} from './native.ts';
+import {type Addon, attachNative, loadNative, openNative} from './native.ts';
 import {selfTest} from './self-test.ts';
 
 export type Engine = 'native' | 'fallback';
@@ -36,9 +36,14 @@ export interface EngineChoice {
   /** Default: this one. */
   readonly machine?: Machine;
   /** Default: the one that the installation built. */
-  readonly addonPath?: string;
+  readonly addon?: Addon;
 }
 
+/** In the order of preference. */
+const addonNames = [
+  ['svc-rocksdb-release.node', true],
+  ['svc-rocksdb.node', false],
+] as const;
 const memtableBytesDefault = 32 << 20;
 const blockCacheBytesDefault = 64 << 20;
 const backgroundJobsDefault = 2;
@@ -52,7 +57,8 @@ export function chooseEngine(choice: EngineChoice): Engine {
   refuseUnfit(choice.machine ?? readMachine());
   if (choice.setting === 'fallback') return 'fallback';
   try {
-    const binding = loadNative(choice.addonPath ?? findAddon());
+    const addon = choice.addon ?? findAddon();
+    const binding = loadNative(addon);
     selfTest(choice.dataRoot, path =>
       openNative(binding, path, {
         createIfMissing: true,
@@ -61,6 +67,10 @@ export function chooseEngine(choice: EngineChoice): Engine {
         backgroundJobs: backgroundJobsDefault,
       }),
     );
+    if (!addon.isRelease) {
+      const hint = '`make rocksdb` builds it for speed: long reads take half the time';
+      choice.logger.log('info', 'store.library', {library: 'with assertions', hint});
+    }
     return 'native';
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -88,7 +98,7 @@ export async function openStore(path: string, options: RocksStoreOptions = {}): 
   else if (!existsSync(join(path, 'CURRENT'))) {
     throw new StoreFailure('absent', `no store in ${path}`);
   }
-  if (engine === 'native' || (engine === 'auto' && existsSync(findAddon()))) {
+  if (engine === 'native' || (engine === 'auto' && existsSync(findAddon().path))) {
     const backgroundJobs = options.backgroundJobs ?? backgroundJobsDefault;
     const nativeOptions = {createIfMissing, memtableBytes, blockCacheBytes, backgroundJobs};
     return openNative(loadNative(findAddon()), path, nativeOptions);
@@ -139,11 +149,13 @@ function makeDirectory(path: string): void {
 }
 
 /** The addon lies in `build/` of the installation, whose depth depends on the bundle. */
-function findAddon(): string {
+function findAddon(): Addon {
   let directory = dirname(fileURLToPath(import.meta.url));
   for (;;) {
-    const candidate = join(directory, 'build/svc-rocksdb.node');
-    if (existsSync(candidate) || dirname(directory) === directory) return candidate;
+    for (const [name, isRelease] of addonNames) {
+      const path = join(directory, 'build', name);
+      if (existsSync(path) || dirname(directory) === directory) return {path, isRelease};
+    }
     directory = dirname(directory);
   }
 }

@@ -99,7 +99,8 @@ test('slowness delays, and keeps the order', async () => {
   socket.write('two');
   while (heard.length < 6) await once(socket, 'data');
   assert.equal(heard, 'onetwo');
-  assert.ok(performance.now() - sentAt >= 30);
+  // Timers count in whole milliseconds.
+  assert.ok(performance.now() - sentAt >= 29);
 });
 
 test('a member that is gone is refused through its link too', async () => {

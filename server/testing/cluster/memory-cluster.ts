@@ -3,7 +3,7 @@
  * wants, and remembers what it was asked for.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {AddedPeer, Cluster, ClusterState} from '#server/session/cluster.ts';
+import type {AddedPeer, Cluster, ClusterState, HttpAddress} from '#server/session/cluster.ts';
 
 /** Takes a transfer within 666 ms as one during which the leadership ends. */
 export class MemoryCluster implements Cluster {
@@ -23,7 +23,7 @@ export class MemoryCluster implements Cluster {
     return this.current.isLeader;
   }
 
-  leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined {
+  leaderHttpAddress(): HttpAddress | undefined {
     return undefined;
   }
 
@@ -33,6 +33,10 @@ export class MemoryCluster implements Cluster {
 
   whenLeaderKnown(): Promise<boolean> {
     return Promise.resolve(true);
+  }
+
+  whenSettled(_timeoutMs: number): Promise<void> | undefined {
+    return undefined;
   }
 
   readIndex(): Promise<number> {

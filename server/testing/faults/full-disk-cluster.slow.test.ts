@@ -12,6 +12,7 @@ import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {findLeader, type Member, untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
+import {eventually} from '../eventually.ts';
 import {SmallDisk} from './small-disk.ts';
 
 const MB = 1 << 20;
@@ -30,7 +31,6 @@ const settings = {
   'svc.ha.electionTimeoutMax': 2_000,
 };
 const writers = 8;
-const untilMillisMax = 60_000;
 const answerMillisMax = 5_000;
 let running: SvcCluster | undefined;
 
@@ -52,13 +52,10 @@ async function cluster(): Promise<SvcCluster> {
   return running;
 }
 
-async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + untilMillisMax;
-  while (!(await holds())) {
-    const logs = running?.members.map(({name, process}) => `${name}:\n${process.log}`) ?? [];
-    assert.ok(performance.now() < deadline, `${what}\n${logs.join('\n')}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
+function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const told = (): string =>
+    (running?.members ?? []).map(({name, process}) => `${name}:\n${process.log}`).join('\n');
+  return eventually(what, holds, {millisMax: 60_000, told});
 }
 
 let next = 0;

@@ -9,6 +9,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
+import {eventually} from '../eventually.ts';
 import {freePort, type ServerProcess, startServer} from '../server-process.ts';
 import {SmallDisk} from './small-disk.ts';
 
@@ -25,14 +26,6 @@ const settings = {
   'svc.ha.logSegmentSize': '4MB',
   'svc.storage.writeBufferSize': '2MB',
 };
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `${what}: not within 20 s`);
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
-}
 
 async function startOn(root: string, types: readonly string[]): Promise<ServerProcess> {
   const server = await startServer({root, port: await freePort(), settings});
@@ -78,7 +71,7 @@ test('below the least free space writes are refused with 503, until there is mor
   try {
     assert.ok(await insert(client, 1));
     disk.fill(16 * MB);
-    await until('a write is refused', async () => !(await insert(client, 2)));
+    await eventually('a write is refused', async () => !(await insert(client, 2)));
     const before = await count(client);
     await assert.rejects(client.createDatabase('other'), isRefusedForNow);
     await assert.rejects(client.command('d', 'CREATE VERTEX TYPE W'), isRefusedForNow);
@@ -86,7 +79,7 @@ test('below the least free space writes are refused with 503, until there is mor
     await assert.rejects(client.batch('d', line), isRefusedForNow);
     assert.equal(await count(client), before, 'reads go on');
     disk.empty();
-    await until('writes go on', () => insert(client, 3));
+    await eventually('writes go on', () => insert(client, 3));
     await client.batch('d', line);
     assert.equal(await count(client), before + 2);
   } finally {
@@ -117,18 +110,18 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
   };
   try {
     const writers = Promise.all(Array.from({length: 8}, write));
-    await until('writers have begun', () => Promise.resolve(acknowledged.size > 200));
+    await eventually('writers have begun', () => acknowledged.size > 200);
     disk.fill(0);
     // Commits under way wait for room; others are refused.
     const probes: Promise<void>[] = [];
-    await until('a write is refused', () => {
+    await eventually('a write is refused', () => {
       probes.push(once());
       return Promise.resolve(refused > 0);
     });
     assert.ok((await count(client)) > 0, 'reads go on');
     disk.empty();
     const before = acknowledged.size;
-    await until('writes go on', () => Promise.resolve(acknowledged.size > before + 100));
+    await eventually('writes go on', () => acknowledged.size > before + 100);
     running = false;
     await Promise.all([writers, ...probes]);
     t.diagnostic(`${acknowledged.size} acknowledged, ${refused} refused`);

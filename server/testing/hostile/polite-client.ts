@@ -101,8 +101,3 @@ export class PoliteClient {
     return promise;
   }
 }
-
-/** The value below which `share` of sorted values lie. */
-export function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}

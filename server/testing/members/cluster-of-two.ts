@@ -6,6 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {BatchHandler} from '#server/protocols/http/server.ts';
+import type {HttpAddress} from '#server/session/cluster.ts';
 import {MemoryCluster} from '../cluster/memory-cluster.ts';
 import {followerState, peerOf} from '../cluster/member-states.ts';
 import {type HttpWorld, httpWorld} from '../http-world.ts';
@@ -15,11 +16,13 @@ export const clusterToken = 'token-of-the-cluster';
 /** What one member knows of the cluster: who leads, and what is applied where. */
 export class KnownCluster extends MemoryCluster {
   override readonly token = clusterToken;
-  leader: {readonly host: string; readonly port: number} | undefined;
+  leader: HttpAddress | undefined;
   /** What a linearizable read must see; undefined: no quorum. */
   quorumIndex: number | undefined;
   /** Applied here. */
   applied = (): number => 0;
+  /** Was elected and is not ready, or hands over. */
+  isSettling = false;
   #leads = false;
   readonly #listeners = new Set<() => void>();
 
@@ -35,13 +38,13 @@ export class KnownCluster extends MemoryCluster {
     this.#leads = leads;
   }
 
-  override leaderHttpAddress(): {readonly host: string; readonly port: number} | undefined {
+  override leaderHttpAddress(): HttpAddress | undefined {
     return this.#leads ? undefined : this.leader;
   }
 
   /** Where the one that leads, by `state`, listens for HTTPS. */
-  setHttpsAddress(httpsAddress: string): void {
-    this.current = followerState({peers: [peerOf(0), peerOf(1, {httpsAddress})]});
+  setHttpsAddress({host, port}: HttpAddress): void {
+    this.current = followerState({peers: [peerOf(0), peerOf(1, {host, httpsPort: port})]});
   }
 
   override onLeaderChange(listener: () => void): () => void {
@@ -55,6 +58,11 @@ export class KnownCluster extends MemoryCluster {
 
   override whenLeaderKnown(timeoutMs?: number): Promise<boolean> {
     return this.#until(() => this.isLeader || this.leader !== undefined, timeoutMs);
+  }
+
+  override whenSettled(timeoutMs?: number): Promise<void> | undefined {
+    if (!this.isSettling) return undefined;
+    return this.#until(() => !this.isSettling, timeoutMs).then(() => undefined);
   }
 
   override readIndex(): Promise<number> {

@@ -378,6 +378,18 @@ export const mutants: readonly Mutant[] = [
     because: 'every other entry is left out',
   },
   {
+    file: 'step.ts',
+    text: "  if (raft.role.kind === 'leader') tellCommit(raft, raft.role);\n",
+    replacement: '',
+    because: 'followers learn what is committed with the next append only',
+  },
+  {
+    file: 'progress.ts',
+    text: "return this.mode === 'replicate' && !this.#told;",
+    replacement: "return this.mode === 'replicate';",
+    because: 'a slow peer is told of every commit, however much waits for it',
+  },
+  {
     file: 'progress.ts',
     text: "if (this.mode === 'probe') return !this.#paused;",
     replacement: "if (this.mode === 'probe') return true;",

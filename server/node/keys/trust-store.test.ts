@@ -1,6 +1,6 @@
 /** Trust stores: what vouches for members, and what stops a start. */
 import assert from 'node:assert/strict';
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
@@ -25,10 +25,14 @@ test('the certificates of a PEM file, without the keys beside them', () => {
 
 test('a store without a certificate that can be read is refused by its name', () => {
   const broken = join(folder, 'broken.pem');
+  const half = join(folder, 'half.pem');
+  const whole = readFileSync(join(fixtures, 'localhost.pem'));
+  writeFileSync(half, Buffer.concat([whole, Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB')]));
   writeFileSync(broken, '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
   for (const [path, says] of [
     [join(folder, 'absent.pem'), /ENOENT.*svc\.ssl\.trustStore/],
     [join(fixtures, 'localhost.p12'), /no certificate in PEM/],
+    [half, /half\.pem cannot be used/],
     [broken, /broken\.pem cannot be used/],
   ] as const) {
     assert.throws(() => read(path), {name: 'Refusal', code: 'start.refused', message: says});

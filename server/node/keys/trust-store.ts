@@ -4,22 +4,17 @@
  *
  * Source: specification, "Authentication" 7.
  */
-import {X509Certificate} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-
-const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+import {certificatesIn} from './certificates.ts';
 
 /** Empty: those that the system knows. @throws {Refusal} `start.refused`. */
 export function readTrustStore(settings: Settings): readonly string[] {
   const path = settings.get('svc.ssl.trustStore');
   if (path === '') return [];
   try {
-    const certificates = readFileSync(path, 'latin1').match(certificate) ?? [];
-    if (certificates.length === 0) throw new Error('it holds no certificate in PEM');
-    for (const text of certificates) new X509Certificate(text);
-    return certificates;
+    return certificatesIn(readFileSync(path));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = `the trust store ${path} cannot be used: ${reason} (svc.ssl.trustStore)`;

@@ -1,0 +1,40 @@
+/**
+ * Waiting in a test for what comes by itself. The bound is for what hangs: no machine is too slow
+ * for what is only slow.
+ */
+
+const hangMillis = 50_000;
+const pollMillis = 5;
+
+export interface EventuallyOptions {
+  /** For what takes several starts of a process, or a cluster. */
+  readonly millisMax?: number;
+  /** What a person wants to read when it did not come, such as the end of a log. */
+  readonly told?: () => string;
+}
+
+/**
+ * Resolves when `holds` does; one that rejects does not hold yet.
+ *
+ * @throws {Error} that says what did not come, and what `holds` last failed with.
+ */
+export async function eventually(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  {millisMax = hangMillis, told = () => ''}: EventuallyOptions = {},
+): Promise<void> {
+  const deadline = performance.now() + millisMax;
+  let failure: unknown;
+  for (;;) {
+    try {
+      failure = undefined;
+      if (await holds()) return;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`not after ${millisMax} ms: ${what}\n${told()}`, {cause: failure});
+    }
+    await new Promise(resolve => setTimeout(resolve, pollMillis));
+  }
+}
