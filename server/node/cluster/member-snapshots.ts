@@ -22,6 +22,7 @@ import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
 import type {CopiesTaken, CopyTaken} from '#server/session/cluster.ts';
+import {isSetAside} from '#server/transactions/set-aside.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {
@@ -238,6 +239,14 @@ export class MemberSnapshots {
     return {host, port, token, ...(isSecure && {tls: {ca: authorities}})};
   }
 
+  /** Where sorted files of a database lie that the leader may have, too. */
+  #copiesOf(name: string): readonly string[] {
+    const {disk, rootPath} = this.#options;
+    const databases = `${rootPath}/databases`;
+    const aside = disk.list(databases).filter(entry => isSetAside(entry, name));
+    return [name, ...aside].map(entry => `${databases}/${entry}`);
+  }
+
   #fetch(from: NodeId, wish: SnapshotWish) {
     const {engine, member, settings, disk, rootPath, timers, logger} = this.#options;
     const given = settings();
@@ -247,6 +256,7 @@ export class MemberSnapshots {
         logger,
         receiver: member().replicator.id,
         stagedPath: id => engine.snapshots.stagedPath(id),
+        reusable: name => this.#copiesOf(name),
         transfer: (order, signal) => this.#taking.transfer(order, signal),
         fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
         obstacle: bytes => {

@@ -7,7 +7,7 @@
  * of a file) or asked about (a whole one); a file that turns out to be another one is fetched from
  * its beginning, once. Nothing is believed before its checksum, which follows the bytes.
  */
-import {closeSync, fstatSync, ftruncateSync, fdatasync, openSync, rmSync, writeSync} from 'node:fs';
+import {closeSync, fstatSync, fdatasync, openSync, rmSync, writeSync} from 'node:fs';
 import {promisify} from 'node:util';
 import {Corruption} from '#server/base/errors.ts';
 import {type Checksummer, checksumOfFile, writtenChecksum} from './file-checksum.ts';
@@ -130,7 +130,7 @@ class ArrivingFile implements FileTaker {
   isKept = false;
   readonly #file: TransferFile;
   readonly #checksummer: Checksummer;
-  readonly #descriptor: number;
+  #descriptor: number;
   #bytes: number;
   #checksum: number;
   readonly #given: Buffer = Buffer.alloc(checksumBytes);
@@ -166,14 +166,22 @@ class ArrivingFile implements FileTaker {
     }
     if (status === 200) {
       // All of it is sent when what was here is not the same.
-      ftruncateSync(this.#descriptor, 0);
-      this.#bytes = 0;
-      this.#checksum = 0;
+      this.#beginAnew();
     } else if (status !== 206 || isWhole) {
       throw new PeerFailure(`${name} was answered ${status}`);
     }
     if (bodyBytes === bytes - this.#bytes + checksumBytes) return;
     throw new Corruption(`the file ${name} of the snapshot does not have the length that it says`);
+  }
+
+  /** What was here may be the file of another copy under a second name: it is not written to. */
+  #beginAnew(): void {
+    if (this.#bytes === 0) return;
+    closeSync(this.#descriptor);
+    rmSync(this.#file.path);
+    this.#descriptor = openSync(this.#file.path, 'a+');
+    this.#bytes = 0;
+    this.#checksum = 0;
   }
 
   take(piece: Buffer): void {
