@@ -50,7 +50,7 @@ export async function startSvcBench(
   settings: Readonly<Record<string, string | number | boolean>> = {},
 ): Promise<SvcCluster> {
   const cluster = await startSvcCluster({size, settings});
-  const client = cluster.client(await untilLed(cluster));
+  const client = cluster.clientOf(await untilLed(cluster));
   await client.createDatabase(database);
   for (const statement of [
     'CREATE DOCUMENT TYPE Ins',
@@ -60,7 +60,6 @@ export async function startSvcBench(
   ]) {
     await client.command(database, statement);
   }
-  client.close();
   return cluster;
 }
 
@@ -115,6 +114,17 @@ export function addressesOf(to: readonly Member[]): Pick<Job, 'host' | 'port' | 
   return {...first, others};
 }
 
+/** What does not depend on who is asked. */
+function jobOf({
+  to,
+  clients,
+  millis,
+  start,
+}: PutRun): Pick<Job, 'host' | 'port' | 'others' | 'numbers' | 'clients' | 'millis'> {
+  const numbers = {kind: 'sequence', start, stride: keysOfClient} as const;
+  return {...addressesOf(to), numbers, clients, millis};
+}
+
 export const rootAuthorization = `Basic ${btoa(`root:${rootPassword}`)}`;
 
 export class SvcPuts extends PutSide {
@@ -127,22 +137,18 @@ export class SvcPuts extends PutSide {
   }
 
   async count(): Promise<number> {
-    const client = this.#cluster.client(await untilLed(this.#cluster));
+    const client = this.#cluster.clientOf(await untilLed(this.#cluster));
     const {result} = await client.query(database, 'SELECT count(*) AS c FROM Ins');
-    client.close();
     return Number(result[0]?.['c']);
   }
 
-  protected drive({to, clients, millis, start}: PutRun): Promise<Outcome> {
+  protected drive(run: PutRun): Promise<Outcome> {
     return drive({
-      ...addressesOf(to),
+      ...jobOf(run),
       authorization: rootAuthorization,
       path: `/api/v1/command/${database}`,
       before: '{"language":"sql","command":"INSERT INTO Ins SET k = :k, v = :v","params":{"k":',
       after: `,"v":"${'x'.repeat(valueBytes)}"}}`,
-      numbers: {kind: 'sequence', start, stride: keysOfClient},
-      clients,
-      millis,
     });
   }
 }
@@ -155,16 +161,13 @@ export class EtcdGatewayPuts extends PutSide {
     return countOfEtcd(this.cluster);
   }
 
-  protected drive({to, clients, millis, start}: PutRun): Promise<Outcome> {
+  protected drive(run: PutRun): Promise<Outcome> {
     return drive({
-      ...addressesOf(to),
+      ...jobOf(run),
       authorization: 'none',
       path: '/v3/kv/put',
       before: '{"key":"',
       after: `","value":"${Buffer.alloc(valueBytes, 'x').toString('base64')}"}`,
-      numbers: {kind: 'sequence', start, stride: keysOfClient},
-      clients,
-      millis,
     });
   }
 }

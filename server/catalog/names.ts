@@ -14,6 +14,8 @@ export interface NameAllocator {
    */
   idOf(name: string): {readonly id: number; readonly isNew: boolean};
   nameOf(id: number): string | undefined;
+  /** The id of a name that a commit has stored. */
+  storedId(name: string): number | undefined;
   /** The id of a name that has one; reading statements never make names. */
   knownId(name: string): number | undefined;
   /** The entry is stored: its name is not new any more. */
@@ -36,6 +38,11 @@ export class NameDictionary implements NameAllocator {
 
   nameOf(id: number): string | undefined {
     return this.names[id];
+  }
+
+  storedId(name: string): number | undefined {
+    const id = this.ids.get(name);
+    return id !== undefined && this.stored.has(id) ? id : undefined;
   }
 
   /** Least id without a stored name: what lies below need not be read again. */

@@ -76,6 +76,8 @@ export interface Result {
 export interface LanguageWords {
   readonly languages: readonly string[];
   readonly keywords: readonly string[];
+  /** Keywords that a statement begins with, up to the first thing that is none. */
+  readonly beginnings: readonly string[];
   readonly functions: readonly CallableWord[];
 }
 

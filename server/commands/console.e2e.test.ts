@@ -159,6 +159,16 @@ test('Tab completes keywords, types, properties, functions and commands', {skip}
     await shows(terminal, 'empty>');
     await terminal.enter(':use music', 'music> ');
     await terminal.enter('CREATE VERTEX TYPE Zither;', 'music> ');
+    await completes(terminal, 'cre', 'music> create');
+    await completes(terminal, 'ver', 'music> create vertex');
+    await completes(terminal, 'ty', 'music> create vertex type');
+    terminal.press(keys.ctrlC);
+    await shows(terminal, 'music>');
+    await completes(terminal, 'DROP MATER', 'music> DROP MATERIALIZED');
+    terminal.press(keys.tab);
+    await shows(terminal, 'music> DROP MATERIALIZED VIEW');
+    terminal.press(keys.ctrlC);
+    await shows(terminal, 'music>');
     await completes(terminal, 'SELECT FROM zi', 'music> SELECT FROM Zither');
     terminal.press(keys.ctrlC);
     await shows(terminal, 'music>');

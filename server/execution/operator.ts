@@ -27,14 +27,21 @@ export type Batches = Generator<Batch | Pause, void, undefined>;
 /** Starts a run. `argument`: the rows that the plan's `argument` sources stand for. */
 export type Operator = (context: ExecutionContext, argument: Batch) => Batches;
 
+/** What came of reading columns, told by the runs of a plan. */
+export interface ColumnUse {
+  took(rows: number): void;
+  /** Their values are not such as columns hold: the next run may as well be elsewhere. */
+  wasVain(): void;
+}
+
 /** What an operator is prepared with. */
 export interface Preparation extends Compiler {
   prepare(node: PlanNode): Operator;
   /**
    * Said by whoever takes the rows of `node` from columns that are kept: the run belongs where they
-   * are. What is returned is told how many rows a part had.
+   * are.
    */
-  readsColumns(node: PlanNode): (rows: number) => void;
+  readsColumns(node: PlanNode): ColumnUse;
   /** True when nothing but the id of the record in `slot` is ever asked for. */
   idSuffices(slot: Slot): boolean;
 }

@@ -13,7 +13,7 @@ import type {Closure, Test} from './closure.ts';
 import type {FunctionRegistry} from './function-registry.ts';
 import {HotCompiler} from './generated/hot-closure.ts';
 import {recordSlots} from './operators/id-slots.ts';
-import type {Operator, Preparation} from './operator.ts';
+import type {ColumnUse, Operator, Preparation} from './operator.ts';
 import {prepareAggregate} from './operators/aggregate.ts';
 import {prepareApply} from './operators/apply.ts';
 import {prepareArgument} from './operators/argument.ts';
@@ -61,7 +61,7 @@ export interface PreparationOptions {
 
 export class PlanPreparation implements Preparation {
   readonly functions: FunctionRegistry;
-  /** Nodes whose rows come from columns where they are kept. */
+  /** Nodes whose rows come from columns where they are kept, as far as runs have shown. */
   readonly columnNodes = new Set<PlanNode>();
   readonly #compiler: HotCompiler;
   readonly #recordSlots: ReadonlySet<Slot>;
@@ -89,10 +89,12 @@ export class PlanPreparation implements Preparation {
     return !this.#recordSlots.has(slot);
   }
 
-  readsColumns(node: PlanNode): (rows: number) => void {
+  readsColumns(node: PlanNode): ColumnUse {
     this.columnNodes.add(node);
-    const profile = this.#profile;
-    return profile === undefined ? () => {} : rows => profile.tookColumns(node, rows);
+    return {
+      took: rows => this.#profile?.tookColumns(node, rows),
+      wasVain: () => this.columnNodes.delete(node),
+    };
   }
 
   prepare(node: PlanNode): Operator {

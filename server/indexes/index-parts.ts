@@ -10,7 +10,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
-import {type IndexEntryBytes, indexEntry, type KeyPart} from '#server/layout/index-key.ts';
+import {appendIndexEntry, type IndexEntryBytes, type KeyPart} from '#server/layout/index-key.ts';
 import {groupKey, isListValue, isNumberArray, listOfArray} from '#server/model/compare.ts';
 import {convertValue, type DataType, isNumberType, parseDataType} from '#server/model/data-type.ts';
 import {parseDecimal} from '#server/model/decimal.ts';
@@ -30,9 +30,19 @@ export interface IndexedRecord {
   get(name: string): Value | undefined;
 }
 
+/** Where an entry lies: the key is [start, keyEnd), the value [keyEnd, end). */
+export interface EntryPlace {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly keyEnd: number;
+  readonly end: number;
+}
+
 /** An entry to write, and whether another record may not have its key. */
-export interface IndexKey extends IndexEntryBytes {
+export interface IndexKey extends IndexEntryBytes, EntryPlace {
   readonly unique: boolean;
+  /** The index's name. */
+  readonly index: string;
   /** The values as the refusal of a duplicate shows them: `[ann,30]`. */
   readonly text: string;
 }
@@ -52,7 +62,8 @@ export function declaredParts(
 }
 
 /**
- * The entries of `record` under `index`. `declared` is `declaredParts` of the index's type.
+ * The entries of `record` under `index`. `declared` is `declaredParts` of the index's type. They
+ * are appended to `out`, and good as long as nobody clears that.
  *
  * @throws {Refusal} `value.validation` for a null key where the index says ERROR.
  */
@@ -61,58 +72,81 @@ export function keysOfRecord(
   declared: readonly (DataType | undefined)[],
   rid: Rid,
   record: IndexedRecord,
+  out = keyWriter(),
 ): readonly IndexKey[] {
   const {properties} = index;
   const [first] = properties;
+  if (properties.length === 1 && first !== undefined && first.by === undefined) {
+    const key = keyOf(index, declared, rid, {values: [valueOf(first, record)], out});
+    return key === undefined ? none : [key];
+  }
+  const lists = properties.map(property => valuesOfPart(property, record));
   const keys: IndexKey[] = [];
-  for (const values of properties.length === 1 && first !== undefined
-    ? valuesOfPart(first, record).map(value => [value])
-    : combinations(
-        properties.map(property => valuesOfPart(property, record)),
-        index.name,
-      )) {
-    let nulls = 0;
-    for (const value of values) if (value === null) nulls++;
-    if (nulls > 0 && index.nullStrategy === 'ERROR') throw nullRefusal(index);
-    if (nulls === values.length && index.nullStrategy === 'SKIP') continue;
-    const parts = values.map((original, at): KeyPart => {
-      const property = properties[at] as IndexProperty;
-      return {original, sorted: sortedForm(property, original), declared: declared[at]};
-    });
-    const unique = index.unique && (nulls === 0 || index.nullStrategy === 'INDEX');
-    keys.push(new RecordKey(entryOf(index, unique, parts, rid), unique, values));
+  for (const values of combinations(lists, index.name)) {
+    const key = keyOf(index, declared, rid, {values, out});
+    if (key !== undefined) keys.push(key);
   }
   return keys;
 }
 
+const none: readonly IndexKey[] = [];
+
+/** The entry of one value a part; undefined where the index takes none. */
+function keyOf(
+  index: IndexDefinition,
+  declared: readonly (DataType | undefined)[],
+  rid: Rid,
+  {values, out}: {readonly values: readonly Value[]; readonly out: ByteWriter},
+): IndexKey | undefined {
+  let nulls = 0;
+  for (const value of values) if (value === null) nulls++;
+  if (nulls > 0 && index.nullStrategy === 'ERROR') throw nullRefusal(index);
+  if (nulls === values.length && index.nullStrategy === 'SKIP') return undefined;
+  const parts = values.map((original, at): KeyPart => {
+    const property = index.properties[at] as IndexProperty;
+    return {original, sorted: sortedForm(property, original), declared: declared[at]};
+  });
+  const unique = index.unique && (nulls === 0 || index.nullStrategy === 'INDEX');
+  const start = out.length;
+  const form = {id: index.id, unique: index.unique, mayRepeat: !unique};
+  const keyEnd = appendIndexEntry(out, form, parts, rid);
+  const place = {bytes: out.bytes, start, keyEnd, end: out.length};
+  return new RecordKey(place, {index: index.name, unique, values});
+}
+
 class RecordKey implements IndexKey {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly keyEnd: number;
+  readonly end: number;
+  readonly index: string;
   readonly unique: boolean;
   readonly #values: readonly Value[];
 
-  constructor({key, value}: IndexEntryBytes, unique: boolean, values: readonly Value[]) {
-    this.key = key;
-    this.value = value;
-    this.unique = unique;
-    this.#values = values;
+  constructor(
+    place: EntryPlace,
+    of: Pick<IndexKey, 'index' | 'unique'> & {readonly values: readonly Value[]},
+  ) {
+    this.bytes = place.bytes;
+    this.start = place.start;
+    this.keyEnd = place.keyEnd;
+    this.end = place.end;
+    this.index = of.index;
+    this.unique = of.unique;
+    this.#values = of.values;
+  }
+
+  get key(): Uint8Array {
+    return this.bytes.subarray(this.start, this.keyEnd);
+  }
+
+  get value(): Uint8Array {
+    return this.bytes.subarray(this.keyEnd, this.end);
   }
 
   get text(): string {
     return keyText(this.#values);
   }
-}
-
-/** A key of a unique index that may repeat ends with the record id, like one of the others. */
-function entryOf(
-  index: IndexDefinition,
-  unique: boolean,
-  parts: readonly KeyPart[],
-  rid: Rid,
-): IndexEntryBytes {
-  const entry = indexEntry(index, parts, rid, keyWriter());
-  if (unique || !index.unique) return entry;
-  return {key: indexEntry({id: index.id, unique: false}, parts, rid).key, value: entry.value};
 }
 
 /** For one key, on a piece of a shared slab: the store needs bytes outside of the heap. */
@@ -141,10 +175,14 @@ function sortedForm(property: IndexProperty, value: Value): Value {
   return property.ignoreCase && typeof value === 'string' ? value.toLowerCase() : value;
 }
 
+function valueOf({name}: IndexProperty, record: IndexedRecord): Value {
+  if (name === '@in') return record.to ?? null;
+  if (name === '@out') return record.from ?? null;
+  return record.get(name) ?? null;
+}
+
 function valuesOfPart(property: IndexProperty, record: IndexedRecord): readonly Value[] {
-  if (property.name === '@in') return [record.to ?? null];
-  if (property.name === '@out') return [record.from ?? null];
-  const value = record.get(property.name) ?? null;
+  const value = valueOf(property, record);
   if (property.by === undefined || value === null) return [value];
   if (property.by === 'item') {
     if (!isListValue(value)) return [value];

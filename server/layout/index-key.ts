@@ -44,29 +44,46 @@ export interface KeyPart {
   readonly declared: DataType | undefined;
 }
 
-/** The bytes of one entry. The key is made in `out`, which is empty and the entry's from now on. */
+/** The bytes of one entry, in an array of its own. */
 export function indexEntry(
   index: {readonly id: number; readonly unique: boolean},
   parts: readonly KeyPart[],
   rid: Rid,
-  out: ByteWriter = new ByteWriter(64),
 ): IndexEntryBytes {
+  const out = new ByteWriter(64);
+  const keyEnd = appendIndexEntry(out, {...index, mayRepeat: false}, parts, rid);
+  return {key: out.bytes.subarray(0, keyEnd), value: out.bytes.subarray(keyEnd, out.length)};
+}
+
+/**
+ * Appends an entry, its key and behind that its value; answers where the key ends. A key of a
+ * unique index that may repeat ends with the record id, like one of the others.
+ */
+export function appendIndexEntry(
+  out: ByteWriter,
+  index: {readonly id: number; readonly unique: boolean; readonly mayRepeat: boolean},
+  parts: readonly KeyPart[],
+  rid: Rid,
+): number {
   writePrefix(out, index.id);
   for (const part of parts) appendKeyPart(out, part.sorted);
-  const dropped = droppedBytes(parts);
-  if (index.unique) {
-    const value = new Uint8Array(ridBytes + dropped.length);
-    putRid(value, 0, rid);
-    value.set(dropped, ridBytes);
-    return {key: out.view(), value};
-  }
+  if (!index.unique || index.mayRepeat) appendRid(out, rid);
+  const keyEnd = out.length;
+  if (index.unique) appendRid(out, rid);
+  if (!parts.every(isNatural)) appendDropped(out, parts);
+  return keyEnd;
+}
+
+function appendRid(out: ByteWriter, rid: Rid): void {
   out.reserve(ridBytes);
   putRid(out.bytes, out.length, rid);
   out.length += ridBytes;
-  return {key: out.view(), value: dropped};
 }
 
-/** Where all keys that begin with the given parts begin themselves. `out`: see `indexEntry`. */
+/**
+ * Where all keys that begin with the given parts begin themselves. Made in `out`, which is empty
+ * and the key's from now on.
+ */
 export function indexKeyPrefix(
   indexId: number,
   sorted: readonly Value[],
@@ -148,11 +165,7 @@ export function wholeNumbersOfEntry(
   return readWholeNumbers(bytes, keyStart + indexPrefixBytes, row, into);
 }
 
-const noBytes = new Uint8Array(0);
-
-function droppedBytes(parts: readonly KeyPart[]): Uint8Array {
-  if (parts.every(isNatural)) return noBytes;
-  const out = new ByteWriter(32);
+function appendDropped(out: ByteWriter, parts: readonly KeyPart[]): void {
   for (const part of parts) {
     if (isNatural(part)) {
       out.byte(0);
@@ -166,7 +179,6 @@ function droppedBytes(parts: readonly KeyPart[]): Uint8Array {
     out.bytes[at] = tag;
     patchUint32LE(out.bytes, at + 1, out.length - at - 5);
   }
-  return out.take();
 }
 
 /** Whether decoding the key gives the original back without help. */

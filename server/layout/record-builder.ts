@@ -14,6 +14,8 @@ import {writeHeader} from './record-encoding.ts';
 import {readValue} from './stored-value-reader.ts';
 import type {ValueTag} from './value-tag.ts';
 
+const bodyBytes = 4 << 10;
+const bodyBytesKept = 64 << 10;
 const narrowMax = 0xffff;
 const propertiesMax = 0xffff;
 const nameIdMax = 0xffffff;
@@ -22,7 +24,7 @@ const scannedMax = 32;
 
 export class RecordBuilder {
   /** The body of the open property is appended here. */
-  readonly bodies = new ByteWriter(4096);
+  readonly bodies = new ByteWriter(bodyBytes);
   #count = 0;
   #ids = new Int32Array(32);
   #tags = new Uint8Array(32);
@@ -39,6 +41,8 @@ export class RecordBuilder {
   /** Starts over with no property. */
   clear(): void {
     this.#count = 0;
+    // What a huge record needed is not kept.
+    if (this.bodies.bytes.length > bodyBytesKept) this.bodies.bytes = new Uint8Array(bodyBytes);
     this.bodies.clear();
     if (this.#indexed === 0) return;
     this.#slots.clear();

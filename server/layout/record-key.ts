@@ -22,6 +22,24 @@ export function recordKey(rid: Rid): Uint8Array {
   return key;
 }
 
+/** The same as text, one character a byte. */
+export function recordKeyText({bucket, position}: Rid): string {
+  const high = Math.floor(position / 0x1_0000_0000);
+  return String.fromCharCode(
+    namespace.records,
+    bucket >>> 24,
+    (bucket >>> 16) & 0xff,
+    (bucket >>> 8) & 0xff,
+    bucket & 0xff,
+    (high >>> 8) & 0xff,
+    high & 0xff,
+    (position >>> 24) & 0xff,
+    (position >>> 16) & 0xff,
+    (position >>> 8) & 0xff,
+    position & 0xff,
+  );
+}
+
 /** Writes the key's `recordKeyBytes` bytes at `offset`. */
 export function putRecordKey(bytes: Uint8Array, offset: number, rid: Rid): void {
   bytes[offset] = namespace.records;

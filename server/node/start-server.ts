@@ -377,6 +377,11 @@ function watchCluster(
     settings: () => administration.settings(),
     logger,
     databases: () => engine.databases(),
+    formats: {
+      written: () => engine.formatLevel,
+      newest: node.introduction.formats.to,
+      raise: () => engine.raiseFormat(),
+    },
     unusable: () =>
       administration
         .fencedDatabases()

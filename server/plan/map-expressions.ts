@@ -1,4 +1,4 @@
-/** A node with every expression that it evaluates itself mapped: the node itself if none changed. */
+/** A node with every expression that it evaluates itself mapped: itself if none changed. */
 import {unreachable} from '#server/base/assert.ts';
 import type {Expression} from './expression.ts';
 import type {Assignment, IndexBound, Output, PlanNode, SortKey} from './node.ts';

@@ -107,6 +107,8 @@ export type SourceNode =
       /** Pushed down by the optimizer: evaluated on packed bytes where it can be. */
       readonly where?: Expression;
       readonly ids?: IdBounds;
+      /** It looks for nulls of which there are few: columns may tell where there are none. */
+      readonly fewNulls?: boolean;
     }
   | {
       readonly kind: 'scan-bucket';

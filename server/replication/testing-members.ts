@@ -124,7 +124,10 @@ export class MemoryNetwork {
   }
 
   join(id: NodeId): MemoryTransport {
-    const transport = new MemoryTransport(id, this);
+    const transport = new MemoryTransport({
+      carry: (to, bytes) => this.carry(id, to, bytes),
+      left: () => this.leave(id),
+    });
     this.#nodes.set(id, transport);
     return transport;
   }
@@ -158,15 +161,20 @@ export class MemoryNetwork {
   }
 }
 
+export interface MemoryTransportOptions {
+  /** Answers false for what is dropped at once. */
+  readonly carry: (to: NodeId, bytes: Buffer) => boolean;
+  readonly left: () => void;
+}
+
+/** One node's way to the others, over whatever carries the bytes. */
 export class MemoryTransport implements PeerTransport {
   news: PeerTransportNews | undefined;
-  readonly #id: NodeId;
-  readonly #network: MemoryNetwork;
+  readonly #options: MemoryTransportOptions;
   #peers: readonly PeerAddress[] = [];
 
-  constructor(id: NodeId, network: MemoryNetwork) {
-    this.#id = id;
-    this.#network = network;
+  constructor(options: MemoryTransportOptions) {
+    this.#options = options;
   }
 
   knows(id: NodeId): boolean {
@@ -182,7 +190,7 @@ export class MemoryTransport implements PeerTransport {
   }
 
   send(to: NodeId, pieces: readonly Uint8Array[]): boolean {
-    return this.#network.carry(this.#id, to, Buffer.concat(pieces));
+    return this.#options.carry(to, Buffer.concat(pieces));
   }
 
   reset(): void {}
@@ -199,7 +207,7 @@ export class MemoryTransport implements PeerTransport {
   }
 
   close(): Promise<void> {
-    this.#network.leave(this.#id);
+    this.#options.left();
     return Promise.resolve();
   }
 }

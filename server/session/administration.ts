@@ -36,7 +36,7 @@ export interface Administration {
   metrics(): Readonly<Record<string, unknown>>;
   /** Latest events of the server, oldest first. */
   events(): readonly ServerEvent[];
-  /** Databases here that cannot be used, or not wholly: damaged, or put in place by half. */
+  /** Databases that are here and cannot be used, or not wholly: damaged, or half put in place. */
   fencedDatabases(): readonly string[];
   /** Differs between a database and a later one of the same name. */
   databaseIdentity(name: string): string;

@@ -252,6 +252,6 @@ test('a bucket that a parameter names: of the type that is said, or the type fol
     ['INSERT INTO bucket::b SET k = 1', null, 'query.parameter'],
     ['INSERT INTO T BUCKET :b SET k = 1', 'Other_0', 'schema.conflict'],
   ] as const) {
-    await assert.rejects(made(statement, b as Value), {code}, `${statement} ${String(b)}`);
+    await assert.rejects(made(statement, b), {code}, `${statement} ${String(b)}`);
   }
 });

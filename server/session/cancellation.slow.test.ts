@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {longestTurn} from '#server/testing/longest-turn.ts';
+import {longestTurn} from '#server/testing/time/longest-turn.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 
 const turnMsMax = 50;

@@ -55,7 +55,23 @@ const keys = ['t', 'w', 'v', 't, w', 'v + 1', 't, w, v'];
 const values = ['1', '5', '7', '-3', '2.5', '5.0', 'null', '"a"', '"b"', '"c"', '0.0', '-0.0'];
 const rareValues = ['9007199254740993', '1e300', '[1, 2]', '9007199254740991', 'true', '"7"'];
 
+/** The first rows by columns, with and without an index that leaves out nulls. */
+function randomPage(dice: SeededRandom): string {
+  const type = dice.pick(['T', 'T', 'U']);
+  const where = dice.below(2) === 0 ? '' : ` WHERE ${dice.pick(conditions)}`;
+  const order = dice.pick(['v', 'w', 't', 'i', 'i', 'v, w', 't, v', 'w, i']);
+  const keys = order.split(', ').map(key => `${key}${dice.pick(['', ' DESC'])}`);
+  const skip = dice.below(3) === 0 ? ' SKIP 3' : '';
+  // An index gives equal keys in another order than a scan, and statistics decide between them.
+  const columns = order.includes('i') ? order : dice.pick(['@rid AS r, v, w, t', 't, n, i']);
+  return (
+    `SELECT ${columns} FROM ${type}${where} ORDER BY ${keys.join(', ')}${skip} ` +
+    `LIMIT ${dice.pick([1, 4, 30])}`
+  );
+}
+
 function randomQuery(dice: SeededRandom): string {
+  if (dice.below(3) === 0) return randomPage(dice);
   const columns = [dice.pick(aggregates), dice.pick(aggregates)].filter(
     (column, at, all) => all.indexOf(column) === at,
   );
@@ -72,7 +88,8 @@ function randomWrite(dice: SeededRandom): string {
   const type = dice.pick(['T', 'U']);
   const number = dice.pick(['-1', '0', '1', '2', '3', '2.5', value()]);
   const text = dice.pick(['"a"', '"b"', '"c"', 'null', '"d"', value()]);
-  const set = `SET v = ${value()}, w = ${number}, t = ${text}`;
+  const indexed = dice.pick(['null', '1', '2', '8', '-4']);
+  const set = `SET v = ${value()}, w = ${number}, t = ${text}, i = ${indexed}`;
   switch (dice.below(12)) {
     case 0:
     case 1:
@@ -82,7 +99,7 @@ function randomWrite(dice: SeededRandom): string {
     case 4:
       return `UPDATE ${type} ${set} WHERE n % 5 = ${dice.below(5)}`;
     case 5:
-      return `UPDATE ${type} REMOVE v WHERE n % 11 = ${dice.below(11)}`;
+      return `UPDATE ${type} REMOVE ${dice.pick(['v', 'i'])} WHERE n % 11 = ${dice.below(11)}`;
     case 6:
       return dice.below(6) === 0 ? 'TRUNCATE TYPE U UNSAFE' : `INSERT INTO U ${set}, n = 1`;
     default:
@@ -118,8 +135,10 @@ async function filled(): Promise<TestDatabase> {
     'CREATE VERTEX TYPE T BUCKETS 2',
     'CREATE VERTEX TYPE U EXTENDS T BUCKETS 1',
     'CREATE VERTEX TYPE Other',
+    'CREATE PROPERTY T.i LONG',
+    'CREATE INDEX ON T (i) NOTUNIQUE',
     // The other service knows the names that were there when it met the database.
-    'INSERT INTO Other SET n = 1, v = 1, w = 1, t = "a"',
+    'INSERT INTO Other SET n = 1, v = 1, w = 1, i = 1, t = "a"',
   ]);
 }
 
@@ -231,6 +250,38 @@ test('EXPLAIN and PROFILE say that columns are used, and of how many rows', asyn
   assert.match(await planOf(`PROFILE ${query}`), /scan T .*\(200 rows from columns\) +\d+ +200 /);
   const other = 'SELECT t, sum(v) AS s FROM T WHERE v.asString() = "7" GROUP BY t';
   assert.doesNotMatch(await planOf(`EXPLAIN ${other}`), /columns/);
+});
+
+test('the first rows come from columns, and nulls are looked for there', async () => {
+  const database = await filled();
+  await database.run('UNWIND range(1, 300) AS i CREATE (:T {n: i, v: i, w: [i], i: i})', {
+    language: 'cypher',
+  });
+  const planOf = async (text: string): Promise<string> => {
+    const cursor = await world.service.run(root, database.request(text));
+    while ((await cursor.next()) !== undefined);
+    cursor.close();
+    return cursor.summary.explain ?? '';
+  };
+  const byValue = 'SELECT n FROM T ORDER BY v DESC LIMIT 2';
+  assert.match(
+    await planOf(`PROFILE ${byValue}`),
+    /top 2 .*\n.*scan T .*\(300 rows from columns\)/,
+  );
+  assert.deepEqual(await database.run(byValue), [{n: 300}, {n: 299}]);
+  // Of lists there are no columns.
+  const byList = 'SELECT n FROM T ORDER BY w DESC LIMIT 2';
+  assert.doesNotMatch(await planOf(`PROFILE ${byList}`), /columns/);
+  assert.deepEqual(await database.run(byList), [{n: 300}, {n: 299}]);
+  // An index leaves out nulls: columns tell that there are none, and of one where it is.
+  const byIndex = 'SELECT n FROM T ORDER BY i LIMIT 2';
+  const merged = /union.*\n.*scan T .*i is null or its columns.*\n.*index T\[i\]/;
+  assert.match(await planOf(`EXPLAIN ${byIndex}`), merged);
+  assert.deepEqual(await database.run(byIndex), [{n: 1}, {n: 2}]);
+  await database.run('UPDATE T REMOVE i WHERE n = 7');
+  assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
+  await database.run('UPDATE T SET i = 0 WHERE n = 7');
+  assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
 });
 
 test('columns take no more memory than there is, and go when it is needed', async () => {

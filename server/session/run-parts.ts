@@ -5,7 +5,6 @@ import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {ServerView} from '#server/execution/surroundings.ts';
 import type {Value} from '#server/model/value.ts';
-import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Place} from './admission.ts';
 import type {DatabaseSession} from './database-session.ts';
@@ -38,8 +37,6 @@ export interface StatementHost {
   beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
   /** What follows from the commit of a script's or client's transaction. */
   committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
-  /** @throws {Refusal} `security.denied`. */
-  requireSchemaRight(parts: RunParts, command: SchemaCommand): void;
   wishOf(request: RunRequest): ResultWish;
 }
 

@@ -30,6 +30,7 @@ import {explained, type Prepared, prepareStatement} from './prepared.ts';
 import {observed, type PreparedQuery} from './prepared-query.ts';
 import {runOptions, type ScriptParts, type StatementHost} from './run-parts.ts';
 import type {ResultCursor} from './session.ts';
+import {requireSchemaRight} from './statement-preparation.ts';
 import {limitsOf, serverTimeoutMs, StatementRun} from './statement-run.ts';
 import {backOff} from './transact.ts';
 
@@ -310,7 +311,7 @@ class ScriptRun {
     if (prepared.kind === 'schema') {
       this.#refuseInside('a schema change');
       await this.#commit();
-      this.#runner.requireSchemaRight(this.#parts, prepared.command);
+      requireSchemaRight(this.#parts, prepared.command);
       const changing = session.change(prepared.command, runOptions(this.#parts, new Map()));
       return [await this.#waiting(changing)];
     }

@@ -50,7 +50,8 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
-import {mayWrite, StatementRunner} from './statement-runner.ts';
+import {mayWrite} from './statement-preparation.ts';
+import {StatementRunner} from './statement-runner.ts';
 import type {PlanThreads} from './thread-order.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
 import type {WorkProgress} from './work-progress.ts';

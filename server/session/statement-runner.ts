@@ -6,8 +6,7 @@
  * it again from the start (new view, newest schema), up to the retries allowed; an unknown
  * outcome never does. Inside a client's transaction nothing is retried and any failure ends it.
  */
-import type {DatabaseRight} from '#server/access/rights.ts';
-import {assert, unreachable} from '#server/base/assert.ts';
+import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
@@ -29,20 +28,14 @@ import {ofOneEntry} from './leadership.ts';
 import {MovableResult} from './movable-result.ts';
 import {ending, orElse, orFailed} from './now-or-later.ts';
 import {BatchedRun} from './batched-run.ts';
-import {
-  explained,
-  type Prepared,
-  type PreparedBatched,
-  type PreparedSchema,
-  type PrepareOptions,
-} from './prepared.ts';
-import {observed, type PreparedQuery} from './prepared-query.ts';
+import {explained, type Prepared, type PreparedBatched, type PreparedSchema} from './prepared.ts';
+import type {PreparedQuery} from './prepared-query.ts';
 import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
 import {readerInForce} from './reader-in-force.ts';
 import {runScript} from './script-runner.ts';
 import type {Security} from './security.ts';
 import {runUserCommand} from './user-command.ts';
-import type {ResultCursor, ResultSummary, RunRequest} from './session.ts';
+import type {ResultCursor, RunRequest} from './session.ts';
 import {
   type ResultWish,
   type ReadData,
@@ -52,12 +45,23 @@ import {
   type WriteData,
   writeData,
 } from './statement-run.ts';
+import {
+  notIdempotent,
+  prepare,
+  requireBatched,
+  requireQuery,
+  requireSchemaRight,
+  sourceInside,
+  typesInside,
+  withoutSession,
+} from './statement-preparation.ts';
 import {runSessionCommand} from './session-command.ts';
 import {StreamCursor, type Streaming} from './stream-cursor.ts';
 import {ThreadDispatch} from './thread-dispatch.ts';
 import type {PlanThreads} from './thread-order.ts';
 import {transact} from './transact.ts';
 import type {HeldSession} from './transaction-sessions.ts';
+import {isGuarded, optionsOf, tellPlan, watched, type WatchedQuery} from './watched-query.ts';
 
 export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;
@@ -267,15 +271,6 @@ export class StatementRunner implements StatementHost {
     return transact(how, work);
   }
 
-  /** @throws {Refusal} `security.denied`. */
-  requireSchemaRight({access, guard}: RunParts, command: SchemaCommand): void {
-    const {right, what} = rightFor(command);
-    if (access.allows(right)) return;
-    throw new Refusal('security.denied', `User '${guard?.user ?? ''}' is not allowed to ${what}`, {
-      detail: {right},
-    });
-  }
-
   #retriesOf({schema}: DatabaseSession): number {
     const own = databaseSetting(schema.catalog, 'svc.txRetries');
     return own ?? this.#settings().get('svc.txRetries');
@@ -296,7 +291,7 @@ export class StatementRunner implements StatementHost {
     parts: RunParts,
     {command, first = [], counts}: PreparedSchema,
   ): Promise<ResultCursor> {
-    for (const one of [...first, command]) this.requireSchemaRight(parts, one);
+    for (const one of [...first, command]) requireSchemaRight(parts, one);
     for (const one of first) await parts.session.executor.run(one, parts.signal);
     const row = await parts.session.change(command, runOptions(parts));
     parts.end();
@@ -382,7 +377,7 @@ export class StatementRunner implements StatementHost {
         lightweight: false,
         unique: false,
       };
-      this.requireSchemaRight(parts, command);
+      requireSchemaRight(parts, command);
       await parts.session.executor.run(command, parts.signal);
     }
   }
@@ -607,18 +602,18 @@ export class StatementRunner implements StatementHost {
     {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
   ): Promise<ResultCursor> {
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
-    const watched = execute ? this.#watched(parts, inner) : undefined;
-    if (watched !== undefined) {
+    const measured = execute ? watched(parts, inner, this.environment.clock) : undefined;
+    if (measured !== undefined) {
       if (inner.writes && parts.request.readOnly) throw notIdempotent();
       const request = {...parts.request, format: 'record' as const, profile: undefined};
       const cursor = inner.writes
-        ? await this.#writePrepared({...parts, request}, watched.query)
-        : await this.#read({...parts, request}, watched.query);
+        ? await this.#writePrepared({...parts, request}, measured.query)
+        : await this.#read({...parts, request}, measured.query);
       while ((await cursor.next()) !== undefined);
       cursor.close();
     }
     parts.end();
-    if (watched !== undefined) watched.tell(summary);
+    if (measured !== undefined) measured.tell(summary);
     else tellPlan(summary, explained(inner, optionsOf(parts), {isGuarded: isGuarded(parts)}));
     return rowsCursor([], parts.request.format, summary);
   }
@@ -627,34 +622,11 @@ export class StatementRunner implements StatementHost {
     return this.inTransaction(parts, data => this.#collect(parts, query, data), query);
   }
 
-  /** The query measured as it runs, and what tells of it when it has run. */
-  #watched(
-    parts: RunParts,
-    plain: PreparedQuery,
-  ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
-    const {clock} = this.environment;
-    const query = observed(plain, parts.session.functions);
-    const {profile} = query;
-    const startedAt = clock.monotonic();
-    return {
-      query,
-      tell: summary => {
-        const elapsedMs = clock.monotonic() - startedAt;
-        const told = {isGuarded: isGuarded(parts), run: {profile, elapsedMs}};
-        tellPlan(summary, explained(query, optionsOf(parts), told));
-        if (parts.request.profile === 'detailed') summary.profile = profileText(elapsedMs);
-      },
-    };
-  }
-
   /** As it is, unless the request asks for a profile. */
-  #asWished(
-    parts: RunParts,
-    query: PreparedQuery,
-  ): {readonly query: PreparedQuery; readonly tell: (summary: ResultSummary) => void} {
+  #asWished(parts: RunParts, query: PreparedQuery): WatchedQuery {
     return parts.request.profile === undefined
       ? {query, tell: () => {}}
-      : this.#watched(parts, query);
+      : watched(parts, query, this.environment.clock);
   }
 }
 
@@ -677,113 +649,4 @@ function eitherOf(left: Cancellation, right: Cancellation): Cancellation {
       return left.aborted || right.aborted;
     },
   };
-}
-
-type StatementParts = Pick<RunParts, 'session' | 'request'>;
-
-/** Whether a statement changes something, or cannot be proven not to. @throws {Refusal} */
-export function mayWrite(parts: StatementParts): boolean {
-  return !isReadOnly(prepare(parts));
-}
-
-function prepare({session, request}: StatementParts, context = session.schema.context): Prepared {
-  const prepared = session.prepare(request.language, request.text, context);
-  if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
-  if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
-  return prepared;
-}
-
-function requireBatched(prepared: Prepared): PreparedBatched {
-  assert(prepared.kind === 'batched', 'the same text is the same kind of statement');
-  return prepared;
-}
-
-function requireQuery(prepared: Prepared): PreparedQuery {
-  assert(prepared.kind === 'query', 'the same text is the same kind of statement');
-  return prepared;
-}
-
-function sourceInside({address}: SourceNeeded): Refusal {
-  return new Refusal(
-    'query.execution',
-    `'${address}' would be read in the middle of a transaction: load it by a statement of its own`,
-  );
-}
-
-/** The right that a change of the schema needs. Code in JavaScript is a matter of security. */
-function rightFor(command: SchemaCommand): {readonly right: DatabaseRight; readonly what: string} {
-  switch (command.kind) {
-    case 'alter-database':
-      return {right: 'updateDatabaseSettings', what: 'update the settings of the database'};
-    case 'create-function':
-      if (command.definition.language !== 'js') break;
-      return {right: 'updateSecurity', what: 'define functions in JavaScript'};
-    case 'create-trigger':
-      if (command.trigger.language !== 'js') break;
-      return {right: 'updateSecurity', what: 'create triggers in JavaScript'};
-    default:
-  }
-  return {right: 'updateSchema', what: 'update the schema'};
-}
-
-/** A script is taken to write: what it does is known only when it runs. */
-function isReadOnly(prepared: Prepared): boolean {
-  if (prepared.kind === 'explained-command') return true;
-  if (prepared.kind === 'explain') return !prepared.execute || !prepared.inner.writes;
-  return prepared.kind === 'query' && !prepared.writes;
-}
-
-function withoutSession(): Refusal {
-  return new Refusal(
-    'query.execution',
-    'the statement is about the session that it is sent in, and it is sent in none: ' +
-      'begin a transaction by the protocol and give its id along',
-  );
-}
-
-function typesInside(missing: readonly NeededType[]): Refusal {
-  const names = missing.map(type => `'${type.name}'`).join(', ');
-  return new Refusal(
-    'query.execution',
-    `the statement needs the types ${names}, and making a type is an entry of its own: ` +
-      'make them before the transaction, or commit what it wrote',
-  );
-}
-
-function notIdempotent(): Refusal {
-  return new Refusal(
-    'query.not-idempotent',
-    'the statement changes data or cannot be proven to only read: send it to /command',
-  );
-}
-
-function optionsOf({session}: RunParts): PrepareOptions {
-  return session.prepareOptions(session.schema.catalog);
-}
-
-/** Whether the user may not read everything. */
-function isGuarded({guard}: RunParts): boolean {
-  return guard !== undefined;
-}
-
-function tellPlan(summary: ResultSummary, {text, json}: Explanation): void {
-  summary.explain = text;
-  summary.explainPlan = json;
-}
-
-function profileText(elapsedMs: number): string {
-  const nanos = Math.round(elapsedMs * 1e6);
-  const ms = Math.round(elapsedMs);
-  return JSON.stringify({
-    deserializationMs: 0,
-    deserializationNanos: 0,
-    engineMs: ms,
-    engineNanos: nanos,
-    serializationMs: 0,
-    serializationNanos: 0,
-    overheadMs: 0,
-    overheadNanos: 0,
-    totalMs: ms,
-    totalNanos: nanos,
-  });
 }

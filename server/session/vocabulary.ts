@@ -3,11 +3,12 @@
  *
  * They come from the tables that the front ends themselves read (keywords of each grammar, the one
  * table of functions, the names that Cypher gives them), so that nothing is offered that the server
- * would not know. What waits for later work is left out.
+ * would not know. Functions that wait for later work are left out.
  */
 import {cypherFunction, cypherFunctionNames} from '#server/languages/cypher/functions.ts';
 import {keywords as cypherKeywords} from '#server/languages/cypher/keyword.ts';
 import {proceduresWith} from '#server/languages/cypher/procedures.ts';
+import {beginnings} from '#server/languages/sql/grammar-form.ts';
 import {keywords as sqlKeywords} from '#server/languages/sql/keyword.ts';
 import {functionRows, functionSignature} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
@@ -25,6 +26,8 @@ export interface Vocabulary {
   /** The names by which a request asks for this front end; the first is the usual one. */
   readonly languages: readonly string[];
   readonly keywords: readonly string[];
+  /** Keywords that a statement begins with, as `CREATE VERTEX TYPE`; empty: not told. */
+  readonly beginnings: readonly string[];
   /** Sorted by name. */
   readonly functions: readonly CallableWord[];
 }
@@ -32,10 +35,16 @@ export interface Vocabulary {
 /** One for each front end. Cost: some thousand steps; ask once. */
 export function vocabularies(): readonly Vocabulary[] {
   return [
-    {languages: ['sql', 'sqlscript'], keywords: sqlKeywords, functions: byName(sqlFunctions())},
+    {
+      languages: ['sql', 'sqlscript'],
+      keywords: sqlKeywords,
+      beginnings,
+      functions: byName(sqlFunctions()),
+    },
     {
       languages: ['cypher', 'opencypher'],
       keywords: cypherKeywords,
+      beginnings: [],
       functions: byName([...cypherFunctions(), ...cypherProcedures()]),
     },
   ];

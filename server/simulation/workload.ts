@@ -20,7 +20,6 @@ export interface ClientOptions {
   readonly scheduler: Scheduler;
   readonly nextNumber: () => number;
   /** In which the clients' server writes. */
-  readonly formatLevel: 1 | 2;
 }
 
 /** Does `operations` operations, one after another, pausing between them. */
@@ -70,16 +69,14 @@ async function sendAgain(options: ClientOptions, first: Attempt, id: string): Pr
 export class Draft {
   readonly transaction: Transaction;
   readonly number: number;
-  readonly #formatLevel: 1 | 2;
   readonly #effects: Effect[] = [];
   readonly #seen = new Map<string, string | undefined>();
   readonly #countDeltas = new Map<number, number>();
   readonly #created: string[] = [];
 
-  constructor(transaction: Transaction, {nextNumber, formatLevel}: ClientOptions) {
+  constructor(transaction: Transaction, {nextNumber}: ClientOptions) {
     this.transaction = transaction;
     this.number = nextNumber();
-    this.#formatLevel = formatLevel;
   }
 
   /** Reads a key and makes the commit depend on what it held. */
@@ -92,7 +89,7 @@ export class Draft {
   }
 
   put(keyBytes: Buffer, value: string): void {
-    const stored = storedText(keyBytes, value, this.#formatLevel);
+    const stored = storedText(keyBytes, value, this.transaction.formatLevel);
     this.transaction.put(keyBytes, Buffer.from(stored, 'latin1'));
     this.#effects.push({kind: 'put', key: keyBytes.toString('latin1'), value});
   }

@@ -227,7 +227,6 @@ export class World {
           random: this.#random,
           scheduler: this.#scheduler,
           nextNumber: () => ++this.#numbers,
-          formatLevel: this.#formatLevel,
         };
         start(() => runClient(options, operationsPerClient));
       }

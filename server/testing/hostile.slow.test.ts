@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import {existsSync, readdirSync} from 'node:fs';
 import type {Socket} from 'node:net';
 import {after, before, test} from 'node:test';
-import {eventually} from './eventually.ts';
+import {eventually} from './time/eventually.ts';
 import {hostilePaths, hostileNames, badRequests} from './hostile/bad-requests.ts';
 import {badBatches, badStatements, bombStatements, schema} from './hostile/bad-statements.ts';
 import {PoliteClient} from './hostile/polite-client.ts';

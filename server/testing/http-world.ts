@@ -328,7 +328,7 @@ export async function httpWorld(
     server,
     logged,
     isShutDown: () => shutDown,
-    set: administration.setServerSetting,
+    set: (key, value) => administration.setServerSetting(key, String(value)),
     call,
     command: (text, options = {}) => call('/server', {body: {command: text}, ...options}),
     raw: text => exchangeRaw(port, text),

@@ -60,6 +60,7 @@ export class BulkCommits {
   readonly #deletingCommits: number;
   readonly #rows = createPackedRows(lookupBufferBytes);
   readonly #era: number;
+  readonly #formatLevel: number;
   #failure: Refusal | undefined;
 
   constructor(database: Database, options: BulkCommitOptions) {
@@ -67,6 +68,7 @@ export class BulkCommits {
     this.#options = options;
     this.#deletingCommits = database.deletingCommits;
     this.#era = database.era;
+    this.#formatLevel = database.formatLevel;
   }
 
   /**
@@ -128,6 +130,7 @@ export class BulkCommits {
     const outcome = database.submit({
       era: this.#era,
       schemaVersion,
+      formatLevel: this.#formatLevel,
       operations: [],
       packed: entry.operations,
       preconditions,

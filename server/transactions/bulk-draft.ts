@@ -13,7 +13,7 @@ import {writeValue} from '#server/layout/stored-value.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {type BulkProperty, BulkType} from './bulk-type.ts';
 import type {RecordContext} from './records-context.ts';
-import {applyDefaults, checkComplete, checkRules, convertProperties} from './records-rules.ts';
+import {checkComplete, checkRules, convertProperties, withDefaults} from './records-rules.ts';
 
 /** A text in bytes that are somebody else's. */
 export class TextRange {
@@ -130,8 +130,7 @@ export class BulkDraft {
   fill(type: BulkType, properties: MapValue): void {
     const {catalog, defaults} = this.context;
     const converted = convertProperties(catalog, type.type, properties);
-    applyDefaults(catalog, type.type, converted, defaults);
-    for (const [name, value] of converted) {
+    for (const [name, value] of withDefaults(catalog, type.type, converted, defaults)) {
       const property = type.property(name);
       this.open(property);
       this.builder.close(writeValue(this.builder.bodies, value, property.dataType));

@@ -3,13 +3,14 @@
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {adjacencyKey, outgoing} from '#server/layout/adjacency-key.ts';
+import {adjacencyKey, incoming, isAdjacencyKey, outgoing} from '#server/layout/adjacency-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {Rid} from '#server/model/value.ts';
+import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {Operation, Precondition} from './commit.ts';
 import {ConflictWindow, keyText} from './conflict-window.ts';
-import {EntryEncoder, type EntryHead} from './entry.ts';
+import {decodeEntry, eachOperation, EntryEncoder, type EntryHead} from './entry.ts';
 
 const vertex = new Rid(1, 7);
 const other = new Rid(2, 300);
@@ -74,7 +75,59 @@ const cases: readonly (readonly [string, Precondition, 'holds' | 'conflict'])[] 
 for (const [because, precondition, expected] of cases) {
   test(`a bulk commit against ${because}: ${expected}`, () => {
     const window = new ConflictWindow(4, 1 << 20);
-    window.record(5, packed(), []);
+    window.record(5, {operations: [], packed: packed(), preconditions: []});
     assert.equal(window.check([precondition]).kind, expected);
   });
 }
+
+/** Keys and values in the order of an entry's bytes. */
+function rowsOf(operations: PackedOperations): [string, string][] {
+  const head: EntryHead = {
+    kind: 'transaction',
+    databaseId: 4,
+    schemaVersion: 2,
+    clock: 17,
+    newSchemaVersion: undefined,
+    requestId: undefined,
+    counters: [],
+  };
+  const entry = decodeEntry(Buffer.from(new EntryEncoder().encodePacked(head, operations)));
+  return [...eachOperation(entry)].map(operation => {
+    assert.equal(operation.kind, 'put');
+    const {key, value} = operation as Extract<typeof operation, {kind: 'put'}>;
+    return [keyText(key), keyText(value)];
+  });
+}
+
+test('arranged, they are the same puts, those of one vertex together and in order', () => {
+  for (const count of [0, 1, 2, 500]) {
+    const random = createSeededRandom(count + 1);
+    const any = (below: number): number => random.u32() % below;
+    const operations = new PackedOperations(16);
+    for (let made = 0; made < count; made += 1) {
+      const [from, to] = [new Rid(1, any(90)), new Rid(1, any(90))];
+      const rid = new Rid(3, made);
+      operations.put(recordKey(rid), Buffer.alloc(any(80), made));
+      const parts = {edgeTypeId: 9, edge: rid};
+      for (const [vertex, direction, other] of [
+        [from, outgoing, to],
+        [to, incoming, from],
+      ] as const) {
+        operations.put(adjacencyKey({...parts, vertex, direction, other}), Uint8Array.of(0));
+      }
+      operations.put(Buffer.from(`key of an index ${any(10)}`), Buffer.from(String(made)));
+    }
+    const before = rowsOf(operations);
+    operations.arrange();
+    const after = rowsOf(operations);
+    assert.deepEqual(after.toSorted(), before.toSorted(), 'nothing is lost, nothing is new');
+    assert.deepEqual(new Map(after), new Map(before), 'the last value of a key stays the last');
+    const vertices = after
+      .map(([text]) => Buffer.from(text, 'latin1'))
+      .filter(key => isAdjacencyKey(key, 0))
+      .map(key => key.toString('hex', 0, 11));
+    assert.deepEqual(vertices, vertices.toSorted());
+    const records = after.filter(([text]) => text.startsWith(' ')).map(([text]) => text);
+    assert.deepEqual(records, records.toSorted());
+  }
+});

@@ -9,6 +9,7 @@ import {utf8Bytes} from '#server/base/utf8.ts';
 import {isAdjacencyKey, otherEndOf, vertexOf} from '#server/layout/adjacency-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import type {Rid} from '#server/model/value.ts';
+import {KeyOrder, orderedOperationsMax} from './bulk-order.ts';
 
 const tagPut = 0x01;
 const lengthBytesMax = 5;
@@ -53,6 +54,28 @@ export class PackedOperations {
     this.put(key, utf8Bytes(text));
   }
 
+  /** Puts the operations in about the order of their keys: see bulk-order.ts. Once, at the end. */
+  arrange(): void {
+    if (this.count > orderedOperationsMax) return;
+    const order = new KeyOrder(this.count);
+    const starts = new Uint32Array(this.count + 1);
+    let seen = 0;
+    this.eachKey((keyStart, _keyEnd, start) => {
+      order.add(this.bytes, keyStart);
+      starts[seen++] = start;
+    });
+    starts[seen] = this.length;
+    const {bytes} = this;
+    const arranged = Buffer.allocUnsafeSlow(bytes.length);
+    let to = 0;
+    for (const number of order.sorted()) {
+      const start = starts[number] as number;
+      const end = starts[number + 1] as number;
+      for (let at = start; at < end; at++) arranged[to++] = bytes[at] as number;
+    }
+    this.bytes = arranged;
+  }
+
   /** Every key as text, read anew. */
   keyTexts(): ReadonlySet<string> {
     const texts = new Set<string>();
@@ -72,8 +95,8 @@ export class PackedOperations {
     return ends;
   }
 
-  /** Calls `visit` with where each key begins and ends in `bytes`. */
-  eachKey(visit: (start: number, end: number) => void): void {
+  /** Calls `visit` with where each key begins and ends in `bytes`, and where its operation begins. */
+  eachKey(visit: (start: number, end: number, operation: number) => void): void {
     const {bytes} = this;
     let at = 0;
     const size = (): number => {
@@ -85,9 +108,9 @@ export class PackedOperations {
       }
     };
     while (at < this.length) {
-      at++;
+      const operation = at++;
       const keyLength = size();
-      visit(at, at + keyLength);
+      visit(at, at + keyLength, operation);
       at += keyLength;
       const valueLength = size();
       at += valueLength;

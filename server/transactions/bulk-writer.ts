@@ -64,6 +64,7 @@ export class BulkWriter {
   take(): BulkEntry {
     const entry = this.#entry;
     for (const [id, name] of entry.newNames) entry.operations.putText(nameKey(id), name);
+    if (entry.edges > 0) entry.operations.arrange();
     this.#entry = new BulkEntry(this.#options.entryCapacity);
     return entry;
   }

@@ -78,6 +78,7 @@ test('every way to write is told at the append, and nothing behind the end', asy
   const bulk = database.submit({
     era: 0,
     schemaVersion: database.schemaVersion,
+    formatLevel: database.formatLevel,
     operations: [],
     packed,
     preconditions: [],

@@ -8,6 +8,7 @@
  */
 
 import type {PackedOperations} from './bulk-operations.ts';
+import type {KeyTexts} from './conflict-window.ts';
 
 /** Position in the log, from 1; 0 is before the first entry. */
 export type LogIndex = number;
@@ -74,7 +75,13 @@ export interface CommitRequest {
   readonly era: number;
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
+  /** Of the formats that its bytes have (formats/levels.ts); another one is a conflict. */
+  readonly formatLevel: number;
   readonly operations: readonly Operation[];
+  /** Of the operations' keys and values, where the caller knows. */
+  readonly bytes?: number;
+  /** The keys that are put or deleted, by themselves, where the caller has them at hand. */
+  readonly keys?: KeyTexts;
   /** A bulk load's operations, in place of `operations`; the caller changes them no more. */
   readonly packed?: PackedOperations;
   readonly preconditions: readonly Precondition[];

@@ -49,7 +49,7 @@ test('conditions hold exactly when no later commit broke them', () => {
       const window = new ConflictWindow(0, 1 << 20);
       commits.forEach(({operations, pins, pruneBehind}, number) => {
         const present = pins.map(pin => ({kind: 'present', key: bytes(pin), since: 0}) as const);
-        window.record(number + 1, operations, present);
+        window.record(number + 1, {operations, preconditions: present});
         window.prune(number + 1 - pruneBehind);
       });
       for (let since = window.floor; since <= commits.length; since++) {
@@ -88,7 +88,8 @@ function isOddRange(operation: Operation): boolean {
 test('beyond its bytes the oldest commits are forgotten and their readers are told', () => {
   const window = new ConflictWindow(0, 1000);
   for (let index = 1; index <= 50; index++) {
-    window.record(index, [{kind: 'put', key: bytes(index), value: bytes(0)}], []);
+    const operations = [{kind: 'put', key: bytes(index), value: bytes(0)} as const];
+    window.record(index, {operations, preconditions: []});
     window.prune(0);
   }
   assert.ok(window.floor > 0);

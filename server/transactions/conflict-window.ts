@@ -10,11 +10,18 @@
  * Invariant T3: a precondition that was broken by an entry behind its view is never accepted.
  */
 import {PackedOperations} from './bulk-operations.ts';
-import type {LogIndex, Operation, Precondition} from './commit.ts';
+import type {CommitRequest, LogIndex, Operation, Precondition} from './commit.ts';
 import type {ConditionKeys} from './condition-keys.ts';
 
 /** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
 const callBytesMax = 256;
+
+/** Bytes [start, end) as such a text. */
+export function keyTextOf(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.isBuffer(bytes)
+    ? bytes.toString('latin1', start, end)
+    : keyText(bytes.subarray(start, end));
+}
 
 /** A key as text: one character a byte, so that text order is byte order. */
 export function keyText(key: Uint8Array): string {
@@ -36,11 +43,14 @@ export type Verdict =
 interface LargeCommit {
   readonly index: LogIndex;
   readonly operations: readonly Operation[] | PackedOperations;
-  writes: ReadonlySet<string> | undefined;
-  deletes: ReadonlySet<string> | undefined;
+  writes: KeyTexts | undefined;
+  deletes: KeyTexts | undefined;
   /** Vertices that a bulk load attached edges to: pinned without a precondition each. */
   ends?: ReadonlyMap<string, unknown>;
 }
+
+/** A set of keys, or a map by keys. */
+export type KeyTexts = Pick<ReadonlySet<string>, 'has' | 'size' | 'keys'>;
 
 interface Remembered {
   readonly index: LogIndex;
@@ -49,6 +59,8 @@ interface Remembered {
   readonly pins: readonly string[];
   readonly bytes: number;
 }
+
+type RememberedRequest = Pick<CommitRequest, 'operations' | 'packed' | 'preconditions' | 'keys'>;
 
 interface DeletedRange {
   readonly index: LogIndex;
@@ -77,10 +89,13 @@ export class ConflictWindow {
   #queueHead = 0;
   #bytes = 0;
   #floor: LogIndex;
+  /** Of the entry that was recorded last. */
+  #newest: LogIndex;
 
   /** `floor`: the index of the newest entry when the window is made. */
   constructor(floor: LogIndex, bytesMax: number) {
     this.#floor = floor;
+    this.#newest = floor;
     this.#bytesMax = bytesMax;
   }
 
@@ -92,6 +107,7 @@ export class ConflictWindow {
   check(preconditions: readonly Precondition[]): Verdict {
     for (const precondition of preconditions) {
       if (precondition.since < this.#floor) return {kind: 'expired'};
+      if (precondition.since >= this.#newest) continue;
       const verdict = this.#checkOne(precondition);
       if (verdict !== undefined) return verdict;
     }
@@ -206,7 +222,7 @@ export class ConflictWindow {
     for (const commit of this.#large) {
       if (commit.index <= since) continue;
       commit.writes ??= textsOf(commit.operations, false);
-      for (const key of commit.writes) {
+      for (const key of commit.writes.keys()) {
         if (start <= key && key < end) return {kind: 'conflict', reason};
       }
     }
@@ -219,9 +235,10 @@ export class ConflictWindow {
   /** Remembers an appended entry; indexes only grow. */
   record(
     index: LogIndex,
-    operations: readonly Operation[] | PackedOperations,
-    preconditions: readonly Precondition[],
+    {operations: plain, packed, preconditions, keys}: RememberedRequest,
   ): void {
+    this.#newest = index;
+    const operations = packed ?? plain;
     const writes: string[] = [];
     let deletes = none as string[];
     let bytes = bytesPerKey;
@@ -229,7 +246,7 @@ export class ConflictWindow {
     const count = isPacked ? operations.count : operations.length;
     const isLarge = isPacked || count > largeCommitOperations;
     if (isLarge) {
-      this.#large.push({index, operations, writes: undefined, deletes: undefined});
+      this.#large.push({index, operations, writes: keys, deletes: undefined});
       bytes += isPacked ? operations.bytes.length : count * (bytesPerKey + valueBytesGuess);
     }
     for (const operation of isPacked ? noOperations : operations) {
@@ -314,8 +331,8 @@ function textsOf(
 }
 
 /** Whether two sets have a key in common. Cost: the smaller one. */
-function meet(left: ReadonlySet<string>, right: ReadonlySet<string>): boolean {
+function meet(left: KeyTexts, right: KeyTexts): boolean {
   const [few, many] = left.size < right.size ? [left, right] : [right, left];
-  for (const key of few) if (many.has(key)) return true;
+  for (const key of few.keys()) if (many.has(key)) return true;
   return false;
 }

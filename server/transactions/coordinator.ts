@@ -54,6 +54,8 @@ export interface CoordinatorOptions {
   /** Index of the last entry that changed the store, and its catalog version. */
   readonly positionIndex: LogIndex;
   readonly schemaVersion: number;
+  /** Of what is applied. */
+  readonly formatLevel: () => number;
   /** Called in log order when a schema entry is applied, before its commit resolves. */
   readonly onSchemaApplied: (schemaVersion: number) => void;
 }
@@ -77,6 +79,8 @@ export class Coordinator {
   /** Commits so far that deleted something; in flight, too. */
   deletingCommits = 0;
   #era = 0;
+  /** The format level that an entry under way raises the server to. */
+  #raisesTo: number | undefined;
   #fence: string | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -142,6 +146,14 @@ export class Coordinator {
     this.#fence = undefined;
   }
 
+  /**
+   * An entry that raises the format level is under way, or (undefined) its fate is known: until it
+   * is executed every commit is of the wrong level, and a conflict.
+   */
+  raises(level: number | undefined): void {
+    this.#raisesTo = level;
+  }
+
   /** The next record position of a bucket; known to others once an entry used it. */
   nextPosition(bucketId: number): number {
     let next = this.#positions.get(bucketId);
@@ -180,7 +192,7 @@ export class Coordinator {
     const head = this.#headOf(request, counters, clock);
     const entry =
       request.packed === undefined
-        ? encoder.encode(head, this.#operationsOf(request, clock))
+        ? encoder.encode(head, this.#operationsOf(request, clock), request.bytes)
         : encoder.encodePacked(head, request.packed);
     if (entry.length > limits.entryBytesMax) {
       return Promise.resolve(tooLarge(entry.length, limits.entryBytesMax));
@@ -201,7 +213,7 @@ export class Coordinator {
     if (newSchemaVersion !== undefined) this.#schemaVersion = newSchemaVersion;
     if (request.operations.some(({kind}) => kind !== 'put')) this.deletingCommits++;
     const operations = request.packed ?? request.operations;
-    this.#window.record(index, operations, request.preconditions);
+    this.#window.record(index, request);
     this.changes.appended(index, operations);
     this.#undecided.appended(request, {index, counters, appliedIndex: log.appliedIndex});
     this.#window.prune(this.views.oldest(log.appliedIndex));
@@ -240,6 +252,9 @@ export class Coordinator {
     }
     if (request.schemaVersion !== this.#schemaVersion) {
       return {kind: 'conflict', reason: 'the schema was changed by another transaction'};
+    }
+    if (request.formatLevel !== (this.#raisesTo ?? this.#options.formatLevel())) {
+      return {kind: 'conflict', reason: 'the format of the data is being raised'};
     }
     const verdict = this.#window.check(request.preconditions);
     if (verdict.kind === 'holds') return undefined;

@@ -349,6 +349,8 @@ export class DatabaseSet {
    * first, so that whoever opens them after a crash knows.
    */
   async #raiseFormat(index: number, level: number): Promise<void> {
+    const {formats} = this.#options;
+    checkFormat(formats, {level, oldest: level}, 'the cluster of this server');
     for (const database of this.#open.values()) {
       if (database.position.formatLevel >= level) continue;
       const before = (await this.#attachments.detach(database.id)) ?? database.position;

@@ -34,6 +34,8 @@ export interface DatabaseOptions {
   readonly clock: Clock;
   readonly limits: TransactionLimits;
   readonly schemaVersion: number;
+  /** Of the formats in which the server writes at present. */
+  readonly formatLevel: () => number;
   readonly makeCoordinator: (onSchemaApplied: (schemaVersion: number) => void) => Coordinator;
 }
 
@@ -73,6 +75,11 @@ export class Database {
     return this.#schemaVersion;
   }
 
+  /** Of the formats in which what is written now must be. */
+  get formatLevel(): number {
+    return this.#options.formatLevel();
+  }
+
   /** Why the database takes no more commits, if so. */
   get fence(): string | undefined {
     return this.#coordinator.fence;
@@ -95,6 +102,7 @@ export class Database {
       limits: this.#options.limits,
       appliedIndex: this.#appliedIndex,
       schemaVersion: this.#schemaVersion,
+      formatLevel: this.formatLevel,
       onUndecided,
     });
   }
@@ -158,6 +166,11 @@ export class Database {
   /** This node takes commits from now on, behind the entry at `index`, which is applied. */
   beginAnew(index: LogIndex): void {
     this.#coordinator.beginAnew(index, this.#schemaVersion);
+  }
+
+  /** An entry that raises the format level is under way; undefined: its fate is known. */
+  raises(level: number | undefined): void {
+    this.#coordinator.raises(level);
   }
 
   /** What was appended here behind the entry at `index` never happens. */

@@ -98,6 +98,8 @@ export class Engine {
   /** Closed for a drop whose outcome is open. */
   readonly #dropping = new Set<Database>();
   #events: EngineEvents = {};
+  /** An entry of this leader that raises the format level is under way. */
+  #isRaising = false;
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
 
@@ -146,6 +148,11 @@ export class Engine {
   /** Names of databases whose rows are being brought to the format level of this release. */
   get migrating(): readonly string[] {
     return [...this.#migrations.keys()];
+  }
+
+  /** Of the formats in which this server writes at present (formats/levels.ts). */
+  get formatLevel(): number {
+    return this.#set.state.formatLevel;
   }
 
   get appliedIndex(): LogIndex {
@@ -269,6 +276,32 @@ export class Engine {
   removeUnreferencedFile(name: string, file: string): void {
     assert(!isStoreFile(file) && !file.includes('/'), 'a file of the store is not removed');
     this.#options.stores.remove(`${this.#set.path(name)}/${file}`);
+  }
+
+  /**
+   * Raises the formats of a cluster to those of this build, and begins to bring the rows there.
+   * For a leader, once every member reads them: one that does not stops at the entry. Commits that
+   * meet the entry are conflicts, so that nothing of the old level comes behind it.
+   *
+   * @throws {Refusal} what refuses a commit.
+   */
+  async raiseFormat(): Promise<void> {
+    const {level} = this.#options.settings.formats;
+    if (this.#isRaising || this.formatLevel >= level) return;
+    this.#isRaising = true;
+    this.#eachServed(database => database.raises(level));
+    try {
+      await this.#propose('format-level', {head: {level}});
+    } catch (error) {
+      // One whose outcome is not known may be executed yet.
+      if (!(error instanceof Refusal && error.code === 'commit.unknown')) this.#endRaise();
+      throw error;
+    }
+  }
+
+  #endRaise(): void {
+    this.#isRaising = false;
+    this.#eachServed(database => database.raises(undefined));
   }
 
   /** A document of the whole server, such as `server-users.jsonl`. */
@@ -403,6 +436,7 @@ export class Engine {
     const present = this.#databases.get(opened.name);
     if (present !== undefined && present.id === opened.id) return present;
     const {id, name, store, position} = opened;
+    const formatLevel = (): number => this.formatLevel;
     const database = new Database({
       id,
       name,
@@ -411,6 +445,7 @@ export class Engine {
       clock,
       limits: settings.transaction,
       schemaVersion: position.schemaVersion,
+      formatLevel,
       makeCoordinator: onSchemaApplied =>
         new Coordinator({
           databaseId: id,
@@ -421,6 +456,7 @@ export class Engine {
           limits: settings.commit,
           positionIndex: position.index,
           schemaVersion: position.schemaVersion,
+          formatLevel,
           onSchemaApplied,
         }),
     });
@@ -481,6 +517,10 @@ export class Engine {
       }
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
+    if (entry.kind === 'format-level' && this.#isRaising) {
+      this.#endRaise();
+      this.#eachServed(database => this.#migrate(database));
+    }
     if (entry.kind === 'put-document') this.#events.documentChanged?.();
     if (entry.kind === 'nothing') this.#tellMarked(entry);
   }
@@ -547,6 +587,7 @@ export class Engine {
   #leads(index: LogIndex): void {
     this.#nextDatabaseId = this.#set.state.nextDatabaseId;
     this.#versionsTaken.clear();
+    this.#endRaise();
     this.#eachServed(database => {
       database.beginAnew(index);
       this.#migrate(database);
@@ -555,6 +596,7 @@ export class Engine {
   }
 
   #takenBack(index: LogIndex): void {
+    this.#endRaise();
     this.#eachServed(database => database.takeBack(index));
     for (const database of this.#dropping) this.#reopen(database);
   }

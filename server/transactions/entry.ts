@@ -13,7 +13,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {PackedOperations} from './bulk-operations.ts';
-import {PutWrite} from './point-write.ts';
+import {DeleteWrite, PutWrite} from './point-write.ts';
 import type {CounterKind} from './system-keys.ts';
 
 const entryVersion = 1;
@@ -82,9 +82,12 @@ export class EntryEncoder {
   #buffer = Buffer.allocUnsafeSlow(16 << 10);
   #at = 0;
 
-  encode(head: EntryHead, operations: readonly EntryOperation[]): Buffer {
+  /** @param bytesExpected - Of the operations, where it is known: room is made once then. */
+  encode(head: EntryHead, operations: readonly EntryOperation[], bytesExpected = 0): Buffer {
     this.#at = 0;
-    this.#reserve(64 + (head.requestId?.length ?? 0) * 3 + head.counters.length * counterBytesMax);
+    const headBytes =
+      64 + (head.requestId?.length ?? 0) * 3 + head.counters.length * counterBytesMax;
+    this.#reserve(headBytes + bytesExpected + 4 * operations.length);
     this.#writeHead(head, operations.length);
     for (const operation of operations) {
       assert(operation.kind !== 'ingest' || head.kind === 'ingest', 'an ingest has its own kind');
@@ -150,6 +153,12 @@ export class EntryEncoder {
         this.#slice(operation.value);
         return;
       case 'delete':
+        if (operation instanceof DeleteWrite) {
+          this.#reserve(1 + sliceOverhead + operation.text.length);
+          this.#buffer[this.#at++] = tags.delete;
+          this.#text(operation.text);
+          return;
+        }
         this.#reserve(1 + sliceOverhead + operation.key.length);
         this.#buffer[this.#at++] = tags.delete;
         this.#slice(operation.key);
@@ -174,14 +183,19 @@ export class EntryEncoder {
     const {text, chunk, from, to} = write;
     this.#reserve(1 + 2 * sliceOverhead + text.length + to - from);
     this.#buffer[this.#at++] = tags.put;
-    this.#varint(text.length);
-    if (text.length <= loopBytesMax) {
-      for (let at = 0; at < text.length; at++) this.#buffer[this.#at++] = text.charCodeAt(at);
-    } else this.#at += this.#buffer.write(text, this.#at, 'latin1');
+    this.#text(text);
     this.#varint(to - from);
     if (to - from <= loopBytesMax) {
       for (let at = from; at < to; at++) this.#buffer[this.#at++] = chunk[at] ?? 0;
     } else this.#at += chunk.copy(this.#buffer, this.#at, from, to);
+  }
+
+  /** A key that is kept as text, one character a byte. */
+  #text(text: string): void {
+    this.#varint(text.length);
+    if (text.length <= loopBytesMax) {
+      for (let at = 0; at < text.length; at++) this.#buffer[this.#at++] = text.charCodeAt(at);
+    } else this.#at += this.#buffer.write(text, this.#at, 'latin1');
   }
 
   #reserve(bytes: number): void {

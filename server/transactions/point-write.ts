@@ -49,22 +49,28 @@ const chunkBytesMax = 1 << 20;
 
 const noChunk = Buffer.alloc(0);
 
-/** Copies values behind one another into chunks that double in size. */
+/** Puts values behind one another into chunks that double in size. */
 export class ValueChunks {
   #chunk = noChunk;
   #at = 0;
 
   copy(text: string, value: Uint8Array): PutWrite {
-    if (this.#at + value.length > this.#chunk.length) {
+    const write = this.room(text, value.length);
+    write.chunk.set(value, write.from);
+    return write;
+  }
+
+  /** A put whose value is still to be written to its place. */
+  room(text: string, length: number): PutWrite {
+    if (this.#at + length > this.#chunk.length) {
       const grown = Math.min(chunkBytesMax, Math.max(chunkBytes, this.#chunk.length * 2));
       // A single small value, the usual commit, gets no chunk larger than itself.
       const bytes = this.#chunk.length === 0 ? Math.min(1024, grown) : grown;
-      this.#chunk = Buffer.allocUnsafe(Math.max(bytes, value.length));
+      this.#chunk = Buffer.allocUnsafe(Math.max(bytes, length));
       this.#at = 0;
     }
     const from = this.#at;
-    this.#chunk.set(value, from);
-    this.#at += value.length;
+    this.#at += length;
     return new PutWrite(text, this.#chunk, from, this.#at);
   }
 }

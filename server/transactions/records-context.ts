@@ -2,15 +2,12 @@
  * What reading and writing records needs beside the transaction: the schema, the dictionary of
  * names, and choices that belong to the database.
  */
-import {ByteWriter} from '#server/base/byte-writer.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
+import {RecordBuilder} from '#server/layout/record-builder.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import type {Value} from '#server/model/value.ts';
 import {IndexMaintenance} from './records-indexes.ts';
-
-const scratchBytes = 1 << 10;
-const scratchBytesKept = 64 << 10;
 
 /** Evaluates the text of a property's default, for one new record. */
 export type DefaultEvaluator = (text: string) => Value;
@@ -32,18 +29,11 @@ export interface RecordContext {
 /** What the writers under one catalog share because each needs it within one call only. */
 export class RecordWorkspace {
   readonly indexes: IndexMaintenance;
-  #scratch = new ByteWriter(scratchBytes);
+  /** For one record after another. */
+  readonly builder = new RecordBuilder();
 
   constructor(catalog: Catalog, indexKeyBytesMax?: number) {
     this.indexes = new IndexMaintenance(catalog, indexKeyBytesMax);
-  }
-
-  /** Empty, to build a record in. */
-  get scratch(): ByteWriter {
-    // What a huge record needed is not kept.
-    if (this.#scratch.bytes.length > scratchBytesKept) this.#scratch = new ByteWriter(scratchBytes);
-    this.#scratch.clear();
-    return this.#scratch;
   }
 }
 

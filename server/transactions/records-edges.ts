@@ -16,6 +16,7 @@ import {recordKey} from '#server/layout/record-key.ts';
 import type {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
 import {Rid} from '#server/model/value.ts';
+import type {CreatedRecords} from './created-records.ts';
 import {duplicateRefusal} from './records-indexes.ts';
 import type {Transaction} from './transaction-contract.ts';
 
@@ -30,10 +31,9 @@ const smallBufferBytes = 1 << 10;
 
 export class EdgeKeys {
   private readonly transaction: Transaction;
-  /** Texts of the ids of records that this transaction made. */
-  private readonly created: ReadonlySet<string>;
+  private readonly created: CreatedRecords;
 
-  constructor(transaction: Transaction, created: ReadonlySet<string>) {
+  constructor(transaction: Transaction, created: CreatedRecords) {
     this.transaction = transaction;
     this.created = created;
   }
@@ -54,7 +54,7 @@ export class EdgeKeys {
   }
 
   private pin(vertex: Rid): void {
-    if (this.created.has(ridText(vertex))) return;
+    if (this.created.has(vertex)) return;
     this.transaction.require({kind: 'present', key: recordKey(vertex)});
   }
 

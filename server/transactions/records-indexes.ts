@@ -7,6 +7,7 @@
  * records may have one unique key, of which the entry belongs to one: the other leaves it alone.
  * Invariant X1: a record and its entries are written by the same transaction.
  */
+import type {ByteWriter} from '#server/base/byte-writer.ts';
 import {compareBytes} from '#server/base/utf8.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
@@ -22,8 +23,8 @@ import {ridOfEntry} from '#server/layout/index-key.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
-import type {UniqueKeyName} from './commit.ts';
-import {keyText} from './conflict-window.ts';
+import {keyText, keyTextOf} from './conflict-window.ts';
+import {Scratch} from './scratch.ts';
 import type {Transaction} from './transaction-contract.ts';
 
 /** `svc.indexKeySizeMax` by default. */
@@ -32,6 +33,8 @@ export const indexKeyBytesMaxDefault = 64 << 10;
 export class IndexMaintenance {
   private readonly catalog: Catalog;
   private readonly keyBytesMax: number;
+  /** What `insert` makes entries in. */
+  private readonly scratch = new Scratch();
   private readonly declared = new Map<number, readonly (DataType | undefined)[]>();
 
   constructor(catalog: Catalog, keyBytesMax = indexKeyBytesMaxDefault) {
@@ -39,15 +42,22 @@ export class IndexMaintenance {
     this.keyBytesMax = keyBytesMax;
   }
 
-  /** The entries of a record under one index. */
-  keysOf(index: IndexDefinition, rid: Rid, record: IndexedRecord): readonly IndexKey[] {
-    return keysOfRecord(index, this.declaredOf(index), rid, record);
+  /** The entries of a record under one index, made in `out` (see `keysOfRecord`). */
+  keysOf(
+    index: IndexDefinition,
+    rid: Rid,
+    record: IndexedRecord,
+    out?: ByteWriter,
+  ): readonly IndexKey[] {
+    return keysOfRecord(index, this.declaredOf(index), rid, record, out);
   }
 
   /** Adds the entries of a new record. */
   insert(transaction: Transaction, type: CatalogType, rid: Rid, record: IndexedRecord): void {
     for (const index of type.indexes) {
-      for (const key of this.keysOf(index, rid, record)) this.add(transaction, index, key, rid);
+      const out = this.scratch.empty;
+      for (const key of this.keysOf(index, rid, record, out))
+        this.add(transaction, index, key, rid);
     }
   }
 
@@ -103,7 +113,7 @@ export class IndexMaintenance {
    * @throws {Refusal} `limit.index-key`, and what `putKey` refuses.
    */
   put(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
-    this.requireFit(index, key.key.length);
+    this.requireFit(index, key.keyEnd - key.start);
     putKey(transaction, index, key, rid);
   }
 
@@ -124,36 +134,24 @@ export class IndexMaintenance {
   }
 }
 
-/** Names a key for a refusal; the text is made when it is shown. */
-class KeyName implements UniqueKeyName {
-  readonly index: string;
-  readonly #key: IndexKey;
-
-  constructor({name}: IndexDefinition, key: IndexKey) {
-    this.index = name;
-    this.#key = key;
-  }
-
-  get text(): string {
-    return this.#key.text;
-  }
-}
-
 /**
  * Puts one entry. A unique key that another record has is refused.
  *
  * @throws {Refusal} `commit.duplicate-key` with the index, the key and the other record.
  */
 function putKey(transaction: Transaction, index: IndexDefinition, key: IndexKey, rid: Rid): void {
+  const {bytes, start, keyEnd, end} = key;
+  const text = keyTextOf(bytes, start, keyEnd);
   if (key.unique) {
-    const holder = transaction.get(key.key);
+    const holder = transaction.find(index.id, text, key);
     if (holder !== undefined) {
       const other = ridOfEntry(true, holder, 0);
       if (!ridsEqual(other, rid)) throw duplicateRefusal(index.name, key.text, other);
     }
-    transaction.require({kind: 'unchanged', key: key.key, unique: new KeyName(index, key)});
+    transaction.require({kind: 'unchanged', key: text, unique: key});
   }
-  transaction.put(key.key, key.value);
+  const {chunk, from} = transaction.room(text, end - keyEnd);
+  for (let at = keyEnd; at < end; at++) chunk[from + at - keyEnd] = bytes[at] as number;
 }
 
 /**

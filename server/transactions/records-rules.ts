@@ -18,24 +18,32 @@ import {ridText} from '#server/model/rid.ts';
 import {EmbeddedValue, type MapValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
 import type {DefaultEvaluator} from './records-context.ts';
 
-/** Properties as they will be stored; names that begin with @ are attributes and left out. */
+/**
+ * Properties as they will be stored; names that begin with @ are attributes and left out. The
+ * given map itself where nothing changes.
+ */
 export function convertProperties(
   catalog: Catalog,
   type: CatalogType,
   properties: MapValue,
-): Map<string, Value> {
-  const converted = new Map<string, Value>();
+): MapValue {
+  let changed: Map<string, Value> | undefined;
   for (const [name, value] of properties) {
-    if (name.startsWith('@')) continue;
+    if (name.startsWith('@')) {
+      changed ??= new Map(properties);
+      changed.delete(name);
+      continue;
+    }
     const declared = type.properties.get(name);
-    converted.set(
-      name,
+    const stored =
       declared === undefined
         ? plainValue(value)
-        : convertDeclared(catalog, declared, value, `${type.name}.${name}`),
-    );
+        : convertDeclared(catalog, declared, value, `${type.name}.${name}`);
+    if (Object.is(stored, value)) continue;
+    changed ??= new Map(properties);
+    changed.set(name, stored);
   }
-  return converted;
+  return changed ?? properties;
 }
 
 /** An undeclared value is stored as it is; records in it become links. */
@@ -90,19 +98,25 @@ function misfit(place: string, message: string): Refusal {
   return new Refusal('value.type', `${message} ('${place}')`, {detail: {property: place}});
 }
 
-/** Adds the defaults of properties that the record does not have. */
-export function applyDefaults(
+/**
+ * The properties with the defaults of those that the record does not have. The given map itself
+ * where it has all.
+ */
+export function withDefaults(
   catalog: Catalog,
   type: CatalogType,
-  properties: Map<string, Value>,
+  properties: MapValue,
   evaluate: DefaultEvaluator,
-): void {
+): MapValue {
+  let added: Map<string, Value> | undefined;
   for (const property of type.ruledProperties) {
     if (property.defaultText === undefined || properties.has(property.name)) continue;
     const value = evaluate(property.defaultText);
     const place = `${type.name}.${property.name}`;
-    properties.set(property.name, convertDeclared(catalog, property, value, place));
+    added ??= new Map(properties);
+    added.set(property.name, convertDeclared(catalog, property, value, place));
   }
+  return added ?? properties;
 }
 
 type RuledType = Pick<CatalogType, 'name' | 'ruledProperties'>;

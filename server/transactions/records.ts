@@ -15,11 +15,12 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {AdjacencyRow} from '#server/indexes/edge-cursor.ts';
 import {nameKey} from '#server/layout/name-key.ts';
 import type {RecordHeader} from '#server/layout/record.ts';
-import {appendRecord, type RecordField} from '#server/layout/record-encoding.ts';
-import {recordKey} from '#server/layout/record-key.ts';
+import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
-import {ridText} from '#server/model/rid.ts';
+import {writeValue} from '#server/layout/stored-value.ts';
+import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordKind, Rid, Value} from '#server/model/value.ts';
+import {CreatedRecords} from './created-records.ts';
 import {RecordChanges} from './record-changes.ts';
 import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './records-buckets.ts';
 import type {RecordContext} from './records-context.ts';
@@ -28,11 +29,11 @@ import type {IndexMaintenance} from './records-indexes.ts';
 import {addMember, removeMember} from './records-members.ts';
 import {loadRecord} from './records-read.ts';
 import {
-  applyDefaults,
   checkComplete,
   checkRules,
   convertProperties,
   missingProperty,
+  withDefaults,
 } from './records-rules.ts';
 import type {Transaction} from './transaction-contract.ts';
 
@@ -81,8 +82,9 @@ export class RecordWriter {
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
-  /** Records made by this transaction: nobody else can have seen, changed or deleted them. */
-  private readonly created: Set<string>;
+  private readonly created: CreatedRecords;
+  /** The vertex whose edges were removed last, and how many edges were made until then. */
+  private bare: {readonly vertex: Rid; readonly edgesMade: number} | undefined;
   /** Records written without a property that they must have: whoever wrote may set it yet. */
   private readonly incomplete: Map<string, Rid>;
   /** Records made and deleted so far, by kind; a vertex's edges go with it. */
@@ -95,7 +97,7 @@ export class RecordWriter {
 
   /** @param earlier - The transaction's writer under a catalog that this one's extends. */
   constructor(transaction: Transaction, context: RecordContext, earlier?: RecordWriter) {
-    this.created = earlier?.created ?? new Set();
+    this.created = earlier?.created ?? new CreatedRecords();
     this.incomplete = earlier?.incomplete ?? new Map();
     this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
     this.newNames = earlier?.newNames ?? new Map();
@@ -166,10 +168,10 @@ export class RecordWriter {
     const old = loadRecord(this.transaction, this.context.schema, rid);
     if (old === undefined) return undefined;
     const type = this.typeOf(old);
-    const next = convertProperties(this.context.catalog, type, properties);
-    if (options.applyDefaults === true) {
-      applyDefaults(this.context.catalog, type, next, this.context.defaults);
-    }
+    const {catalog, defaults} = this.context;
+    const converted = convertProperties(catalog, type, properties);
+    const next =
+      options.applyDefaults === true ? withDefaults(catalog, type, converted, defaults) : converted;
     const before = old.properties();
     checkRules(type, next, before);
     requireSamePartition(type, before, next);
@@ -248,7 +250,7 @@ export class RecordWriter {
   delete(rid: Rid): boolean {
     const record = loadRecord(this.transaction, this.context.schema, rid);
     if (record === undefined) return false;
-    if (record.kind === 'vertex') {
+    if (record.kind === 'vertex' && !this.isBare(rid)) {
       const removal = this.removeEdges(rid);
       while (removal.next());
       removal.close();
@@ -263,7 +265,7 @@ export class RecordWriter {
    * another transaction attaches one. Memory follows what was written so far.
    */
   removeEdges(vertex: Rid): EdgeRemoval {
-    if (!this.created.has(ridText(vertex))) {
+    if (!this.created.has(vertex)) {
       this.transaction.require({kind: 'unpinned', key: recordKey(vertex)});
     }
     const cursor = this.edges.ofVertex(vertex);
@@ -271,10 +273,21 @@ export class RecordWriter {
       next: () => {
         const rows = cursor.next(edgesPerTurn);
         for (const row of rows ?? []) this.deleteRow(vertex, row);
+        if (rows === undefined) this.bare = {vertex, edgesMade: this.tally.made.edge};
         return rows !== undefined;
       },
       close: () => cursor.close(),
     };
+  }
+
+  /** Whether its edges were just removed: to look again means to sort what was removed. */
+  private isBare(vertex: Rid): boolean {
+    const {bare} = this;
+    return (
+      bare !== undefined &&
+      ridsEqual(bare.vertex, vertex) &&
+      bare.edgesMade === this.tally.made.edge
+    );
   }
 
   /** Deletes an edge, with or without a record; false when it is gone already. */
@@ -329,10 +342,10 @@ export class RecordWriter {
   }
 
   /** Converts, fills in defaults and checks the properties of a new record. */
-  private prepare(type: CatalogType, wished: MapValue): Map<string, Value> {
+  private prepare(type: CatalogType, wished: MapValue): MapValue {
     const {catalog, defaults} = this.context;
-    const properties = convertProperties(catalog, type, wished);
-    applyDefaults(catalog, type, properties, defaults);
+    const converted = convertProperties(catalog, type, wished);
+    const properties = withDefaults(catalog, type, converted, defaults);
     checkRules(type, properties);
     return properties;
   }
@@ -351,7 +364,7 @@ export class RecordWriter {
 
   private newRid(bucket: number): Rid {
     const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
-    this.created.add(ridText(rid));
+    this.created.add(rid);
     return rid;
   }
 
@@ -402,25 +415,24 @@ export class RecordWriter {
     recordVersion: number,
   ): StoredRecord {
     const {catalog, recordBytesMax: bytesMax, schema} = this.context;
-    const fields: RecordField[] = [];
+    const {builder} = this.context.workspace;
+    builder.clear();
     for (const [name, value] of properties) {
-      fields.push({id: this.nameId(name), value, declared: type.properties.get(name)?.type});
+      builder.open(this.nameId(name));
+      builder.close(writeValue(builder.bodies, value, type.properties.get(name)?.type));
     }
-    const {scratch} = this.context.workspace;
-    appendRecord(
-      scratch,
-      {kind, typeId: type.id, schemaVersion: catalog.version, recordVersion, from, to},
-      fields,
-      bytesMax,
-    );
-    // Small Buffers are cut from a shared slab, which costs less than arrays of their own.
-    const bytes = Buffer.from(scratch.bytes.subarray(0, scratch.length));
-    this.transaction.put(recordKey(rid), bytes);
-    return new StoredRecord(rid, bytes, schema);
+    const length = builder.size(kind === 'edge', bytesMax);
+    const {chunk, from: offset} = this.transaction.room(recordKeyText(rid), length);
+    const {version: schemaVersion} = catalog;
+    const header = {kind, typeId: type.id, schemaVersion, recordVersion, from, to};
+    builder.writeTo(chunk, offset, header);
+    return new StoredRecord(rid, chunk, schema, {offset, length});
   }
 
   /** A name that no commit has stored yet travels in every transaction that uses it. */
   private nameId(name: string): number {
+    const known = this.context.names.storedId(name);
+    if (known !== undefined) return known;
     if (name.length > nameLengthMax) {
       throw new Refusal('argument', `a property's name has at most ${nameLengthMax} characters`);
     }
@@ -473,7 +485,7 @@ export class RecordWriter {
 
   /** Optimistic locking: the commit fails when somebody wrote the record meanwhile. */
   private requireUnchanged(rid: Rid): void {
-    if (this.created.has(ridText(rid))) return;
+    if (this.created.has(rid)) return;
     this.transaction.require({kind: 'unchanged', key: recordKey(rid)});
   }
 
@@ -484,7 +496,7 @@ export class RecordWriter {
   private requireFresh(type: CatalogType, rid: Rid): void {
     const isChecked = this.context.staleReadCheck !== false || type.indexes.length > 0;
     if (isChecked) this.requireUnchanged(rid);
-    else if (!this.created.has(ridText(rid))) {
+    else if (!this.created.has(rid)) {
       this.transaction.require({kind: 'present', key: recordKey(rid)});
     }
   }

@@ -7,7 +7,8 @@
  * conflict at commit (first committer wins) with a retryable refusal.
  */
 import type {Reader, ScanRange, View} from '#server/storage/store.ts';
-import type {CommitOutcome, LogIndex, Precondition} from './commit.ts';
+import type {CommitOutcome, LogIndex, UniqueKeyName} from './commit.ts';
+import type {PutWrite} from './point-write.ts';
 
 export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
 
@@ -38,6 +39,8 @@ export interface Transaction extends ReadContext {
   readonly writeBytes: number;
   /** Catalog version under which the write set is made; the newest applied one by default. */
   schemaVersion: number;
+  /** Of the formats in which it must write (formats/levels.ts). */
+  readonly formatLevel: number;
   /** Set when this transaction changes the catalog: its version afterwards. */
   newSchemaVersion: number | undefined;
   /** READ_COMMITTED: moves to the newest applied state. Scanners of the old view end. */
@@ -46,6 +49,16 @@ export interface Transaction extends ReadContext {
   beginAnew(schemaVersion: number): void;
   /** Key and value are copied. */
   put(key: Uint8Array, value: Uint8Array): void;
+  /**
+   * As `put`, for a key as text, one character a byte, and a value of so many bytes, which the
+   * caller writes to the place that is answered, at once and once.
+   */
+  room(key: string, length: number): PutWrite;
+  /**
+   * As `get`, for a key of an index, which is cheaper where keys come in order and are not there.
+   * `text`: the key, one character a byte.
+   */
+  find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined;
   delete(key: Uint8Array): void;
   /** Buffered too: own puts in the range vanish, reads below see it empty. */
   deleteRange(start: Uint8Array, end: Uint8Array): void;
@@ -65,5 +78,13 @@ export interface Transaction extends ReadContext {
   rollback(): void;
 }
 
-type Wish<P> = P extends unknown ? Omit<P, 'since'> : never;
-export type PreconditionWish = Wish<Precondition>;
+/** A condition on a key, given as bytes or as text, one character a byte. */
+export interface KeyWish {
+  readonly kind: 'unchanged' | 'present' | 'unpinned';
+  readonly key: Uint8Array | string;
+  readonly unique?: UniqueKeyName | undefined;
+}
+
+export type PreconditionWish =
+  | KeyWish
+  | {readonly kind: 'range-untouched'; readonly start: Uint8Array; readonly end: Uint8Array};

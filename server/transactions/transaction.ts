@@ -8,6 +8,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {indexRange} from '#server/layout/index-key.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {
   PackedRows,
@@ -22,11 +23,14 @@ import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
 import type {Coordinator} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
+import {KeyGap} from './key-gap.ts';
 import {scanMerged} from './merged-scanner.ts';
 import {getManyMerged, getMerged, OverlaidReader} from './overlaid-reader.ts';
+import type {PutWrite} from './point-write.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,
+  KeyWish,
   PreconditionWish,
   ReadContext,
   Transaction,
@@ -51,6 +55,7 @@ export interface TransactionOptions {
   /** Greatest index known to be applied; a lower bound for a view taken now. */
   readonly appliedIndex: () => LogIndex;
   readonly schemaVersion: number;
+  readonly formatLevel: number;
   /** Reads what the commits under way leave behind, where that is known. */
   readonly onUndecided: boolean;
 }
@@ -86,6 +91,8 @@ class HeldView {
   readonly #source: ViewSource;
   #index: LogIndex | undefined;
   #schemaVersion: number | undefined;
+  /** What is known of keys that are not there, by index. */
+  #gaps: Map<number, KeyGap> | undefined;
 
   constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
     this.since = undecided?.index ?? since;
@@ -106,6 +113,17 @@ class HeldView {
   get schemaVersion(): number {
     if (this.#schemaVersion === undefined) this.#readPosition();
     return this.#schemaVersion as number;
+  }
+
+  /** For point reads in an index; without own writes. */
+  gapOf(indexId: number): KeyGap {
+    this.#gaps ??= new Map();
+    let gap = this.#gaps.get(indexId);
+    if (gap === undefined) {
+      gap = new KeyGap(this.reader, indexRange(indexId).end);
+      this.#gaps.set(indexId, gap);
+    }
+    return gap;
   }
 
   release(): void {
@@ -176,6 +194,10 @@ export class StoreTransaction implements Transaction {
     return this.#view().view;
   }
 
+  get formatLevel(): number {
+    return this.#options.formatLevel;
+  }
+
   get seesUndecided(): boolean {
     return this.#held?.undecided !== undefined;
   }
@@ -230,6 +252,19 @@ export class StoreTransaction implements Transaction {
     this.#checkUsable();
     this.#writes.put(keyText(key), value);
     this.#checkSize();
+  }
+
+  room(key: string, length: number): PutWrite {
+    this.#checkUsable();
+    const write = this.#writes.room(key, length);
+    this.#checkSize();
+    return write;
+  }
+
+  find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined {
+    const own = this.#writes.lookup(text);
+    if (own !== undefined) return own === 'deleted' ? undefined : Buffer.from(own);
+    return this.#view().gapOf(indexId).get(text, sought);
   }
 
   delete(key: Uint8Array): void {
@@ -312,7 +347,10 @@ export class StoreTransaction implements Transaction {
       databaseId: this.databaseId,
       era: this.#era,
       schemaVersion: this.schemaVersion,
+      formatLevel: this.formatLevel,
       operations: this.#writes.operations(),
+      keys: this.#writes.keys,
+      bytes: this.#writes.bytes,
       preconditions: this.#preconditions,
       countDeltas: this.#countDeltas,
       positionBuckets: this.#positionBuckets,
@@ -419,7 +457,7 @@ export class StoreTransaction implements Transaction {
 }
 
 function conditionOf(wish: PreconditionWish, since: LogIndex): Precondition {
-  if (wish.kind !== 'range-untouched') return new KeyCondition(wish, since);
+  if (wish.kind !== 'range-untouched') return new KeyCondition(wish.kind, wish, since);
   return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end), since};
 }
 
@@ -430,18 +468,11 @@ class KeyCondition<Kind extends 'unchanged' | 'present' | 'unpinned'> {
   readonly since: LogIndex;
   readonly unique: UniqueKeyName | undefined;
 
-  constructor(
-    wish: {
-      readonly kind: Kind;
-      readonly key: Uint8Array;
-      readonly unique?: UniqueKeyName | undefined;
-    },
-    since: LogIndex,
-  ) {
-    this.kind = wish.kind;
-    this.text = keyText(wish.key);
+  constructor(kind: Kind, {key, unique}: KeyWish, since: LogIndex) {
+    this.kind = kind;
+    this.text = typeof key === 'string' ? key : keyText(key);
     this.since = since;
-    this.unique = wish.unique;
+    this.unique = unique;
   }
 
   get key(): Buffer {

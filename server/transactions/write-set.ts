@@ -9,7 +9,8 @@
  */
 import {assert} from '#server/base/assert.ts';
 import type {Operation} from './commit.ts';
-import {DeleteWrite, type PointWrite, ValueChunks} from './point-write.ts';
+import type {KeyTexts} from './conflict-window.ts';
+import {DeleteWrite, type PointWrite, type PutWrite, ValueChunks} from './point-write.ts';
 
 export interface EmptiedRange {
   readonly start: string;
@@ -44,6 +45,18 @@ export class WriteSet {
   /** Sets a key (the value is copied) or, without a value, deletes it. */
   put(text: string, value: Uint8Array | undefined): void {
     this.adopt(value === undefined ? new DeleteWrite(text) : this.#values.copy(text, value));
+  }
+
+  /** Sets a key to a value of so many bytes, which the caller writes to its place at once. */
+  room(text: string, length: number): PutWrite {
+    const write = this.#values.room(text, length);
+    this.adopt(write);
+    return write;
+  }
+
+  /** The keys that were put or deleted by themselves. */
+  get keys(): KeyTexts {
+    return this.#points;
   }
 
   /** Sets or deletes a key as another write set did; nothing is copied. */
@@ -103,14 +116,17 @@ export class WriteSet {
   }
 
   /** What commit sends: emptied ranges first, then points. */
-  operations(): Operation[] {
-    const operations: Operation[] = this.#ranges.map(range => ({
-      kind: 'delete-range',
-      start: Buffer.from(range.start, 'latin1'),
-      end: Buffer.from(range.end, 'latin1'),
-    }));
-    for (const point of this.#points.values()) operations.push(point);
-    return operations;
+  operations(): readonly Operation[] {
+    const points: readonly Operation[] = [...this.#points.values()];
+    if (this.#ranges.length === 0) return points;
+    const ranges = this.#ranges.map(
+      (range): Operation => ({
+        kind: 'delete-range',
+        start: Buffer.from(range.start, 'latin1'),
+        end: Buffer.from(range.end, 'latin1'),
+      }),
+    );
+    return [...ranges, ...points];
   }
 
   savepoint(): number {

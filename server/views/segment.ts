@@ -41,7 +41,7 @@ export class Column {
   codes = noCodes;
   /** No number is farther from zero. */
   magnitude = 0;
-  /** Rows with a record that has no value. */
+  /** Rows with a record that has no value; of a mixed column no more than so many. */
   nulls = 0;
 
   constructor(property: number, texts: TextCodes) {
@@ -62,6 +62,8 @@ export class Column {
 
   /** The record at the row is gone. */
   clear(row: number): void {
+    // What a mixed column had there nobody knows.
+    if (this.kind === 'mixed') return;
     const isNull = this.kind === 'text' ? this.codes[row] === 0 : Number.isNaN(this.numbers[row]);
     if (isNull) this.nulls--;
     else if (this.kind === 'text') this.codes[row] = 0;

@@ -14,7 +14,8 @@ const sql: KnownNames = {
   language: 'sql',
   words: {
     languages: ['sql'],
-    keywords: ['SELECT', 'SET', 'FROM', 'NOT', 'NEAR'],
+    keywords: ['SELECT', 'SET', 'FROM', 'NOT', 'NEAR', 'VALUES', 'VERTEX'],
+    beginnings: ['CREATE EDGE', 'CREATE VERTEX', 'CREATE VERTEX TYPE', 'SELECT', 'SET GLOBAL'],
     functions: [
       {name: 'abs', kind: 'function'},
       {name: 'text.indexOf', kind: 'function'},
@@ -34,6 +35,7 @@ const cypher: KnownNames = {
   words: {
     languages: ['cypher'],
     keywords: ['MATCH', 'CALL', 'DETACH'],
+    beginnings: [],
     functions: [
       {name: 'date', kind: 'function'},
       {name: 'date.truncate', kind: 'function'},
@@ -49,6 +51,13 @@ const cases: readonly (readonly [KnownNames, string, readonly string[]])[] = [
   // before the cursor                         offered
   [sql, 'SE', ['SELECT', 'SET']],
   [sql, 'sel', ['select']],
+  // Words that a statement begins with, one after another.
+  [sql, '', ['CREATE', 'SELECT', 'SET']],
+  [sql, 'CREATE ', ['EDGE', 'VERTEX']],
+  [sql, 'create v', ['vertex']],
+  [sql, 'CREATE\n  VERTEX T', ['TYPE']],
+  [sql, 'CREATE VERTEX P', ['Person', 'Pet']],
+  [sql, 'INSERT INTO P', ['Person', 'Pet']],
   [sql, 'SELECT a', ['abs(', 'age']],
   [sql, 'SELECT m', ['max(']],
   [sql, 'SELECT t', ['tax.', 'text.']],

@@ -1,8 +1,9 @@
 /**
  * What may follow the text before the cursor: pure, from names to candidates.
  *
- * The text is not parsed; the words before the cursor say whether a type is wanted (`FROM`, a label
- * of Cypher) or a member of something (behind a dot). Elsewhere every word of the language, type
+ * The text is not parsed; the words before the cursor say whether a statement is being begun
+ * (`CREATE VERTEX`), a type is wanted (`FROM`, a label of Cypher) or a member of something (behind a
+ * dot). Elsewhere every word of the language, type
  * and property is offered that begins as typed. Letters match in any case; a keyword is offered
  * in the case in which it was begun, a name as it is spelt.
  */
@@ -39,6 +40,29 @@ const beforeInnerType = /\btype\s*:\s*$|\b(?:in|out|both)(?:E|V)?\(\s*['"]$/i;
  * @param isQuoted - The cursor is in a string: only the name of a type may be meant.
  */
 export function complete(text: string, known: KnownNames, isQuoted = false): Completion {
+  const inside = completeInside(text, known, isQuoted);
+  const {typed} = inside;
+  const {next, isWhole} = nextOfBeginning(text.slice(0, text.length - typed.length), known);
+  if (!isWhole) return matching(typed, inWritingOf(typed, next));
+  // A word that may follow is no reason to write it behind what is complete without.
+  if (typed === '') return inside;
+  return matching(typed, [...inside.candidates, ...inWritingOf(typed, next)]);
+}
+
+/** Keywords that may go on with the beginning of a statement, and whether something else may. */
+function nextOfBeginning(
+  before: string,
+  {words}: KnownNames,
+): {readonly next: readonly string[]; readonly isWhole: boolean} {
+  const written = before.trim().toUpperCase().split(/\s+/).join(' ');
+  const prefix = written === '' ? '' : `${written} `;
+  const beginnings = words?.beginnings ?? [];
+  const longer = beginnings.filter(each => each.startsWith(prefix));
+  const next = longer.map(each => each.slice(prefix.length).split(' ')[0] ?? '');
+  return {next, isWhole: longer.length === 0 || beginnings.includes(written)};
+}
+
+function completeInside(text: string, known: KnownNames, isQuoted: boolean): Completion {
   const typed = /(?:schema:)?[\w$]*(?:\.[\w$]*)*$/.exec(text)?.[0] ?? '';
   const before = text.slice(0, text.length - typed.length);
   if (wantsType(before, known.language)) {
@@ -57,7 +81,7 @@ export function complete(text: string, known: KnownNames, isQuoted = false): Com
       .filter(({kind}) => kind === 'function' || kind === 'aggregate')
       .map(({name}) => (name.includes('.') ? namespaceOf(name) : `${name}(`)),
     ...procedureSpaces(before, known),
-    ...(known.words?.keywords ?? []).map(word => inCaseOf(typed, word)),
+    ...inWritingOf(typed, known.words?.keywords ?? []),
   ]);
 }
 
@@ -155,8 +179,10 @@ export function matching(typed: string, names: readonly string[]): Completion {
   return {candidates, typed};
 }
 
-function inCaseOf(typed: string, keyword: string): string {
-  return typed === typed.toLowerCase() ? keyword.toLowerCase() : keyword;
+/** Keywords in the case in which the word was begun. */
+function inWritingOf(typed: string, keywords: readonly string[]): readonly string[] {
+  const isSmall = typed !== '' && typed === typed.toLowerCase();
+  return isSmall ? keywords.map(keyword => keyword.toLowerCase()) : keywords;
 }
 
 function quoted(name: string): string {

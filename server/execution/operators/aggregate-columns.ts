@@ -22,7 +22,7 @@ import {
   valueAt,
 } from '../columnar/column-values.ts';
 import type {ExecutionContext} from '../context.ts';
-import {type Pause, pause, type Preparation} from '../operator.ts';
+import {type ColumnUse, type Pause, pause, type Preparation} from '../operator.ts';
 import {columnInput, type InputPart} from './column-input.ts';
 import type {Group, Groups, PreparedAggregate} from './groups.ts';
 
@@ -58,7 +58,7 @@ export function prepareColumnAggregate(
   );
   if (keys === undefined || args === undefined) return undefined;
   const {rowsMax} = input;
-  const tell = input.isKept ? preparation.readsColumns(node.input) : undefined;
+  const use = input.isKept ? preparation.readsColumns(node.input) : undefined;
   return (context, argument, groups) => {
     const made = {
       terms: allOf(input.terms.map(term => term(context))),
@@ -69,7 +69,7 @@ export function prepareColumnAggregate(
     if (terms === undefined || keyValues === undefined || argValues === undefined) return undefined;
     const parts = input.parts(context, argument);
     if (parts === undefined) return undefined;
-    const loops = {rowsMax, terms, keys: keyValues, args: argValues, tell};
+    const loops = {rowsMax, terms, keys: keyValues, args: argValues, use};
     return steps(parts, new ColumnRun(loops, aggregates, groups), groups, context);
   };
 }
@@ -90,6 +90,7 @@ function* steps(
     if (part !== undefined && !run.take(part, context)) yield* groups.addAll(part.rows());
     if (context.budget.look()) yield pause;
   }
+  run.end();
 }
 
 /** The argument of `count()`: a column without nulls is not needed for it. */
@@ -105,7 +106,7 @@ const wholeRows: PackedColumn = {
 
 interface RunParts {
   readonly rowsMax: number;
-  readonly tell: ((rows: number) => void) | undefined;
+  readonly use: ColumnUse | undefined;
   readonly terms: readonly ColumnTerm[];
   readonly keys: readonly ColumnValues[];
   readonly args: readonly ColumnValues[];
@@ -120,6 +121,8 @@ class ColumnRun {
   readonly #known: Group[] = [];
   /** By group: rows of the part under way. */
   #rowCounts = new Uint32Array(1);
+  /** Parts that columns did not tell of, less those that they did. */
+  #vain = 0;
   readonly #fold = new ColumnFold();
   readonly #rows: Uint16Array;
   readonly #groupOf: Uint32Array;
@@ -135,8 +138,22 @@ class ColumnRun {
 
   /** False: nothing was taken, the part's rows are to be read. */
   take(part: InputPart, context: ExecutionContext): boolean {
-    const {columns} = part;
-    if (columns === undefined) return false;
+    if (part.columns === undefined) return false;
+    const isTaken = this.#takeColumns(part, part.columns, context);
+    this.#vain += isTaken ? -1 : 1;
+    return isTaken;
+  }
+
+  /** All parts were met. */
+  end(): void {
+    if (this.#vain > 0) this.#parts.use?.wasVain();
+  }
+
+  #takeColumns(
+    part: InputPart,
+    columns: readonly PackedColumn[],
+    context: ExecutionContext,
+  ): boolean {
     const block = {columns};
     const selection: Rows = {rows: this.#rows, count: part.select(this.#rows)};
     const {terms, keys, args} = this.#parts;
@@ -145,7 +162,7 @@ class ColumnRun {
     const argColumns = allOf(args.map(arg => arg(block, selection)));
     if (keyColumns === undefined || argColumns === undefined) return false;
     context.budget.spend(selection.count / rowsPerUnit);
-    this.#parts.tell?.(selection.count);
+    this.#parts.use?.took(selection.count);
     if (selection.count === 0) return true;
     const grouped = this.#group(keyColumns, selection);
     this.#aggregates.forEach((aggregate, at) => {

@@ -22,6 +22,8 @@ export interface InputPart {
   readonly columns: readonly PackedColumn[] | undefined;
   /** Writes the places of the rows in the columns into `into`; how many. */
   select(into: Uint16Array): number;
+  /** The record at a place in the columns; undefined where the rows are of none. */
+  readonly ridOf?: ColumnPart['ridOf'];
   /** The same rows as batches, those alone that pass the input's condition. */
   rows(): Batches;
 }
@@ -199,6 +201,7 @@ function* asRows(
     yield part && {
       columns: part.columns,
       select: into => part.select(into),
+      ridOf: part.ridOf,
       rows: () => rowsOf(part),
     };
   }

@@ -13,7 +13,7 @@ import type {IdBounds, PlanNode} from '#server/plan/node.ts';
 import type {Batch, Column} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {Frame, type Test} from '../closure.ts';
-import type {IdSpan, RecordTest, ScanOrder, Source} from '../graph.ts';
+import type {ColumnPart, IdSpan, RecordTest, ScanOrder, Source} from '../graph.ts';
 import {bucketsNamed} from './named-buckets.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 import {packedTerm, type PackedTestMaker} from '../stored/packed-term.ts';
@@ -25,6 +25,8 @@ type Node = PlanNode & {readonly kind: 'scan-type' | 'scan-bucket'};
 const firstRows = 16;
 
 export function prepareScan(node: Node, preparation: Preparation): Operator {
+  const nulls = nullProperties(node);
+  if (nulls.length > 0) preparation.readsColumns(node);
   const where = node.where && prepareTerms(node.where, node.slot, preparation);
   const span = node.ids && prepareSpan(node.ids, preparation);
   const asked = node.kind === 'scan-bucket' ? (node.asked ?? []) : [];
@@ -33,23 +35,55 @@ export function prepareScan(node: Node, preparation: Preparation): Operator {
     const test = where && recordTest(where, node.slot, context, argument);
     const frame = new Frame(context, argument);
     const buckets = named.flatMap(bucket => bucketsNamed(bucket(frame), context.catalog));
-    const source = open(node, context, {test, ids: span?.(frame), buckets});
-    yield* scanRecords(source, {context, argument, slot: node.slot});
+    const into = {context, argument, slot: node.slot};
+    const parts = partsOf(node, nulls, scanOrder(node, context, test), context);
+    if (parts !== undefined) yield* scanNulls(parts, into);
+    else yield* scanRecords(open(node, context, {test, ids: span?.(frame), buckets}), into);
   };
+}
+
+/** Properties of which the condition wants nulls alone, where columns may tell if there are any. */
+function nullProperties(node: Node): readonly string[] {
+  if (node.kind !== 'scan-type' || node.fewNulls !== true || node.ids !== undefined) return [];
+  const {where, slot} = node;
+  if (where === undefined) return [];
+  return (where.kind === 'and' ? where.terms : [where]).flatMap(term => {
+    const of = term.kind === 'is-null' ? term.of : undefined;
+    if (of?.kind !== 'property' || of.each || of.of.kind !== 'slot') return [];
+    return of.of.slot === slot ? [of.name] : [];
+  });
+}
+
+function partsOf(
+  node: Node,
+  properties: readonly string[],
+  order: ScanOrder,
+  {graph}: ExecutionContext,
+): Iterable<ColumnPart | undefined> | undefined {
+  if (node.kind !== 'scan-type' || properties.length === 0) return undefined;
+  const {type, polymorphic} = node;
+  return graph.scanColumns({type, polymorphic, properties, order});
+}
+
+/** The parts that have a null in each of their columns are read, the others passed over. */
+function* scanNulls(parts: Iterable<ColumnPart | undefined>, into: ScanInto): ReturnType<Operator> {
+  for (const part of parts) {
+    if (part?.columns?.every(({hasNulls}) => hasNulls) === false) continue;
+    if (part !== undefined) yield* scanRecords(part.records(), into);
+    else if (into.context.budget.look()) yield pause;
+  }
+}
+
+interface ScanInto {
+  readonly context: ExecutionContext;
+  readonly argument: Batch;
+  readonly slot: Slot;
 }
 
 /** The records of `source`, which it closes. */
 export function* scanRecords(
   source: Source<RecordValue>,
-  {
-    context,
-    argument,
-    slot,
-  }: {
-    readonly context: ExecutionContext;
-    readonly argument: Batch;
-    readonly slot: Slot;
-  },
+  {context, argument, slot}: ScanInto,
 ): ReturnType<Operator> {
   try {
     // Small portions first: a LIMIT above may want only a few.

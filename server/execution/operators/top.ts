@@ -1,30 +1,23 @@
 /**
  * `top`: the first rows in the keys' order, as sort and limit would give them, in a heap.
  *
- * Memory: O(count + skip) rows, which count as kept. The heap's root is the worst row kept, so most
- * rows of a long input cost one comparison. Ties go by the input's order, as in `sort`.
+ * Memory: O(count + skip) rows, which count as kept. Ties go by the input's order, as in `sort`.
+ * Where the keys are kept as columns, rows that do not belong to the first are not read at all.
  */
-import type {Value} from '#server/model/value.ts';
+import {assert} from '#server/base/assert.ts';
+import {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder, unitBatch} from '../batch.ts';
-import type {Budget} from '../budget.ts';
 import {wholeNumber} from '../expressions/arithmetic.ts';
-import {estimateBatch} from '../expressions/value-size.ts';
 import {Frame} from '../closure.ts';
-import {type Operator, pause, type Preparation} from '../operator.ts';
-import {tupleOrder, type TupleOrder} from './row-order.ts';
-import {argumentFrame} from './source-rows.ts';
+import type {ExecutionContext} from '../context.ts';
+import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
+import {CandidateHeap, type CandidateRow} from './candidate-heap.ts';
+import {tupleOrder} from './row-order.ts';
+import {argumentFrame, sourceBatch} from './source-rows.ts';
+import {prepareColumnTop} from './top-columns.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
-
-/** Of a candidate beside its row. */
-const candidateBytes = 128;
-
-interface Candidate {
-  readonly keys: readonly Value[];
-  readonly arrival: number;
-  readonly row: Batch;
-}
 
 export function prepareTop(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
@@ -32,16 +25,16 @@ export function prepareTop(node: Node, preparation: Preparation): Operator {
   const order = tupleOrder(node.keys);
   const count = preparation.expression(node.count);
   const skip = node.skip && preparation.expression(node.skip);
+  const columns = prepareColumnTop(node, preparation);
   return function* top(context, argument) {
     const frame = argumentFrame(context, argument);
     const skipped = skip === undefined ? 0 : wholeNumber(skip(frame), 'SKIP');
     const size = skipped + wholeNumber(count(frame), 'LIMIT');
     const heap = new CandidateHeap(order, size, context.budget);
     if (heap.size === 0) return;
-    try {
+    const offerAll = function* (batches: Batches): Batches {
       const reader = new Frame(context, unitBatch);
-      let arrival = 0;
-      for (const batch of input(context, argument)) {
+      for (const batch of batches) {
         if (batch === pause) {
           yield pause;
           continue;
@@ -49,118 +42,49 @@ export function prepareTop(node: Node, preparation: Preparation): Operator {
         reader.enter(batch);
         for (let row = 0; row < batch.rowCount; row++) {
           reader.row = row;
-          heap.offer(
-            keys.map(key => key(reader)),
-            arrival++,
-            batch,
-            row,
-          );
+          const values = keys.map(key => key(reader));
+          if (heap.accepts(values)) heap.put(values, batch.row(row));
           if (context.budget.spend(1)) yield pause;
         }
       }
-      const best: Candidate[] = [];
+    };
+    try {
+      const run = columns?.(context, argument, {heap, offerAll});
+      yield* run ?? offerAll(input(context, argument));
+      const best: CandidateRow[] = [];
       for (let worst = heap.takeWorst(); worst !== undefined; worst = heap.takeWorst()) {
-        best.push(worst);
+        best.push(worst.row);
         if (context.budget.spend(1)) yield pause;
       }
-      const builder = new BatchBuilder();
-      for (const candidate of best.reverse().slice(skipped)) {
-        builder.copy(candidate.row, 0);
-        if (builder.rowCount >= context.batchRows) yield builder.take();
-      }
-      if (builder.rowCount > 0) yield builder.take();
+      yield* rowsOf(best.reverse().slice(skipped), node, context, argument);
     } finally {
       heap.release();
     }
   };
 }
 
-/** The best `size` candidates; the worst of them at the root. */
-class CandidateHeap {
-  readonly size: number;
-  readonly #order: TupleOrder;
-  readonly #items: Candidate[] = [];
-  readonly #budget: Budget;
-  #bytes = 0;
-
-  constructor(order: TupleOrder, size: number, budget: Budget) {
-    this.#order = order;
-    this.size = size;
-    this.#budget = budget;
-  }
-
-  /** Rows that are displaced by others count on: the others are of the same kind. */
-  #keep(bytes: number): void {
-    this.#budget.keep(bytes);
-    this.#bytes += bytes;
-  }
-
-  release(): void {
-    this.#budget.release(this.#bytes);
-  }
-
-  offer(keys: readonly Value[], arrival: number, batch: Batch, row: number): void {
-    const items = this.#items;
-    if (items.length < this.size) {
-      const kept = batch.row(row);
-      this.#keep(candidateBytes + estimateBatch(kept));
-      items.push({keys, arrival, row: kept});
-      this.#rise(items.length - 1);
-      return;
-    }
-    // A later row never displaces an equal one.
-    if (this.#order(keys, (items[0] as Candidate).keys) >= 0) return;
-    items[0] = {keys, arrival, row: batch.row(row)};
-    this.#sink(0);
-  }
-
-  /** The worst of those that are left, taken out. */
-  takeWorst(): Candidate | undefined {
-    const items = this.#items;
-    const worst = items[0];
-    const last = items.pop();
-    if (last !== undefined && items.length > 0) {
-      items[0] = last;
-      this.#sink(0);
-    }
-    return worst;
-  }
-
-  #compare(left: Candidate, right: Candidate): number {
-    const order = this.#order(left.keys, right.keys);
-    return order === 0 ? left.arrival - right.arrival : order;
-  }
-
-  #rise(from: number): void {
-    const items = this.#items;
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (this.#compare(items[at] as Candidate, items[parent] as Candidate) <= 0) return;
-      this.#swap(at, parent);
-      at = parent;
-    }
-  }
-
-  #sink(from: number): void {
-    const items = this.#items;
-    for (let at = from; ; ) {
-      let worst = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) {
-        const candidate = items[child];
-        if (candidate !== undefined && this.#compare(candidate, items[worst] as Candidate) > 0) {
-          worst = child;
-        }
+/** The rows of the candidates, the records of those that are ids read at once. */
+function* rowsOf(
+  candidates: readonly CandidateRow[],
+  {input}: Node,
+  {graph, batchRows, budget}: ExecutionContext,
+  argument: Batch,
+): Batches {
+  const slot = 'slot' in input ? input.slot : undefined;
+  for (let start = 0; start < candidates.length; start += batchRows) {
+    const some = candidates.slice(start, start + batchRows);
+    const ids = some.filter(row => row instanceof Rid);
+    const records = ids.length === 0 ? [] : graph.records(ids);
+    const builder = new BatchBuilder();
+    let next = 0;
+    for (const row of some) {
+      if (!(row instanceof Rid)) builder.copy(row, 0);
+      else {
+        assert(slot !== undefined, 'only of a scan are rows known by ids');
+        builder.copy(sourceBatch(argument, slot, [records[next++] ?? null]), 0);
       }
-      if (worst === at) return;
-      this.#swap(at, worst);
-      at = worst;
     }
-  }
-
-  #swap(a: number, b: number): void {
-    const items = this.#items;
-    const held = items[a] as Candidate;
-    items[a] = items[b] as Candidate;
-    items[b] = held;
+    yield builder.take();
+    if (budget.look()) yield pause;
   }
 }

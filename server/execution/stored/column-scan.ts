@@ -22,6 +22,8 @@ export interface ColumnPart {
   readonly columns: readonly Column[] | undefined;
   /** Writes the rows of the part's records into `into`; how many. Only with columns. */
   select(into: Uint16Array): number;
+  /** The id of the record at a row; undefined without columns. */
+  readonly ridOf: ((row: number) => Rid) | undefined;
   /** The same records, as a scan gives them. */
   records(): Source<RecordValue>;
 }
@@ -68,25 +70,28 @@ function* bucketParts(
     let found = columns.find(number);
     if (found === 'build') found = yield* built(columns, number, range, scan);
     const records = (): Source<RecordValue> => recordsOf([range]);
-    yield found === 'records' ? recordsOnly(records) : columnsOf(found, known, scan, records);
+    const ridOf = (row: number): Rid => new Rid(bucket, number * segmentRows + row);
+    yield found === 'records'
+      ? recordsOnly(records)
+      : columnsOf(found, known, scan, {ridOf, records});
   }
 }
 
 function recordsOnly(records: () => Source<RecordValue>): ColumnPart {
-  return {columns: undefined, select: () => 0, records};
+  return {columns: undefined, select: () => 0, ridOf: undefined, records};
 }
 
 function columnsOf(
   segment: Segment,
   ids: readonly number[],
   {typeIds}: ColumnScan,
-  records: () => Source<RecordValue>,
+  place: Pick<ColumnPart, 'ridOf' | 'records'>,
 ): ColumnPart {
   const columns = ids.map(id => segment.column(id) as Column);
   return {
     columns: segment.isMixed ? undefined : columns,
     select: into => segment.select(typeIds, into),
-    records,
+    ...place,
   };
 }
 

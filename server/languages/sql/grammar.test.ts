@@ -3,14 +3,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {withoutPlaces} from '#server/testing/sql-round-trip.ts';
 import {parts, statementForms} from './grammar.ts';
+import {beginnings, type Form, formOf} from './grammar-form.ts';
 import {keywords} from './keyword.ts';
 import {parseScript} from './parser.ts';
 import {printScript} from './printer-statement.ts';
-
-type Form =
-  | {readonly kind: 'word'; readonly text: string}
-  | {readonly kind: 'sequence' | 'choice'; readonly forms: readonly Form[]}
-  | {readonly kind: 'optional'; readonly form: Form};
 
 /** An example of each part. */
 const samples: Readonly<Record<string, string>> = {
@@ -59,6 +55,15 @@ test('every word of the grammar stands in a form', () => {
   assert.deepEqual(missing, []);
 });
 
+test('a statement begins with the words that its form begins with', () => {
+  for (const words of ['CREATE VERTEX TYPE', 'CREATE VERTEX', 'DROP MATERIALIZED VIEW', 'SELECT']) {
+    assert.ok(beginnings.includes(words), words);
+  }
+  // A word alone is none where another must follow.
+  for (const words of ['CREATE', 'INSERT', 'DROP']) assert.ok(!beginnings.includes(words), words);
+  assert.deepEqual(beginnings, [...new Set(beginnings)].sort());
+});
+
 test('every part has its explanation', () => {
   assert.deepEqual(Object.keys(samples).sort(), Object.keys(parts).sort());
 });
@@ -89,7 +94,7 @@ function widest(form: Form): number {
 function sentence(form: Form, whole: boolean, choice: number): string {
   switch (form.kind) {
     case 'word':
-      return form.text;
+      return samples[form.text] ?? form.text;
     case 'optional':
       return whole ? sentence(form.form, whole, choice) : '';
     case 'choice': {
@@ -99,37 +104,4 @@ function sentence(form: Form, whole: boolean, choice: number): string {
     default:
       return form.forms.map(part => sentence(part, whole, choice)).join(' ');
   }
-}
-
-function formOf(text: string): Form {
-  const tokens =
-    text.match(/'.'|, \.\.\.|[a-z]+(?=\b)|[[\]()|]|`[^`]*`|[A-Z_]+|[^\s\w[\]()|']/g) ?? [];
-  let at = 0;
-  const choice = (end: string | undefined): Form => {
-    const alternatives: Form[] = [sequence(end)];
-    while (tokens[at] === '|') {
-      at++;
-      alternatives.push(sequence(end));
-    }
-    assert.equal(tokens[at], end, text);
-    at++;
-    return {kind: 'choice', forms: alternatives};
-  };
-  const sequence = (end: string | undefined): Form => {
-    const list: Form[] = [];
-    for (let token = tokens[at]; token !== end && token !== '|'; token = tokens[at]) {
-      assert.ok(token !== undefined, text);
-      at++;
-      if (token === '[') list.push({kind: 'optional', form: choice(']')});
-      else if (token === '(') list.push(choice(')'));
-      else if (token !== ', ...') list.push({kind: 'word', text: wordOf(token)});
-    }
-    return {kind: 'sequence', forms: list};
-  };
-  return choice(undefined);
-}
-
-function wordOf(token: string): string {
-  if (/^'.'$/.test(token)) return token.charAt(1);
-  return samples[token] ?? token;
 }

@@ -116,6 +116,11 @@ export class ExpressionPrinter {
     this.#statement = statement;
   }
 
+  /** A statement inside of another. */
+  inBrackets(statement: Parameters<StatementPrinter>[0]): string {
+    return `(${this.#statement(statement)})`;
+  }
+
   /** `e`, in parentheses if it binds less tightly than `levelMin`. */
   print(e: Expression, levelMin = 0): string {
     const text = this.#bare(e);
@@ -167,7 +172,7 @@ export class ExpressionPrinter {
       case 'case':
         return this.#case(e);
       case 'subquery':
-        return `(${this.#statement(e.statement)})`;
+        return this.inBrackets(e.statement);
       default:
         return this.#operator(e);
     }

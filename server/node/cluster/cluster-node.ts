@@ -268,7 +268,7 @@ export class ClusterNode implements MemberLogOpener {
       replicator,
       isLeading: () => log.isLeading,
       report: () => this.#report(replicator),
-      priority: plan.self.priority,
+      application: {priority: plan.self.priority, memory: storageId},
       timers,
       logger,
       asked: peer => this.#storageIds.delete(peer),

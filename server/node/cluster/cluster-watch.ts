@@ -1,7 +1,8 @@
 /**
  * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does,
- * what a leader does about one that it hears nothing of (replication/channel-resets.ts), and what
- * becomes of copies that stand still or cannot be used (copy-care.ts).
+ * what a leader does about one that it hears nothing of (replication/channel-resets.ts), what
+ * becomes of copies that stand still or cannot be used (copy-care.ts), and when the cluster's data
+ * takes the formats of a newer release (session/format-raise.ts).
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
@@ -15,11 +16,18 @@ import {
 import type {PeerTransport} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/session/cluster.ts';
 import {successorsOf} from '#server/session/cluster-changes.ts';
+import {membersBehind} from '#server/session/format-raise.ts';
 import {followersOf, ReplicaHealth} from '#server/session/replica-health.ts';
 import {CopyCare, type CopyCareOptions} from './copy-care.ts';
 
 export interface ClusterWatchOptions extends CopyCareOptions {
   readonly links: Pick<PeerTransport, 'reset'>;
+  /** The level that is written, the newest one of this build, and the step from one to the other. */
+  readonly formats: {
+    readonly written: () => number;
+    readonly newest: number;
+    readonly raise: () => Promise<void>;
+  };
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -33,6 +41,8 @@ export class ClusterWatch {
   readonly #resets: ChannelResets;
   readonly #copies: CopyCare;
   #cancel: () => void = () => undefined;
+  /** Whom the formats of this build wait for, as the log was last told. */
+  #waitsFor = '';
 
   /** Begins at once. */
   constructor(options: ClusterWatchOptions) {
@@ -69,7 +79,27 @@ export class ClusterWatch {
     });
     for (const step of this.#resets.look(now, this.#samples(state, now))) this.#take(step);
     this.#copies.look(state, now);
+    if (state.isLeader) void this.#raiseFormat(state);
     this.#report(state, settings().get('svc.ha.logVerbose'));
+  }
+
+  /** Does not reject: what was refused is tried again at the next look. */
+  async #raiseFormat(state: ClusterState): Promise<void> {
+    const {formats, logger} = this.#options;
+    const {written, newest, raise} = formats;
+    if (written() >= newest) return;
+    const behind = membersBehind(state, newest);
+    if (behind.join() !== this.#waitsFor && behind.length > 0) {
+      logger.log('info', 'format.waits', {written: written(), newest, for: behind});
+    }
+    this.#waitsFor = behind.join();
+    if (behind.length > 0) return;
+    try {
+      await raise();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.log('warn', 'format.not-raised', {newest, reason});
+    }
   }
 
   #report(state: ClusterState, verbosity: number): void {

@@ -2,93 +2,84 @@
  * One server with data becomes three, a member that lost its disk comes back, and one of the three
  * goes on alone: nothing that was stored is ever missing.
  */
-import assert from 'node:assert/strict';
-import {rmSync} from 'node:fs';
+import {mkdirSync, rmSync} from 'node:fs';
+import {join} from 'node:path';
 import {after, test} from 'node:test';
+import type {Client} from '#server/client/client.ts';
+import {untilLed} from '#server/testing/cluster/cluster-system.ts';
+import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {
   freePort,
-  rootPassword,
   type ServerProcess,
   startServer,
   temporaryRoot,
 } from '#server/testing/server-process.ts';
 
-const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
-const roots = [0, 1, 2].map(place => temporaryRoot(`forming-${place}`));
-const ports = await Promise.all(
-  roots.map(async () => ({raft: await freePort(), http: await freePort()})),
-);
-const list = ports.map(({raft, http}) => `127.0.0.1:{raft:${raft},http:${http}}`).join(',');
-const servers = new Map<number, ServerProcess>();
+const folder = temporaryRoot('forming');
+const ends: (() => Promise<unknown>)[] = [];
 
 after(async () => {
-  for (const server of servers.values()) await server.kill();
-  for (const root of roots) rmSync(root, {recursive: true, force: true});
+  for (const end of ends) await end();
+  rmSync(folder, {recursive: true, force: true});
 });
 
-async function start(place: number, isMember: boolean): Promise<void> {
-  const cluster = {
-    'svc.ha.enabled': true,
-    'svc.ha.serverList': list,
-    'svc.ha.electionTimeoutMin': 1_000,
-    'svc.ha.electionTimeoutMax': 2_000,
-  };
+/** A member's folder, served by a server that is none. */
+async function startAlone(name: string): Promise<ServerProcess> {
+  const settings = {'svc.server.name': name};
   const server = await startServer({
-    root: roots[place] ?? '',
-    port: ports[place]?.http ?? 0,
-    settings: {'svc.server.name': `svc_${place}`, ...(isMember && cluster)},
-    readyMillisMax: 120_000,
+    root: join(folder, name),
+    port: await freePort(),
+    settings,
   });
-  servers.set(place, server);
+  ends.push(() => server.kill());
+  return server;
 }
 
-async function stop(place: number): Promise<void> {
-  await servers.get(place)?.stop();
-  servers.delete(place);
+async function insert(client: Client, name: string): Promise<void> {
+  await client.command('music', `INSERT INTO Artist SET name = '${name}'`);
 }
 
-async function post(place: number, path: string, body: object): Promise<string> {
-  const url = `${servers.get(place)?.url}/api/v1${path}`;
-  const signal = AbortSignal.timeout(20_000);
-  const headers = {authorization};
-  const answer = await fetch(url, {method: 'POST', headers, body: JSON.stringify(body), signal});
-  return await answer.text();
-}
-
-const sql = (place: number, command: string): Promise<string> =>
-  post(place, '/command/music', {language: 'sql', command});
-
-/** The server answers with so many artists, in time. */
-async function hasArtists(place: number, count: number): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  for (let answer = ''; ; answer = await sql(place, 'SELECT count(*) AS n FROM Artist')) {
-    if (answer.includes(`{"n":${count}}`)) return;
-    assert(performance.now() < deadline, `${place} has ${count} artists, not ${answer}`);
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+async function hasArtists(client: Client, count: number): Promise<void> {
+  await eventually(`${count} artists at ${client.url}`, async () => {
+    const {result} = await client.query('music', 'SELECT count(*) AS n FROM Artist');
+    return result[0]?.['n'] === count;
+  });
 }
 
 test('one server becomes three, one is lost and comes back, one goes on alone', async () => {
-  await start(0, false);
-  await post(0, '/server', {command: 'create database music'});
-  await sql(0, 'CREATE VERTEX TYPE Artist');
-  await sql(0, "INSERT INTO Artist SET name = 'Ada'");
-  await stop(0);
+  const alone = await startAlone('svc_0');
+  const before = alone.client();
+  await before.createDatabase('music');
+  await before.command('music', 'CREATE VERTEX TYPE Artist');
+  await insert(before, 'Ada');
+  before.close();
+  await alone.stop();
 
-  await Promise.all([0, 1, 2].map(place => start(place, true)));
-  for (const place of [0, 1, 2]) await hasArtists(place, 1);
-  await sql(1, "INSERT INTO Artist SET name = 'Bea'");
+  const cluster = await startSvcCluster({
+    size: 3,
+    folder,
+    settings: {'svc.ha.electionTimeoutMin': 1_000, 'svc.ha.electionTimeoutMax': 2_000},
+  });
+  ends.push(() => cluster.dispose(true));
+  const [first, second, third] = cluster.members.map(cluster.clientOf) as [Client, Client, Client];
+  for (const client of [first, second, third]) await hasArtists(client, 1);
+  await insert(second, 'Bea');
 
-  await servers.get(2)?.kill();
-  rmSync(roots[2] ?? '', {recursive: true});
-  await start(2, true);
-  await hasArtists(2, 2);
-  await sql(2, "INSERT INTO Artist SET name = 'Cid'");
-  for (const place of [0, 1, 2]) await hasArtists(place, 3);
+  const [, , lost] = cluster.members;
+  await lost?.process.kill();
+  rmSync(join(folder, 'svc_2'), {recursive: true});
+  mkdirSync(join(folder, 'svc_2'));
+  lost?.process.start();
+  await untilLed(cluster);
+  await hasArtists(third, 2);
+  await insert(third, 'Cid');
+  for (const client of [first, second, third]) await hasArtists(client, 3);
 
-  for (const place of [0, 1, 2]) await stop(place);
-  await start(1, false);
-  await hasArtists(1, 3);
-  await sql(1, "INSERT INTO Artist SET name = 'Dan'");
-  await hasArtists(1, 4);
+  for (const {process} of cluster.members) await process.stop();
+  const last = (await startAlone('svc_1')).client();
+  await hasArtists(last, 3);
+  await insert(last, 'Dan');
+  await hasArtists(last, 4);
+  last.close();
 });

@@ -24,7 +24,11 @@ interface Probed {
 }
 
 /** A pod beside members that answer at real ports; timers run when a test says so. */
-async function podBeside(context: TestContext, members: readonly MemoryCluster[]): Promise<Probed> {
+async function podBeside(
+  context: TestContext,
+  members: readonly MemoryCluster[],
+  remembers = true,
+): Promise<Probed> {
   const peers = [];
   for (const [number, cluster] of members.entries()) {
     const world = await httpWorld({}, undefined, {cluster});
@@ -50,10 +54,12 @@ async function podBeside(context: TestContext, members: readonly MemoryCluster[]
     cluster: own,
     peerClient,
     applicant,
+    wasMember: () => remembers,
     timers: {
       after: (delayMs, next) => {
         delays.push(delayMs);
         task = next;
+        told?.();
         return () => undefined;
       },
       yield: () => Promise.resolve(),
@@ -120,6 +126,16 @@ test('a member that hears its leader asks nobody', async context => {
   await turn();
   assert.deepEqual(logged, ['cluster.joined']);
   assert.deepEqual(leader.done, []);
+});
+
+test('one without a memory leaves it to its connections', async context => {
+  const leader = new MemoryCluster(leaderState({peers: two}));
+  const {own, logged, turn} = await podBeside(context, [leader], false);
+  await turn();
+  assert.deepEqual([leader.done, logged], [[], []]);
+  own.current = followerState({localPeerId: pod.id});
+  await turn();
+  assert.deepEqual(logged, ['cluster.joined']);
 });
 
 test('one that is a member already waits, and asks less and less often', async context => {

@@ -1,10 +1,11 @@
 /**
- * A pod that starts asks whether it is a member, and to be one where it is not.
+ * A pod that comes back asks whether it is a member still, and to be one where it is not.
  *
- * What it remembers may be out of date: it may have been removed while it was away, or be one that
- * a stateful set has just grown by. So it asks the others for the live membership, and their
- * leader to take it in; it never begins a cluster of its own by this. It goes on until it is a
- * member that hears a leader, and tells its own log why it is none yet.
+ * What it remembers may be out of date: it may have been removed while it was away, and the others
+ * then take no connection of it that consensus could use. So it asks them over HTTP for the live
+ * membership, and their leader to take it in; it never begins a cluster of its own by this. It goes
+ * on until it is a member that hears a leader, and tells its own log why it is none yet. A pod
+ * without a memory gets in as every server does (replication/formation/joining.ts).
  *
  * Source: reference 4.4 (join probe).
  */
@@ -34,6 +35,8 @@ export interface JoinProbeOptions {
   readonly cluster: Cluster;
   readonly peerClient: PeerClient;
   readonly applicant: Applicant;
+  /** Its log has told it once that it is a member. */
+  readonly wasMember: () => boolean;
   readonly timers: Timers;
   readonly logger: Logger;
 }
@@ -64,6 +67,7 @@ export function startJoinProbe(
       name: settings.get('svc.server.name'),
       priority: Math.max(0, self.priority),
     },
+    wasMember: () => node.member?.replicator.wasMember === true,
     timers: means.timers,
     logger,
   });
@@ -87,17 +91,19 @@ export class JoinProbe {
   }
 
   async #probe(): Promise<void> {
-    const {cluster, timers, logger, applicant} = this.#options;
+    const {cluster, timers, logger, applicant, wasMember} = this.#options;
     const state = cluster.state();
     if (isIn(state)) {
       logger.log('info', 'cluster.joined', {peer: applicant.id, leader: state.leaderId});
       this.end();
       return;
     }
-    const reason = await this.#ask(state);
-    // A cluster that is forming has no leader yet.
-    const level = this.#retryMs === retryMsMin ? 'info' : 'warn';
-    logger.log(level, 'cluster.not-joined', {peer: applicant.id, reason});
+    if (wasMember()) {
+      const reason = await this.#ask(state);
+      // Its leader may not have been elected yet.
+      const level = this.#retryMs === retryMsMin ? 'info' : 'warn';
+      logger.log(level, 'cluster.not-joined', {peer: applicant.id, reason});
+    }
     this.#cancel = timers.after(this.#retryMs, () => void this.#probe());
     this.#retryMs = Math.min(retryMsMax, this.#retryMs * 2);
   }

@@ -4,96 +4,52 @@
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
-import {
-  freePort,
-  rootPassword,
-  type ServerProcess,
-  startServer,
-  temporaryRoot,
-} from '#server/testing/server-process.ts';
+import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
+import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 
-const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;
-const servers = new Map<number, ServerProcess>();
-const roots = [0, 1, 2].map(place => temporaryRoot(`member-${place}`));
-const ports = await Promise.all(
-  roots.map(async () => ({raft: await freePort(), http: await freePort()})),
-);
-const list = ports.map(({raft, http}) => `127.0.0.1:{raft:${raft},http:${http}}`).join(',');
-
-after(async () => {
-  for (const server of servers.values()) await server.dispose();
+const cluster = await startSvcCluster({
+  size: 3,
+  settings: {'svc.ha.electionTimeoutMin': 1_000, 'svc.ha.electionTimeoutMax': 2_000},
 });
+after(() => cluster.dispose());
 
-async function start(place: number): Promise<void> {
-  const server = await startServer({
-    root: roots[place] ?? '',
-    port: ports[place]?.http ?? 0,
-    settings: {
-      'svc.server.name': `svc_${place}`,
-      'svc.ha.enabled': true,
-      'svc.ha.serverList': list,
-      'svc.ha.electionTimeoutMin': 1_000,
-      'svc.ha.electionTimeoutMax': 2_000,
-    },
-  });
-  servers.set(place, server);
+async function rows(member: Member, query: string): Promise<unknown> {
+  return (await cluster.clientOf(member).query('music', query)).result;
 }
 
-async function post(place: number, path: string, body: object): Promise<Response> {
-  const url = `${servers.get(place)?.url}/api/v1${path}`;
-  const signal = AbortSignal.timeout(5_000);
-  const headers = {authorization};
-  return await fetch(url, {method: 'POST', headers, body: JSON.stringify(body), signal});
-}
-
-async function sql(place: number, command: string): Promise<unknown> {
-  const response = await post(place, '/command/music', {language: 'sql', command});
-  const answer = (await response.json()) as {readonly result?: unknown};
-  return answer.result;
-}
-
-/** Asks the servers in turn until one does it; which one. */
-async function untilOne(work: (place: number) => Promise<boolean>): Promise<number> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    for (const place of servers.keys()) {
-      if (await work(place).catch(() => false)) return place;
-    }
-    assert(performance.now() < deadline, 'one of them leads in time');
-  }
-}
-
-const names = 'SELECT name FROM Artist ORDER BY name';
-
-/** Everybody answers the same, soon. */
+/** Everybody who runs answers the same, soon. */
 async function assertAll(expected: readonly string[]): Promise<void> {
-  for (const place of servers.keys()) {
-    const rows = expected.map(name => ({name}));
-    await untilOne(async () => JSON.stringify(await sql(place, names)) === JSON.stringify(rows));
+  const wanted = JSON.stringify(expected.map(name => ({name})));
+  for (const member of cluster.members.filter(({process}) => process.isRunning)) {
+    await eventually(`${member.name} has ${wanted}`, async () => {
+      return JSON.stringify(await rows(member, 'SELECT name FROM Artist ORDER BY name')) === wanted;
+    });
   }
 }
 
 test('what is acknowledged is on all three, before and after a kill of the leader', async () => {
-  await Promise.all([0, 1, 2].map(start));
-  const first = await untilOne(
-    async place => (await post(place, '/server', {command: 'create database music'})).ok,
-  );
-  await sql(first, 'CREATE VERTEX TYPE Artist');
-  await sql(first, "INSERT INTO Artist SET name = 'Ada'");
+  const first = await untilLed(cluster);
+  const insert = (member: Member, what: string): Promise<unknown> =>
+    cluster.clientOf(member).command('music', `INSERT INTO Artist SET ${what}`);
+  await cluster.clientOf(first).createDatabase('music');
+  await cluster.clientOf(first).command('music', 'CREATE VERTEX TYPE Artist');
+  await insert(first, "name = 'Ada'");
   await assertAll(['Ada']);
 
-  await servers.get(first)?.kill();
-  servers.delete(first);
-  const second = await untilOne(
-    async place => (await sql(place, "INSERT INTO Artist SET name = 'Bea'")) !== undefined,
-  );
+  await first.process.kill();
+  const second = await untilLed(cluster);
   assert.notEqual(second, first);
+  await insert(second, "name = 'Bea'");
   await assertAll(['Ada', 'Bea']);
 
-  await start(first);
+  first.process.start();
+  await untilLed(cluster);
   await assertAll(['Ada', 'Bea']);
-  await sql(second, "INSERT INTO Artist SET name = 'Cid', songs = 3");
+  await insert(second, "name = 'Cid', songs = 3");
   await assertAll(['Ada', 'Bea', 'Cid']);
-  const songs = 'SELECT songs FROM Artist WHERE songs > 2';
-  for (const place of servers.keys()) assert.deepEqual(await sql(place, songs), [{songs: 3}]);
+  for (const member of cluster.members) {
+    const songs = await rows(member, 'SELECT songs FROM Artist WHERE songs > 2');
+    assert.deepEqual(songs, [{songs: 3}]);
+  }
 });

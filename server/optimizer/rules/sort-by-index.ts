@@ -3,12 +3,13 @@
  *
  * The sort's keys must be the parts of an ordered index behind those that a condition holds equal,
  * all in one direction, and every record must be found in it: an index that leaves out nulls
- * serves where a part's property is mandatory and not null, behind a condition that no null meets,
- * or where nulls stand last: those are then looked for behind the index, which a limit seldom
- * reaches. Where nulls stand, and in which order
- * classes of values come, must be the index's own way, or not matter. Nodes between that keep the
- * order of their input are looked through. Whether it pays is a matter of cost: a few of the first
- * rows are soon found, while all rows in the index's order are fetched one by one.
+ * serves where a part's property is mandatory and not null, or behind a condition that no null
+ * meets. Elsewhere a scan looks for the nulls: behind the index where they stand last, which a limit
+ * seldom reaches, else before it, which costs little where columns tell that there are none. Where
+ * nulls stand, and in which order classes of values come, must be the index's own way, or not
+ * matter. Nodes between that keep the order of their input are looked through. Whether it pays is a
+ * matter of cost: a few of the first rows are soon found, while all rows in the index's order are
+ * fetched one by one.
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
@@ -55,13 +56,21 @@ function unsorted(node: Sorted, context: RuleContext): PlanNode | undefined {
   const plain = withOnSpine(node, source, cheapestAccess(source, context));
   let least = estimates.of(plain).cost;
   for (const access of found) {
-    const plan = withoutSort(node, source, access);
-    const spent = estimates.of(plan).cost * shareRead(node, plan, context) + cost.seek;
+    const plan = withoutSort(node, source, access.plan);
+    const whole = access.readWhole === undefined ? 0 : estimates.of(access.readWhole).cost;
+    const shared = (estimates.of(plan).cost - whole) * shareRead(node, plan, context);
+    const spent = whole + shared + cost.seek;
     if (spent >= least) continue;
     best = plan;
     least = spent;
   }
   return best;
+}
+
+interface Ordered {
+  readonly plan: PlanNode;
+  /** What a limit does not shorten. */
+  readonly readWhole?: PlanNode;
 }
 
 interface Order {
@@ -79,7 +88,8 @@ function orderOf({keys, input}: Sorted): Order | undefined {
   let slot: Slot | undefined;
   for (const {by, descending} of keys) {
     const property = valueOf(by, input);
-    if (property.kind !== 'property' || property.of.kind !== 'slot') return undefined;
+    if (property.kind !== 'property' || property.each) return undefined;
+    if (property.of.kind !== 'slot') return undefined;
     if (descending !== first.descending || (slot ?? property.of.slot) !== property.of.slot) {
       return undefined;
     }
@@ -125,6 +135,9 @@ function shareRead(node: Sorted, plan: PlanNode, {estimates}: RuleContext): numb
 
 const rowsOfPage = 100;
 
+/** Of the records of a type: so few nulls that most parts of their column may have none. */
+const fewShare = 0.01;
+
 function withoutLimit(plan: PlanNode): PlanNode {
   return plan.kind === 'limit' || plan.kind === 'skip' ? withoutLimit(plan.input) : plan;
 }
@@ -135,18 +148,32 @@ function orderedAccess(
   index: Index,
   order: Order,
   context: RuleContext,
-): PlanNode | undefined {
+): Ordered | undefined {
   if (index.state !== 'ready' || index.kind === 'hash') return undefined;
   const {node, plan} = accessBy(scan, index, context);
   const type = context.catalog.requireType(scan.type);
   if (node.kind !== 'index-range' || !gives(node, index, type, order)) return undefined;
   const found = withOnSpine(plan, node, {...node, descending: order.descending});
-  if (isWhole(node, index, type, conjunctsOf(scan.where))) return found;
-  const nullsAreLast = order.keys.every(({nulls}) => nulls === 'last');
-  if (!nullsAreLast || order.names.length !== index.properties.length) return undefined;
-  const nulls = order.keys.map(({by}): Expression => ({kind: 'is-null', of: by}));
-  const where = conjunction([...nulls, ...conjunctsOf(scan.where)]);
-  return {kind: 'union', inputs: [found, {...scan, ...(where && {where})}]};
+  if (isWhole(node, index, type, conjunctsOf(scan.where))) return {plan: found};
+  const [place] = new Set(order.keys.map(({nulls}) => nulls));
+  const isOnePlace = order.keys.every(({nulls}) => nulls === place);
+  if (!isOnePlace || order.names.length !== index.properties.length) return undefined;
+  const leftOut = withTerms(scan, areNull(order));
+  if (place === 'last') return {plan: {kind: 'union', inputs: [found, leftOut]}};
+  const {rows} = context.estimates.of(leftOut);
+  const fewNulls = !scan.descending && rows < fewShare * context.estimates.recordCount(scan.type);
+  const first = fewNulls ? {...leftOut, fewNulls} : leftOut;
+  return {plan: {kind: 'union', inputs: [first, found]}, readWhole: first};
+}
+
+function withTerms(scan: Scan, terms: readonly Expression[]): Scan {
+  const where = conjunction([...terms, ...conjunctsOf(scan.where)]);
+  return where === undefined ? scan : {...scan, where};
+}
+
+function areNull({slot, names}: Order): readonly Expression[] {
+  const of: Expression = {kind: 'slot', slot};
+  return names.map(name => ({kind: 'is-null', of: {kind: 'property', of, name, each: false}}));
 }
 
 /** Whether every record of the type that meets the condition is among the entries. */
@@ -203,9 +230,14 @@ function gives(
   return order.keys.every((key, at) => {
     const name = order.names[at] ?? '';
     const bounded = at === 0 && isBounded;
-    const hasNulls = !bounded && index.nullStrategy !== 'ERROR' && !isNeverNull(type, name);
+    const hasNulls = !bounded && mayHoldNulls(index) && !isNeverNull(type, name);
     const nullsAgree = (key.nulls === 'first') !== key.descending;
     const isOneClass = bounded || hasExactKeys(type.properties.get(name)?.type);
     return (nullsAgree || !hasNulls) && (key.classes === undefined || isOneClass);
   });
+}
+
+/** Of an entry that is left out when all of its parts are null, the only part never is. */
+function mayHoldNulls({nullStrategy, properties}: Index): boolean {
+  return nullStrategy === 'INDEX' || (nullStrategy === 'SKIP' && properties.length > 1);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {connect, type Socket} from 'node:net';
 import {after, before, test} from 'node:test';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/http-world.ts';
 
 const authorization = `Basic ${Buffer.from(`root:${rootPassword}`).toString('base64')}`;

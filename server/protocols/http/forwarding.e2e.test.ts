@@ -8,30 +8,20 @@ import type {Client} from '#server/client/client.ts';
 import {ServerError, UnknownOutcome} from '#server/client/server-error.ts';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 
 let cluster: SvcCluster;
-const clients = new Map<Member, Client>();
 
 before(async () => {
   cluster = await startSvcCluster({
     size: 3,
     settings: {'svc.ha.electionTimeoutMin': 500, 'svc.ha.electionTimeoutMax': 1_000},
   });
-  for (const member of cluster.members) clients.set(member, cluster.client(member));
 });
-after(async () => {
-  for (const client of clients.values()) client.close();
-  await cluster.dispose();
-});
+after(() => cluster.dispose());
 
-function clientOf(member: Member): Client {
-  const client = clients.get(member);
-  assert.ok(client !== undefined, 'every member has a client');
-  return client;
-}
-
-async function replicasOf(leader: Member): Promise<readonly Client[]> {
-  return cluster.members.filter(member => member !== leader).map(clientOf);
+function replicasOf(leader: Member): readonly Client[] {
+  return cluster.members.filter(member => member !== leader).map(cluster.clientOf);
 }
 
 async function count(client: Client, where: string): Promise<unknown> {
@@ -40,7 +30,7 @@ async function count(client: Client, where: string): Promise<unknown> {
 }
 
 test('every member does everything, and its clients read what they wrote', async () => {
-  const [first, second, third] = cluster.members.map(clientOf) as [Client, Client, Client];
+  const [first, second, third] = cluster.members.map(cluster.clientOf) as [Client, Client, Client];
   await first.createDatabase('shop');
   for (const client of [first, second, third]) {
     assert.ok((await client.databases()).includes('shop') || client !== first);
@@ -80,7 +70,7 @@ test('every member does everything, and its clients read what they wrote', async
 });
 
 test('a user who is made at one member is known at all, and forgotten by all', async () => {
-  const [first, second] = cluster.members.map(clientOf) as [Client, Client];
+  const [first, second] = cluster.members.map(cluster.clientOf) as [Client, Client];
   const user = {name: 'clerk', password: 'clerk-password', databases: {shop: ['admin']}};
   await second.serverCommand(`create user ${JSON.stringify(user)}`);
   const asClerk = async ({url}: Member): Promise<number> => {
@@ -91,12 +81,12 @@ test('a user who is made at one member is known at all, and forgotten by all', a
   };
   for (const member of cluster.members) {
     // A member learns of it a moment after it was told to be done elsewhere.
-    while ((await asClerk(member)) === 401) await new Promise(turn => setTimeout(turn, 20));
+    await eventually('the user is known', async () => (await asClerk(member)) !== 401);
     assert.equal(await asClerk(member), 200);
   }
   await first.serverCommand('drop user clerk');
   for (const member of cluster.members) {
-    while ((await asClerk(member)) === 200) await new Promise(turn => setTimeout(turn, 20));
+    await eventually('the user is forgotten', async () => (await asClerk(member)) !== 200);
     assert.equal(await asClerk(member), 401);
   }
 });
@@ -155,7 +145,7 @@ class Writers {
 
   async until(rows: number): Promise<void> {
     const wanted = this.written.length + rows;
-    while (this.written.length < wanted) await new Promise(turn => setTimeout(turn, 10));
+    await eventually(`${wanted} rows are written`, () => this.written.length >= wanted);
   }
 
   async stop(): Promise<void> {
@@ -170,7 +160,7 @@ for (const [how, end] of [
 ] as const) {
   test(`when the leader ${how}, writes with ids go on, each once, and sessions end`, async () => {
     const leader = await untilLed(cluster);
-    const replicas = await replicasOf(leader);
+    const replicas = replicasOf(leader);
     const [replica] = replicas as [Client];
     const session = await replica.begin('shop');
     await session.command('shop', "INSERT INTO Item SET sku = 'never'");
@@ -189,7 +179,7 @@ for (const [how, end] of [
     else leader.process.start();
     await untilLed(cluster);
     for (const member of cluster.members) {
-      const stored = await everything(clientOf(member));
+      const stored = await everything(cluster.clientOf(member));
       const found = writers.written.filter(sku => stored.includes(sku));
       assert.equal(found.length, writers.written.length);
       assert.equal(new Set(stored).size, stored.length);

@@ -10,7 +10,7 @@ import {
   clusterOfTwo,
   clusterToken,
 } from '#server/testing/members/cluster-of-two.ts';
-import {eventually} from '#server/testing/eventually.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {leaderNeeded} from '#server/session/leadership.ts';
 import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
 
@@ -118,7 +118,7 @@ test('who was just elected holds what it is asked until it is ready', async () =
   assert.equal(two.leader.service.writes, 2);
 });
 
-test('a write that meets a leader which hands over is carried out once, whoever leads then', async () => {
+test('a write that meets a hand-over is carried out once, whoever leads then', async () => {
   const {cluster, service} = two.leader;
   service.beforeWrite = async () => {
     if (cluster.isSettling) throw leaderNeeded('the leadership is being handed over');

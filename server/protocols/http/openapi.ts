@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     at: 'get /languages',
     tag: 'Databases',
     summary: 'List languages',
-    description: 'The languages of statements, each with its keywords and functions.',
+    description: 'The languages of statements: keywords, what statements begin with, functions.',
     answers: [200, 401],
   },
   {

@@ -19,7 +19,9 @@ export function parseParameters(value: Value | undefined): Parameters {
   if (!Array.isArray(value)) {
     throw new Refusal('request.field', "Field 'params' must be an object or an array");
   }
-  return new Map(value.map((entry, at) => [String(at), converted(entry, 1)]));
+  const positional = new Map<string, Value>();
+  for (const entry of value) positional.set(String(positional.size), converted(entry, 1));
+  return positional;
 }
 
 function converted(value: Value, depth: number): Value {

@@ -1,6 +1,11 @@
 /**
- * How a server without a memory of its cluster gets in: it asks until it is a member; the leader
- * takes it in, first without a vote.
+ * How a server without a memory of its cluster gets in: it asks whoever it is connected to until
+ * it is a member; those who do not lead pass it on, and the leader takes it in, first without a
+ * vote.
+ *
+ * It knows that it is a member once the log says so, which for one that needs a snapshot is long
+ * after it was taken in. It asks with the id of the log that it began with, so that the leader
+ * knows a server that catches up from one that began anew once more.
  *
  * A server that was a member and lost its memory asks the same way. It may have voted and have
  * acknowledged entries that it knows nothing of, so the leader removes it first: once that is
@@ -14,16 +19,16 @@ import {memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {Replicator} from '../replicator.ts';
 import type {PeerReport} from './formation-decision.ts';
-import type {PeerTalk} from './peer-talk.ts';
+import type {Application, PeerTalk, Saying} from './peer-talk.ts';
 
 export interface JoiningOptions {
   readonly talk: PeerTalk;
-  readonly replicator: Replicator;
+  readonly replicator: Pick<Replicator, 'change' | 'membership' | 'role' | 'wasMember'>;
   /** This server takes commits, so it may change the members. */
   readonly isLeading: () => boolean;
   /** What a new server is told of this one. */
   readonly report: () => PeerReport;
-  readonly priority: number;
+  readonly application: Application;
   readonly timers: Timers;
   readonly logger: Logger;
   /** A server asked to be taken in: what is remembered of it is void. */
@@ -35,19 +40,14 @@ const askMs = 500;
 export class Joining {
   readonly #options: JoiningOptions;
   readonly #admitting = new Set<NodeId>();
+  /** With which memory each was taken in by this leader. */
+  readonly #admitted = new Map<NodeId, string | undefined>();
   #isClosed = false;
+  #toldReason = '';
 
   constructor(options: JoiningOptions) {
-    const {talk, report, asked} = options;
     this.#options = options;
-    talk.hear((from, saying) => {
-      if (saying.kind === 'report') {
-        if (saying.standing === 'new') talk.say(from, {kind: 'report', ...report()});
-        return;
-      }
-      asked(from);
-      if (options.isLeading()) void this.#admit(from, saying.priority);
-    });
+    options.talk.hear((from, saying) => this.#heard(from, saying));
     this.#ask();
   }
 
@@ -55,31 +55,82 @@ export class Joining {
     this.#isClosed = true;
   }
 
+  #heard(from: NodeId, saying: Saying): void {
+    const {talk, report} = this.#options;
+    switch (saying.kind) {
+      case 'report':
+        if (saying.standing === 'new') talk.say(from, {kind: 'report', ...report()});
+        return;
+      case 'join':
+        this.#asked(from, saying);
+        return this.#passOn(from, saying);
+      case 'join-of':
+        // Passed on once: two members may each take the other for the leader.
+        return this.#asked(saying.id, saying);
+      case 'not-joined':
+        return this.#tell(from, saying.reason);
+      default:
+        saying satisfies never;
+    }
+  }
+
+  #asked(id: NodeId, application: Application): void {
+    this.#options.asked(id);
+    if (this.#options.isLeading()) void this.#admit(id, application);
+  }
+
+  #passOn(id: NodeId, {priority, memory}: Application): void {
+    const {talk, replicator} = this.#options;
+    const {name, leader} = replicator.role;
+    if (name === 'leader' || leader === undefined || leader === id) return;
+    talk.say(leader, {kind: 'join-of', id, priority, memory});
+  }
+
+  /** Each reason once, until there is another. */
+  #tell(leader: NodeId, reason: string): void {
+    if (reason === this.#toldReason) return;
+    this.#toldReason = reason;
+    this.#options.logger.log('info', 'cluster.not-joined', {leader, reason});
+  }
+
   /** Asks, for as long as this server never was a member as far as it knows. */
   #ask(): void {
-    const {talk, replicator, priority, timers} = this.#options;
+    const {talk, replicator, application, timers} = this.#options;
     if (this.#isClosed || replicator.wasMember) return;
-    talk.sayToAll({kind: 'join', priority});
+    talk.sayToAll({kind: 'join', ...application});
     timers.after(askMs, () => this.#ask());
   }
 
-  /** Removed first where it is a member. What is refused is asked for again. */
-  async #admit(id: NodeId, priority: number): Promise<void> {
-    if (this.#admitting.has(id)) return;
+  /** Removed first where it is a member with another memory. What is refused is asked again. */
+  async #admit(id: NodeId, {priority, memory}: Application): Promise<void> {
+    const {talk, replicator, logger} = this.#options;
+    const isMember = memberOf(replicator.membership, id) !== undefined;
+    const catchesUp = isMember && memory !== undefined && this.#admitted.get(id) === memory;
+    if (catchesUp || this.#admitting.has(id)) return;
     this.#admitting.add(id);
-    const {replicator, logger} = this.#options;
     try {
-      if (memberOf(replicator.membership, id) !== undefined) {
+      if (isMember) {
         logger.log('warn', 'cluster.peer-without-memory', {peer: id});
         await replicator.change({kind: 'remove', id});
       }
       await replicator.change({kind: 'add', id, priority});
+      this.#remember(id, memory);
       logger.log('info', 'cluster.peer-joins', {peer: id});
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       logger.log('info', 'cluster.peer-waits', {peer: id, reason: error.message});
+      talk.say(id, {kind: 'not-joined', reason: error.message});
     } finally {
       this.#admitting.delete(id);
     }
+  }
+
+  /** Of members only: what is known of another is void. */
+  #remember(id: NodeId, memory: string | undefined): void {
+    const {membership} = this.#options.replicator;
+    for (const known of this.#admitted.keys()) {
+      if (memberOf(membership, known) === undefined) this.#admitted.delete(known);
+    }
+    this.#admitted.set(id, memory);
   }
 }

@@ -17,13 +17,25 @@ import type {PeerReport} from './formation-decision.ts';
 
 export type Saying =
   | ({readonly kind: 'report'} & PeerReport)
-  /** A server without a memory asks to be taken in. */
-  | {readonly kind: 'join'; readonly priority: number};
+  | ({readonly kind: 'join'} & Application)
+  /** What another server asks, passed on by a member that does not lead. */
+  | ({readonly kind: 'join-of'; readonly id: NodeId} & Application)
+  /** The answer to one that was not taken in yet: why, for people. */
+  | {readonly kind: 'not-joined'; readonly reason: string};
+
+/** A server without a memory asks to be taken in. */
+export interface Application {
+  readonly priority: number;
+  /** Id of the log that it begins with; undefined from a release that did not tell. */
+  readonly memory: string | undefined;
+}
 
 /** No message of consensus begins so: those begin with their version. */
 const tag = 0xff;
 const bytesMax = 1 << 20;
 const databasesMax = 10_000;
+const nameLengthMax = 300;
+const reasonLengthMax = 2_000;
 
 export class PeerTalk implements PeerTransport {
   readonly #transport: PeerTransport;
@@ -108,12 +120,39 @@ function parseSaying(bytes: Buffer): Saying | undefined {
   } catch {
     return undefined;
   }
-  const {kind, standing, data, priority} = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (kind === 'join') {
-    return Number.isSafeInteger(priority) ? {kind, priority: Number(priority)} : undefined;
+  const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const {kind, standing, data, id, reason} = fields;
+  switch (kind) {
+    case 'join':
+    case 'join-of': {
+      const application = parseApplication(fields);
+      if (application === undefined) return undefined;
+      if (kind === 'join') return {kind, ...application};
+      return isNodeId(id) ? {kind, id, ...application} : undefined;
+    }
+    case 'not-joined':
+      return typeof reason === 'string' && reason.length <= reasonLengthMax
+        ? {kind, reason}
+        : undefined;
+    case 'report':
+      return isStanding(standing) && isLocalData(data) ? {kind, standing, data} : undefined;
+    default:
+      return undefined;
   }
-  if (kind !== 'report' || !isStanding(standing)) return undefined;
-  return isLocalData(data) ? {kind, standing, data} : undefined;
+}
+
+function parseApplication({
+  priority,
+  memory,
+}: Readonly<Record<string, unknown>>): Application | undefined {
+  if (!Number.isSafeInteger(priority)) return undefined;
+  const isKnown = typeof memory === 'string' && memory.length <= nameLengthMax;
+  return {priority: Number(priority), memory: isKnown ? memory : undefined};
+}
+
+/** As an address is dialled: `<host>_<raftPort>`. */
+function isNodeId(value: unknown): value is NodeId {
+  return typeof value === 'string' && value.length <= nameLengthMax && /^.+_\d{1,5}$/.test(value);
 }
 
 function isStanding(value: unknown): value is PeerReport['standing'] {

@@ -280,7 +280,6 @@ export class ClusterClients {
       random,
       scheduler,
       nextNumber: () => ++this.#numbers,
-      formatLevel: 1,
     };
     try {
       await work(options);

@@ -13,7 +13,7 @@
 import {ordered} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {Engine} from '#server/transactions/engine.ts';
-import {type Attempt, Ledger, Violation} from '../ledger.ts';
+import {type Attempt, countOldRows, Ledger, Violation} from '../ledger.ts';
 import {Machine, SimulatedCrash} from '../machine.ts';
 import {
   beginFault,
@@ -21,9 +21,8 @@ import {
   type FaultKind,
   type FaultTarget,
   type PlannedFault,
-  planFaults,
-  victimOf,
 } from '../raft/raft-faults.ts';
+import {FaultRun} from '../raft/fault-run.ts';
 import {RegisterHistory} from '../raft/register-history.ts';
 import {fairWeather, SimulatedNetwork} from '../raft/simulated-network.ts';
 import {smallerWorlds, type WorldSize} from '../raft/smaller-worlds.ts';
@@ -45,7 +44,10 @@ export const clusterFaultKinds = [
 
 export type ClusterFaultKind = (typeof clusterFaultKinds)[number];
 
-export type ClusterWorldOptions = WorldSize<ClusterFaultKind>;
+export interface ClusterWorldOptions extends WorldSize<ClusterFaultKind> {
+  /** After so many seconds one server after the other comes back with the next release. */
+  readonly upgradeAfterSeconds?: number;
+}
 
 export interface ClusterWorldReport {
   readonly traceHash: string;
@@ -61,6 +63,8 @@ const electionTimeoutMaxMs = 1_200;
 const healMs = 90 * electionTimeoutMaxMs;
 /** Logs are looked at so often; they keep more than is committed meanwhile. */
 const lookMs = 100;
+/** An upgrade turns to the next server so often; and a leader looks whether all are done. */
+const upgradeMs = 400;
 /** Clients that wait for an answer. */
 const clientsMax = 40;
 
@@ -74,12 +78,11 @@ export class ClusterWorld {
   readonly #ledger = new Ledger();
   readonly #log = new CommittedLog();
   readonly #clients: ClusterClients;
-  readonly #faults = new Map<string, number>();
-  readonly #ends = new Set<() => void>();
-  readonly #target: FaultTarget<SimulatedServer>;
+  readonly #faults: FaultRun<ClusterFaultKind, SimulatedServer>;
   #operations = 0;
   #refusals = 0;
   #installs = 0;
+  #raises = 0;
   #working = 0;
   #healing = false;
   #failure: Error | undefined;
@@ -103,11 +106,12 @@ export class ClusterWorld {
       random,
       scheduler: this.#scheduler,
     });
-    this.#target = {
+    this.#faults = new FaultRun({
+      scheduler: this.#scheduler,
       nodes: this.#servers,
       network: this.#network,
-      repeat: (everyMs, untilMs, work) => this.#repeat(everyMs, untilMs, work),
-    };
+      begin: (fault, victim, target) => this.#effectOf(fault, victim, target),
+    });
   }
 
   get report(): ClusterWorldReport {
@@ -129,20 +133,23 @@ export class ClusterWorld {
         ['views checked', tallies.views],
         ['operations without a server', this.#refusals],
         ['snapshots installed', this.#installs],
+        ['formats raised', this.#raises],
         ['messages', this.#network.delivered],
       ]),
-      faults: this.#faults,
+      faults: this.#faults.counts,
     };
   }
 
   /** Runs the world, heals it, and compares everything; throws Violation. */
   async run(): Promise<ClusterWorldReport> {
-    const {seed, seconds, faultsPerSecond, faults, without} = this.#options;
+    const {seconds, upgradeAfterSeconds} = this.#options;
     for (const server of this.#servers.values()) server.start();
     await this.#until(5 * electionTimeoutMaxMs, 'a database', () => this.#hasDatabase());
     const begin = this.#scheduler.nowMs;
-    const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
-    for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
+    this.#faults.plan(this.#options);
+    if (upgradeAfterSeconds !== undefined) {
+      this.#scheduler.after(upgradeAfterSeconds * 1_000, 'upgrade', () => this.#upgrade());
+    }
     this.#operateLater();
     this.#lookLater();
     await this.#go(() => this.#scheduler.nowMs >= begin + seconds * 1_000);
@@ -174,7 +181,7 @@ export class ClusterWorld {
         send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
         checkpointNeeded: (server, from) => this.#giveLater(server, from),
         ended: (server, how) => {
-          this.#count(how);
+          this.#faults.count(how);
           this.#startLater(server);
         },
         broke: error => {
@@ -182,6 +189,24 @@ export class ClusterWorld {
         },
       }),
     );
+  }
+
+  /** One server at a time; then the leader takes the formats of the new release, as it would. */
+  #upgrade(): void {
+    this.#scheduler.after(upgradeMs, 'upgrade', () => this.#upgrade());
+    const servers = [...this.#servers.values()];
+    const begun = servers.find(({release, isUpgraded}) => release === 2 && !isUpgraded);
+    if (begun !== undefined) return begun.stop();
+    const next = servers.find(({release}) => release === 1);
+    if (next !== undefined) {
+      this.#faults.count('upgrade');
+      next.release = 2;
+      return next.stop();
+    }
+    const engine = this.#leader()?.engine;
+    if (engine?.formatLevel !== 1) return;
+    this.#raises++;
+    engine.raiseFormat().catch((error: unknown) => this.#caught(error));
   }
 
   /** A download takes its time, and needs both servers and the way between them at its end. */
@@ -283,18 +308,11 @@ export class ClusterWorld {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
 
-  #begin(planned: PlannedFault<ClusterFaultKind>): void {
-    const victim = victimOf(planned, this.#target);
-    this.#count(`${planned.kind} of a ${victim.role}`);
-    const end = this.#effectOf(planned, victim);
-    const once = (): void => {
-      if (this.#ends.delete(once)) end();
-    };
-    this.#ends.add(once);
-    this.#scheduler.after(planned.lastsMs, 'fault ends', once);
-  }
-
-  #effectOf(planned: PlannedFault<ClusterFaultKind>, victim: SimulatedServer): () => void {
+  #effectOf(
+    planned: PlannedFault<ClusterFaultKind>,
+    victim: SimulatedServer,
+    target: FaultTarget,
+  ): () => void {
     const {kind} = planned;
     if (kind === 'full-disk') return victim.fillDisk(planned.seed % 20_000);
     if (kind === 'failed-sync') {
@@ -306,7 +324,7 @@ export class ClusterWorld {
       victim.stop();
       return () => {};
     }
-    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, this.#target);
+    return beginFault({...planned, kind: kind satisfies FaultKind}, victim, target);
   }
 
   #blackOut(): () => void {
@@ -316,22 +334,10 @@ export class ClusterWorld {
     };
   }
 
-  #repeat(everyMs: number, untilMs: number, work: () => void): void {
-    this.#scheduler.after(everyMs, 'repeat', () => {
-      if (this.#healing || this.#scheduler.nowMs >= untilMs) return;
-      work();
-      this.#repeat(everyMs, untilMs, work);
-    });
-  }
-
-  #count(fault: string): void {
-    this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
-  }
-
   /** Ends every fault; then a write must be acknowledged and all members must have everything. */
   async #heal(): Promise<void> {
     this.#healing = true;
-    for (const end of this.#ends) end();
+    this.#faults.end();
     this.#network.weather = fairWeather;
     for (const server of this.#servers.values()) {
       server.calm();
@@ -356,6 +362,7 @@ export class ClusterWorld {
     const leader = this.#leader();
     const replicator = leader?.member?.replicator;
     if (replicator === undefined || replicator.commitIndex < replicator.lastIndex) return false;
+    if ((leader?.engine?.migrating.length ?? 0) > 0) return false;
     return members.every(
       ({engine}) => engine !== undefined && engine.appliedIndex === replicator.commitIndex,
     );
@@ -400,6 +407,9 @@ export class ClusterWorld {
     const session = engine?.database('main')?.read();
     if (session === undefined) throw new Violation(`${id} has lost the database`);
     try {
+      const isNew = this.#leader()?.engine?.formatLevel === 2;
+      if (isNew && countOldRows(session) > 0)
+        throw new Violation('rows of the old format are left');
       this.#ledger.check(session, bucketId => session.recordCount(bucketId));
       this.#clients.checkView(session);
     } catch (error) {
@@ -437,6 +447,7 @@ export function clusterWorldOf(seed: number): ClusterWorldOptions {
     faultsPerSecond: [0.2, 0.5, 1, 1.5][seed % 4] ?? 1,
     faults: clusterFaultKinds,
     without: [],
+    ...(seed % 5 === 0 ? {upgradeAfterSeconds: 10 + (seed % 30)} : {}),
   };
 }
 

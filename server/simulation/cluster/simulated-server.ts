@@ -17,6 +17,7 @@ import type {RaftOptions} from '#server/raft/state.ts';
 import {InlineStorage} from '#server/replication/inline-storage.ts';
 import {ReplicatedMemberLog, type RunningMember} from '#server/replication/member-log.ts';
 import {openStoredLog, type StoredLog} from '#server/replication/stored-log.ts';
+import {MemoryTransport} from '#server/replication/testing-members.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
 import {checkpointPath} from '#server/transactions/server-checkpoint.ts';
@@ -30,7 +31,6 @@ import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
 import {SimulatedDisk} from '../simulated-disk.ts';
 import {simulatedFormats} from '../simulated-formats.ts';
 import {SimulatedStores} from '../simulated-stores.ts';
-import {SimulatedTransport} from './simulated-transport.ts';
 
 type EndedBy = 'crash in an operation' | 'failed disk' | 'stopped';
 
@@ -65,7 +65,8 @@ export interface SimulatedSnapshot {
 /** What runs while a process does. */
 interface Process {
   readonly number: number;
-  readonly transport: SimulatedTransport;
+  readonly release: 1 | 2;
+  readonly transport: MemoryTransport;
   log: StoredLog | undefined;
   engine: Engine | undefined;
   member: RunningMember | undefined;
@@ -82,6 +83,8 @@ export class SimulatedServer implements FaultVictim {
   readonly machine = new Machine();
   readonly disk = new SimulatedDisk(this.machine);
   paused = false;
+  /** What the next process is of; with the second one come other formats. */
+  release: 1 | 2 = 1;
   diskDelayMs = 2;
   readonly #options: ServerOptions;
   readonly #world: ServerWorld;
@@ -114,6 +117,11 @@ export class SimulatedServer implements FaultVictim {
     return this.#process?.engine === undefined ? undefined : this.#process.member;
   }
 
+  /** Whether it runs the second release. */
+  get isUpgraded(): boolean {
+    return this.#process?.engine !== undefined && this.#process.release === 2;
+  }
+
   get role(): string {
     return this.isDown ? 'down' : (this.member?.replicator.role.name ?? 'starting');
   }
@@ -136,9 +144,16 @@ export class SimulatedServer implements FaultVictim {
     const {nowMs} = this.#world.scheduler;
     this.#clock = {at: nowMs, shows: this.#random.below(1_000_000), rate: 1};
     const number = ++this.#processes;
-    const transport = new SimulatedTransport((to, bytes) => this.#send(process, to, bytes));
+    const transport = new MemoryTransport({
+      carry: (to, bytes) => {
+        this.#send(process, to, bytes);
+        return true;
+      },
+      left: () => {},
+    });
     const process: Process = {
       number,
+      release: this.release,
       transport,
       log: undefined,
       engine: undefined,
@@ -216,7 +231,10 @@ export class SimulatedServer implements FaultVictim {
     if (engine === undefined || member === undefined) return undefined;
     this.disk.makeDirectory(snapshotsDirectory);
     const directory = `${snapshotsDirectory}/${++this.#given}`;
-    const state = await engine.capture(directory);
+    const state = await engine.capture(directory).catch((error: unknown) => {
+      if (!isDiskFault(error)) throw error;
+    });
+    if (state === undefined) return undefined;
     const checkpoint = member.replicator.heldCheckpointAt(state.durableIndex);
     return checkpoint && {directory, state, checkpoint, stores: this.#stores};
   }
@@ -278,7 +296,11 @@ export class SimulatedServer implements FaultVictim {
       random: this.#random,
       logger: {log: () => {}},
       stores: this.#stores,
-      settings: {...defaultEngineSettings, segmentBytes, formats: simulatedFormats(1)},
+      settings: {
+        ...defaultEngineSettings,
+        segmentBytes,
+        formats: simulatedFormats(process.release),
+      },
       process: {pid: process.number, isAlive: () => false},
       startPipe: ({log, startIndex, applier}) =>
         new InlinePipe({

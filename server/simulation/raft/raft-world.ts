@@ -17,16 +17,9 @@ import {Scheduler} from '../scheduler.ts';
 import {createSeededRandom, type SeededRandom} from '../seeded-random.ts';
 import type {Shrinkable} from '../shrink.ts';
 import {EntryHistory} from './entry-history.ts';
+import {FaultRun} from './fault-run.ts';
 import {RaftClients} from './raft-clients.ts';
-import {
-  beginFault,
-  faultKinds,
-  type FaultKind,
-  type FaultTarget,
-  type PlannedFault,
-  planFaults,
-  victimOf,
-} from './raft-faults.ts';
+import {beginFault, faultKinds, type FaultKind} from './raft-faults.ts';
 import {fairWeather, SimulatedNetwork} from './simulated-network.ts';
 import {smallerWorlds, type WorldSize} from './smaller-worlds.ts';
 import {type NodeOptions, SimulatedNode} from './simulated-node.ts';
@@ -55,10 +48,8 @@ export class RaftWorld {
   readonly #nodes = new Map<NodeId, SimulatedNode>();
   readonly #history = new EntryHistory();
   readonly #clients: RaftClients;
-  readonly #faults = new Map<string, number>();
-  readonly #ends = new Set<() => void>();
+  readonly #faults: FaultRun<FaultKind, SimulatedNode>;
   readonly #quorum: 'majority' | 'all';
-  readonly #target: FaultTarget<SimulatedNode>;
   /** By term, what its leader was last seen to have committed. */
   readonly #commitSeen = new Map<Term, LogIndex>();
   #installs = 0;
@@ -80,11 +71,12 @@ export class RaftWorld {
       return {id, role: 'voter', priority: random.chance(15) ? 1 : 0} as const;
     });
     for (const id of ids) this.#addNode(id, ordered(members));
-    this.#target = {
+    this.#faults = new FaultRun({
+      scheduler: this.#scheduler,
       nodes: this.#nodes,
       network: this.#network,
-      repeat: (everyMs, untilMs, work) => this.#repeat(everyMs, untilMs, work),
-    };
+      begin: beginFault,
+    });
   }
 
   get report(): RaftWorldReport {
@@ -104,18 +96,16 @@ export class RaftWorld {
         ['checkpoints installed', this.#installs],
         ['membership entries', this.#changes],
       ]),
-      faults: this.#faults,
+      faults: this.#faults.counts,
     };
   }
 
   /** Runs the world, heals it, and runs on until it has converged; throws Violation. */
   run(): RaftWorldReport {
-    const {seed, seconds, faultsPerSecond, faults, without} = this.#options;
     for (const node of this.#nodes.values()) node.start();
-    const plan = planFaults({seed, seconds, faultsPerSecond, kinds: faults, without});
-    for (const fault of plan) this.#scheduler.after(fault.atMs, 'fault', () => this.#begin(fault));
+    this.#faults.plan(this.#options);
     this.#operateLater();
-    while (this.#scheduler.nowMs < seconds * 1000) this.#scheduler.runNext();
+    while (this.#scheduler.nowMs < this.#options.seconds * 1000) this.#scheduler.runNext();
     this.#heal();
     return this.report;
   }
@@ -157,26 +147,6 @@ export class RaftWorld {
       if (this.#healing) return;
       this.#operateLater();
       this.#clients.operate([...this.#nodes.values()]);
-    });
-  }
-
-  #begin(fault: PlannedFault): void {
-    const victim = victimOf(fault, this.#target);
-    const name = `${fault.kind} of a ${victim.role}`;
-    this.#faults.set(name, (this.#faults.get(name) ?? 0) + 1);
-    const end = beginFault(fault, victim, this.#target);
-    const once = () => {
-      if (this.#ends.delete(once)) end();
-    };
-    this.#ends.add(once);
-    this.#scheduler.after(fault.lastsMs, 'fault ends', once);
-  }
-
-  #repeat(everyMs: number, untilMs: number, work: () => void): void {
-    this.#scheduler.after(everyMs, 'repeat', () => {
-      if (this.#healing || this.#scheduler.nowMs >= untilMs) return;
-      work();
-      this.#repeat(everyMs, untilMs, work);
     });
   }
 
@@ -251,7 +221,7 @@ export class RaftWorld {
   /** Ends every fault; then a write must be acknowledged and all members must have everything. */
   #heal(): void {
     this.#healing = true;
-    for (const end of this.#ends) end();
+    this.#faults.end();
     this.#network.weather = fairWeather;
     for (const node of this.#nodes.values()) {
       if (node.raft === undefined) node.start();

@@ -63,17 +63,17 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
   let kills = 0;
   let cycle = 0;
   try {
-    await asRoot(cluster, await untilLed(cluster), createLedger);
-    await asRoot(cluster, await untilLed(cluster), openBank);
+    await createLedger(cluster.clientOf(await untilLed(cluster)));
+    await openBank(cluster.clientOf(await untilLed(cluster)));
     for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
       kills += await workThroughKills(cluster, [...crew, ...bank], random);
       findings.push(...bank.flatMap(teller => teller.findings.splice(0)));
       const leader = await untilLed(cluster);
       // The leader first: what it holds settles what was unknown, and the others must hold it too.
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
-        findings.push(...(await asRoot(cluster, member, client => auditLedger(client, ledger))));
+        findings.push(...(await auditLedger(cluster.clientOf(member), ledger)));
       }
-      findings.push(...(await asRoot(cluster, leader, differences)));
+      findings.push(...(await differences(cluster.clientOf(leader))));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
           `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}; ` +
@@ -100,19 +100,6 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
 
 function sumOf(bank: readonly Teller[], what: 'transfers' | 'looks'): number {
   return bank.reduce((sum, teller) => sum + teller[what], 0);
-}
-
-async function asRoot<T>(
-  cluster: SvcCluster,
-  member: Member,
-  action: (client: Client) => Promise<T>,
-): Promise<T> {
-  const client = cluster.client(member);
-  try {
-    return await action(client);
-  } finally {
-    client.close();
-  }
 }
 
 /** Everybody works, moving on where a member goes away; answers how many were killed. */

@@ -40,7 +40,7 @@ export async function findLeader(system: ClusterSystem): Promise<Member | undefi
  *
  * @throws {Error} with the ends of the logs after `millisMax`.
  */
-export async function untilLed(system: ClusterSystem, millisMax = 60_000): Promise<Member> {
+export async function untilLed(system: ClusterSystem, millisMax = 120_000): Promise<Member> {
   const deadline = performance.now() + millisMax;
   for (;;) {
     const awake = system.members.filter(({process}) => process.isAwake);

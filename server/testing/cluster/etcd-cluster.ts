@@ -1,8 +1,7 @@
 /**
  * A cluster of etcd on loopback addresses, spoken to through the JSON gateway that it brings.
  *
- * The program is built from the Go module proxy by `go build`, once (`porcupine/`'s neighbour
- * `etcd/` names the release); where there is no Go, Debian's package serves when it is there.
+ * The program is built once by the machine's Go (go-program.ts); `etcd/` names the release.
  */
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';

@@ -31,13 +31,19 @@ export interface MemberAddress {
   readonly httpPort: number;
 }
 
-const asksMillisMax = 2_000;
+/**
+ * Far longer than an answer takes: who gives up loses the connection, and with it the check of the
+ * password, which a busy machine may then never come to the end of.
+ */
+const asksMillisMax = 20_000;
 const redirect = join(import.meta.dirname, 'redirect.ts');
 
 /** One of ours: what the others lack. */
 export interface SvcCluster extends ClusterSystem {
   /** A client of one member as root. The caller closes it. */
   client(member: Member, timeoutMillis?: number): Client;
+  /** A kept client of one member as root; closed with the cluster. */
+  clientOf(member: Member): Client;
 }
 
 /** Starts all members and waits until they agree on a leader. */
@@ -99,15 +105,22 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
       timeoutMillis,
     });
   const asking = new Map(members.map(member => [member, client(member, asksMillisMax)]));
+  const kept = new Map<Member, Client>();
+  const clientOf = (member: Member): Client => {
+    const one = kept.get(member) ?? client(member);
+    kept.set(member, one);
+    return one;
+  };
   return {
     label: 'svc',
     members,
     links,
     folder,
     client,
+    clientOf,
     leaderAsSeenBy: member => leaderAsSeenBy(asking.get(member), members),
     dispose: async (keepFolder = false) => {
-      for (const one of asking.values()) one.close();
+      for (const one of [...asking.values(), ...kept.values()]) one.close();
       await Promise.all(members.map(({process}) => process.kill()));
       await links?.close();
       if (!keepFolder) rmSync(folder, {recursive: true, force: true});

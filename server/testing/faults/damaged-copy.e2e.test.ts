@@ -9,7 +9,7 @@ import {after, test} from 'node:test';
 import {ServerError} from '#server/client/server-error.ts';
 import {type Member, untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
-import {eventually} from '../eventually.ts';
+import {eventually} from '../time/eventually.ts';
 
 const records = 400;
 const sum = (records * (records - 1)) / 2;

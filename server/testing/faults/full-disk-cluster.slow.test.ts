@@ -12,7 +12,7 @@ import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {findLeader, type Member, untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
-import {eventually} from '../eventually.ts';
+import {eventually} from '../time/eventually.ts';
 import {SmallDisk} from './small-disk.ts';
 
 const MB = 1 << 20;

@@ -9,7 +9,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
-import {eventually} from '../eventually.ts';
+import {eventually} from '../time/eventually.ts';
 import {freePort, type ServerProcess, startServer} from '../server-process.ts';
 import {SmallDisk} from './small-disk.ts';
 

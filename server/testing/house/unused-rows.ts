@@ -11,6 +11,8 @@ import type {SourceFile, Violation} from '../tidy.ts';
 const TABLES = [
   'server/base/settings.ts',
   'server/base/settings-cluster.ts',
+  'server/base/settings-members.ts',
+  'server/base/settings-server.ts',
   'server/base/errors.ts',
 ];
 /** What is said about settings in base/ gives them no effect. */

@@ -65,8 +65,9 @@ const faults: Readonly<Record<string, Partial<Pick<ConflictWindow, 'check' | 're
     },
   },
   'every other commit is not remembered': {
-    record(this: ConflictWindow, index, operations, preconditions) {
-      record.call(this, index, index % 2 === 0 ? [] : operations, preconditions);
+    record(this: ConflictWindow, index, request) {
+      const {preconditions} = request;
+      record.call(this, index, index % 2 === 0 ? {operations: [], preconditions} : request);
     },
   },
 };

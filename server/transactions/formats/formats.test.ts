@@ -99,6 +99,34 @@ test('a new minor release migrates in place and says how far it is', async () =>
   await engine.close();
 });
 
+test('nothing of the old level comes behind the entry that raises a server that runs', async () => {
+  const rootPath = await rootOfLevel1();
+  // A member of the new release writes what the others read until then.
+  const formats = {...build(1)};
+  const engine = await open(rootPath, formats);
+  const database = engine.database('a');
+  assert.ok(database !== undefined);
+  const writing = (row: string) => {
+    const transaction = database.begin('READ_COMMITTED');
+    transaction.put(Buffer.from(row), Buffer.from([transaction.formatLevel]));
+    return transaction;
+  };
+  Object.assign(formats, build(2));
+  const before = writing('r0');
+  const raised = engine.raiseFormat();
+  const meanwhile = writing('r1');
+  assert.equal(meanwhile.formatLevel, 1);
+  assert.equal((await meanwhile.commit()).kind, 'conflict');
+  assert.equal((await before.commit()).kind, 'conflict');
+  await raised;
+  assert.equal(engine.formatLevel, 2);
+  await migrated(engine);
+  assert.equal((await writing('r2').commit()).kind, 'committed');
+  assert.deepEqual([...levelsOfRows(engine)], [[2, 95]]);
+  await engine.close();
+  await assert.rejects(open(rootPath, build(1)), refusedWith(/format/));
+});
+
 test('a stopped migration goes on where it was, and patches read it both ways', async () => {
   const rootPath = await rootOfLevel1();
   const first = await open(rootPath, build(2));

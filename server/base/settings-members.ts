@@ -1,0 +1,321 @@
+/**
+ * Settings of what the members of a cluster do for each other beside the log: they look after
+ * copies that fall behind, begin together, pass requests on to the leader, and decide who may
+ * connect. Rows of the one table (settings.ts).
+ */
+import {DAY, GB, HOUR, KB, MB, MINUTE, SECOND, type SettingRow} from './setting-row.ts';
+
+export const memberSettingRows = {
+  // Looking after the members.
+  'svc.ha.healthCheckInterval': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 3 * SECOND,
+    min: 100,
+    max: 10 * MINUTE,
+    scope: 'server',
+    dynamic: false,
+    description: 'How often the leader looks at the members.',
+  },
+  'svc.ha.replicationLagWarning': {
+    type: 'integer',
+    default: 1_000,
+    min: 0,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'Entries that a member may be behind before it counts as lagging.',
+  },
+  'svc.ha.peerUnreachableThreshold': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 10 * SECOND,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'Silence after which a member is reported unreachable; 0 reports none.',
+  },
+  'svc.ha.peerChannelResetDuration': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'How long a member is unreachable before its connection is made anew, five times at ' +
+      'most; 0 never.',
+  },
+  'svc.ha.peerChannelResetEscalation': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether the leader hands over when that did not help and another member can lead.',
+  },
+  'svc.ha.stalledReplicaResyncDurationMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'How long a member may stand still before the leader makes it begin anew from a ' +
+      'snapshot; 0 never.',
+  },
+  'svc.ha.staleFollowerLagThreshold': {
+    type: 'integer',
+    default: 10_000,
+    min: 0,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Entries that a server may be behind before it asks for a snapshot by itself; 0 never.',
+  },
+  'svc.ha.staleFollowerRecoveryDurationMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long it has to be so far behind first.',
+  },
+  'svc.ha.divergedFollowerRecovery': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      "Whether a server whose copy disagrees with the leader's takes the leader's by itself.",
+  },
+  'svc.ha.divergedFollowerMaxReformats': {
+    type: 'integer',
+    default: 5,
+    min: 1,
+    max: 1_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'How often it does so before it waits for a person.',
+  },
+  'svc.ha.resyncProgressLogging': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether the progress of a resync is logged.',
+  },
+  'svc.ha.resyncProgressInterval': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * SECOND,
+    min: 100,
+    max: HOUR,
+    scope: 'server',
+    dynamic: false,
+    description: 'How often that is logged.',
+  },
+  'svc.ha.resyncCatchupLagThreshold': {
+    type: 'integer',
+    default: 1_000,
+    min: 0,
+    max: 1_000_000_000,
+    scope: 'server',
+    dynamic: false,
+    description: 'Entries behind the leader at which a resync counts as done.',
+  },
+
+  // How it begins.
+  'svc.ha.bootstrapFromLocalDatabase': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether a cluster that forms begins with the databases that its servers hold; off, ' +
+      'all must be empty.',
+  },
+  'svc.ha.bootstrapTimeoutMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 2 * MINUTE,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long servers that form a cluster wait for each other.',
+  },
+  'svc.ha.autoAcquireDatabases': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether a member takes databases that it lacks by itself; off, a person asks for ' +
+      'the resync.',
+  },
+
+  // Requests that the leader must answer.
+  'svc.ha.proxyConnectTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * SECOND,
+    min: 10,
+    max: HOUR,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a connection to the leader may take when a request is passed on.',
+  },
+  'svc.ha.proxyReadTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 30 * SECOND,
+    min: 10,
+    max: DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long the leader may be silent on a request that was passed on.',
+  },
+  'svc.ha.proxyCommandTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * MINUTE,
+    min: 10,
+    max: 7 * DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'As svc.ha.proxyReadTimeout, for statements and server commands.',
+  },
+  'svc.ha.proxyBatchReadTimeout': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 10 * MINUTE,
+    min: 10,
+    max: 7 * DAY,
+    scope: 'server',
+    dynamic: true,
+    description: 'As svc.ha.proxyReadTimeout, for bulk loads.',
+  },
+  'svc.ha.proxyMaxBodySize': {
+    type: 'size',
+    default: 16 * MB,
+    min: KB,
+    max: 16 * GB,
+    scope: 'server',
+    dynamic: true,
+    description: 'Largest body that is passed on; bulk loads are not counted.',
+  },
+  'svc.ha.forwardLeaderWaitTimeoutMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 20 * SECOND,
+    min: 0,
+    max: HOUR,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long a request waits for a leader while there is none; 0 does not wait.',
+  },
+  'svc.ha.clientElectionRetryCount': {
+    type: 'integer',
+    default: 3,
+    min: 0,
+    max: 1_000,
+    scope: 'server',
+    dynamic: true,
+    description: 'How often the command line asks again while a leader is elected.',
+  },
+  'svc.ha.clientElectionRetryDelayMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 2 * SECOND,
+    min: 0,
+    max: HOUR,
+    scope: 'server',
+    dynamic: true,
+    description: 'How long it waits before.',
+  },
+
+  // Who may connect.
+  'svc.ha.peerAllowlist.enabled': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether connections are taken only from the addresses that the names of the members ' +
+      'lead to.',
+  },
+  'svc.ha.grpcAllowlistRefreshMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 30 * SECOND,
+    min: SECOND,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How often these names are looked up again.',
+  },
+  'svc.ha.peerAllowlistStartupGraceMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description:
+      'How long strangers are let in after a start while some name leads nowhere; 0 lets none in.',
+  },
+  'svc.ha.peerAllowlistStickyTtlMs': {
+    type: 'duration',
+    unit: 'milliseconds',
+    default: 5 * MINUTE,
+    min: 0,
+    max: DAY,
+    scope: 'server',
+    dynamic: false,
+    description: 'How long an address is let in after its name leads elsewhere.',
+  },
+  'svc.ha.tls.enabled': {
+    type: 'boolean',
+    default: false,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether the connections between the members are encrypted.',
+  },
+  'svc.ha.tls.certChainFile': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'PEM file with the certificate of this server and those that vouch for it.',
+  },
+  'svc.ha.tls.privateKeyFile': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'PEM file with its private key (PKCS#8).',
+  },
+  'svc.ha.tls.trustCertCollectionFile': {
+    type: 'path',
+    default: '',
+    scope: 'server',
+    dynamic: false,
+    description: 'PEM file with the authorities whose certificates are believed.',
+  },
+  'svc.ha.tls.mutualAuth': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: false,
+    description: 'Whether whoever connects must show a certificate too.',
+  },
+} as const satisfies Record<string, SettingRow>;

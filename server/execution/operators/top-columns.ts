@@ -1,0 +1,142 @@
+/**
+ * `top` over packed columns: where its input is one scan, and all keys are columns.
+ *
+ * Of each row the columns tell the keys, a loop over a typed array passes over what is worse than
+ * the worst row kept, and of the rest the heap keeps ids: records are read of the rows that remain
+ * in the end. A part without columns, or with values that columns do not hold, is read row by row
+ * into the same heap, so the answer is that of the ordinary way.
+ */
+import {numberOf} from '#server/model/number.ts';
+import {Double, type Value} from '#server/model/value.ts';
+import type {PlanNode, SortKey} from '#server/plan/node.ts';
+import type {Batch} from '../batch.ts';
+import type {PackedColumn, Rows} from '../columnar/block.ts';
+import type {ColumnTerm} from '../columnar/column-terms.ts';
+import {valueAt} from '../columnar/column-values.ts';
+import type {ExecutionContext} from '../context.ts';
+import {type Batches, pause, type Preparation} from '../operator.ts';
+import type {CandidateHeap} from './candidate-heap.ts';
+import {columnInput, type InputPart} from './column-input.ts';
+
+type Node = PlanNode & {readonly kind: 'top'};
+
+interface TopRun {
+  readonly heap: CandidateHeap;
+  /** The ordinary way into the heap; gives pauses alone. */
+  readonly offerAll: (batches: Batches) => Batches;
+}
+
+/** Starts a run; undefined when this one has to take the ordinary way. */
+export type ColumnTop = (
+  context: ExecutionContext,
+  argument: Batch,
+  run: TopRun,
+) => Batches | undefined;
+
+const rowsPerUnit = 32;
+
+export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTop | undefined {
+  const input = columnInput(node.input, preparation);
+  if (input === undefined || !input.isKept) return undefined;
+  const places: number[] = [];
+  for (const {by} of node.keys) {
+    const place = input.columnOf(by);
+    if (place === undefined) return undefined;
+    places.push(place);
+  }
+  const use = preparation.readsColumns(node.input);
+  return (context, argument, {heap, offerAll}) => {
+    const terms: ColumnTerm[] = [];
+    for (const make of input.terms) {
+      const term = make(context);
+      if (term === undefined) return undefined;
+      terms.push(term);
+    }
+    const parts = input.parts(context, argument);
+    if (parts === undefined) return undefined;
+    const rows = new Uint16Array(input.rowsMax);
+    const loop = new TopLoop(node.keys, places, heap);
+    return (function* columnTop(): Batches {
+      let vain = 0;
+      for (const part of parts) {
+        if (part !== undefined) {
+          const selection = selected(part, terms, rows);
+          if (selection !== undefined && loop.take(part, selection)) {
+            use.took(selection.count);
+            context.budget.spend(selection.count / rowsPerUnit);
+            vain -= 1;
+          } else {
+            if (part.columns !== undefined) vain += 1;
+            yield* offerAll(part.rows());
+          }
+        }
+        if (context.budget.look()) yield pause;
+      }
+      if (vain > 0) use.wasVain();
+    })();
+  };
+}
+
+/** Rows of the part that pass the terms; undefined where its columns do not tell. */
+function selected(
+  part: InputPart,
+  terms: readonly ColumnTerm[],
+  rows: Uint16Array,
+): Rows | undefined {
+  const {columns} = part;
+  if (columns === undefined) return undefined;
+  const selection: Rows = {rows, count: part.select(rows)};
+  return terms.every(term => term({columns}, selection)) ? selection : undefined;
+}
+
+class TopLoop {
+  readonly #first: SortKey | undefined;
+  readonly #places: readonly number[];
+  readonly #heap: CandidateHeap;
+
+  constructor(keys: readonly SortKey[], places: readonly number[], heap: CandidateHeap) {
+    this.#first = keys[0];
+    this.#places = places;
+    this.#heap = heap;
+  }
+
+  /** False: nothing was taken, the part's rows are to be read. */
+  take({columns = [], ridOf}: InputPart, {rows, count}: Rows): boolean {
+    const keys = this.#places.map(place => columns[place] as PackedColumn);
+    const [first] = keys;
+    if (first === undefined || ridOf === undefined) return false;
+    if (keys.some(({kind}) => kind === 'mixed')) return false;
+    const isNumeric = first.kind === 'integer' || first.kind === 'double';
+    let bound = this.#bound(isNumeric);
+    for (let at = 0; at < count; at++) {
+      const row = rows[at] as number;
+      // NaN, as of null, is on neither side.
+      const number = first.numbers[row] as number;
+      if (number < bound.low || number > bound.high) continue;
+      const values = keys.map(column => valueAt(column, row));
+      if (!this.#heap.accepts(values)) continue;
+      this.#heap.put(values, ridOf(row));
+      bound = this.#bound(isNumeric);
+    }
+    return true;
+  }
+
+  /** Between which numbers the first key of an accepted row lies; equal ones are compared. */
+  #bound(isNumeric: boolean): {readonly low: number; readonly high: number} {
+    const worst = isNumeric ? this.#heap.worst?.[0] : undefined;
+    if (worst === null && this.#first?.nulls === 'first') return noNumber;
+    const number = exactNumber(worst);
+    if (number === undefined) return anyNumber;
+    return this.#first?.descending === true
+      ? {low: number, high: Number.POSITIVE_INFINITY}
+      : {low: Number.NEGATIVE_INFINITY, high: number};
+  }
+}
+
+const anyNumber = {low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY};
+const noNumber = {low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY};
+
+/** Of a number that a double holds. */
+function exactNumber(value: Value | undefined): number | undefined {
+  return typeof value === 'number' || value instanceof Double ? numberOf(value) : undefined;
+}
