@@ -24,6 +24,7 @@ import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 
 const memoryBytesMax = 1 << 30;
+const turnsPerRound = 20;
 
 /** Runs the plan once, to its end. */
 function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode): () => void {
@@ -68,7 +69,7 @@ export interface OwnPoint {
   readonly statement: string;
   /** What the statement means. */
   readonly plan: PlanNode;
-  /** Runs of each in a round. */
+  /** Runs of each in a round: a multiple of the turns. */
   readonly repetitions: number;
 }
 
@@ -91,15 +92,20 @@ export async function besideEngine(
   const theirs: number[] = [];
   // Round 0 warms up.
   for (let round = 0; round <= options.rounds; round += 1) {
-    const statementStarted = process.threadCpuUsage();
-    for (let at = 0; at < own.repetitions; at += 1) await statement();
-    const statementMicros = microsSince(statementStarted) / own.repetitions;
-    const engineStarted = process.threadCpuUsage();
-    for (let at = 0; at < own.repetitions; at += 1) engine();
-    const engineMicros = microsSince(engineStarted) / own.repetitions;
+    let [statementMicros, engineMicros] = [0, 0];
+    // In short turns, so that what slows the machine down slows both.
+    const runs = own.repetitions / turnsPerRound;
+    for (let turn = 0; turn < turnsPerRound; turn += 1) {
+      const statementStarted = process.threadCpuUsage();
+      for (let at = 0; at < runs; at += 1) await statement();
+      statementMicros += microsSince(statementStarted);
+      const engineStarted = process.threadCpuUsage();
+      for (let at = 0; at < runs; at += 1) engine();
+      engineMicros += microsSince(engineStarted);
+    }
     if (round === 0) continue;
-    ours.push(statementMicros);
-    theirs.push(engineMicros);
+    ours.push(statementMicros / own.repetitions);
+    theirs.push(engineMicros / own.repetitions);
   }
   report.add({
     class: own.class,

@@ -192,6 +192,22 @@ export const serverSettingRows = {
     dynamic: true,
     description: 'Largest body of a request as it arrives; streamed batches are not counted.',
   },
+  'svc.serverMetrics': {
+    type: 'boolean',
+    default: true,
+    scope: 'server',
+    dynamic: true,
+    description: 'Whether the figures of the server can be scraped at /prometheus.',
+  },
+  'svc.serverMetrics.prometheus.requireAuthentication': {
+    type: 'string',
+    default: 'true',
+    scope: 'server',
+    dynamic: false,
+    description:
+      'Whether whoever scrapes must be a user. Only the word false opens it; any other than true ' +
+      'is warned of at the start.',
+  },
   'svc.server.httpSessionExpireTimeout': {
     type: 'duration',
     unit: 'seconds',

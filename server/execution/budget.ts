@@ -56,6 +56,8 @@ export class Budget {
   #sliceEnd: number;
   #wakeAt = 0;
   #memoryBytes = 0;
+  /** Counted in the pool: whole pages. */
+  #pooledBytes = 0;
   #memoryBytesPeak = 0;
   #bytesToHeapLook = bytesPerHeapLook;
   #overrunMsMax = Number.POSITIVE_INFINITY;
@@ -139,7 +141,7 @@ export class Budget {
    * @throws {Refusal} `query.memory`, `query.memory-total`.
    */
   keep(bytes: number): void {
-    this.#pool?.keep(bytes);
+    this.#countFor(this.#memoryBytes + bytes);
     this.#memoryBytes += bytes;
     if (this.#memoryBytes <= this.#memoryBytesPeak) return;
     this.#memoryBytesPeak = this.#memoryBytes;
@@ -155,7 +157,16 @@ export class Budget {
 
   release(bytes: number): void {
     this.#memoryBytes -= bytes;
-    this.#pool?.release(bytes);
+    this.#countFor(this.#memoryBytes);
+  }
+
+  /** Whoever keeps a little for each row asks the server's pool once for each page of it. */
+  #countFor(bytes: number): void {
+    const more = Math.ceil(bytes / pageBytes) * pageBytes - this.#pooledBytes;
+    if (more === 0) return;
+    if (more > 0) this.#pool?.keep(more);
+    else this.#pool?.release(-more);
+    this.#pooledBytes += more;
   }
 
   /** Gives back what is kept still; the statement has ended. Idempotent. */

@@ -26,7 +26,12 @@ import type {Cluster} from '#server/session/cluster.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import {SessionService} from '#server/session/service.ts';
-import {chooseEngine, memoryTrimmer, openStore} from '#server/storage/rocksdb/open.ts';
+import {
+  chooseEngine,
+  memoryTrimmer,
+  openStore,
+  type Engine as StoreEngine,
+} from '#server/storage/rocksdb/open.ts';
 import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import type {EngineSettings} from '#server/transactions/engine-options.ts';
@@ -89,14 +94,13 @@ export async function startServer(
   const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
   const threads = startCommitThreads({withLog: cluster === undefined});
   let engine: Engine;
-  let trim: () => void;
+  let storeEngine: StoreEngine;
   try {
-    const storeEngine = chooseEngine({
+    storeEngine = chooseEngine({
       setting: storageEngine(settings.get('svc.storage.engine')),
       dataRoot: rootPath,
       logger,
     });
-    trim = memoryTrimmer(storeEngine);
     const parts = {inForce, threads, logger, storeEngine, cluster};
     engine = await openServerEngine(settings, rootPath, parts);
   } catch (error) {
@@ -107,7 +111,8 @@ export async function startServer(
   }
   try {
     const members = {cluster, probe, peerClient, authorities};
-    return await serve(settings, {engine, ...members, inForce, logger, events, prompt, trim});
+    const kept = {inForce, logger, events, prompt};
+    return await serve(settings, {engine, storeEngine, ...members, ...kept});
   } catch (error) {
     probe?.end();
     await engine.close();
@@ -152,7 +157,7 @@ interface EngineParts {
   readonly inForce: InForce;
   readonly threads: ReturnType<typeof startCommitThreads>;
   readonly logger: Logger;
-  readonly storeEngine: ReturnType<typeof chooseEngine>;
+  readonly storeEngine: StoreEngine;
   readonly cluster: ClusterNode | undefined;
 }
 
@@ -200,6 +205,8 @@ function isAlive(pid: number): boolean {
 
 interface Parts {
   readonly engine: Engine;
+  /** What opens its stores. */
+  readonly storeEngine: StoreEngine;
   /** Undefined: a server alone. */
   readonly cluster: ClusterNode | undefined;
   /** Of a pod. */
@@ -212,8 +219,6 @@ interface Parts {
   readonly logger: Logger;
   readonly events: EventLog;
   readonly prompt: PasswordPrompt;
-  /** Gives free pages of the heap back to the system. */
-  readonly trim: () => void;
 }
 
 interface Services {
@@ -288,6 +293,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {service, stop} = services;
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
+  warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
   const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
   const host = given.get('svc.server.httpIncomingHost');
@@ -303,7 +309,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const leaveMemory = keepMemorySmall({
     clock,
     timers,
-    trim: parts.trim,
+    trim: memoryTrimmer(parts.storeEngine),
     shed: () => service.dropViews(),
   });
   const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
@@ -334,16 +340,15 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   };
 }
 
-function createMeans(
-  given: Settings,
-  {cluster, authorities, engine, logger}: Parts,
-): Omit<Means, 'javascript'> {
+function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
+  const {cluster, authorities, engine, storeEngine, logger} = parts;
   const clock = createClock();
   const timers = createTimers();
   const random = createRandom();
   const view = cluster && new ClusterView(cluster, {clock, timers});
   cluster?.useSnapshots({
     engine,
+    storeEngine,
     clock,
     random,
     timers,
@@ -410,6 +415,14 @@ function createHttp(
       temporaryDirectory: join(resolve(given.get('svc.server.rootPath')), 'temporary'),
     }),
   });
+}
+
+/** A word that nobody understands must not open what is closed. */
+function warnOfMetrics(given: Settings, logger: Logger): void {
+  const setting = 'svc.serverMetrics.prometheus.requireAuthentication';
+  if (['true', 'false'].includes(given.get(setting))) return;
+  const reason = 'only true and false are known: scrapers must be users';
+  logger.log('warn', 'setting.without-effect', {setting, reason});
 }
 
 /** What a server or a cluster begins with: root, and the databases that the settings name. */

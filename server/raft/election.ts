@@ -33,12 +33,15 @@ export function mayCampaign(raft: Raft): boolean {
   return memberships.since > raft.commit && previous !== undefined && isVoter(previous, id);
 }
 
+/** A vote is written to two disks, one after the other, before it counts. */
+const votingIntervals = 3;
+
 /** Begins one of the two parts of an election; `transfer`: the leader asked for it. */
 export function campaign(raft: Raft, kind: Campaign['kind'], transfer = false): void {
   const {id} = raft.options;
   const role: Campaign = {kind, votes: new Map()};
   raft.role = role;
-  raft.restartElectionTimer();
+  raft.restartElectionTimer(kind === 'candidate' ? votingIntervals : 1);
   const {last} = raft.log;
   if (kind === 'candidate') {
     raft.term++;
@@ -82,11 +85,29 @@ export function countVote(raft: Raft, role: Campaign, from: NodeId, granted: boo
 /** Would this node vote for such a candidate? Neither term nor vote changes. */
 export function answerPreVote(raft: Raft, from: NodeId, request: PreVoteRequest): void {
   const isHeard = hearsLeader(raft);
+  const holdsAll = atLeastAsLong(request.last, raft.log.last);
   const granted =
-    request.term > raft.term && !isHeard && atLeastAsLong(request.last, raft.log.last);
+    request.term > raft.term && !isHeard && holdsAll && !goesFirst(raft, from, request);
   raft.preVoteRefused = isHeard ? {from, request} : undefined;
   const term = granted ? request.term : raft.term;
   raft.outbox.send(from, {kind: 'pre-vote-reply', term, granted}, 'term');
+  if (raft.leaderLost === undefined || isHeard) return;
+  const {heartbeatMs} = raft.options;
+  if (granted) {
+    // Its vote is on the way: to stand against it would split the votes.
+    raft.electionDeadline = Math.max(raft.electionDeadline, raft.now + heartbeatMs);
+  } else if (!holdsAll && raft.role.kind === 'follower') {
+    // It cannot win, so nobody need wait for it.
+    const turn = raft.now + heartbeatMs * raft.electionTurn(from);
+    raft.electionDeadline = Math.min(raft.electionDeadline, turn);
+    checkElectionTimer(raft);
+  }
+}
+
+/** Of two that lost the same leader and ask each other at once, the one whose turn is first. */
+function goesFirst(raft: Raft, other: NodeId, {last}: PreVoteRequest): boolean {
+  if (raft.leaderLost === undefined || raft.role.kind !== 'pre-candidate') return false;
+  return raft.isBefore(other) && atLeastAsLong(raft.log.last, last);
 }
 
 /** Votes; the request is of this node's term, which it has taken over if it was behind. */
@@ -98,7 +119,7 @@ export function answerVote(raft: Raft, from: NodeId, request: VoteRequest): void
     raft.outbox.hardStateChanged();
   }
   if (granted && raft.role.kind === 'pre-candidate') follow(raft, raft.term, undefined);
-  else if (granted) raft.restartElectionTimer();
+  if (granted) raft.restartElectionTimer(votingIntervals);
   raft.outbox.send(from, {kind: 'vote-reply', term: raft.term, granted}, 'term');
 }
 
@@ -120,10 +141,11 @@ export function hearsLeader(raft: Raft): boolean {
 export function leaderIsLost(raft: Raft, leader: NodeId): void {
   raft.leaderLost = leader;
   follow(raft, raft.term, undefined);
+  raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.electionTurn();
   const {preVoteRefused} = raft;
   if (preVoteRefused !== undefined)
     answerPreVote(raft, preVoteRefused.from, preVoteRefused.request);
-  raft.electionDeadline = raft.now + raft.options.heartbeatMs * raft.electionTurn();
+  checkElectionTimer(raft);
 }
 
 function lead(raft: Raft): void {

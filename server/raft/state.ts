@@ -6,7 +6,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {LogView} from './log-view.ts';
-import {type Membership, MembershipHistory, votersOf} from './membership.ts';
+import {type Membership, MembershipHistory, memberOf, votersOf} from './membership.ts';
 import {
   type EntryShape,
   entryBytes,
@@ -172,31 +172,40 @@ export class Raft {
 
   /**
    * The next election begins within the range of timeouts; soon, when the leader is known to be
-   * gone.
+   * gone: after so many heartbeat intervals and this node's turn.
    */
-  restartElectionTimer(): void {
+  restartElectionTimer(intervals = 1): void {
     const {electionTimeoutMinMs: min, electionTimeoutMaxMs: max, heartbeatMs} = this.options;
     const delayMs =
       this.leaderLost === undefined
         ? min + (max - min) * this.electionTurn()
-        : heartbeatMs * (1 + this.electionTurn());
+        : heartbeatMs * (intervals + this.electionTurn());
     this.electionDeadline = this.now + delayMs;
+  }
+
+  /** Whether this node's turn comes before the other's: by priority, then by name. */
+  isBefore(other: NodeId): boolean {
+    const {id} = this.options;
+    const priorityOf = (node: NodeId) => memberOf(this.memberships.current, node)?.priority ?? 0;
+    const [mine, theirs] = [priorityOf(id), priorityOf(other)];
+    return mine > theirs || (mine === theirs && id < other);
   }
 
   /**
    * When it is this node's turn to campaign, in [0, 1): those of higher priority come first, and
    * chance keeps equals apart. After the loss of a leader that all notice at once chance is not
-   * enough, so each voter that is left has a turn of its own, and leaves most of it to the answers.
+   * enough, so each voter that is left has a turn of its own, and leaves most of it to the answers;
+   * the first one waits for nobody. `hopeless`: one that cannot win.
    */
-  electionTurn(): number {
+  electionTurn(hopeless?: NodeId): number {
     const {id} = this.options;
-    const left = this.memberships.current.filter(member => member.id !== this.leaderLost);
+    const gone = [this.leaderLost, hopeless];
+    const left = this.memberships.current.filter(member => !gone.includes(member.id));
     const mine = left.find(member => member.id === id)?.priority ?? 0;
     if (this.leaderLost !== undefined) {
-      const ahead = left.filter(
-        other => other.priority > mine || (other.priority === mine && other.id < id),
-      );
-      return (ahead.length + this.random() / 4) / Math.max(1, left.length);
+      const ahead = left.filter(member => member.id !== id && !this.isBefore(member.id));
+      if (ahead.length === 0) return 0;
+      return (ahead.length + this.random() / 4) / left.length;
     }
     const priorities = new Set(left.map(member => member.priority)).add(mine);
     const ahead = [...priorities].filter(priority => priority > mine);

@@ -21,6 +21,7 @@ import {IncomingLinks} from './links/incoming-links.ts';
 import {OutgoingLink} from './links/outgoing-link.ts';
 import {type ChannelListener, PeerChannel} from './links/peer-channel.ts';
 import {QuietPeriod} from './links/quiet-period.ts';
+import {type RoundTripFigures, RoundTrips} from './links/round-trips.ts';
 import {RecentRejections, type Rejected} from './links/recent-rejections.ts';
 import type {SocketSecurity} from './links/socket-security.ts';
 import {PeerAddresses} from './peer-addresses.ts';
@@ -84,6 +85,7 @@ interface Peer {
   heardAt: number | undefined;
   /** When something last came back over our own connection. */
   answeredAt: number;
+  readonly roundTrips: RoundTrips;
   obstacle: string | undefined;
   dropped: number;
 }
@@ -210,6 +212,11 @@ export class PeerLinks implements PeerTransport {
     return peer?.link.isConnected === true ? undefined : peer?.obstacle;
   }
 
+  /** How long a peer takes to answer; undefined while it never did. */
+  roundTripsOf(id: NodeId): RoundTripFigures | undefined {
+    return this.#peers.get(id)?.roundTrips.figures;
+  }
+
   /** What each peer said of itself last; another map whenever that changes. */
   get introductions(): ReadonlyMap<NodeId, PeerIntroduction> {
     return this.#introductions;
@@ -248,6 +255,7 @@ export class PeerLinks implements PeerTransport {
       {
         judge: hello => this.#judge(hello),
         connected: ({introduction}) => {
+          this.#peers.get(id)?.roundTrips.interrupted();
           this.#answered(id);
           this.#introduced(id, introduction);
           this.#log('info', 'peer.connected', {peer: id, release: introduction.release});
@@ -266,6 +274,7 @@ export class PeerLinks implements PeerTransport {
       link,
       heardAt: undefined,
       answeredAt: clock.monotonic(),
+      roundTrips: new RoundTrips(),
       obstacle: undefined,
       dropped: 0,
     };
@@ -298,7 +307,11 @@ export class PeerLinks implements PeerTransport {
 
   #answered(id: NodeId): void {
     const peer = this.#peers.get(id);
-    if (peer !== undefined) peer.answeredAt = this.#options.clock.monotonic();
+    const now = this.#options.clock.monotonic();
+    if (peer !== undefined) {
+      peer.answeredAt = now;
+      peer.roundTrips.answered(now);
+    }
     this.#heard(id);
   }
 
@@ -331,7 +344,10 @@ export class PeerLinks implements PeerTransport {
       for (const peer of this.#peers.values()) this.#endSilent(peer, now);
       this.#incoming.endIdle();
     }
-    for (const {link} of this.#peers.values()) link.ping();
+    for (const {link, roundTrips} of this.#peers.values()) {
+      if (link.isConnected) roundTrips.asked(now);
+      link.ping();
+    }
   }
 
   #endSilent({address, link, heardAt, answeredAt}: Peer, now: number): void {

@@ -43,9 +43,27 @@ test('the status of a leader', () => {
     alerts: [],
     databases: [{name: 'shop'}],
     localResync: {inProgress: false},
+    bootstrapInstalls: {inProgress: false, count: 0, databases: []},
     criticalHalt: null,
     raftLogFailure: null,
   });
+});
+
+test('copies that were taken from other members, and how that went', () => {
+  const byDatabase = new Map([
+    ['shop', {status: 'LEADER_MISSING', at: 1_700, error: 'the leader has none'} as const],
+  ]);
+  const copies = {installs: 2, installed: ['shop'], isInstalling: true, byDatabase};
+  const {databases, bootstrapInstalls} = statusOf(followerState({copies}));
+  assert.deepEqual(bootstrapInstalls, {inProgress: true, count: 2, databases: ['shop']});
+  assert.deepEqual(databases, [
+    {
+      name: 'shop',
+      acquireStatus: 'LEADER_MISSING',
+      acquireTimestamp: 1_700,
+      acquireError: 'the leader has none',
+    },
+  ]);
 });
 
 test('a leader tells how its followers do, a follower does not', () => {
@@ -72,6 +90,8 @@ test('a leader tells how its followers do, a follower does not', () => {
     replicaStatus: 'HEALTHY',
     laggingForMs: 0,
     lagging: false,
+    replicationRttMs: 0.25,
+    replicationRttP99Ms: 1.5,
   });
   assert.deepEqual(peersOf(followerState())[1], {...shared, role: 'LEADER'});
 });

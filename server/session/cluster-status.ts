@@ -7,7 +7,7 @@
  * Source: specification, "Cluster status record"; reference 2.4 (`ha`), 3.1 and 3.2.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import {type ClusterPeer, type ClusterState, httpAddressOf} from './cluster.ts';
+import {type ClusterPeer, type ClusterState, httpAddressOf, type PeerProgress} from './cluster.ts';
 import type {ClusterAlert} from './cluster-alerts.ts';
 import {localLag} from './cluster-readiness.ts';
 import {replicationLag, type ReplicaStatus} from './replica-health.ts';
@@ -45,11 +45,29 @@ export function clusterStatus({state, alerts, replicaStatus, databases}: StatusI
     localReplicationLag: state.leaderId === undefined ? -1 : localLag(state),
     peers: state.peers.map(peer => peerRecord(state, peer, replicaStatus)),
     alerts,
-    databases: databases.map(name => ({name})),
+    databases: databases.map(name => databaseRecord(state, name)),
     localResync: {inProgress: state.isInstallingSnapshot},
+    bootstrapInstalls: {
+      inProgress: state.copies.isInstalling,
+      count: state.copies.installs,
+      databases: state.copies.installed,
+    },
     criticalHalt: state.raftState === 'EXCEPTION' ? {index: state.appliedIndex} : null,
     raftLogFailure:
       state.logFailure === undefined ? null : {index: state.appliedIndex, cause: state.logFailure},
+  };
+}
+
+/** A database, and how the last attempt to take a copy of it from another member went. */
+function databaseRecord({copies}: ClusterState, name: string): Json {
+  const taken = copies.byDatabase.get(name);
+  if (taken === undefined) return {name};
+  const {status, at, error} = taken;
+  return {
+    name,
+    acquireStatus: status,
+    acquireTimestamp: at,
+    ...(error === undefined ? {} : {acquireError: error}),
   };
 }
 
@@ -110,8 +128,16 @@ function progressRecord(
     replicaStatus: status,
     laggingForMs: Math.round(progress.laggingForMs),
     lagging: status === 'STALLED' || status === 'FALLING_BEHIND',
+    ...roundTripRecord(progress),
     ...(progress.isInstallingSnapshot ? {isInstallingSnapshot: true} : {}),
   };
+}
+
+function roundTripRecord({roundTrip}: PeerProgress): Json {
+  if (roundTrip === undefined) return {};
+  const {medianMs, p99Ms} = roundTrip;
+  const rounded = (ms: number): number => Number(ms.toFixed(3));
+  return {replicationRttMs: rounded(medianMs), replicationRttP99Ms: rounded(p99Ms)};
 }
 
 /** `ha` of GET `/server?mode=cluster`: where drivers of ordinary users send their requests. */

@@ -58,6 +58,25 @@ export interface PeerProgress {
   /** Milliseconds for which its match index has not moved while it lags. */
   readonly laggingForMs: number;
   readonly isInstallingSnapshot: boolean;
+  /** Milliseconds that it takes to answer; undefined while it never did. */
+  readonly roundTrip: {readonly medianMs: number; readonly p99Ms: number} | undefined;
+}
+
+/** What came of taking copies of databases from other members, since the start. */
+export interface CopiesTaken {
+  /** Snapshots of the whole server that were put in place, and what the last one held. */
+  readonly installs: number;
+  readonly installed: readonly string[];
+  readonly isInstalling: boolean;
+  /** By database: how the last attempt went. */
+  readonly byDatabase: ReadonlyMap<string, CopyTaken>;
+}
+
+export interface CopyTaken {
+  readonly status: 'ACQUIRING' | 'ACQUIRED' | 'LEADER_MISSING' | 'FAILED';
+  /** Wall clock, milliseconds. */
+  readonly at: number;
+  readonly error: string | undefined;
 }
 
 /** Somebody who wanted to connect as a member, and was turned away. */
@@ -95,6 +114,7 @@ export interface ClusterState {
   readonly logFailure: string | undefined;
   /** A checkpoint of another node is being fetched or put in place. */
   readonly isInstallingSnapshot: boolean;
+  readonly copies: CopiesTaken;
 }
 
 export interface AddedPeer {

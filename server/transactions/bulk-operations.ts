@@ -95,7 +95,7 @@ export class PackedOperations {
     return ends;
   }
 
-  /** Calls `visit` with where each key begins and ends in `bytes`, and where its operation begins. */
+  /** Calls `visit` with where in `bytes` a key begins and ends, and where its operation begins. */
   eachKey(visit: (start: number, end: number, operation: number) => void): void {
     const {bytes} = this;
     let at = 0;

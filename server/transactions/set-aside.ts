@@ -2,6 +2,12 @@
 import type {Logger} from '#server/platform/logger.ts';
 import type {StoreFactory} from './store-factory.ts';
 
+/** Whether a directory of this name was a database of that name. */
+export function isSetAside(directory: string, database: string): boolean {
+  const [, of] = /^\.set-aside-\d+-(.+)$/.exec(directory) ?? [];
+  return of === database;
+}
+
 /** Durable on return. No store of the directory may be open. */
 export function setAside(
   {

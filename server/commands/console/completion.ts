@@ -2,8 +2,8 @@
  * What may follow the text before the cursor: pure, from names to candidates.
  *
  * The text is not parsed; the words before the cursor say whether a statement is being begun
- * (`CREATE VERTEX`), a type is wanted (`FROM`, a label of Cypher) or a member of something (behind a
- * dot). Elsewhere every word of the language, type
+ * (`CREATE VERTEX`), a type is wanted (`FROM`, a label of Cypher) or a member of something (behind
+ * a dot). Elsewhere every word of the language, type
  * and property is offered that begins as typed. Letters match in any case; a keyword is offered
  * in the case in which it was begun, a name as it is spelt.
  */

@@ -1,8 +1,9 @@
 /**
  * The first rows in an order, of all that are offered: what `top` keeps.
  *
- * The worst of them stands at the root, so most rows of a long input cost one comparison. Equal rows
- * stay in the order in which they came. A row that columns told of is kept as the id of its record.
+ * The worst of them stands at the root, so most rows of a long input cost one comparison. Equal
+ * rows stay in the order in which they came. A row that columns told of is kept as the id of its
+ * record.
  */
 import {Rid, type Value} from '#server/model/value.ts';
 import type {Batch} from '../batch.ts';

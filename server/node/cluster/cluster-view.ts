@@ -18,6 +18,7 @@ import {
   type PeerProgress,
 } from '#server/session/cluster.ts';
 import type {ClusterNode} from './cluster-node.ts';
+import {noCopies} from './member-snapshots.ts';
 
 export interface ClusterViewMeans {
   readonly clock: Clock;
@@ -72,6 +73,7 @@ export class ClusterView implements Cluster {
       uncommittedBytes: replicator?.uncommittedBytes ?? 0,
       logFailure: failure,
       isInstallingSnapshot: this.#node.snapshots?.isInstalling === true,
+      copies: this.#node.snapshots?.copies ?? noCopies,
     };
   }
 
@@ -242,6 +244,7 @@ export class ClusterView implements Cluster {
       lastContactMs: replicator.silenceOf(progress),
       laggingForMs: now - standing.since,
       isInstallingSnapshot: progress.mode === 'snapshot',
+      roundTrip: this.#node.links.roundTripsOf(id),
     };
   }
 }

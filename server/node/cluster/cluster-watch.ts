@@ -22,7 +22,7 @@ import {CopyCare, type CopyCareOptions} from './copy-care.ts';
 
 export interface ClusterWatchOptions extends CopyCareOptions {
   readonly links: Pick<PeerTransport, 'reset'>;
-  /** The level that is written, the newest one of this build, and the step from one to the other. */
+  /** The level that is written, the newest one of this build, and the step between them. */
   readonly formats: {
     readonly written: () => number;
     readonly newest: number;

@@ -18,8 +18,11 @@ import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
+import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {ServerState} from '#server/transactions/server-state.ts';
+import type {CopiesTaken, CopyTaken} from '#server/session/cluster.ts';
+import {isSetAside} from '#server/transactions/set-aside.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {
@@ -32,6 +35,8 @@ export interface MemberSnapshotsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** Of the databases here. */
+  readonly storeEngine: StoreEngine;
   /** Where each server of the cluster answers, by id. */
   readonly servers: () => ReadonlyMap<NodeId, ListedServer>;
   /** The cluster's. */
@@ -39,6 +44,13 @@ export interface MemberSnapshotsOptions {
   /** Whose certificates are believed of a member; empty: those that the machine trusts. */
   readonly authorities: readonly string[];
 }
+
+export const noCopies: CopiesTaken = {
+  installs: 0,
+  installed: [],
+  isInstalling: false,
+  byDatabase: new Map(),
+};
 
 const pollMs = 20;
 const stagedMs = 600_000;
@@ -51,14 +63,18 @@ export class MemberSnapshots {
   readonly #taking: SnapshotThread;
   readonly #giving: SnapshotThread;
   readonly #cancelDiscard: () => void;
+  readonly #byDatabase = new Map<string, CopyTaken>();
+  #installs = 0;
+  #installed: readonly string[] = [];
+  #isTakingAll = false;
   /** One at a time. */
   #underWay: Promise<void> | undefined;
 
   constructor(options: MemberSnapshotsOptions) {
     const {engine, rootPath, settings} = options;
     this.#options = options;
-    this.#taking = new SnapshotThread(options.timers);
-    this.#giving = new SnapshotThread(options.timers);
+    this.#taking = new SnapshotThread(options.timers, options.storeEngine);
+    this.#giving = new SnapshotThread(options.timers, options.storeEngine);
     this.shelf = new SnapshotShelf({
       ...options,
       maker: {
@@ -81,10 +97,27 @@ export class MemberSnapshots {
     return this.#underWay !== undefined;
   }
 
+  /** What was taken since the start, and how that went. */
+  get copies(): CopiesTaken {
+    return {
+      installs: this.#installs,
+      installed: this.#installed,
+      isInstalling: this.#isTakingAll,
+      byDatabase: this.#byDatabase,
+    };
+  }
+
   /** Consensus needs a checkpoint of at least `atLeast`; it is told how that ended. */
   needed(from: NodeId, atLeast: LogPosition): void {
     const {logger, member} = this.#options;
-    const work = this.#alone(() => this.#takeAll(from, atLeast));
+    const work = this.#alone(async () => {
+      this.#isTakingAll = true;
+      try {
+        await this.#takeAll(from, atLeast);
+      } finally {
+        this.#isTakingAll = false;
+      }
+    });
     work.catch((error: unknown) => {
       logger.log('error', 'snapshot.not-installed', {from, reason: String(error)});
       member().replicator.installFailed();
@@ -110,9 +143,17 @@ export class MemberSnapshots {
       throw new Refusal('cluster.membership', 'this server is taking a snapshot already');
     }
     logger.log('info', 'database.resync', {database: name});
+    this.#tell(name, 'ACQUIRING');
     try {
       await this.#alone(() => this.#takeOne(name));
+      this.#tell(name, 'ACQUIRED');
     } catch (error) {
+      const lacks = error instanceof Refusal && error.code === 'database.missing';
+      this.#tell(
+        name,
+        lacks ? 'LEADER_MISSING' : 'FAILED',
+        error instanceof Error ? error.message : String(error),
+      );
       if (error instanceof Refusal) throw error;
       throw new Refusal('cluster.no-quorum', `${name} was not taken anew: ${String(error)}`);
     }
@@ -125,6 +166,10 @@ export class MemberSnapshots {
     await this.#underWay?.catch(() => {});
     await Promise.all([this.#taking.close(), this.#giving.close()]);
     this.shelf.close();
+  }
+
+  #tell(name: string, status: CopyTaken['status'], error?: string): void {
+    this.#byDatabase.set(name, {status, at: this.#options.clock.now(), error});
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
@@ -146,6 +191,9 @@ export class MemberSnapshots {
       engine.snapshots.forget();
       return state.durableIndex;
     });
+    this.#installs += 1;
+    this.#installed = state.databases.map(({name}) => name).sort();
+    for (const name of this.#installed) this.#tell(name, 'ACQUIRED');
   }
 
   async #takeOne(name: string): Promise<void> {
@@ -191,6 +239,14 @@ export class MemberSnapshots {
     return {host, port, token, ...(isSecure && {tls: {ca: authorities}})};
   }
 
+  /** Where sorted files of a database lie that the leader may have, too. */
+  #copiesOf(name: string): readonly string[] {
+    const {disk, rootPath} = this.#options;
+    const databases = `${rootPath}/databases`;
+    const aside = disk.list(databases).filter(entry => isSetAside(entry, name));
+    return [name, ...aside].map(entry => `${databases}/${entry}`);
+  }
+
   #fetch(from: NodeId, wish: SnapshotWish) {
     const {engine, member, settings, disk, rootPath, timers, logger} = this.#options;
     const given = settings();
@@ -200,6 +256,7 @@ export class MemberSnapshots {
         logger,
         receiver: member().replicator.id,
         stagedPath: id => engine.snapshots.stagedPath(id),
+        reusable: name => this.#copiesOf(name),
         transfer: (order, signal) => this.#taking.transfer(order, signal),
         fileBytesMax: given.get('svc.ha.snapshotMaxEntrySize'),
         obstacle: bytes => {

@@ -8,11 +8,16 @@ import {Worker} from 'node:worker_threads';
 import {Corruption} from '#server/base/errors.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {PeerFailure} from '#server/replication/snapshot/peer-requests.ts';
+import type {Engine} from '#server/storage/rocksdb/open.ts';
 import type {Transferred, TransferOrder} from '#server/replication/snapshot/transfer.ts';
 
 export type SnapshotWork =
   | {readonly kind: 'checksum'; readonly path: string; readonly bytes: number}
   | {readonly kind: 'transfer'; readonly order: TransferOrder};
+
+export interface SnapshotThreadStart {
+  readonly storeEngine: Engine;
+}
 
 export interface SnapshotThreadRequest {
   readonly number: number;
@@ -32,13 +37,16 @@ const idleMs = 10_000;
 
 export class SnapshotThread {
   readonly #timers: Timers;
+  readonly #workerData: SnapshotThreadStart;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #worker: Worker | undefined;
   #cancelIdle: () => void = () => {};
   #asked = 0;
 
-  constructor(timers: Timers) {
+  /** @param storeEngine - Whose checksums are the fastest here. */
+  constructor(timers: Timers, storeEngine: Engine) {
     this.#timers = timers;
+    this.#workerData = {storeEngine};
   }
 
   /** `checksumOfFile`. @throws {Error} as the file system says it. */
@@ -76,7 +84,9 @@ export class SnapshotThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./snapshot-worker.ts', import.meta.url));
+    const worker = new Worker(new URL('./snapshot-worker.ts', import.meta.url), {
+      workerData: this.#workerData,
+    });
     worker.on('message', (answer: SnapshotThreadAnswer) => this.#hear(answer));
     worker.on('error', error => this.#lose(worker, error));
     worker.on('exit', () => this.#lose(worker, new Error('the thread of snapshots has ended')));

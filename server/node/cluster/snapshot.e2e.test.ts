@@ -11,9 +11,11 @@ import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 
+const token = 'a secret of the members alone';
 const cluster = await startSvcCluster({
   size: 3,
   settings: {
+    'svc.ha.clusterToken': token,
     'svc.ha.electionTimeoutMin': 1_000,
     'svc.ha.electionTimeoutMax': 2_000,
     // The log forgets soon what is in the databases.
@@ -55,6 +57,21 @@ async function verify(): Promise<Verified> {
   return result as Verified;
 }
 
+/** What a member says to another one of what it holds. */
+async function heldBy({url}: Member, given: string): Promise<Response> {
+  return await fetch(`${url}/api/v1/cluster/bootstrap-state`, {
+    method: 'POST',
+    headers: {'X-Svc-Cluster-Token': given},
+  });
+}
+
+async function fingerprints(member: Member): Promise<unknown> {
+  const answer = (await (await heldBy(member, token)).json()) as {
+    readonly databases: readonly {readonly name: string; readonly fingerprint: string}[];
+  };
+  return answer.databases.map(({name, fingerprint}) => ({name, fingerprint}));
+}
+
 /** Whatever of a database says which files it consists of is overwritten. */
 function damage(root: string): void {
   const directory = join(root, 'databases/music');
@@ -81,15 +98,28 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   await write(first, 13, 20);
 
   away.process.start();
+  // While it is put in its place the leader answers for it.
+  const isInstalled = async (): Promise<boolean> =>
+    away.process.log.includes('"snapshot.installed"') &&
+    (await behind.databases()).join() === 'books,music';
+  await eventually('it takes a snapshot', isInstalled, {told});
   await untilCount(away, 20);
-  assert.match(away.process.log, /snapshot.installed/);
-  assert.deepEqual(await behind.databases(), ['books', 'music']);
   await write(first, 21, 22);
   await untilCount(away, 22);
 
   await behind.cluster('POST', '/resync/music');
   await write(first, 23, 24);
   await untilCount(away, 24);
+
+  const status = await cluster.clientOf(away).cluster('GET', '');
+  const {count, ...installed} = status['bootstrapInstalls'] as {readonly count: number};
+  assert.ok(count >= 1);
+  assert.deepEqual(installed, {inProgress: false, databases: ['books', 'music']});
+  const copies = status['databases'] as readonly Record<string, unknown>[];
+  assert.deepEqual(
+    copies.map(one => one['acquireStatus']),
+    ['ACQUIRED', 'ACQUIRED'],
+  );
 
   const [verified] = await Promise.all([verify(), write(first, 25, 27)]);
   assert.equal(verified.overallStatus, 'ALL_CONSISTENT', JSON.stringify(verified));
@@ -105,4 +135,9 @@ test('a member that was away for too long takes a snapshot, and goes on by the l
   await untilCount(away, 27);
   const isWhole = async (): Promise<boolean> => (await verify()).overallStatus === 'ALL_CONSISTENT';
   await eventually('all hold the same again', isWhole, {told});
+  for (const member of cluster.members) await untilCount(member, 27);
+  const [one, ...others] = await Promise.all(cluster.members.map(fingerprints));
+  assert.equal((one as unknown[]).length, 2);
+  assert.deepEqual(others, [one, one]);
+  assert.equal((await heldBy(away, 'another token')).status, 401);
 });

@@ -4,9 +4,9 @@
  * The sort's keys must be the parts of an ordered index behind those that a condition holds equal,
  * all in one direction, and every record must be found in it: an index that leaves out nulls
  * serves where a part's property is mandatory and not null, or behind a condition that no null
- * meets. Elsewhere a scan looks for the nulls: behind the index where they stand last, which a limit
- * seldom reaches, else before it, which costs little where columns tell that there are none. Where
- * nulls stand, and in which order classes of values come, must be the index's own way, or not
+ * meets. Elsewhere a scan looks for the nulls: behind the index where they stand last, which a
+ * limit seldom reaches, else before it, which costs little where columns tell that there are none.
+ * Where nulls stand, and in which order classes of values come, must be the index's own way, or not
  * matter. Nodes between that keep the order of their input are looked through. Whether it pays is a
  * matter of cost: a few of the first rows are soon found, while all rows in the index's order are
  * fetched one by one.

@@ -85,7 +85,7 @@ function namesIn(json: unknown): readonly string[] | undefined {
 }
 
 /** With those that cannot be used: they are here. */
-function ownDatabases({context}: Exchange): readonly string[] {
+export function ownDatabases({context}: Exchange): readonly string[] {
   const root = context.security.principalOf('root');
   const names = root === undefined ? [] : context.service.databaseNames(root);
   return [...new Set([...names, ...context.administration.fencedDatabases()])];

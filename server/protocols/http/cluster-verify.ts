@@ -6,6 +6,7 @@
  * once, about one place of the log, and one that does not answer is an ERROR of its own.
  * Source: specification, "Verify result"; reference 3.5.
  */
+import {hash} from 'node:crypto';
 import type {Cluster, ClusterPeer} from '#server/session/cluster.ts';
 import {printedHttpAddress} from '#server/session/cluster-status.ts';
 import {
@@ -17,6 +18,7 @@ import {
 } from '#server/session/cluster-verify.ts';
 import type {DatabaseDigests} from '#server/session/database-digests.ts';
 import {byMember, byRoot} from './cluster-call.ts';
+import {ownDatabases} from './cluster-presence.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import type {Route} from './router.ts';
@@ -24,6 +26,7 @@ import type {Route} from './router.ts';
 export const clusterVerifyRoutes: readonly Route[] = [
   {path: '/cluster/verify/{database}', operations: {POST: byRoot(verify)}},
   {path: '/cluster/digest/{database}', operations: {POST: byMember(tellDigest)}},
+  {path: '/cluster/bootstrap-state', operations: {POST: byMember(tellBootstrapState)}},
 ];
 
 const askMs = 60_000;
@@ -49,6 +52,35 @@ async function tellDigest(exchange: Exchange): Promise<void> {
     throw new PlainFailure(400, 'Invalid request', {detail: 'marker is needed'});
   }
   tell(exchange, await digestsIn(exchange).digest(exchange.segments[2] ?? '', marker));
+}
+
+/**
+ * Between members: what this one holds of each database, in one figure that is equal where the
+ * contents are, and the entry up to which it holds it. Reads all databases once.
+ */
+async function tellBootstrapState(exchange: Exchange, cluster: Cluster): Promise<void> {
+  const digests = digestsIn(exchange);
+  const databases: unknown[] = [];
+  for (const name of ownDatabases(exchange)) {
+    databases.push(await heldState(cluster, digests, name));
+  }
+  exchange.answerJson(200, {peerId: cluster.state().localPeerId, databases});
+}
+
+async function heldState(
+  cluster: Cluster,
+  digests: DatabaseDigests,
+  name: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const lastTxId = cluster.state().appliedIndex;
+  try {
+    const checksums = checksumsOf(await digests.digest(name, undefined));
+    const inOrder = Object.entries(checksums).toSorted(([one], [other]) => (one < other ? -1 : 1));
+    return {name, fingerprint: hash('sha256', JSON.stringify(inOrder)), lastTxId};
+  } catch (error) {
+    // One that cannot be read is told of; the others are not the worse for it.
+    return {name, error: error instanceof Error ? error.message : String(error)};
+  }
 }
 
 function tell(exchange: Exchange, digest: LocalDigest): void {

@@ -14,6 +14,7 @@ import {PlainFailure} from './failure.ts';
 import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {answerRoot} from './landing.ts';
+import {answerScrape, scrapePath} from './prometheus.ts';
 import type {Match, Route, Router, UserOperation} from './router.ts';
 import {readWish} from './statement.ts';
 
@@ -36,7 +37,9 @@ export async function dispatch(
     if (mark >= 0) exchange.query = url.slice(mark + 1);
     const match = router.match(request.method ?? 'GET', path);
     if (match?.route.streamsBody !== true) checkDeclaredLength(request, context);
-    if (match === undefined) return answerRoot(exchange, path);
+    if (match === undefined) {
+      return await (path === scrapePath ? answerScrape(exchange) : answerRoot(exchange, path));
+    }
     exchange.segments = match.segments;
     exchange.streamsBody = match.route.streamsBody === true;
     await perform(exchange, match);

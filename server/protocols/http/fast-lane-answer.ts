@@ -81,6 +81,14 @@ export class AnswerHeads {
     return `${text}\r\n`;
   }
 
+  /** A head as another member answered, with what is this server's own. */
+  relayed(text: string): Buffer {
+    const {replayProtection, isStopping} = this.#context;
+    const own = `X-Svc-Replay-Protection: ${replayProtection}\r\n`;
+    const closes = isStopping ? 'Connection: close\r\n' : '';
+    return Buffer.from(`${text}\r\n${own}${closes}${this.#dated(isStopping)}\r\n`, 'latin1');
+  }
+
   #dated(closes: boolean): string {
     this.#look();
     return closes ? this.#date : this.#date + this.#keepAlive;

@@ -19,6 +19,8 @@ import {invalidToken} from './forwarded-headers.ts';
 import {headBytesMax, type LaneHead} from './fast-lane-head.ts';
 import type {KnownHead} from './fast-lane-memory.ts';
 import {parseBody} from './json-body.ts';
+import type {AnswerTaker, LineHead} from './leader-line.ts';
+import type {Membership} from './membership.ts';
 import {answerResult} from './result.ts';
 import {type StatementHead, statementOfBody} from './statement.ts';
 import {alreadyStarted, isolationOf} from './transactions.ts';
@@ -28,6 +30,8 @@ const opening = Buffer.from('POST /api/v1/', 'latin1');
 const lineEnd = Buffer.from('\r\n', 'latin1');
 const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
 const none = Buffer.alloc(0);
+/** A statement that met so many changes of the leadership goes the long way. */
+const attemptsMax = 3;
 /** A request in more pieces than this is sent by somebody who is in no hurry. */
 const piecesMax = 8;
 const waitingBytesMax = 64 * 1024;
@@ -36,7 +40,7 @@ type TransactionChange =
   | {readonly kind: 'begin'; readonly level: ReturnType<typeof isolationOf>}
   | {readonly kind: 'commit' | 'rollback'};
 
-export class LaneConnection implements AnswerWriter, StatementHead {
+export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead {
   readonly context: HttpContext;
   readonly isStream = false;
   readonly tag = undefined;
@@ -187,36 +191,78 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     const {head} = known;
     this.database = head.database;
     this.transactionId = head.sessionId;
-    this.#sessionId = undefined;
-    try {
-      const found = this.#principalOf(head.caller);
-      const principal = found instanceof Promise ? await found : found;
-      if (this.context.membership?.cluster.isLeader === false && isForLeaderOnly(head)) {
+    for (let attempts = 1; ; attempts++) {
+      this.#sessionId = undefined;
+      try {
+        if (await this.#answered(known, bytes)) break;
         return this.#giveUp(bytes);
+      } catch (error) {
+        const {membership} = this.context;
+        const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
+        if (!isOther || membership === undefined) {
+          this.#fail(error);
+          break;
+        }
+        // Nothing happened, and node's path knows how to bring it to whoever leads now.
+        if (isOfOwnCopy(error)) return this.#giveUp(bytes);
+        const settled = membership.settled();
+        const mayStay = head.sessionId === undefined && attempts < attemptsMax;
+        if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
+          return this.#giveUp(bytes);
+        }
+        await settled;
       }
-      const work = this.#understand(known, bytes);
-      if (work === undefined) return this.#giveUp(bytes);
-      if ('text' in work) {
-        const request = work;
-        this.#sessionId = request.transactionId;
-        const waiting = this.context.membership?.readable(principal, request, head.wish);
-        if (waiting !== undefined) await waiting;
-        const started = this.context.service.run(principal, request);
-        // What is done already is not awaited: it would only cost time.
-        const cursor = started instanceof Promise ? await started : started;
-        const isDocument = request.format === 'graph' || request.format === 'studio';
-        const rest = answerResult(this, cursor, {user: principal.name, isDocument});
-        if (rest !== undefined) await rest;
-      } else await this.#changeTransaction(principal, work);
-    } catch (error) {
-      // Nothing happened, and node's path knows how to bring it to whoever leads now.
-      const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
-      if (isOther && this.context.membership !== undefined) return this.#giveUp(bytes);
-      this.#fail(error);
     }
     this.#isBusy = false;
     this.#lane.answered++;
     if (!this.#drains) this.#next();
+  }
+
+  /** False when node's path must take the request, of which nothing was done. */
+  async #answered(known: KnownHead, bytes: Buffer): Promise<boolean> {
+    const {head} = known;
+    const {membership} = this.context;
+    const found = this.#principalOf(head.caller);
+    const principal = found instanceof Promise ? await found : found;
+    // One that was just elected is ready in a moment.
+    const settled = membership?.cluster.isLeader === false ? membership.settled() : undefined;
+    if (settled !== undefined) await settled;
+    const work = this.#understand(known, bytes);
+    if (work === undefined) return false;
+    if (membership !== undefined && this.#isForLeader(membership, principal, head, work)) {
+      const body = bytes.subarray(known.bytes.length);
+      const request = {known, principal, body, taker: this, gone: this.signal};
+      const relayed = membership.forwardBytes(request);
+      if (relayed === undefined) return false;
+      if (await relayed) return true;
+    }
+    if ('text' in work) await this.#run(principal, work, head);
+    else await this.#changeTransaction(principal, work);
+    return true;
+  }
+
+  async #run(principal: Principal, request: RunRequest, {wish}: LaneHead): Promise<void> {
+    this.#sessionId = request.transactionId;
+    const waiting = this.context.membership?.readable(principal, request, wish);
+    if (waiting !== undefined) await waiting;
+    const started = this.context.service.run(principal, request);
+    // What is done already is not awaited: it would only cost time.
+    const cursor = started instanceof Promise ? await started : started;
+    const isDocument = request.format === 'graph' || request.format === 'studio';
+    const rest = answerResult(this, cursor, {user: principal.name, isDocument});
+    if (rest !== undefined) await rest;
+  }
+
+  /** Of a replica's requests, those that only the leader may carry out. */
+  #isForLeader(
+    membership: Membership,
+    principal: Principal,
+    {route, sessionId}: LaneHead,
+    work: RunRequest | TransactionChange,
+  ): boolean {
+    if (membership.cluster.isLeader) return false;
+    if (sessionId !== undefined || !('text' in work)) return true;
+    return route !== 'query' && membership.needsLeader(principal, work);
   }
 
   /** Has node's server take the request that is under way, of which nothing was done. */
@@ -352,6 +398,27 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.#isChunked = false;
   }
 
+  whole({text}: LineHead, body: Buffer): void {
+    const head = this.#lane.answers.relayed(text);
+    this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
+  }
+
+  begin({text}: LineHead): void {
+    this.#send(this.#lane.answers.relayed(text));
+  }
+
+  piece(bytes: Buffer): Promise<void> | undefined {
+    this.#send(bytes);
+    if (!this.#drains) return undefined;
+    return new Promise<void>(resolve => {
+      this.#resume = resolve;
+    });
+  }
+
+  brokeOff(): void {
+    this.destroy();
+  }
+
   #send(bytes: Buffer): void {
     const socket = this.#socket;
     if (!socket.writable || socket.write(bytes)) return;
@@ -374,11 +441,6 @@ export class LaneConnection implements AnswerWriter, StatementHead {
     this.#waiting = none;
     this.#take(waiting);
   }
-}
-
-/** Of a replica's requests, those that are relayed or may have to be. */
-function isForLeaderOnly({route, sessionId}: LaneHead): boolean {
-  return route !== 'query' || sessionId !== undefined;
 }
 
 function chunk(piece: Buffer): Buffer {

@@ -11,10 +11,12 @@ import {Refusal} from '#server/base/errors.ts';
 import type {JsonParser} from '#server/model/json-parser.ts';
 import type {RunRequest} from '#server/session/session.ts';
 import type {LaneHead} from './fast-lane-head.ts';
+import {forwardedHead, type MemberWords} from './forwarded-headers.ts';
 import {parseParameters} from './parameters.ts';
 
 const field = Buffer.from('"params":', 'latin1');
 const substitute = Buffer.from('null}', 'latin1');
+const headEnd = '\r\n\r\n';
 const closing = 0x7d;
 const startBytesMax = 4 * 1024;
 
@@ -25,6 +27,7 @@ export class KnownHead {
   readonly bytes: Buffer;
   #start: StatementStart | undefined;
   #lastText = '';
+  #forwarded: {readonly words: MemberWords; readonly bytes: Buffer} | undefined;
 
   constructor(head: LaneHead, bytes: Buffer) {
     this.head = head;
@@ -35,6 +38,16 @@ export class KnownHead {
   begins(bytes: Buffer): boolean {
     const {length} = this.bytes;
     return bytes.length >= length && bytes.compare(this.bytes, 0, length, 0, length) === 0;
+  }
+
+  /** The head under which the leader is asked for the user. */
+  forwarded(words: MemberWords): Buffer {
+    const known = this.#forwarded;
+    if (known?.words.user === words.user && known.words.token === words.token) return known.bytes;
+    const text = this.bytes.toString('latin1', 0, this.bytes.length - headEnd.length);
+    const bytes = forwardedHead(text, words);
+    this.#forwarded = {words, bytes};
+    return bytes;
   }
 
   /** The statement of the body behind this head, when its start is remembered. */

@@ -19,19 +19,38 @@ import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
+import type {KnownHead} from './fast-lane-memory.ts';
 import type {HttpTarget} from './kept-connections.ts';
 import {LeaderAddress} from './leader-address.ts';
-import {LeaderConnections, type RelayParts} from './leader-connections.ts';
-import type {NotRelayed} from './relayed-answer.ts';
+import {LeaderConnections, patienceMs, type RelayParts} from './leader-connections.ts';
+import type {LineRequest} from './leader-line.ts';
+import {LeaderLines} from './leader-lines.ts';
+import type {NotRelayed, Relayed} from './relayed-answer.ts';
 
 /** The same leader is asked again after this when it refused or did not answer: at first soon. */
 const pauseMsMin = 5;
 const pauseMsMax = 50;
 
+/** A request of the fast lane on its way to the leader. */
+export interface LaneRequest extends Omit<LineRequest, 'head' | 'silenceMs'> {
+  readonly known: KnownHead;
+  readonly principal: Principal;
+  /** Aborted when the client's connection ends. */
+  readonly gone: AbortSignal;
+}
+
+interface Attempts {
+  readonly attempt: (target: HttpTarget) => Promise<'answered' | NotRelayed>;
+  /** The leader may be asked a second time though the first may have been carried out. */
+  readonly isRepeatable: boolean;
+  readonly gone: AbortSignal;
+}
+
 export class Forwarder {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
   readonly #connections: LeaderConnections;
+  readonly #lines: LeaderLines;
   readonly #leader: LeaderAddress;
   readonly #relayed: (index: number) => void;
 
@@ -41,11 +60,13 @@ export class Forwarder {
     this.#cluster = cluster;
     this.#relayed = relayed;
     this.#connections = new LeaderConnections(context, cluster);
+    this.#lines = new LeaderLines(context, cluster);
     this.#leader = new LeaderAddress(context, cluster);
   }
 
   close(): void {
     this.#connections.close();
+    this.#lines.close();
   }
 
   /**
@@ -55,22 +76,59 @@ export class Forwarder {
    * @throws {Refusal} `cluster.not-leader`, `cluster.no-leader`, `commit.unknown`.
    */
   async forward(exchange: Exchange, principal: Principal): Promise<boolean> {
-    const {clock} = this.#context.options;
-    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
-    if (!this.#cluster.isLeader) await this.#cluster.whenSettled(waitMs);
+    if (!this.#cluster.isLeader) await this.#cluster.whenSettled(this.#waitMs);
     if (this.#cluster.isLeader) return false;
     if (exchange.isForwarded) throw this.#notLeader();
     const body = exchange.streamsBody ? undefined : await this.#bodyOf(exchange);
+    return this.#untilAnswered({
+      attempt: target => this.#attempt(exchange, {principal, body, target}),
+      isRepeatable: isRepeatable(exchange, body),
+      gone: exchange.signal,
+    });
+  }
+
+  /**
+   * As `forward`, for a request of the fast lane, whose bytes go to the leader as they are.
+   *
+   * @returns undefined where it must take the way of node's server: one that was relayed already,
+   *   one over TLS, one that is too large.
+   */
+  forwardBytes({known, principal, body, taker, gone}: LaneRequest): Promise<boolean> | undefined {
+    const {settings} = this.#context;
+    const {route, caller} = known.head;
+    const isLarge = body.length > settings.get('svc.ha.proxyMaxBodySize');
+    if (isLarge || typeof caller !== 'string' || settings.get('svc.ssl.enabled')) return undefined;
+    const head = known.forwarded({user: principal.name, token: this.#cluster.token});
+    const silenceMs = patienceMs(settings, route);
+    return this.#untilAnswered({
+      attempt: async target => {
+        const request = {head, body, taker, silenceMs};
+        return this.#answered(await this.#lines.relay(target, request, gone));
+      },
+      // An orphan ends by itself.
+      isRepeatable: route === 'begin',
+      gone,
+    });
+  }
+
+  get #waitMs(): number {
+    return this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+  }
+
+  /** False where this server leads, before or after an attempt that came to nothing. */
+  async #untilAnswered({attempt, isRepeatable: repeats, gone}: Attempts): Promise<boolean> {
+    const {clock} = this.#context.options;
+    const waitMs = this.#waitMs;
     let deadline = clock.monotonic() + waitMs;
     let unanswered: string | undefined;
     for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       if (this.#cluster.isLeader) return false;
       const target = this.#leader.target();
       if (target !== undefined) {
-        const outcome = await this.#attempt(exchange, {principal, body, target});
+        const outcome = await attempt(target);
         if (outcome === 'answered') return true;
         if (outcome.kind === 'broken') {
-          if (!isRepeatable(exchange, body)) throw unknown(outcome.reason);
+          if (!repeats) throw unknown(outcome.reason);
           // The next leader has all the time to appear that a first one has.
           if (unanswered === undefined) deadline = clock.monotonic() + waitMs;
           unanswered = outcome.reason;
@@ -78,7 +136,7 @@ export class Forwarder {
       }
       const restMs = deadline - clock.monotonic();
       if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
-      if (exchange.signal.aborted) throw clientGone();
+      if (gone.aborted) throw clientGone();
       if (target === undefined) await this.#cluster.whenLeaderKnown(restMs);
       else if (isSame(target, this.#leader.target())) {
         await this.#changeWithin(Math.min(pauseMs, restMs));
@@ -99,15 +157,19 @@ export class Forwarder {
 
   /** One attempt, or why it did not come to an answer. */
   async #attempt(exchange: Exchange, parts: RelayParts): Promise<'answered' | NotRelayed> {
-    const outcome = await this.#connections.relay(exchange, parts);
-    if (outcome.kind === 'answered') {
-      if (outcome.commitIndex !== undefined) this.#relayed(outcome.commitIndex);
-      return 'answered';
-    }
+    const outcome = this.#answered(await this.#connections.relay(exchange, parts));
+    if (outcome === 'answered') return outcome;
     if (parts.body === undefined && exchange.request.readableDidRead && outcome.kind !== 'broken') {
       throw noLeaderNow(`${outcome.reason}, and a part of the body is gone: send it again`);
     }
     return outcome;
+  }
+
+  /** Notes the commit of an answer. */
+  #answered(outcome: Relayed): 'answered' | NotRelayed {
+    if (outcome.kind !== 'answered') return outcome;
+    if (outcome.commitIndex !== undefined) this.#relayed(outcome.commitIndex);
+    return 'answered';
   }
 
   #notLeader(): Refusal {

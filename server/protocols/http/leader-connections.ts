@@ -8,6 +8,7 @@
  */
 import type {ClientRequest, IncomingMessage} from 'node:http';
 import {hostAndPort} from '#server/base/addresses.ts';
+import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
@@ -26,7 +27,7 @@ export interface RelayParts {
 const socketsMax = 256;
 const idleSocketsMax = 64;
 /** Milliseconds for which one that leads no more may still tell what became of a request. */
-const deposedMs = 1_000;
+export const deposedMs = 1_000;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
@@ -134,10 +135,14 @@ export class LeaderConnections {
   #patienceMs({segments, streamsBody}: Exchange): number {
     const {settings} = this.#context;
     if (streamsBody) return settings.get('svc.ha.proxyBatchReadTimeout');
-    const [first] = segments;
-    const isCommand = first === 'command' || first === 'query' || first === 'server';
-    return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
+    return patienceMs(settings, segments[0]);
   }
+}
+
+/** As `#patienceMs` of a request that is sent whole; `first`: the first word of its path. */
+export function patienceMs(settings: Settings, first: string | undefined): number {
+  const isCommand = first === 'command' || first === 'query' || first === 'server';
+  return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');
 }
 
 function addressOf(leader: HttpAddress | undefined): string | undefined {

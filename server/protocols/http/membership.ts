@@ -10,6 +10,7 @@
 import {hash, timingSafeEqual} from 'node:crypto';
 import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
+import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/session/cluster.ts';
 import {Freshness, type ReadWish} from '#server/session/freshness.ts';
 import type {Principal, RunRequest} from '#server/session/session.ts';
@@ -22,7 +23,7 @@ import {
   invalidToken,
   type MemberWords,
 } from './forwarded-headers.ts';
-import {Forwarder} from './forwarder.ts';
+import {Forwarder, type LaneRequest} from './forwarder.ts';
 
 const warningEveryMs = 60_000;
 
@@ -66,19 +67,27 @@ export class Membership {
   ): Promise<void> | undefined {
     if (request.transactionId !== undefined || !this.#freshness.waits(wish)) return undefined;
     const {cluster} = this;
-    if (!request.readOnly && cluster.isLeader && this.#isWrite(principal, request)) {
+    if (!request.readOnly && cluster.isLeader && this.needsLeader(principal, request)) {
       return undefined;
     }
     return this.#freshness.reached(wish);
   }
 
-  #isWrite(principal: Principal, request: RunRequest): boolean {
+  /** Whether a statement that belongs to no transaction is one for the leader. */
+  needsLeader(principal: Principal, request: RunRequest): boolean {
     try {
       return this.#context.service.needsLeader(principal, request);
-    } catch {
-      // It is refused when it runs, with whatever it is refused for.
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // Whether it is wrong, or about what has not arrived here yet, the leader knows.
       return true;
     }
+  }
+
+  /** Of a leadership that takes no writes for the moment, when that is over; see Cluster. */
+  settled(): Promise<void> | undefined {
+    const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
+    return this.cluster.whenSettled(waitMs);
   }
 
   /**
@@ -88,6 +97,11 @@ export class Membership {
    */
   forward(exchange: Exchange, principal: Principal): Promise<boolean> {
     return this.#forwarder.forward(exchange, principal);
+  }
+
+  /** As `forward`, for a request of the fast lane; see Forwarder. */
+  forwardBytes(request: LaneRequest): Promise<boolean> | undefined {
+    return this.#forwarder.forwardBytes(request);
   }
 
   /** Ends the connections to the leader. */

@@ -128,6 +128,15 @@ export const clusterRows: readonly Row[] = [
     answers: [200, 401, 404, 409, 503],
   },
   {
+    at: 'post /cluster/bootstrap-state',
+    tag,
+    summary: 'What a member holds of each database',
+    description:
+      'Between members: a fingerprint of the contents, and the entry of the log up to which they ' +
+      'stand. Reads all databases.',
+    answers: [200, 401, 503],
+  },
+  {
     at: 'post /cluster/capabilities',
     tag,
     summary: 'What a member reads and holds',

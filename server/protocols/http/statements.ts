@@ -57,16 +57,9 @@ async function relayed(
   principal: Principal,
   {request}: Statement,
 ): Promise<boolean> {
-  const {membership, service} = exchange.context;
+  const {membership} = exchange.context;
   if (membership === undefined || membership.cluster.isLeader) return false;
-  let needsLeader = true;
-  try {
-    needsLeader = service.needsLeader(principal, request);
-  } catch (error) {
-    // Whether it is wrong, or about what has not arrived here yet, the leader knows.
-    if (!(error instanceof Refusal)) throw error;
-  }
-  return needsLeader && membership.forward(exchange, principal);
+  return membership.needsLeader(principal, request) && membership.forward(exchange, principal);
 }
 
 /** @param user - Shown in the answer; the GET form shows none. */

@@ -37,9 +37,8 @@ export interface OutgoingLinkOptions {
 
 const retryMsMin = 5;
 const retryMsMax = 1_000;
-/** How often a reset dial is repeated at once after a connection broke. */
-const suspiciousDialsMax = 5;
-const suspiciousRetryMs = 2;
+/** Pauses after which a reset dial is repeated when a connection broke, the last one first. */
+const suspiciousPausesMs = [32, 16, 8, 4, 2] as const;
 
 export class OutgoingLink {
   readonly #options: OutgoingLinkOptions;
@@ -88,7 +87,7 @@ export class OutgoingLink {
   /** A connection of the peer with us broke: perhaps its process has ended. */
   suspect(): void {
     if (this.isConnected) return;
-    this.#suspiciousDials = suspiciousDialsMax;
+    this.#suspiciousDials = suspiciousPausesMs.length;
     if (this.#channel === undefined) this.#dial();
   }
 
@@ -161,13 +160,13 @@ export class OutgoingLink {
     this.#hasStood = false;
     if (stood && by === 'broken') {
       this.#listener.obstructed(detail);
-      this.#suspiciousDials = suspiciousDialsMax;
+      this.#suspiciousDials = suspiciousPausesMs.length;
       return this.#dial();
     }
     const isSuspicious = this.#suspiciousDials > 0;
     if (isSuspicious && by === 'broken' && code !== 'ECONNREFUSED' && isReset(code)) {
       this.#suspiciousDials--;
-      this.#retryAfter(suspiciousRetryMs);
+      this.#retryAfter(suspiciousPausesMs[this.#suspiciousDials] ?? 0);
       return;
     }
     this.#suspiciousDials = 0;

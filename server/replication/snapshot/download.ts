@@ -6,7 +6,7 @@
  * come in `transfer.ts`, on a thread of their own. Nothing outside the staged directories is
  * written, and what the snapshot does not have is removed from them.
  */
-import {mkdir, open, readdir, rm} from 'node:fs/promises';
+import {link, mkdir, open, readdir, rm, stat} from 'node:fs/promises';
 import {join} from 'node:path';
 import {Corruption} from '#server/base/errors.ts';
 import {decodeManifest, type SnapshotDatabase, type SnapshotManifest} from './manifest.ts';
@@ -20,6 +20,11 @@ export interface DownloadOptions {
   readonly atLeast: number;
   /** Where the files of a database come together. */
   readonly stagedPath: (databaseId: number) => string;
+  /**
+   * Directories where sorted files of a database may lie that the snapshot has too: of a copy that
+   * is to be replaced, or was set aside. Nothing in them is changed.
+   */
+  readonly reusable: (database: string) => readonly string[];
   /** Only this database; all without it. */
   readonly only?: string;
   /** `svc.ha.snapshotMaxEntrySize`. */
@@ -86,11 +91,13 @@ async function fetchFiles(
   hold: string,
   manifest: SnapshotManifest,
 ): Promise<TransferFigures> {
-  const {only, stagedPath, obstacle, transfer, requests, signal} = options;
+  const {only, stagedPath, reusable, obstacle, transfer, requests, signal} = options;
   const databases = manifest.databases.filter(({name}) => only === undefined || name === only);
   const files: TransferFile[] = [];
   for (const database of databases) {
-    files.push(...(await prepared(database, stagedPath(database.id))));
+    const prepared = await prepareFiles(database, stagedPath(database.id));
+    for (const file of prepared) await reuse(file, reusable(database.name));
+    files.push(...prepared);
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const reason = obstacle(bytes);
@@ -102,7 +109,10 @@ async function fetchFiles(
 }
 
 /** Makes the directory and removes from it what the snapshot has not. */
-async function prepared(database: SnapshotDatabase, directory: string): Promise<TransferFile[]> {
+async function prepareFiles(
+  database: SnapshotDatabase,
+  directory: string,
+): Promise<TransferFile[]> {
   await mkdir(directory, {recursive: true});
   const names = new Set(database.files.map(({name}) => name));
   for (const name of await readdir(directory)) {
@@ -110,6 +120,24 @@ async function prepared(database: SnapshotDatabase, directory: string): Promise<
   }
   const databaseId = database.id;
   return database.files.map(file => ({...file, databaseId, path: join(directory, file.name)}));
+}
+
+/**
+ * A sorted file of the same name and size that is here already becomes the one to ask about: its
+ * checksum decides. Such files never change, so another name for one costs nothing.
+ */
+async function reuse({name, bytes, path}: TransferFile, from: readonly string[]): Promise<void> {
+  if (!name.endsWith('.sst')) return;
+  for (const directory of from) {
+    try {
+      const found = join(directory, name);
+      if ((await stat(found)).size !== bytes) continue;
+      await link(found, path);
+      return;
+    } catch {
+      // Not there, or there is one from an earlier attempt: what is missing is fetched.
+    }
+  }
 }
 
 async function syncDirectory(path: string): Promise<void> {

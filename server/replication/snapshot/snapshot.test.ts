@@ -35,7 +35,7 @@ import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
 import {fetchSnapshot} from './snapshot-fetch.ts';
 import {SnapshotShelf} from './snapshot-shelf.ts';
-import {transferFiles} from './transfer.ts';
+import {transferFiles, type TransferOrder} from './transfer.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));
 after(() => rmSync(base, {recursive: true}));
@@ -110,7 +110,7 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
 function checksumAt(path: string, bytes: number): number {
   const descriptor = openSync(path, 'r');
   try {
-    return checksumOfFile(descriptor, bytes);
+    return checksumOfFile(descriptor, bytes, crc32);
   } finally {
     closeSync(descriptor);
   }
@@ -142,9 +142,10 @@ function newReceiver(): Receiver {
           receiver: 'two',
           atLeast: 0,
           fileBytesMax: 1 << 30,
+          reusable: () => [],
           stagedPath: id => install.stagedPath(id),
           obstacle: () => undefined,
-          transfer: transferFiles,
+          transfer: order => transferFiles(order, crc32),
           ...options,
         });
       } finally {
@@ -220,6 +221,43 @@ test('a part of a file that is not the same one is fetched again from its beginn
   receiver.install.forget();
   const engine = await openDiskEngine({rootPath: receiver.rootPath});
   assert.ok(has(engine, 'music', 'before'));
+  await engine.close();
+  await giver.close();
+});
+
+test('files of a copy that is here are not sent, and others of their names stay', async () => {
+  const giver = await startGiver();
+  for (let number = 0; number < 20; number++) {
+    await put(giver.engine, 'music', `key${number}`, 100_000);
+  }
+  await giver.engine.checkpoint();
+  const copy = newReceiver();
+  const {manifest, figures} = await copy.download(giver);
+  const [music] = manifest.databases;
+  assert.ok(music !== undefined);
+  const directory = copy.install.stagedPath(music.id);
+  const reusable = (): string[] => [`${base}/none`, directory];
+
+  const same = await newReceiver().download(giver, {reusable});
+  const sorted = music.files.filter(({name}) => name.endsWith('.sst'));
+  const bytes = sorted.reduce((sum, file) => sum + file.bytes, 0);
+  assert.ok(bytes > 1_500_000, `${bytes} bytes in sorted files`);
+  assert.ok(same.figures.bytesReceived <= figures.bytes - bytes);
+
+  const zeros = sorted.map(file => ({
+    path: join(directory, file.name),
+    is: Buffer.alloc(file.bytes),
+  }));
+  for (const {path, is} of zeros) writeFileSync(path, is);
+  const receiver = newReceiver();
+  const other = await receiver.download(giver, {reusable});
+  assert.ok(other.figures.bytesReceived >= bytes);
+  for (const {path, is} of zeros) assert.ok(readFileSync(path).equals(is), `${path} was changed`);
+  await receiver.install.plan(manifest);
+  receiver.install.finish();
+  receiver.install.forget();
+  const engine = await openDiskEngine({rootPath: receiver.rootPath});
+  assert.ok(has(engine, 'music', 'key19'));
   await engine.close();
   await giver.close();
 });
@@ -307,9 +345,10 @@ test('a fetch is tried again, from whoever leads then, and ends when it is given
     retryBaseMs: 1,
     idleMs: 5_000,
     fileBytesMax: 1 << 30,
+    reusable: () => [],
     stagedPath: (id: number) => receiver.install.stagedPath(id),
     obstacle: () => undefined,
-    transfer: transferFiles,
+    transfer: (order: TransferOrder) => transferFiles(order, crc32),
     logger: {log: (_level: unknown, event: string) => void logged.push(event)},
   };
   const inTurn = () => sources.shift() ?? 'nobody is left';

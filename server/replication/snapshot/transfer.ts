@@ -7,11 +7,10 @@
  * of a file) or asked about (a whole one); a file that turns out to be another one is fetched from
  * its beginning, once. Nothing is believed before its checksum, which follows the bytes.
  */
-import {closeSync, fstatSync, ftruncateSync, fdatasync, openSync, rmSync, writeSync} from 'node:fs';
+import {closeSync, fstatSync, fdatasync, openSync, rmSync, writeSync} from 'node:fs';
 import {promisify} from 'node:util';
-import {crc32} from 'node:zlib';
 import {Corruption} from '#server/base/errors.ts';
-import {checksumOfFile, writtenChecksum} from './file-checksum.ts';
+import {type Checksummer, checksumOfFile, writtenChecksum} from './file-checksum.ts';
 import {FileConnection, type FileTaker} from './file-connection.ts';
 import {PeerFailure, type PeerEndpoint} from './peer-requests.ts';
 
@@ -54,11 +53,14 @@ const datasync = promisify(fdatasync);
  *   on where this ended.
  * @throws {Corruption} when a file does not have its checksum.
  */
-export async function transferFiles(order: TransferOrder): Promise<Transferred> {
+export async function transferFiles(
+  order: TransferOrder,
+  checksummer: Checksummer,
+): Promise<Transferred> {
   const waiting = [...order.files];
   const total = {bytesReceived: 0, filesKept: 0};
   const lanes = Array.from({length: Math.min(filesAtOnce, waiting.length)}, async () => {
-    const lane = new Lane(order, total);
+    const lane = new Lane(order, checksummer, total);
     try {
       for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
         await lane.fetch(file);
@@ -76,13 +78,17 @@ export async function transferFiles(order: TransferOrder): Promise<Transferred> 
   return total;
 }
 
+type Mutable<T> = {-readonly [K in keyof T]: T[K]};
+
 class Lane {
   readonly #order: TransferOrder;
-  readonly #total: {bytesReceived: number; filesKept: number};
+  readonly #checksummer: Checksummer;
+  readonly #total: Mutable<Transferred>;
   readonly #connection: FileConnection;
 
-  constructor(order: TransferOrder, total: {bytesReceived: number; filesKept: number}) {
+  constructor(order: TransferOrder, checksummer: Checksummer, total: Mutable<Transferred>) {
     this.#order = order;
+    this.#checksummer = checksummer;
     this.#total = total;
     this.#connection = new FileConnection(order.endpoint, order.idleMs);
   }
@@ -101,7 +107,7 @@ class Lane {
 
   /** Whether the file is whole, durable and the giver's now. */
   async #fetchRest(file: TransferFile): Promise<boolean> {
-    const arriving = new ArrivingFile(file);
+    const arriving = new ArrivingFile(file, this.#checksummer);
     try {
       if (arriving.isTooLong) return false;
       const {hold} = this.#order;
@@ -123,7 +129,8 @@ class ArrivingFile implements FileTaker {
   /** It was here, and is the giver's. */
   isKept = false;
   readonly #file: TransferFile;
-  readonly #descriptor: number;
+  readonly #checksummer: Checksummer;
+  #descriptor: number;
   #bytes: number;
   #checksum: number;
   readonly #given: Buffer = Buffer.alloc(checksumBytes);
@@ -131,12 +138,15 @@ class ArrivingFile implements FileTaker {
   #unsynced = 0;
   #syncing: Promise<void> | undefined;
 
-  constructor(file: TransferFile) {
+  constructor(file: TransferFile, checksummer: Checksummer) {
     this.#file = file;
+    this.#checksummer = checksummer;
     this.#descriptor = openSync(file.path, 'a+');
     this.#bytes = fstatSync(this.#descriptor).size;
     this.isTooLong = this.#bytes > file.bytes;
-    this.#checksum = this.isTooLong ? 0 : checksumOfFile(this.#descriptor, this.#bytes);
+    this.#checksum = this.isTooLong
+      ? 0
+      : checksumOfFile(this.#descriptor, this.#bytes, checksummer);
   }
 
   /** Asks for what is missing, or whether what is here is the same. */
@@ -156,14 +166,22 @@ class ArrivingFile implements FileTaker {
     }
     if (status === 200) {
       // All of it is sent when what was here is not the same.
-      ftruncateSync(this.#descriptor, 0);
-      this.#bytes = 0;
-      this.#checksum = 0;
+      this.#beginAnew();
     } else if (status !== 206 || isWhole) {
       throw new PeerFailure(`${name} was answered ${status}`);
     }
     if (bodyBytes === bytes - this.#bytes + checksumBytes) return;
     throw new Corruption(`the file ${name} of the snapshot does not have the length that it says`);
+  }
+
+  /** What was here may be the file of another copy under a second name: it is not written to. */
+  #beginAnew(): void {
+    if (this.#bytes === 0) return;
+    closeSync(this.#descriptor);
+    rmSync(this.#file.path);
+    this.#descriptor = openSync(this.#file.path, 'a+');
+    this.#bytes = 0;
+    this.#checksum = 0;
   }
 
   take(piece: Buffer): void {
@@ -185,7 +203,7 @@ class ArrivingFile implements FileTaker {
   }
 
   #write(part: Buffer): void {
-    this.#checksum = crc32(part, this.#checksum);
+    this.#checksum = this.#checksummer(part, this.#checksum);
     for (let at = 0; at < part.length; ) at += writeSync(this.#descriptor, part, at);
     this.#bytes += part.length;
     this.bytesReceived += part.length;

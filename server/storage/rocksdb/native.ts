@@ -40,6 +40,8 @@ export interface NativeBinding {
     makeFailure: (kind: string, message: string) => Error,
   ): void;
   trimMemory(): void;
+  /** Absent where the processor has nothing for it. */
+  readonly crc32?: (bytes: Uint8Array, before: number) => number;
   open(
     path: string,
     create: boolean,

@@ -1,7 +1,8 @@
 /**
  * `make cluster-crash CYCLES=100 SEED=1`: the ledger's writers work at all members of a cluster
  * while members are killed with `kill -9`, the leader most often, sometimes all; after each time
- * every write is accounted for, and all members must hold the same.
+ * every write is accounted for, and all members must hold the same. Beside them tellers of a bank
+ * move money, and no member may show another sum at any time.
  *
  * Exit code 1 when a write is lost or doubled, members differ, or a member answers what nobody
  * expects; the files are kept then. SIZE=5 starts five members.
@@ -11,6 +12,7 @@ import {auditLedger, createLedger} from '../crash/audit.ts';
 import {type Finding, Ledger} from '../crash/ledger.ts';
 import {ledgerDatabase, Writer} from '../crash/writer.ts';
 import {SeededRandom} from '../random/seeded-random.ts';
+import {openBank, Teller} from './bank.ts';
 import {findLeader, type Member, untilLed} from './cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from './svc-cluster.ts';
 
@@ -27,6 +29,9 @@ export interface ClusterCrashReport {
   readonly acknowledged: number;
   readonly unknown: number;
   readonly refused: number;
+  /** Transfers of the bank, and looks at all its accounts. */
+  readonly transfers: number;
+  readonly looks: number;
   readonly findings: readonly Finding[];
   readonly surprises: readonly string[];
   /** Kept for a look when something was found, else removed. */
@@ -34,6 +39,7 @@ export interface ClusterCrashReport {
 }
 
 const writers = 8;
+const tellers = 4;
 const answerMillisMax = 15_000;
 /** From the start of work to the kill, from there to the start of who was killed, to the end. */
 const beforeKillMillis = {least: 30, most: 300} as const;
@@ -52,13 +58,16 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
     {length: writers},
     (_, index) => new Writer(index, ledger, below => random.below(below)),
   );
+  const bank = Array.from({length: tellers}, () => new Teller(below => random.below(below)));
   const findings: Finding[] = [];
   let kills = 0;
   let cycle = 0;
   try {
     await createLedger(cluster.clientOf(await untilLed(cluster)));
+    await openBank(cluster.clientOf(await untilLed(cluster)));
     for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
-      kills += await workThroughKills(cluster, crew, random);
+      kills += await workThroughKills(cluster, [...crew, ...bank], random);
+      findings.push(...bank.flatMap(teller => teller.findings.splice(0)));
       const leader = await untilLed(cluster);
       // The leader first: what it holds settles what was unknown, and the others must hold it too.
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
@@ -67,7 +76,8 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
       findings.push(...(await differences(cluster.clientOf(leader))));
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
-          `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}`,
+          `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}; ` +
+          `transfers ${sumOf(bank, 'transfers')}, looks ${sumOf(bank, 'looks')}`,
       );
     }
   } finally {
@@ -80,22 +90,28 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
     acknowledged: ledger.acknowledged,
     unknown: ledger.unknown,
     refused: ledger.refused,
+    transfers: sumOf(bank, 'transfers'),
+    looks: sumOf(bank, 'looks'),
     findings,
-    surprises: crew.flatMap(writer => writer.surprises),
+    surprises: [...crew, ...bank].flatMap(({surprises}) => surprises),
     folder: cluster.folder,
   };
 }
 
-/** Every writer works, moving on where its member goes away; answers how many were killed. */
+function sumOf(bank: readonly Teller[], what: 'transfers' | 'looks'): number {
+  return bank.reduce((sum, teller) => sum + teller[what], 0);
+}
+
+/** Everybody works, moving on where a member goes away; answers how many were killed. */
 async function workThroughKills(
   cluster: SvcCluster,
-  crew: readonly Writer[],
+  crew: readonly (Writer | Teller)[],
   random: SeededRandom,
 ): Promise<number> {
   const clients = cluster.members.map(member => cluster.client(member, answerMillisMax));
   let isOver = false;
-  const working = crew.map(async writer => {
-    while (!isOver) await writer.work(random.pick(clients), () => isOver);
+  const working = crew.map(async worker => {
+    while (!isOver) await worker.work(random.pick(clients), () => isOver);
   });
   const wait = ({least, most}: {least: number; most: number}): Promise<void> =>
     new Promise(resolve => setTimeout(resolve, least + random.below(most - least)));

@@ -11,6 +11,7 @@ export const wellProgress: PeerProgress = {
   lastContactMs: 5,
   laggingForMs: 0,
   isInstallingSnapshot: false,
+  roundTrip: {medianMs: 0.25, p99Ms: 1.5},
 };
 
 /** Member `number`, from 0; the leader knows the progress of the others. */
@@ -56,6 +57,7 @@ export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
     uncommittedBytes: 0,
     logFailure: undefined,
     isInstallingSnapshot: false,
+    copies: {installs: 0, installed: [], isInstalling: false, byDatabase: new Map()},
     ...changed,
   };
 }

@@ -9,22 +9,19 @@ import {after, test} from 'node:test';
 import {ServerError} from '#server/client/server-error.ts';
 import {type Member, untilLed} from '../cluster/cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from '../cluster/svc-cluster.ts';
+import {eventually} from '../time/eventually.ts';
 
 const records = 400;
 const sum = (records * (records - 1)) / 2;
 const question = 'SELECT sum(id) AS n FROM V';
-const untilMillisMax = 60_000;
 
 const cluster = await startSvcCluster({size: 3, settings: {'svc.ha.healthCheckInterval': 500}});
 after(() => cluster.dispose());
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + untilMillisMax;
-  while (!(await holds().catch(() => false))) {
-    const logs = cluster.members.map(({name, process}) => `${name}:\n${process.log}`);
-    assert.ok(performance.now() < deadline, `${what}\n${logs.join('\n')}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
+function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const told = (): string =>
+    cluster.members.map(({name, process}) => `${name}:\n${process.log}`).join('\n');
+  return eventually(what, holds, {millisMax: 60_000, told});
 }
 
 async function ask(member: Member): Promise<unknown> {

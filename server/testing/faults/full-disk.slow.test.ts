@@ -3,8 +3,7 @@
  * are refused for the time being, reads go on, and when there is room again it writes by itself.
  */
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
-import {appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync} from 'node:fs';
+import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
@@ -12,11 +11,11 @@ import type {Client} from '#server/client/client.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {eventually} from '../time/eventually.ts';
 import {freePort, type ServerProcess, startServer} from '../server-process.ts';
+import {SmallDisk} from './small-disk.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-full-disk-'));
-const mounted: string[] = [];
 after(() => {
-  for (const path of mounted) execFileSync('umount', [path]);
+  disk?.unmount();
   rmSync(base, {recursive: true, force: true});
 });
 
@@ -27,32 +26,6 @@ const settings = {
   'svc.ha.logSegmentSize': '4MB',
   'svc.storage.writeBufferSize': '2MB',
 };
-
-/** A file system of so many bytes; undefined where this machine lets us make none. */
-function smallDisk(bytes: number): string | undefined {
-  const path = join(base, `disk${mounted.length}`);
-  mkdirSync(path);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path], {stdio: 'ignore'});
-  } catch {
-    return undefined;
-  }
-  mounted.push(path);
-  return path;
-}
-
-function freeBytes(path: string): number {
-  const {bavail, bsize} = statfsSync(path);
-  return bavail * bsize;
-}
-
-/** Another user of the disk who takes everything but `left` bytes. */
-function fill(path: string, left: number): void {
-  const chunk = Buffer.alloc(MB, 1);
-  for (let free = freeBytes(path); free > left; free = freeBytes(path)) {
-    appendFileSync(join(path, 'ballast'), chunk.subarray(0, Math.min(MB, free - left)));
-  }
-}
 
 async function startOn(root: string, types: readonly string[]): Promise<ServerProcess> {
   const server = await startServer({root, port: await freePort(), settings});
@@ -85,18 +58,19 @@ async function count(client: Client): Promise<number> {
   return Number(result[0]?.['n']);
 }
 
-const disk = smallDisk(200 * MB);
+const disk = SmallDisk.mount(join(base, 'disk'), 200 * MB);
 const skip = disk === undefined ? 'needs the right to mount a tmpfs' : false;
 
 test('below the least free space writes are refused with 503, until there is more', {
   skip,
 }, async () => {
-  const path = disk ?? '';
+  assert.ok(disk !== undefined);
+  const {path} = disk;
   const server = await startOn(join(path, 'root'), ['CREATE VERTEX TYPE V']);
   const client = server.client();
   try {
     assert.ok(await insert(client, 1));
-    fill(path, 16 * MB);
+    disk.fill(16 * MB);
     await eventually('a write is refused', async () => !(await insert(client, 2)));
     const before = await count(client);
     await assert.rejects(client.createDatabase('other'), isRefusedForNow);
@@ -104,7 +78,7 @@ test('below the least free space writes are refused with 503, until there is mor
     const line = `${JSON.stringify({'@type': 'v', '@class': 'V', '@id': 'a', id: 9})}\n`;
     await assert.rejects(client.batch('d', line), isRefusedForNow);
     assert.equal(await count(client), before, 'reads go on');
-    rmSync(join(path, 'ballast'));
+    disk.empty();
     await eventually('writes go on', () => insert(client, 3));
     await client.batch('d', line);
     assert.equal(await count(client), before + 2);
@@ -116,7 +90,8 @@ test('below the least free space writes are refused with 503, until there is mor
 });
 
 test('a disk that is full at once, in the middle of writes, loses nothing', {skip}, async t => {
-  const path = disk ?? '';
+  assert.ok(disk !== undefined);
+  const {path} = disk;
   const root = join(path, 'root');
   const index = 'CREATE INDEX ON V (id) UNIQUE';
   let server = await startOn(root, ['CREATE VERTEX TYPE V', 'CREATE PROPERTY V.id LONG', index]);
@@ -136,7 +111,7 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
   try {
     const writers = Promise.all(Array.from({length: 8}, write));
     await eventually('writers have begun', () => acknowledged.size > 200);
-    fill(path, 0);
+    disk.fill(0);
     // Commits under way wait for room; others are refused.
     const probes: Promise<void>[] = [];
     await eventually('a write is refused', () => {
@@ -144,7 +119,7 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
       return Promise.resolve(refused > 0);
     });
     assert.ok((await count(client)) > 0, 'reads go on');
-    rmSync(join(path, 'ballast'));
+    disk.empty();
     const before = acknowledged.size;
     await eventually('writes go on', () => acknowledged.size > before + 100);
     running = false;
@@ -164,7 +139,7 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
     assert.equal(report?.['totalErrors'], 0);
   } finally {
     running = false;
-    rmSync(join(path, 'ballast'), {force: true});
+    disk.empty();
     client.close();
     await server.stop();
   }

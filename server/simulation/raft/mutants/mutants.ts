@@ -216,14 +216,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'election.ts',
-    text: 'request.term > raft.term && !isHeard && atLeastAsLong',
-    replacement: 'request.term > raft.term && atLeastAsLong',
+    text: 'request.term > raft.term && !isHeard && holdsAll',
+    replacement: 'request.term > raft.term && holdsAll',
     because: 'pre-votes are given although a leader is at work',
   },
   {
     file: 'election.ts',
-    text: '!isHeard && atLeastAsLong(request.last, raft.log.last)',
-    replacement: '!isHeard',
+    text: 'const holdsAll = atLeastAsLong(request.last, raft.log.last);',
+    replacement: 'const holdsAll = true;',
     because: 'a node that cannot win raises the term again and again',
   },
   {
@@ -282,8 +282,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'state.ts',
-    text: 'other.priority > mine || (other.priority === mine && other.id < id)',
-    replacement: 'other.priority > mine',
+    text: 'return mine > theirs || (mine === theirs && id < other);',
+    replacement: 'return mine >= theirs;',
     because: 'after a kill all that are left campaign in the same moment',
   },
   {
@@ -376,6 +376,30 @@ export const mutants: readonly Mutant[] = [
     text: '    progress.sent(through, bytes);\n',
     replacement: '    progress.sent(through, bytes);\n    progress.next++;\n',
     because: 'every other entry is left out',
+  },
+  {
+    file: 'election.ts',
+    text: '  return raft.isBefore(other) && atLeastAsLong(raft.log.last, last);\n',
+    replacement: '  return false;\n',
+    because: 'two that ask at once split the votes',
+  },
+  {
+    file: 'election.ts',
+    text: '    raft.electionDeadline = Math.max(raft.electionDeadline, raft.now + heartbeatMs);\n',
+    replacement: '',
+    because: 'who grants a pre-vote stands against the candidate',
+  },
+  {
+    file: 'election.ts',
+    text: "kind === 'candidate' ? votingIntervals : 1",
+    replacement: '1',
+    because: 'a candidate gives up while its votes are being written',
+  },
+  {
+    file: 'election.ts',
+    text: '    raft.electionDeadline = Math.min(raft.electionDeadline, turn);\n',
+    replacement: '',
+    because: 'a candidate that cannot win is waited for',
   },
   {
     file: 'step.ts',

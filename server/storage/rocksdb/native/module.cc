@@ -167,6 +167,7 @@ NAPI_MODULE_INIT() {
   svc::Define(env, exports, "trimMemory", svc::TrimMemory, environment);
   svc::DefineDatabaseCalls(env, exports, environment);
   svc::DefineReadCalls(env, exports, environment);
+  svc::DefineChecksumCalls(env, exports, environment);
   svc::DefineWriteCalls(env, exports, environment);
   return exports;
 }
