@@ -7,7 +7,7 @@
  * commit is made, before its entry is appended, so all members hold the same bytes.
  *
  * A value that is not asked for costs nothing: what lies beside a record is another key, and what
- * is compressed stays so. See docs/design/0026-folded-values.md.
+ * is compressed stays so. See docs/design/0025-folded-values.md.
  */
 import {constants, crc32, zstdCompressSync, zstdDecompressSync} from 'node:zlib';
 import {Corruption, Refusal} from '#server/base/errors.ts';
