@@ -407,8 +407,17 @@ export class Engine {
    * uses a database that is replaced is told that it is dropped, and waited for.
    *
    * @throws {Corruption} when the staged files are not what the plan says: all is as it was.
+   * @throws {Refusal} `cluster.membership` when more is applied here than the snapshot holds: the
+   *   log went on while it was fetched, and what is behind it would be lost.
    */
   async install(plan: InstallPlan): Promise<void> {
+    const index = plan.checkpoint?.last.index;
+    if (index !== undefined && index < this.appliedIndex) {
+      throw new Refusal(
+        'cluster.membership',
+        `the snapshot ends at entry ${index}, and this server has applied ${this.appliedIndex}`,
+      );
+    }
     await this.#checkpoints.during(() => this.#install(plan));
   }
 
