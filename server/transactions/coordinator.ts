@@ -54,7 +54,7 @@ export interface CoordinatorOptions {
   /** Index of the last entry that changed the store, and its catalog version. */
   readonly positionIndex: LogIndex;
   readonly schemaVersion: number;
-  /** Of what is applied. */
+  /** Newest format level, applied or in flight: what is of another one is a conflict. */
   readonly formatLevel: () => number;
   /** Called in log order when a schema entry is applied, before its commit resolves. */
   readonly onSchemaApplied: (schemaVersion: number) => void;
@@ -79,8 +79,6 @@ export class Coordinator {
   /** Commits so far that deleted something; in flight, too. */
   deletingCommits = 0;
   #era = 0;
-  /** The format level that an entry under way raises the server to. */
-  #raisesTo: number | undefined;
   #fence: string | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -144,14 +142,6 @@ export class Coordinator {
 
   reopen(): void {
     this.#fence = undefined;
-  }
-
-  /**
-   * An entry that raises the format level is under way, or (undefined) its fate is known: until it
-   * is executed every commit is of the wrong level, and a conflict.
-   */
-  raises(level: number | undefined): void {
-    this.#raisesTo = level;
   }
 
   /** The next record position of a bucket; known to others once an entry used it. */
@@ -253,7 +243,7 @@ export class Coordinator {
     if (request.schemaVersion !== this.#schemaVersion) {
       return {kind: 'conflict', reason: 'the schema was changed by another transaction'};
     }
-    if (request.formatLevel !== (this.#raisesTo ?? this.#options.formatLevel())) {
+    if (request.formatLevel !== this.#options.formatLevel()) {
       return {kind: 'conflict', reason: 'the format of the data is being raised'};
     }
     const verdict = this.#window.check(request.preconditions);

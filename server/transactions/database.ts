@@ -168,11 +168,6 @@ export class Database {
     this.#coordinator.beginAnew(index, this.#schemaVersion);
   }
 
-  /** An entry that raises the format level is under way; undefined: its fate is known. */
-  raises(level: number | undefined): void {
-    this.#coordinator.raises(level);
-  }
-
   /** What was appended here behind the entry at `index` never happens. */
   takeBack(index: LogIndex): void {
     this.#coordinator.takeBack(index, this.#schemaVersion);

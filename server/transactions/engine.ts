@@ -98,8 +98,8 @@ export class Engine {
   /** Closed for a drop whose outcome is open. */
   readonly #dropping = new Set<Database>();
   #events: EngineEvents = {};
-  /** An entry of this leader that raises the format level is under way. */
-  #isRaising = false;
+  /** What an entry of this leader that is under way raises the format level to. */
+  #raisesTo: number | undefined;
   /** Migrations under way, by database. */
   readonly #migrations = new Map<string, Promise<void>>();
 
@@ -287,21 +287,16 @@ export class Engine {
    */
   async raiseFormat(): Promise<void> {
     const {level} = this.#options.settings.formats;
-    if (this.#isRaising || this.formatLevel >= level) return;
-    this.#isRaising = true;
-    this.#eachServed(database => database.raises(level));
+    if (this.#raisesTo !== undefined || this.formatLevel >= level) return;
+    this.#raisesTo = level;
     try {
       await this.#propose('format-level', {head: {level}});
     } catch (error) {
       // One whose outcome is not known may be executed yet.
-      if (!(error instanceof Refusal && error.code === 'commit.unknown')) this.#endRaise();
+      if (!(error instanceof Refusal && error.code === 'commit.unknown'))
+        this.#raisesTo = undefined;
       throw error;
     }
-  }
-
-  #endRaise(): void {
-    this.#isRaising = false;
-    this.#eachServed(database => database.raises(undefined));
   }
 
   /** A document of the whole server, such as `server-users.jsonl`. */
@@ -445,7 +440,6 @@ export class Engine {
     const present = this.#databases.get(opened.name);
     if (present !== undefined && present.id === opened.id) return present;
     const {id, name, store, position} = opened;
-    const formatLevel = (): number => this.formatLevel;
     const database = new Database({
       id,
       name,
@@ -454,7 +448,7 @@ export class Engine {
       clock,
       limits: settings.transaction,
       schemaVersion: position.schemaVersion,
-      formatLevel,
+      formatLevel: () => this.formatLevel,
       makeCoordinator: onSchemaApplied =>
         new Coordinator({
           databaseId: id,
@@ -465,7 +459,7 @@ export class Engine {
           limits: settings.commit,
           positionIndex: position.index,
           schemaVersion: position.schemaVersion,
-          formatLevel,
+          formatLevel: () => this.#raisesTo ?? this.formatLevel,
           onSchemaApplied,
         }),
     });
@@ -526,8 +520,8 @@ export class Engine {
       }
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
-    if (entry.kind === 'format-level' && this.#isRaising) {
-      this.#endRaise();
+    if (entry.kind === 'format-level' && this.#raisesTo !== undefined) {
+      this.#raisesTo = undefined;
       this.#eachServed(database => this.#migrate(database));
     }
     if (entry.kind === 'put-document') this.#events.documentChanged?.();
@@ -596,7 +590,7 @@ export class Engine {
   #leads(index: LogIndex): void {
     this.#nextDatabaseId = this.#set.state.nextDatabaseId;
     this.#versionsTaken.clear();
-    this.#endRaise();
+    this.#raisesTo = undefined;
     this.#eachServed(database => {
       database.beginAnew(index);
       this.#migrate(database);
@@ -605,7 +599,7 @@ export class Engine {
   }
 
   #takenBack(index: LogIndex): void {
-    this.#endRaise();
+    this.#raisesTo = undefined;
     this.#eachServed(database => database.takeBack(index));
     for (const database of this.#dropping) this.#reopen(database);
   }
