@@ -11,7 +11,7 @@
 import {execFileSync} from 'node:child_process';
 import {existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
-import {releaseLibrary} from './build-rocksdb.mjs';
+import {releaseLibrary, runs} from './build-rocksdb.mjs';
 import {filesUnder, isCurrent, stampOf} from './build-stamp.mjs';
 
 const FLAGS = ['-std=c++20', '-O2', '-fPIC', '-shared', '-fno-rtti', '-DNDEBUG', '-Wall'];
@@ -80,15 +80,6 @@ export function buildNative(root) {
     rmSync(fresh, {force: true});
   }
   return `native store: built ${relative(root, output)}`;
-}
-
-function runs(compiler) {
-  try {
-    execFileSync(compiler, ['--version'], {stdio: 'ignore'});
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function compile(compiler, args) {

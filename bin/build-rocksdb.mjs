@@ -188,7 +188,8 @@ function compile(compiler, source, {path, object}) {
   });
 }
 
-function runs(compiler) {
+/** Whether there is such a compiler. */
+export function runs(compiler) {
   try {
     execFileSync(compiler, ['--version'], {stdio: 'ignore'});
     return true;
