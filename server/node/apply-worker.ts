@@ -16,6 +16,8 @@ import {RoomWait} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
+/** Without anything to apply for so long, the stores do what they have put off. */
+const restAfterMs = 1_000;
 
 /** A request with its place among the entries. */
 type PositionedRequest = Exclude<ApplyRequest, {readonly kind: 'outside'}>;
@@ -30,6 +32,8 @@ class ApplyThread {
   #applier: Applier | undefined;
   #appliedIndex = 0;
   #fenceCount = 0;
+  /** Whether something was applied since the stores rested. */
+  #restsSoon = false;
   #closed = false;
 
   constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
@@ -51,8 +55,15 @@ class ApplyThread {
       else if (request !== undefined && this.#isDue(request)) {
         this.#requests.shift();
         await this.#handle(request);
-      } else Atomics.wait(this.#control, word.applySignal, seen);
+      } else this.#wait(seen);
     }
+  }
+
+  #wait(seen: number): void {
+    const timeout = this.#restsSoon ? restAfterMs : Number.POSITIVE_INFINITY;
+    if (Atomics.wait(this.#control, word.applySignal, seen, timeout) !== 'timed-out') return;
+    for (const store of this.#stores.values()) store.rest();
+    this.#restsSoon = false;
   }
 
   /** Whether everything that was offered before the request is applied, or never will be. */
@@ -75,6 +86,7 @@ class ApplyThread {
       chain,
       payload,
     }));
+    this.#restsSoon = true;
     const wait = new RoomWait();
     for (let done = applier.apply(taken); !done; done = applier.apply([])) {
       if (!wait.again()) applier.giveUpWaiting();

@@ -9,7 +9,9 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {createClock, createRandom} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
-import {openStore} from '#server/storage/rocksdb/open.ts';
+import {openStore, type RocksStoreOptions} from '#server/storage/rocksdb/open.ts';
+import {rocksOption} from '#server/storage/rocksdb/testing-options.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {type Engine, openEngine} from '#server/transactions/engine.ts';
 import {defaultEngineSettings} from '#server/transactions/settings.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
@@ -18,7 +20,11 @@ import {type CommitThreads, startCommitThreads} from './commit-threads.ts';
 const root = mkdtempSync(join(tmpdir(), 'svc-threads-'));
 after(() => rmSync(root, {recursive: true}));
 
-function open(threads: CommitThreads, directory = 'data'): Promise<Engine> {
+function open(
+  threads: CommitThreads,
+  directory = 'data',
+  options: RocksStoreOptions = {},
+): Promise<Engine> {
   const disk = createDisk();
   return openEngine({
     rootPath: join(root, directory),
@@ -27,7 +33,7 @@ function open(threads: CommitThreads, directory = 'data'): Promise<Engine> {
     clock: createClock(),
     random: createRandom(),
     logger: {log: () => {}},
-    stores: createDiskStoreFactory(disk, openStore),
+    stores: createDiskStoreFactory(disk, (path, given) => openStore(path, {...given, ...options})),
     settings: {...defaultEngineSettings, segmentBytes: 2 << 20},
     process: {pid: process.pid, isAlive: () => false},
     startPipe: threads.startPipe,
@@ -152,4 +158,21 @@ test('a copy of a database is one state of it, while clients commit', async () =
     }
     copy.close();
   }
+});
+
+test('stores that gathered files under load merge them when nothing comes any more', async () => {
+  const engine = await open(startCommitThreads(), 'idle', {
+    engine: 'native',
+    memtableBytes: 64 << 10,
+  });
+  const database = await engine.createDatabase('db');
+  const path = join(root, 'idle/databases/db');
+  const mergedAt = () => rocksOption(path, 'level0_file_num_compaction_trigger');
+  for (let number = 0; mergedAt() !== '12'; number++) {
+    const transaction = database.begin('READ_COMMITTED');
+    transaction.put(key(number), Buffer.alloc(20_000, number));
+    assert.equal((await transaction.commit()).kind, 'committed');
+  }
+  await eventually('few files are enough again', () => mergedAt() === '4');
+  await engine.close();
 });

@@ -233,6 +233,7 @@ function testWrites({name, open}: StoreHarness): void {
     assert.equal(dump(again), 'b=2 c=3');
     again.makeDurable();
     again.makeDurable();
+    again.rest();
     again.compact();
     assert.equal(dump(again), 'b=2 c=3');
     again.close();
@@ -403,6 +404,7 @@ function testLifetimes({name, open}: StoreHarness): void {
     assert.throws(() => store.write(store.batch()), closed);
     assert.throws(() => store.view(), closed);
     assert.throws(() => store.makeDurable(), closed);
+    assert.throws(() => store.rest(), closed);
     assert.throws(() => view.get(bytes('a')), closed);
     assert.throws(() => scanner.next(into), closed);
     assert.throws(() => own.next(into), closed);

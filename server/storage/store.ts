@@ -166,6 +166,11 @@ export interface Store extends Reader {
   checkpoint(directory: string): void;
   /** Returns when every write so far survives a power loss (flushes the memtable). */
   makeDurable(): void;
+  /**
+   * Nothing will be written for a while: what was put off while much was written is done now, in
+   * the background. Called by the thread that writes; cheap when nothing was.
+   */
+  rest(): void;
   /** Rewrites everything into its final shape, dropping what was deleted. Blocks; can be long. */
   compact(): void;
   properties(): StoreProperties;

@@ -173,6 +173,10 @@ class TwinStore implements MemoryStore {
     this.#image.pending = [];
   }
 
+  rest(): void {
+    this.#check();
+  }
+
   compact(): void {
     this.#check();
   }

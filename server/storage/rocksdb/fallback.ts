@@ -228,6 +228,10 @@ class FallbackStore implements Store {
     syncPath(this.#parts.path);
   }
 
+  rest(): void {
+    this.#check();
+  }
+
   compact(): void {
     this.#check();
   }

@@ -70,6 +70,7 @@ export interface NativeBinding {
   closeCursor(client: number, cursor: number): void;
   write(client: number, packed: Buffer, sync: boolean): void;
   flush(client: number): void;
+  rest(client: number): void;
   compact(client: number): void;
   ingest(client: number, path: string): void;
   openSortedFile(client: number, path: string): number;
@@ -280,6 +281,11 @@ class NativeStore extends NativeReader implements Store {
   makeDurable(): void {
     this.check();
     this.binding.flush(this.client);
+  }
+
+  rest(): void {
+    this.check();
+    this.binding.rest(this.client);
   }
 
   compact(): void {

@@ -19,6 +19,7 @@
 #include <rocksdb/status.h>
 
 #include <cstdint>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,6 +43,9 @@ struct Database {
   size_t memtable_bytes = 0;
   // Deletions in the active memtable.
   size_t memtable_deletions = 0;
+  // When the memtable was changed last, and whether merging is late since then (writes.cc).
+  std::chrono::steady_clock::time_point memtable_changed{};
+  bool merges_late = false;
   // A write found no room: RocksDB takes the next one after it was told to resume.
   bool is_full = false;
   std::mutex mutex;

@@ -13,6 +13,28 @@ namespace {
 // More than a memtable needs for a row besides its bytes.
 constexpr size_t kRowOverheadBytes = 64;
 
+// Files of level 0 at which they are merged with the next level, and at which writes are slowed
+// down and stopped. A merge rewrites most of that level, since the keys of edges lie everywhere in
+// it; with three times as many files at once that is done a third as often. In the usual state few
+// files are better, because every scan searches each of them.
+using Merging = std::unordered_map<std::string, std::string>;
+Merging MergingAt(int files, int slow, int stop) {
+  return {{"level0_file_num_compaction_trigger", std::to_string(files)},
+          {"level0_slowdown_writes_trigger", std::to_string(slow)},
+          {"level0_stop_writes_trigger", std::to_string(stop)}};
+}
+
+// A matter of speed alone: an error leaves it as it is until the next time.
+void MergeLate(Database* database, bool late) {
+  if (database->merges_late == late) return;
+  const rocksdb::Status changed =
+      database->db->SetOptions(late ? MergingAt(12, 32, 48) : MergingAt(4, 20, 36));
+  if (changed.ok()) database->merges_late = late;
+}
+
+// Memtables that follow each other faster than this are those of a load.
+constexpr std::chrono::seconds kLoadMemtableLasts{5};
+
 // Changes the memtable and its log file before RocksDB would, the old log synced first. RocksDB
 // alone goes on in a new log while the old one's end is unsynced, and a power loss that takes
 // that end and leaves the new log loses writes out of the middle: recovery finds no damage and
@@ -22,6 +44,9 @@ rocksdb::Status ChangeMemtable(Database* database) {
   if (!synced.ok()) return synced;
   database->memtable_bytes = 0;
   database->memtable_deletions = 0;
+  const auto now = std::chrono::steady_clock::now();
+  MergeLate(database, now - database->memtable_changed < kLoadMemtableLasts);
+  database->memtable_changed = now;
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
@@ -118,6 +143,15 @@ napi_value Flush(napi_env env, napi_callback_info info) {
   client->database->memtable_bytes = 0;
   client->database->memtable_deletions = 0;
   call.Check(client->database->db->Flush(options));
+  return nullptr;
+}
+
+// rest(client): no more writes come for a while
+napi_value Rest(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Client* client = call.UsedClient();
+  if (client == nullptr) return nullptr;
+  MergeLate(client->database.get(), false);
   return nullptr;
 }
 
@@ -273,6 +307,7 @@ napi_value ReleaseFiles(napi_env env, napi_callback_info info) {
 void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment) {
   Define(env, exports, "write", Write, environment);
   Define(env, exports, "flush", Flush, environment);
+  Define(env, exports, "rest", Rest, environment);
   Define(env, exports, "compact", Compact, environment);
   Define(env, exports, "ingest", Ingest, environment);
   Define(env, exports, "openSortedFile", OpenSortedFile, environment);
