@@ -157,12 +157,12 @@ export function valuesOfEntry(
  */
 export function wholeNumbersOfEntry(
   unique: boolean,
-  {bytes, keyStart, keyEnd, end}: EntryBytes,
+  {view, keyStart, keyEnd, end}: Omit<EntryBytes, 'bytes'> & {readonly view: DataView},
   row: number,
   into: readonly (Float64Array | undefined)[],
 ): boolean {
   if (end > (unique ? keyEnd + ridBytes : keyEnd)) return false;
-  return readWholeNumbers(bytes, keyStart + indexPrefixBytes, row, into);
+  return readWholeNumbers({view, at: keyStart + indexPrefixBytes, end: keyEnd}, row, into);
 }
 
 function appendDropped(out: ByteWriter, parts: readonly KeyPart[]): void {

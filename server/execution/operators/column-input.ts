@@ -8,6 +8,7 @@ import type {Batch} from '../batch.ts';
 import type {ColumnOf, PackedColumn} from '../columnar/block.ts';
 import {columnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
 import {valueAt} from '../columnar/column-values.ts';
+import {SpareArrays} from '../columnar/spare-arrays.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {ColumnPart, EntrySource, IndexEntry} from '../graph.ts';
 import type {Batches, Preparation} from '../operator.ts';
@@ -98,6 +99,9 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
   if (parts === undefined) return undefined;
   const spanOf = prepareSpan(node, preparation);
   const wanted = parts.slice(0, 1 + parts.findLastIndex(part => part !== undefined));
+  const spare = new SpareArrays(() =>
+    wanted.map(part => (part === undefined ? undefined : new Float64Array(entriesPerPart))),
+  );
   return {
     isKept: false,
     rowsMax: entriesPerPart,
@@ -110,10 +114,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
       const span = spanOf(argumentFrame(context, argument));
       if (span === undefined) return [];
       const source = context.graph.indexEntries(node.index, span, node.descending);
-      const arrays = wanted.map(part =>
-        part === undefined ? undefined : new Float64Array(entriesPerPart),
-      );
-      return entryParts(source, arrays, {
+      return entryParts(source, spare, {
         ofEntries: entries => partsBatch(entries, slot, parts, argument),
         ofColumns: (columns, count) => columnsBatch(columns, count, parts, argument),
       });
@@ -123,12 +124,13 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
 
 function* entryParts(
   source: EntrySource,
-  arrays: readonly (Float64Array | undefined)[],
+  spare: SpareArrays<readonly (Float64Array | undefined)[]>,
   batches: {
     readonly ofEntries: (entries: readonly IndexEntry[]) => Batch;
     readonly ofColumns: (columns: readonly PackedColumn[], count: number) => Batch;
   },
 ): Generator<InputPart, void, undefined> {
+  const arrays = spare.take();
   try {
     for (;;) {
       const count = source.nextNumbers?.(arrays, entriesPerPart) ?? 0;
@@ -147,6 +149,7 @@ function* entryParts(
     }
   } finally {
     source.close();
+    spare.give(arrays);
   }
 }
 
