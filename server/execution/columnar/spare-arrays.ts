@@ -1,27 +1,28 @@
 /**
- * Arrays of a prepared plan that wait for its next run: a short run would spend more on the making
- * of typed arrays, and on the garbage that they leave, than on its rows.
+ * Typed arrays of one size that wait for the next run: a short run would spend more on the making
+ * of its arrays, and on the garbage that they leave, than on its rows.
  *
- * Runs of one plan may be under way at once, so each takes its own. What a run ends without giving
- * back is garbage like any other. Invariant: arrays that are held are not in here.
+ * Whoever takes one owns it until he gives it back; what is never given back is garbage like any
+ * other. Invariant: an array that is held is not in here. A thread has its own.
  */
-export class SpareArrays<Arrays> {
-  readonly #make: () => Arrays;
-  #waiting: Arrays | undefined;
+export class SpareArrays<Numbers> {
+  readonly #make: () => Numbers;
+  readonly #countMax: number;
+  readonly #waiting: Numbers[] = [];
 
-  constructor(make: () => Arrays) {
+  /** @param countMax - No more than so many wait. */
+  constructor(countMax: number, make: () => Numbers) {
     this.#make = make;
+    this.#countMax = countMax;
   }
 
-  /** With what the run before has left in them. */
-  take(): Arrays {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    return waiting ?? this.#make();
+  /** With what was left in it. */
+  take(): Numbers {
+    return this.#waiting.pop() ?? this.#make();
   }
 
-  /** Nobody reads them any more. */
-  give(arrays: Arrays): void {
-    this.#waiting = arrays;
+  /** Nobody reads it any more. */
+  give(numbers: Numbers): void {
+    if (this.#waiting.length < this.#countMax) this.#waiting.push(numbers);
   }
 }

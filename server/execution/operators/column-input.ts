@@ -90,6 +90,7 @@ function propertyColumns(slot: Slot, properties: string[]): ColumnOf {
 type Range = PlanNode & {readonly kind: 'index-range'};
 
 const entriesPerPart = 1_024;
+const spareNumbers = new SpareArrays(8, () => new Float64Array(entriesPerPart));
 /** Entries in a row that have other values than whole numbers. */
 const otherEntriesAtOnce = 64;
 
@@ -99,9 +100,6 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
   if (parts === undefined) return undefined;
   const spanOf = prepareSpan(node, preparation);
   const wanted = parts.slice(0, 1 + parts.findLastIndex(part => part !== undefined));
-  const spare = new SpareArrays(() =>
-    wanted.map(part => (part === undefined ? undefined : new Float64Array(entriesPerPart))),
-  );
   return {
     isKept: false,
     rowsMax: entriesPerPart,
@@ -114,7 +112,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
       const span = spanOf(argumentFrame(context, argument));
       if (span === undefined) return [];
       const source = context.graph.indexEntries(node.index, span, node.descending);
-      return entryParts(source, spare, {
+      return entryParts(source, wanted, {
         ofEntries: entries => partsBatch(entries, slot, parts, argument),
         ofColumns: (columns, count) => columnsBatch(columns, count, parts, argument),
       });
@@ -124,13 +122,13 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
 
 function* entryParts(
   source: EntrySource,
-  spare: SpareArrays<readonly (Float64Array | undefined)[]>,
+  wanted: readonly (Slot | undefined)[],
   batches: {
     readonly ofEntries: (entries: readonly IndexEntry[]) => Batch;
     readonly ofColumns: (columns: readonly PackedColumn[], count: number) => Batch;
   },
 ): Generator<InputPart, void, undefined> {
-  const arrays = spare.take();
+  const arrays = wanted.map(part => (part === undefined ? undefined : spareNumbers.take()));
   try {
     for (;;) {
       const count = source.nextNumbers?.(arrays, entriesPerPart) ?? 0;
@@ -149,7 +147,7 @@ function* entryParts(
     }
   } finally {
     source.close();
-    spare.give(arrays);
+    for (const numbers of arrays) if (numbers !== undefined) spareNumbers.give(numbers);
   }
 }
 
