@@ -19,6 +19,8 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {root, type ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {ColumnViews} from '#server/views/column-views.ts';
+import {IndexViews} from '#server/views/index-views.ts';
+import type {KeptViews} from '#server/views/kept-views.ts';
 import {ViewMemory} from '#server/views/view-memory.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
@@ -35,13 +37,18 @@ function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode):
     staleReadCheck: false,
     defaultsOf: () => () => null,
   }).context;
-  const columns = new ColumnViews(stored, new ViewMemory(() => memoryBytesMax), () => 1);
+  const memory = new ViewMemory(() => memoryBytesMax);
+  const kept: KeptViews = {
+    adjacency: undefined,
+    columns: new ColumnViews(stored, memory, () => 1),
+    indexes: new IndexViews(stored, memory, () => 1),
+  };
   const operator = new PlanPreparation(plan, createFunctionRegistry()).prepare(plan);
   const [clock, random, timers] = [createClock(), createRandom(), createTimers()];
   return () => {
     const reader = stored.read();
     const context: ExecutionContext = {
-      graph: new GraphReader(reader, catalog, schema, {adjacency: undefined, columns}),
+      graph: new GraphReader(reader, catalog, schema, kept),
       catalog,
       parameters: new Map(),
       clock,
