@@ -92,6 +92,7 @@ const scratchBytes = 64 << 10;
 const noEnd = 0xffffffff;
 const flagReverse = 1;
 const flagKeysOnly = 2;
+const flagOnce = 4;
 const rowsMaxDefault = 0xffffffff;
 
 /** What the build made for this installation. */
@@ -217,6 +218,7 @@ abstract class NativeReader {
     let flags = 0;
     if (options?.reverse === true) flags |= flagReverse;
     if (options?.keysOnly === true) flags |= flagKeysOnly;
+    if (options?.once === true) flags |= flagOnce;
     const packed = packRanges(ranges);
     const {client} = this;
     const cursor = this.binding.openCursor(client, this.#snapshot, packed, ranges.length, flags);
