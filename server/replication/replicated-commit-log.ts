@@ -98,6 +98,10 @@ export class ReplicatedCommitLog implements EngineLog {
     return this.#pending.appliedIndex;
   }
 
+  get shownIndex(): LogIndex {
+    return this.#options.pipe.begunIndex;
+  }
+
   get lastIndex(): LogIndex {
     const {replicator} = this.#options;
     return this.#leadership === undefined ? this.#feed.offeredIndex : replicator.lastIndex;
