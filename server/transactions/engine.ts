@@ -159,6 +159,11 @@ export class Engine {
     return this.#log.appliedIndex;
   }
 
+  /** No view that was taken before this is asked shows an entry behind it. */
+  get shownIndex(): LogIndex {
+    return this.#log.shownIndex;
+  }
+
   /** Set once the log can write nothing more: the process should be replaced. */
   get failure(): string | undefined {
     return this.#log.failure;
