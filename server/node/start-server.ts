@@ -8,6 +8,7 @@ import {existsSync, mkdirSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Ports} from '#server/base/setting-row.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -167,6 +168,7 @@ function openServerEngine(
   {inForce, threads, logger, storeEngine, cluster}: EngineParts,
 ): Promise<Engine> {
   const disk = createDisk();
+  const timers = createTimers();
   return openEngine({
     rootPath,
     nodeName: settings.get('svc.server.name'),
@@ -186,7 +188,10 @@ function openServerEngine(
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
-    ...(cluster && {memberLog: cluster}),
+    ...(cluster && {
+      memberLog: cluster,
+      fingerprint: reader => fingerprintDatabase(reader, () => timers.yield()),
+    }),
   });
 }
 

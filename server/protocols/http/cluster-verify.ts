@@ -6,7 +6,6 @@
  * once, about one place of the log, and one that does not answer is an ERROR of its own.
  * Source: specification, "Verify result"; reference 3.5.
  */
-import {hash} from 'node:crypto';
 import type {Cluster, ClusterPeer} from '#server/session/cluster.ts';
 import {printedHttpAddress} from '#server/session/cluster-status.ts';
 import {
@@ -74,9 +73,7 @@ async function heldState(
 ): Promise<Readonly<Record<string, unknown>>> {
   const lastTxId = cluster.state().appliedIndex;
   try {
-    const checksums = checksumsOf(await digests.digest(name, undefined));
-    const inOrder = Object.entries(checksums).toSorted(([one], [other]) => (one < other ? -1 : 1));
-    return {name, fingerprint: hash('sha256', JSON.stringify(inOrder)), lastTxId};
+    return {name, fingerprint: await digests.fingerprint(name), lastTxId};
   } catch (error) {
     // One that cannot be read is told of; the others are not the worse for it.
     return {name, error: error instanceof Error ? error.message : String(error)};

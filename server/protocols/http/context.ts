@@ -19,6 +19,7 @@ import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 import {Membership} from './membership.ts';
 import type {PeerClient} from './peer-client.ts';
+import {RequestTimings} from './request-timings.ts';
 import {Transport} from './transport.ts';
 
 export interface HttpOptions {
@@ -66,6 +67,8 @@ export class HttpContext {
   readonly transport: Transport;
   /** Undefined: a server alone. */
   readonly membership: Membership | undefined;
+  /** Undefined: nobody may scrape them. */
+  readonly timings: RequestTimings | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -94,6 +97,8 @@ export class HttpContext {
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
     const {cluster} = options;
     this.membership = cluster && new Membership(this, cluster);
+    const isScraped = this.settings.get('svc.serverMetrics');
+    this.timings = isScraped ? new RequestTimings(() => options.clock.monotonic()) : undefined;
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;
