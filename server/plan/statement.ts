@@ -27,6 +27,8 @@ export type Statement =
       readonly counts?: SchemaCounts;
     }
   | {readonly kind: 'user'; readonly command: UserCommand}
+  /** Has the members of a cluster compare their copies of the database, and mends those. */
+  | {readonly kind: 'align'}
   | {readonly kind: 'session'; readonly command: SessionCommand};
 
 export interface QueryStatement {

@@ -11,7 +11,7 @@ import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
-import {MemoryPool} from '#server/execution/budget.ts';
+import {type Cancellation, MemoryPool} from '#server/execution/budget.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -30,6 +30,12 @@ import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {Cluster} from './cluster.ts';
+import {
+  type AlignedMember,
+  alignDatabase,
+  alignedAlone,
+  type ClusterCopies,
+} from './cluster-align.ts';
 import type {UnreferencedFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
 import {KeptMemory} from './database-views.ts';
@@ -69,6 +75,8 @@ export interface ServiceOptions {
   readonly settings: () => Settings;
   /** Absent: a server alone. Transactions of clients end when it stops leading. */
   readonly cluster?: Cluster | undefined;
+  /** The copies of the cluster's databases; absent: a server alone. */
+  readonly copies?: ClusterCopies | undefined;
   /** Threads for long reads; absent: all runs on this one. */
   readonly threads?: PlanThreads;
   /** Procedures beside the server's own. */
@@ -157,6 +165,7 @@ export class SessionService implements Service {
       settings,
       security: options.security,
       threads,
+      align: (database, signal) => this.#align(database, signal),
     });
   }
 
@@ -403,6 +412,17 @@ export class SessionService implements Service {
     const setting = requireDatabaseSetting(key);
     const {executor} = this.#session(database);
     await withLeader(() => executor.run({kind: 'alter-database', setting, value}, undefined));
+  }
+
+  alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]> {
+    requireRoot(principal);
+    return this.#align(name, {aborted: false});
+  }
+
+  async #align(name: string, signal: Cancellation): Promise<readonly AlignedMember[]> {
+    const {copies, settings} = this.#options;
+    if (copies === undefined) return [alignedAlone(settings().get('svc.server.name'))];
+    return withLeader(() => alignDatabase(copies, name, signal));
   }
 
   progress(principal: Principal, name: string): readonly WorkProgress[] {
