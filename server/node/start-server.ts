@@ -39,6 +39,7 @@ import type {EngineSettings} from '#server/transactions/engine-options.ts';
 import {formatsOf} from '#server/transactions/formats/levels.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {ServerAdministration} from './administration.ts';
+import {StoreCompactions} from './compaction/store-compactions.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
@@ -285,6 +286,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     machine,
     settings,
     copies,
+    compactions: new StoreCompactions(),
     ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);

@@ -287,6 +287,8 @@ export interface CheckCommand {
   readonly deleteOrphans: boolean;
   /** Removes files that nothing refers to; only with `fix`. */
   readonly reclaimFiles: boolean;
+  /** Then has the store rewritten without what was deleted; of the buckets that are named. */
+  readonly compress: boolean;
 }
 
 export type TypeChange =

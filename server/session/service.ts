@@ -28,6 +28,7 @@ import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import type {CompactionThread} from '#server/transactions/store-compaction.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {Cluster} from './cluster.ts';
 import {
@@ -36,7 +37,7 @@ import {
   alignedAlone,
   type ClusterCopies,
 } from './cluster-align.ts';
-import type {UnreferencedFiles} from './database-check.ts';
+import type {DatabaseFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
 import {KeptMemory} from './database-views.ts';
 import {withLeader} from './leadership.ts';
@@ -79,6 +80,8 @@ export interface ServiceOptions {
   readonly copies?: ClusterCopies | undefined;
   /** Threads for long reads; absent: all runs on this one. */
   readonly threads?: PlanThreads;
+  /** Compacts stores; absent: nothing does. */
+  readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
 }
@@ -467,7 +470,7 @@ export class SessionService implements Service {
   async close(): Promise<void> {
     this.#queries.terminateWhere(() => true);
     this.#sessions.close();
-    await this.#options.threads?.close();
+    await Promise.all([this.#options.threads?.close(), this.#options.compactions?.close()]);
   }
 
   #terminate(principal: Principal, matches: (query: RegisteredQuery) => boolean): number {
@@ -498,11 +501,12 @@ export class SessionService implements Service {
     return this.#session(database);
   }
 
-  #filesOf(name: string): UnreferencedFiles {
+  #filesOf(name: string): DatabaseFiles {
     const {engine} = this.#options;
     return {
-      list: () => engine.unreferencedFiles(name),
+      unreferenced: () => engine.unreferencedFiles(name),
       remove: file => engine.removeUnreferencedFile(name, file),
+      shortageFor: bytes => engine.shortageFor(bytes),
     };
   }
 
@@ -524,6 +528,7 @@ export class SessionService implements Service {
       recordBytesMax: settings().get('svc.recordSizeMax'),
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       files: this.#filesOf(database.name),
+      compactions: this.#options.compactions,
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
       keptMemory: this.#kept,
       patterns: {

@@ -1,6 +1,7 @@
 /**
  * ALIGN DATABASE over three processes: a row that one member alone has lost is found by whoever is
- * asked, and that member takes its copy anew; a leader whose copy is the odd one gives it to nobody.
+ * asked, and that member takes its copy anew; a leader whose copy is the odd one gives it away to
+ * nobody.
  */
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
