@@ -26,6 +26,8 @@ import {root, type ServiceWorld, type TestDatabase} from '#server/testing/servic
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {AdjacencyView} from '#server/views/adjacency-view.ts';
 import {ColumnViews} from '#server/views/column-views.ts';
+import {IndexViews} from '#server/views/index-views.ts';
+import type {KeptViews} from '#server/views/kept-views.ts';
 import {ViewMemory} from '#server/views/view-memory.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
@@ -45,7 +47,11 @@ const resultOptions: ResultOptions = {
 /** Runs the plan once, to its end; answers the rows as the statement does. */
 type EngineRun = (parameters: Parameters) => string;
 
-function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode): EngineRun {
+function engineRun(
+  world: ServiceWorld,
+  database: TestDatabase,
+  {plan, keeps = true}: OwnPoint,
+): EngineRun {
   const stored = world.stored(database);
   const {catalog, schema} = new DatabaseSchema(stored, {
     recordBytesMax: 1 << 20,
@@ -54,9 +60,12 @@ function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode):
     defaultsOf: () => () => null,
   }).context;
   const [clock, random, timers] = [createClock(), createRandom(), createTimers()];
-  const memory = new ViewMemory(() => memoryBytesMax);
-  const columns = new ColumnViews(stored, memory, () => 1);
-  const adjacency = new AdjacencyView({database: stored, clock, timers, memory});
+  const memory = new ViewMemory(() => (keeps ? memoryBytesMax : 0));
+  const kept: KeptViews = {
+    adjacency: new AdjacencyView({database: stored, clock, timers, memory}),
+    columns: new ColumnViews(stored, memory, () => 1),
+    indexes: new IndexViews(stored, memory, () => 1),
+  };
   const preparation = new PlanPreparation(plan, createFunctionRegistry());
   const operator = preparation.prepare(plan);
   const output = prepareOutput(outputOf(plan) ?? {kind: 'columns', columns: []}, preparation);
@@ -64,7 +73,7 @@ function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode):
   return parameters => {
     const reader = stored.read();
     const context: ExecutionContext = {
-      graph: new GraphReader(reader, catalog, schema, {adjacency, columns}),
+      graph: new GraphReader(reader, catalog, schema, kept),
       catalog,
       parameters,
       clock,
@@ -115,6 +124,8 @@ export interface OwnPoint {
   readonly plan: PlanNode;
   /** Those of one run each, in turn. Default: no parameters. */
   readonly parameters?: readonly Parameters[];
+  /** False where the service keeps nothing in memory either: the store is read. Default: true. */
+  readonly keeps?: boolean;
   /** Runs of each in a round: a multiple of the turns. */
   readonly repetitions: number;
 }
@@ -136,7 +147,7 @@ export async function besideEngine(
   own: OwnPoint,
 ): Promise<void> {
   const {parameters = [new Map()]} = own;
-  const engine = engineRun(world, database, own.plan);
+  const engine = engineRun(world, database, own);
   const statement = statementRun(database, {...database.request(own.statement), limit: -1});
   for (const each of parameters) assert.equal(engine(each), await statement(each), own.point);
   const of = (at: number): Parameters => parameters[at % parameters.length] ?? new Map();

@@ -233,7 +233,15 @@ function testWrites({name, open}: StoreHarness): void {
     assert.equal(dump(again), 'b=2 c=3');
     again.makeDurable();
     again.makeDurable();
-    again.compact();
+    assert.ok(again.compact());
+    assert.ok(again.compact({range: {start: bytes('b'), end: bytes('c')}}));
+    assert.equal(dump(again), 'b=2 c=3');
+    const stop = new Uint8Array(new SharedArrayBuffer(1));
+    assert.ok(again.compact({stop}));
+    // Who has nothing to do for it is done, told to stop or not.
+    stop[0] = 1;
+    const isNative = again.properties().engine === 'native';
+    assert.equal(again.compact({stop}), !isNative);
     assert.equal(dump(again), 'b=2 c=3');
     again.close();
     await assert.rejects(open('never made', {mustExist: true}), {kind: 'absent'});

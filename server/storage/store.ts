@@ -171,8 +171,12 @@ export interface Store extends Reader {
   checkpoint(directory: string): void;
   /** Returns when every write so far survives a power loss (flushes the memtable). */
   makeDurable(): void;
-  /** Rewrites everything into its final shape, dropping what was deleted. Blocks; can be long. */
-  compact(): void;
+  /**
+   * Rewrites rows into their final shape, dropping what was deleted; others read and write
+   * meanwhile. Blocks the caller; can be long. False when it was told to stop before its end: what
+   * was rewritten until then stays.
+   */
+  compact(options?: CompactOptions): boolean;
   properties(): StoreProperties;
   /**
    * Makes every write durable, releases every view and scanner still open, then ends; using any
@@ -187,6 +191,13 @@ export interface SortedFileWriter {
   /** Returns the file's bytes; a writer without rows makes no file and returns 0. */
   finish(): number;
   abandon(): void;
+}
+
+export interface CompactOptions {
+  /** Default: all rows. */
+  readonly range?: ScanRange;
+  /** A byte in shared memory: another thread stops the work by writing 1 into it. */
+  readonly stop?: Uint8Array<SharedArrayBuffer>;
 }
 
 /** What another thread of this process needs to use the same open store. */

@@ -178,10 +178,6 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
     };
   }
 
-  recordChanged(): void {
-    // Records are not kept here.
-  }
-
   edgeChanged(bytes: Uint8Array, at: number, index: LogIndex): void {
     this.#toldIndex = index;
     const position = vertexPositionOf(bytes, at);

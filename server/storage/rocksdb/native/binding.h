@@ -110,6 +110,10 @@ struct Environment {
   std::vector<std::unique_ptr<Client>> clients;
 };
 
+// Set while a call of this thread may have RocksDB change the memtable beside the writing thread:
+// the log that ends with it is synced before a write enters the next one (see ChangeMemtable).
+extern thread_local rocksdb::DB* changing_beside_writes;
+
 enum Result { kByteLength = 0, kRowCount = 1, kDone = 2, kRangeIndex = 3, kBytesNeeded = 4 };
 
 // A call in progress: its arguments, and whether an exception is pending. Argument readers throw
