@@ -138,6 +138,11 @@ export interface EntryBytes {
   readonly end: number;
 }
 
+/** `view`: of `bytes`, whole numbers are read through it. */
+export interface ViewedEntry extends EntryBytes {
+  readonly view: DataView;
+}
+
 /** The values that were indexed, representation included. */
 export function valuesOfEntry(
   index: {readonly unique: boolean; readonly declared: readonly (DataType | undefined)[]},
@@ -161,7 +166,7 @@ export function valuesOfEntry(
  */
 export function wholeNumbersOfEntry(
   unique: boolean,
-  {view, keyStart, keyEnd, end}: Omit<EntryBytes, 'bytes'> & {readonly view: DataView},
+  {view, keyStart, keyEnd, end}: ViewedEntry,
   row: number,
   into: readonly (Float64Array | undefined)[],
 ): boolean {
