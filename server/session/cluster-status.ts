@@ -58,13 +58,19 @@ export function clusterStatus({state, alerts, replicaStatus, databases}: StatusI
   };
 }
 
-/** A database, and how the last attempt to take a copy of it from another member went. */
-function databaseRecord({copies}: ClusterState, name: string): Json {
+/** A database, what it was when the cluster began, and how the last attempt to take a copy of it from another member went. */
+function databaseRecord({copies, begunWith}: ClusterState, name: string): Json {
   const taken = copies.byDatabase.get(name);
-  if (taken === undefined) return {name};
+  const begun = begunWith.get(name);
+  const baseline = begun && {
+    bootstrapLastTxId: begun.transactions,
+    bootstrapFingerprint: begun.fingerprint,
+  };
+  if (taken === undefined) return {name, ...baseline};
   const {status, at, error} = taken;
   return {
     name,
+    ...baseline,
     acquireStatus: status,
     acquireTimestamp: at,
     ...(error === undefined ? {} : {acquireError: error}),

@@ -72,6 +72,13 @@ export interface CopiesTaken {
   readonly byDatabase: ReadonlyMap<string, CopyTaken>;
 }
 
+export interface BegunWith {
+  /** SHA-256 over what it held, in hexadecimal digits. */
+  readonly fingerprint: string;
+  /** Commits that it held. */
+  readonly transactions: number;
+}
+
 export interface CopyTaken {
   readonly status: 'ACQUIRING' | 'ACQUIRED' | 'LEADER_MISSING' | 'FAILED';
   /** Wall clock, milliseconds. */
@@ -115,6 +122,8 @@ export interface ClusterState {
   /** A checkpoint of another node is being fetched or put in place. */
   readonly isInstallingSnapshot: boolean;
   readonly copies: CopiesTaken;
+  /** What databases held when the cluster began, of one that began with data. */
+  readonly begunWith: ReadonlyMap<string, BegunWith>;
 }
 
 export interface AddedPeer {

@@ -7,6 +7,7 @@
  */
 import type {Subject} from '#server/access/decide.ts';
 import type {Value} from '#server/model/value.ts';
+import type {AlignedMember} from './cluster-align.ts';
 import type {WorkProgress} from './work-progress.ts';
 
 /** Who asks. Made by `Security` only. */
@@ -142,6 +143,8 @@ export interface Service {
   dropDatabase(principal: Principal, name: string): Promise<void>;
   openDatabase(principal: Principal, name: string): Promise<void>;
   closeDatabase(principal: Principal, name: string): Promise<void>;
+  /** Has all members hold the leader's copy, on the leader; a row each. */
+  alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]>;
 
   /** Work on the database that takes long. @throws {Refusal} `database.not-found`. */
   progress(principal: Principal, database: string): readonly WorkProgress[];

@@ -75,6 +75,7 @@ export class ClusterView implements Cluster {
       logFailure: failure,
       isInstallingSnapshot: this.#node.snapshots?.isInstalling === true,
       copies: this.#node.snapshots?.copies ?? noCopies,
+      begunWith: this.#node.begunWith,
     };
   }
 

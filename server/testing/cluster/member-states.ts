@@ -58,6 +58,7 @@ export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
     logFailure: undefined,
     isInstallingSnapshot: false,
     copies: {installs: 0, installed: [], isInstalling: false, byDatabase: new Map()},
+    begunWith: new Map(),
     ...changed,
   };
 }
