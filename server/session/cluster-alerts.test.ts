@@ -96,6 +96,12 @@ const silent = {...wellProgress, lastContactMs: 60_000};
 const cases: readonly (readonly [string, ClusterState, Partial<AlertInput>, readonly string[]])[] =
   [
     [
+      'a full disk',
+      followerState({spaceObstacle: 'only 7 bytes are free in /data'}),
+      {},
+      ['critical disk-full'],
+    ],
+    [
       'what goes wrong with the member itself',
       followerState(),
       {troubles: {isStuckAtStaleTerm: true, isStalledBehindLeader: true, givenUp: ['shop']}},

@@ -27,6 +27,7 @@ export const alertIds = [
   'raft-not-running',
   'raft-log-failure',
   'critical-halt',
+  'disk-full',
   'databases-not-available',
   'repair-given-up',
   'stuck-at-stale-term',
@@ -77,6 +78,7 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
     ...ambiguousAddresses(state),
     ...turnedAway(state),
     ...severalReleases(state),
+    ...fullDisk(state),
     ...databasesAway(input),
     ...standstill(input),
   ];
@@ -323,6 +325,25 @@ function severalReleases({peers}: ClusterState): readonly ClusterAlert[] {
       message: byPeer.map(([id, release]) => `${id}: ${release}`).join(', '),
       recommendation: 'Finish the upgrade: what is new is used when every member can read it.',
       details: {releases: Object.fromEntries(byPeer)},
+    },
+  ];
+}
+
+/** A member whose disk is full takes nothing, whoever leads. */
+function fullDisk({localPeerId, isLeader, spaceObstacle}: ClusterState): readonly ClusterAlert[] {
+  if (spaceObstacle === undefined) return [];
+  return [
+    {
+      id: 'disk-full',
+      severity: 'critical',
+      title: 'A disk of this server is full',
+      message:
+        `${localPeerId}: ${spaceObstacle}. ` +
+        (isLeader ? 'Writes are refused.' : 'It falls behind once nothing is left.'),
+      recommendation:
+        'Make room on that disk: it goes on by itself then. A member that waited for a minute ' +
+        'in vain stops taking part, and has to be restarted.',
+      details: {peer: localPeerId},
     },
   ];
 }
