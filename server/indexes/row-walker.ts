@@ -2,10 +2,11 @@
  * Steps through a scan row by row without an object a row.
  *
  * After `next()` the row's key is bytes [keyStart, keyEnd) of `bytes` and its value
- * [keyEnd, end); both are overwritten by a later `next()`. The buffer grows to the largest row,
- * and from portion to portion up to `bufferBytesMax`, so that a short scan stays cheap.
+ * [keyEnd, end); both are overwritten by a later `next()`, and by the next scan's rows once this
+ * one is closed. The buffer grows to the largest row, and from portion to portion up to
+ * `bufferBytesMax`, so that a short scan stays cheap.
  */
-import {createPackedRows} from '#server/storage/packed-rows.ts';
+import {RowBuffers} from '#server/storage/row-buffers.ts';
 import {
   ABSENT,
   type PackedRows,
@@ -18,6 +19,9 @@ import {
 
 const rowHeaderBytes = 8;
 const bufferBytesDefault = 64 << 10;
+/** This thread's. */
+const buffers = new RowBuffers();
+const noBytes = Buffer.alloc(0);
 
 export class RowWalker {
   keyStart = 0;
@@ -36,7 +40,7 @@ export class RowWalker {
     options: ScanOptions & {readonly bufferBytes?: number; readonly bufferBytesMax?: number} = {},
   ) {
     this.scanner = reader.scan(ranges, options);
-    this.rows = createPackedRows(options.bufferBytes ?? bufferBytesDefault);
+    this.rows = emptyRows(buffers.take(options.bufferBytes ?? bufferBytesDefault));
     this.bufferBytesMax = options.bufferBytesMax ?? 0;
   }
 
@@ -73,22 +77,34 @@ export class RowWalker {
     this.closed = true;
     this.rowsLeft = 0;
     this.scanner.close();
+    this.exchange(noBytes);
   }
 
   private fill(): void {
     const {length} = this.rows.buffer;
     if (this.filled && length < this.bufferBytesMax) {
-      this.rows = createPackedRows(Math.min(length * 4, this.bufferBytesMax));
+      this.exchange(buffers.take(Math.min(length * 4, this.bufferBytesMax)));
     }
     this.filled = true;
     try {
       this.scanner.next(this.rows);
     } catch (error) {
       if (!(error instanceof RowTooLarge)) throw error;
-      this.rows = createPackedRows(error.bytesNeeded);
+      this.exchange(buffers.take(error.bytesNeeded));
       this.scanner.next(this.rows);
     }
     this.rowsLeft = this.rows.rowCount;
     this.end = 0;
   }
+
+  /** Goes on in another buffer and gives the one before back. */
+  private exchange(buffer: Buffer): void {
+    const before = this.rows.buffer;
+    this.rows = emptyRows(buffer);
+    buffers.give(before);
+  }
+}
+
+function emptyRows(buffer: Buffer): PackedRows {
+  return {buffer, byteLength: 0, rowCount: 0, done: false};
 }

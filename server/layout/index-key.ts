@@ -100,9 +100,13 @@ export const allIndexes: {readonly start: Uint8Array; readonly end: Uint8Array} 
   end: Uint8Array.of(namespace.indexes + 1),
 };
 
-/** Of an entry's key of at least `indexPrefixBytes`. */
-export function indexIdOf(key: Uint8Array): number {
-  return uint32At(key, 1);
+export function isIndexKey(bytes: Uint8Array, offset: number): boolean {
+  return bytes[offset] === namespace.indexes;
+}
+
+/** Of an entry's key of at least `indexPrefixBytes` that begins at `offset`. */
+export function indexIdOf(bytes: Uint8Array, offset = 0): number {
+  return uint32At(bytes, offset + 1);
 }
 
 /** All entries of an index. */

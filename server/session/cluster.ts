@@ -139,7 +139,7 @@ export interface AddedPeer {
 
 export interface Cluster {
   state(): ClusterState;
-  /** Leads and takes writes: an entry of its own term is applied. Cheap: asked on every request. */
+  /** Leads, has applied all of before, and takes writes. Cheap: asked on every request. */
   readonly isLeader: boolean;
   /**
    * Where another server takes writes; undefined while nobody leads, where it cannot be told, and

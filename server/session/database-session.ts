@@ -20,7 +20,8 @@ import {noStatistics} from '#server/plan/statistics.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
-import type {UnreferencedFiles} from './database-check.ts';
+import type {CompactionThread} from '#server/transactions/store-compaction.ts';
+import type {DatabaseFiles} from './database-check.ts';
 import {DatabaseStatistics} from './database-statistics.ts';
 import {DatabaseViews, type KeptMemory} from './database-views.ts';
 import {checkJavaScript} from './javascript-programs.ts';
@@ -64,7 +65,8 @@ export interface DatabaseSessionOptions {
   readonly limits: ParseLimits;
   readonly recordBytesMax: number;
   readonly indexKeyBytesMax: number;
-  readonly files: UnreferencedFiles;
+  readonly files: DatabaseFiles;
+  readonly compactions: CompactionThread | undefined;
   readonly staleReadCheck: boolean;
   readonly keptMemory: KeptMemory;
   readonly patterns: ServerPatterns;
@@ -110,6 +112,7 @@ export class DatabaseSession {
       settings,
       work,
       files: options.files,
+      compactions: options.compactions,
       checkCode,
     });
     this.views = new MaterializedViews(this, environment);

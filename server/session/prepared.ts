@@ -41,7 +41,7 @@ export type Prepared =
   | PreparedQuery
   | PreparedSchema
   | PreparedBatched
-  | Extract<Statement, {readonly kind: 'user'}>
+  | Extract<Statement, {readonly kind: 'user' | 'align'}>
   | PreparedSession
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** EXPLAIN of what has no plan of rows. */
@@ -168,6 +168,7 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
       return prepareQuery(statement, options);
     case 'schema':
     case 'user':
+    case 'align':
       return statement;
     case 'batched':
       return prepareBatched(statement, options);

@@ -11,6 +11,8 @@ import type {Entry} from './entry.ts';
 import type {Bootstrap} from './server-state.ts';
 
 export interface EngineLog extends CommitLog {
+  /** No view that was taken before this is asked shows an entry behind it. */
+  readonly shownIndex: LogIndex;
   /** Why the log takes nothing more, ever; undefined while it does. */
   readonly failure: string | undefined;
   /** Appends a server-level entry; resolves when it is executed here, or its fate is told. */

@@ -5,8 +5,8 @@
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
-import type {ColumnOf, PackedColumn} from '../columnar/block.ts';
-import {columnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
+import type {ColumnOf, PackedColumn, Rows} from '../columnar/block.ts';
+import {columnTerm, type ColumnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
 import {valueAt} from '../columnar/column-values.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {ColumnPart, EntrySource, IndexEntry} from '../graph.ts';
@@ -46,6 +46,32 @@ export function columnInput(node: PlanNode, preparation: Preparation): ColumnInp
   // Of a few ids the records are read.
   const isWhole = node.kind === 'scan-type' && !node.descending && node.ids === undefined;
   return isWhole ? scanInput(node, preparation) : undefined;
+}
+
+/** The conditions of a run; undefined when one of them has a constant that columns do not hold. */
+export function columnTerms(
+  {terms}: ColumnInput,
+  context: ExecutionContext,
+): readonly ColumnTerm[] | undefined {
+  const made: ColumnTerm[] = [];
+  for (const make of terms) {
+    const term = make(context);
+    if (term === undefined) return undefined;
+    made.push(term);
+  }
+  return made;
+}
+
+/** Rows of the part that pass the terms; undefined where its columns do not tell. */
+export function selected(
+  part: InputPart,
+  terms: readonly ColumnTerm[],
+  rows: Uint16Array,
+): Rows | undefined {
+  const {columns} = part;
+  if (columns === undefined) return undefined;
+  const selection: Rows = {rows, count: part.select(rows)};
+  return terms.every(term => term({columns}, selection)) ? selection : undefined;
 }
 
 type TypeScan = PlanNode & {readonly kind: 'scan-type'};

@@ -59,7 +59,8 @@ export class ClusterView implements Cluster {
       raftState:
         failure === undefined ? (member === undefined ? 'STARTING' : 'RUNNING') : 'EXCEPTION',
       isLeader: role?.name === 'leader',
-      leaderReady: this.isLeader,
+      leaderReady:
+        this.isLeader && (role?.firstIndex ?? Infinity) <= (member?.log.appliedIndex ?? 0),
       leaderId: role?.leader,
       currentTerm: role?.term ?? 0,
       electionCount,

@@ -10,7 +10,6 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/session/cluster.ts';
-import type {DatabaseDigests} from '#server/session/database-digests.ts';
 import type {OwnTroubles} from '#server/session/own-troubles.ts';
 import type {ReplicaHealth} from '#server/session/replica-health.ts';
 import type {Security} from '#server/session/security.ts';
@@ -19,6 +18,7 @@ import type {SnapshotSource} from '#server/session/snapshot-source.ts';
 import type {Exchange} from './exchange.ts';
 import {IdempotentAnswers} from './idempotency.ts';
 import {Membership} from './membership.ts';
+import type {MemberCopies} from './member-copies.ts';
 import type {PeerClient} from './peer-client.ts';
 import {RequestTimings} from './request-timings.ts';
 import {Transport} from './transport.ts';
@@ -37,8 +37,8 @@ export interface HttpOptions {
   readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: readonly string[] | undefined;
-  /** What this server's databases hold, for comparison; absent on a single server. */
-  readonly digests?: DatabaseDigests | undefined;
+  /** What the members hold of each database; absent on a single server. */
+  readonly copies?: MemberCopies | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */
   readonly snapshots?: SnapshotSource | undefined;
   /** How this leader's followers do; absent where nobody samples. */

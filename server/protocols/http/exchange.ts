@@ -212,7 +212,7 @@ export class Exchange implements AnswerWriter {
   #head(contentType: string, headers: readonly string[]): string[] {
     const {context} = this;
     const head = ['X-Request-Id', this.requestId];
-    head.push('X-Svc-Commit-Index', String(context.service.appliedIndex));
+    head.push('X-Svc-Commit-Index', String(context.service.shownIndex));
     head.push('X-Svc-Replay-Protection', context.replayProtection);
     if (contentType !== '') head.push('Content-Type', contentType);
     if (this.sessionId !== undefined) head.push(sessionHeader, this.sessionId);

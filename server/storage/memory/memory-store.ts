@@ -174,8 +174,9 @@ class TwinStore implements MemoryStore {
     this.#image.pending = [];
   }
 
-  compact(): void {
+  compact(): boolean {
     this.#check();
+    return true;
   }
 
   properties(): StoreProperties {

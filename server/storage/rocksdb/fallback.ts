@@ -228,8 +228,10 @@ class FallbackStore implements Store {
     syncPath(this.#parts.path);
   }
 
-  compact(): void {
+  /** Its package has no call for it: the store does so by itself, in the background. */
+  compact(): boolean {
     this.#check();
+    return true;
   }
 
   properties(): StoreProperties {
