@@ -24,6 +24,7 @@ import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
 import {hubEdges} from './W5/hub.ts';
 import {lsqb} from './W5/lsqb.ts';
+import {ownHops} from './W5/own-hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
 import {rangeSums} from './W7/range-sums.ts';
 import {scans} from './W8/scans.ts';
@@ -49,10 +50,12 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W5: async (report, options) => {
     await networkPatterns(report, options);
     await hops(report, options);
+    await ownHops(report, options);
     await lsqb(report, options);
     await hubEdges(report);
   },
   hops,
+  'own-hops': ownHops,
   lsqb,
   hub: hubEdges,
   W7: rangeSums,

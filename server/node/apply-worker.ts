@@ -87,6 +87,7 @@ class ApplyThread {
       payload,
     }));
     this.#restsSoon = true;
+    Atomics.add(this.#control, word.begunCount, records.length);
     const wait = new RoomWait();
     for (let done = applier.apply(taken); !done; done = applier.apply([])) {
       if (!wait.again()) applier.giveUpWaiting();

@@ -8,6 +8,7 @@ import {existsSync, mkdirSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Ports} from '#server/base/setting-row.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -19,6 +20,7 @@ import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import {createLogger} from '#server/platform/real/logger.ts';
 import type {HttpOptions} from '#server/protocols/http/context.ts';
+import {MemberCopies} from '#server/protocols/http/member-copies.ts';
 import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
@@ -38,6 +40,7 @@ import type {EngineSettings} from '#server/transactions/engine-options.ts';
 import {formatsOf} from '#server/transactions/formats/levels.ts';
 import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
 import {ServerAdministration} from './administration.ts';
+import {StoreCompactions} from './compaction/store-compactions.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';
 import type {ClusterNode} from './cluster/cluster-node.ts';
 import {ClusterView} from './cluster/cluster-view.ts';
@@ -167,6 +170,7 @@ function openServerEngine(
   {inForce, threads, logger, storeEngine, cluster}: EngineParts,
 ): Promise<Engine> {
   const disk = createDisk();
+  const timers = createTimers();
   return openEngine({
     rootPath,
     nodeName: settings.get('svc.server.name'),
@@ -186,7 +190,10 @@ function openServerEngine(
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
-    ...(cluster && {memberLog: cluster}),
+    ...(cluster && {
+      memberLog: cluster,
+      fingerprint: reader => fingerprintDatabase(reader, () => timers.yield()),
+    }),
   });
 }
 
@@ -226,6 +233,8 @@ interface Services {
   readonly security: Security;
   readonly administration: ServerAdministration;
   readonly digests: DatabaseDigests;
+  /** Undefined: a server alone. */
+  readonly copies: MemberCopies | undefined;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
 }
@@ -266,6 +275,10 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     settings,
     endSessionsOf: user => service.endSessionsOf(user),
   });
+  const serverName = given.get('svc.server.name');
+  const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
+  const {cluster} = means;
+  const copies = cluster && new MemberCopies(cluster, digests, parts.peerClient);
   const machine = createMachine();
   const wished = given.get('svc.scanWorkers');
   const threadsMax = wished < 0 ? Math.max(1, machine.processors - 1) : wished;
@@ -277,12 +290,12 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     sourceReader: createSourceReader(),
     machine,
     settings,
+    copies,
+    compactions: new StoreCompactions(),
     ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);
-  const serverName = given.get('svc.server.name');
-  const digests = new DatabaseDigests({engine, timers: means.timers, serverName});
-  return {service, security, administration, digests, stop};
+  return {service, security, administration, digests, copies, stop};
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -295,7 +308,11 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
-  const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
+  const http = createHttp(given, parts, services, {
+    ...means,
+    replicaHealth: watch?.health,
+    ownTroubles: watch && (() => watch.troubles),
+  });
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
     (address, ports) => http.listen(address, ports),
@@ -363,16 +380,16 @@ function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
 /** Looks after the other members; undefined on a server alone. */
 function watchCluster(
   given: Settings,
-  {cluster: node, peerClient, engine, logger}: Parts,
-  {administration}: Services,
+  {cluster: node, engine, logger}: Parts,
+  {administration, copies}: Services,
   {cluster, ...means}: Means,
 ): ClusterWatch | undefined {
-  if (node === undefined || cluster === undefined) return undefined;
+  if (node === undefined || cluster === undefined || copies === undefined) return undefined;
   const directory = join(resolve(given.get('svc.server.rootPath')), 'databases');
   return new ClusterWatch({
     ...means,
     cluster,
-    peerClient,
+    copies,
     links: node.links,
     settings: () => administration.settings(),
     logger,
@@ -393,7 +410,7 @@ function createHttp(
   given: Settings,
   parts: Parts,
   services: Services,
-  means: Means & Pick<HttpOptions, 'replicaHealth'>,
+  means: Means & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles'>,
 ): HttpServer {
   const {service, security, administration} = services;
   return createHttpServer({
@@ -405,7 +422,7 @@ function createHttp(
     peerClient: parts.peerClient,
     authorities: parts.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
-    digests: services.digests,
+    copies: services.copies,
     batch: createBatchHandler({
       ...means,
       service,

@@ -27,6 +27,8 @@ export type Statement =
       readonly counts?: SchemaCounts;
     }
   | {readonly kind: 'user'; readonly command: UserCommand}
+  /** Has the members of a cluster compare their copies of the database, and mends those. */
+  | {readonly kind: 'align'}
   | {readonly kind: 'session'; readonly command: SessionCommand};
 
 export interface QueryStatement {
@@ -285,6 +287,8 @@ export interface CheckCommand {
   readonly deleteOrphans: boolean;
   /** Removes files that nothing refers to; only with `fix`. */
   readonly reclaimFiles: boolean;
+  /** Then has the store rewritten without what was deleted; of the buckets that are named. */
+  readonly compress: boolean;
 }
 
 export type TypeChange =

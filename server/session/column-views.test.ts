@@ -55,7 +55,7 @@ const keys = ['t', 'w', 'v', 't, w', 'v + 1', 't, w, v'];
 const values = ['1', '5', '7', '-3', '2.5', '5.0', 'null', '"a"', '"b"', '"c"', '0.0', '-0.0'];
 const rareValues = ['9007199254740993', '1e300', '[1, 2]', '9007199254740991', 'true', '"7"'];
 
-/** The first rows by columns, with and without an index that leaves out nulls. */
+/** All or the first rows by columns, with and without an index that leaves out nulls. */
 function randomPage(dice: SeededRandom): string {
   const type = dice.pick(['T', 'T', 'U']);
   const where = dice.below(2) === 0 ? '' : ` WHERE ${dice.pick(conditions)}`;
@@ -64,10 +64,8 @@ function randomPage(dice: SeededRandom): string {
   const skip = dice.below(3) === 0 ? ' SKIP 3' : '';
   // An index gives equal keys in another order than a scan, and statistics decide between them.
   const columns = order.includes('i') ? order : dice.pick(['@rid AS r, v, w, t', 't, n, i']);
-  return (
-    `SELECT ${columns} FROM ${type}${where} ORDER BY ${keys.join(', ')}${skip} ` +
-    `LIMIT ${dice.pick([1, 4, 30])}`
-  );
+  const limit = dice.below(2) === 0 ? '' : ` LIMIT ${dice.pick([1, 4, 30])}`;
+  return `SELECT ${columns} FROM ${type}${where} ORDER BY ${keys.join(', ')}${skip}${limit}`;
 }
 
 function randomQuery(dice: SeededRandom): string {
@@ -282,6 +280,33 @@ test('the first rows come from columns, and nulls are looked for there', async (
   assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
   await database.run('UPDATE T SET i = 0 WHERE n = 7');
   assert.deepEqual(await database.run(byIndex), [{n: 7}, {n: 1}]);
+});
+
+test('all rows are in order by columns, over several segments', async () => {
+  const database = await filled();
+  const values = Array.from({length: 5_000}, (_, n) => `(${n}, ${(n * 7919) % 5_003}, 'x')`).join();
+  for (let turn = 0; turn < 15; turn++) {
+    await database.run(`INSERT INTO U (n, v, t) VALUES ${values}`);
+  }
+  const beside = database.over(plain);
+  for (const query of [
+    'SELECT n, v FROM U ORDER BY v DESC, n LIMIT 70000',
+    'SELECT n, v FROM U ORDER BY v SKIP 74990 LIMIT 1000',
+    'SELECT n, v FROM U WHERE v > 4990 ORDER BY v',
+  ]) {
+    assert.deepEqual(
+      await database.run(query, {limit: -1}),
+      await beside.run(query, {limit: -1}),
+      query,
+    );
+  }
+  const cursor = await world.service.run(
+    root,
+    database.request('PROFILE SELECT FROM U ORDER BY v'),
+  );
+  while ((await cursor.next()) !== undefined);
+  cursor.close();
+  assert.match(cursor.summary.explain ?? '', /sort .*\n.*scan U .*\(75000 rows from columns\)/);
 });
 
 test('columns take no more memory than there is, and go when it is needed', async () => {

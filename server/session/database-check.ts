@@ -22,6 +22,12 @@ import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
 import {RecordWriter} from '#server/transactions/records.ts';
 import type {RecordContext} from '#server/transactions/records-context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {
+  type CompactionThread,
+  compactStore,
+  rangesOf,
+} from '#server/transactions/store-compaction.ts';
+import {row} from './planned-change.ts';
 import type {Work, WorkBoard} from './work-progress.ts';
 import {readerInForce} from './reader-in-force.ts';
 
@@ -31,17 +37,23 @@ const mendsMax = 1_000;
 /** What works on one open database. */
 export interface DatabaseWorkOptions {
   readonly database: Database;
+  /** Undefined: nothing compacts stores here. */
+  readonly compactions: CompactionThread | undefined;
   readonly schema: DatabaseSchema;
   readonly timers: Timers;
   readonly clock: Clock;
   readonly work: WorkBoard;
-  readonly files: UnreferencedFiles;
+  readonly files: DatabaseFiles;
 }
 
-/** Files in the directory of the database that are none of its store's. */
-export interface UnreferencedFiles {
-  list(): readonly string[];
+/** The disk on which the database lies. */
+export interface DatabaseFiles {
+  /** Files in its directory that are none of its store's. */
+  unreferenced(): readonly string[];
+  /** Removes one of them. */
   remove(file: string): void;
+  /** Why the store may not take so many bytes more for a while, if so. */
+  shortageFor(bytes: number): string | undefined;
 }
 
 type InChunks = (work: ChunkedWork, signal: Cancellation | undefined) => Promise<void>;
@@ -59,10 +71,11 @@ export class DatabaseCheck {
   async run(command: CheckCommand, signal: Cancellation | undefined): Promise<MapValue> {
     const {database, schema, clock, timers, work: board} = this.#options;
     const {reader, context} = await readerInForce(database, schema, timers);
-    const work = board.begin('check database', checkPartCount);
+    const work = board.begin('check database', checkPartCount + (command.compress ? 1 : 0));
+    const scope = scopeOf(context.catalog, command);
     try {
       const budget = new Budget(clock, {}, signal);
-      const view = new CheckView(reader, context, scopeOf(context.catalog, command), budget);
+      const view = new CheckView(reader, context, scope, budget);
       const report = new CheckReport(command);
       const mends: Finding[] = [];
       for (const step of checkDatabase(view)) {
@@ -77,16 +90,37 @@ export class DatabaseCheck {
       }
       if (mends.length > 0) await this.#mend(context, mends, signal);
       if (!view.isNarrow) this.#checkFiles(report);
-      return report.row(view);
+      const row = report.row(view);
+      if (!command.compress) return row;
+      // It would hold back what is to be dropped.
+      reader.close();
+      work.next({name: 'compress', total: undefined, done: () => 0});
+      return new Map([...row, ...(await this.#compress(context.catalog, scope, signal))]);
     } finally {
       board.end(work);
       reader.close();
     }
   }
 
+  async #compress(
+    catalog: Catalog,
+    {bucketIds}: CheckScope,
+    signal: Cancellation | undefined,
+  ): Promise<MapValue> {
+    const {database, timers, files, compactions: thread} = this.#options;
+    const obstacle = (bytes: number): string | undefined => files.shortageFor(bytes);
+    const ranges = bucketIds === undefined ? [] : rangesOf(catalog, bucketIds);
+    const {bytesBefore, bytesAfter} = await compactStore(
+      {database, thread, timers, obstacle},
+      ranges,
+      signal,
+    );
+    return row({compressed: true, bytesBefore, bytesAfter});
+  }
+
   #checkFiles(report: CheckReport): void {
     const {files} = this.#options;
-    for (const place of files.list()) {
+    for (const place of files.unreferenced()) {
       const says = 'the store has not written it';
       if (report.add({kind: 'file-unreferenced', place, says})) files.remove(place);
     }

@@ -321,6 +321,9 @@ class ScriptRun {
         'BATCH commits by itself: the statement stands in no script',
       );
     }
+    if (prepared.kind === 'align') {
+      throw new Refusal('query.execution', 'ALIGN DATABASE stands by itself, in no script');
+    }
     if (prepared.kind === 'explained-command') return [planRow(prepared.explanation)];
     assert(prepared.kind === 'explain', 'a script does not stand inside a script');
     return this.#explain(prepared);

@@ -11,7 +11,7 @@ import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
-import {MemoryPool} from '#server/execution/budget.ts';
+import {type Cancellation, MemoryPool} from '#server/execution/budget.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -28,9 +28,16 @@ import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+import type {CompactionThread} from '#server/transactions/store-compaction.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {Cluster} from './cluster.ts';
-import type {UnreferencedFiles} from './database-check.ts';
+import {
+  type AlignedMember,
+  alignDatabase,
+  alignedAlone,
+  type ClusterCopies,
+} from './cluster-align.ts';
+import type {DatabaseFiles} from './database-check.ts';
 import {DatabaseSession} from './database-session.ts';
 import {KeptMemory} from './database-views.ts';
 import {withLeader} from './leadership.ts';
@@ -69,8 +76,12 @@ export interface ServiceOptions {
   readonly settings: () => Settings;
   /** Absent: a server alone. Transactions of clients end when it stops leading. */
   readonly cluster?: Cluster | undefined;
+  /** The copies of the cluster's databases; absent: a server alone. */
+  readonly copies?: ClusterCopies | undefined;
   /** Threads for long reads; absent: all runs on this one. */
   readonly threads?: PlanThreads;
+  /** Compacts stores; absent: nothing does. */
+  readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
 }
@@ -157,6 +168,7 @@ export class SessionService implements Service {
       settings,
       security: options.security,
       threads,
+      align: (database, signal) => this.#align(database, signal),
     });
   }
 
@@ -200,6 +212,10 @@ export class SessionService implements Service {
 
   get appliedIndex(): number {
     return this.#options.engine.appliedIndex;
+  }
+
+  get shownIndex(): number {
+    return this.#options.engine.shownIndex;
   }
 
   get ready(): boolean {
@@ -405,6 +421,17 @@ export class SessionService implements Service {
     await withLeader(() => executor.run({kind: 'alter-database', setting, value}, undefined));
   }
 
+  alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]> {
+    requireRoot(principal);
+    return this.#align(name, {aborted: false});
+  }
+
+  async #align(name: string, signal: Cancellation): Promise<readonly AlignedMember[]> {
+    const {copies, settings} = this.#options;
+    if (copies === undefined) return [alignedAlone(settings().get('svc.server.name'))];
+    return withLeader(() => alignDatabase(copies, name, signal));
+  }
+
   progress(principal: Principal, name: string): readonly WorkProgress[] {
     this.#access(principal, name);
     return this.#open(name).work.list();
@@ -447,7 +474,7 @@ export class SessionService implements Service {
   async close(): Promise<void> {
     this.#queries.terminateWhere(() => true);
     this.#sessions.close();
-    await this.#options.threads?.close();
+    await Promise.all([this.#options.threads?.close(), this.#options.compactions?.close()]);
   }
 
   #terminate(principal: Principal, matches: (query: RegisteredQuery) => boolean): number {
@@ -478,11 +505,12 @@ export class SessionService implements Service {
     return this.#session(database);
   }
 
-  #filesOf(name: string): UnreferencedFiles {
+  #filesOf(name: string): DatabaseFiles {
     const {engine} = this.#options;
     return {
-      list: () => engine.unreferencedFiles(name),
+      unreferenced: () => engine.unreferencedFiles(name),
       remove: file => engine.removeUnreferencedFile(name, file),
+      shortageFor: bytes => engine.shortageFor(bytes),
     };
   }
 
@@ -504,6 +532,7 @@ export class SessionService implements Service {
       recordBytesMax: settings().get('svc.recordSizeMax'),
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),
       files: this.#filesOf(database.name),
+      compactions: this.#options.compactions,
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
       keptMemory: this.#kept,
       patterns: {

@@ -7,6 +7,7 @@
  */
 import type {Subject} from '#server/access/decide.ts';
 import type {Value} from '#server/model/value.ts';
+import type {AlignedMember} from './cluster-align.ts';
 import type {WorkProgress} from './work-progress.ts';
 
 /** Who asks. Made by `Security` only. */
@@ -142,6 +143,8 @@ export interface Service {
   dropDatabase(principal: Principal, name: string): Promise<void>;
   openDatabase(principal: Principal, name: string): Promise<void>;
   closeDatabase(principal: Principal, name: string): Promise<void>;
+  /** Has all members hold the leader's copy, on the leader; a row each. */
+  alignDatabase(principal: Principal, name: string): Promise<readonly AlignedMember[]>;
 
   /** Work on the database that takes long. @throws {Refusal} `database.not-found`. */
   progress(principal: Principal, database: string): readonly WorkProgress[];
@@ -154,7 +157,12 @@ export interface Service {
   /** Ends every session of a user (dropped, or its password changed). */
   endSessionsOf(user: string): void;
 
-  /** Last applied log index: the bookmark of every answer. */
+  /** Last applied log index. */
   readonly appliedIndex: number;
+  /**
+   * The bookmark of every answer: whoever has applied everything up to here shows nothing older
+   * than what was read before this was asked.
+   */
+  readonly shownIndex: number;
   readonly ready: boolean;
 }

@@ -21,12 +21,14 @@ import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {RecordWriter} from '#server/transactions/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
+import type {AlignedMember} from './cluster-align.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
-import type {DatabaseSession} from './database-session.ts';
+import {type DatabaseSession, statementLengthMax} from './database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from './leadership.ts';
 import {MovableResult} from './movable-result.ts';
 import {ending, orElse, orFailed} from './now-or-later.ts';
+import {row} from './planned-change.ts';
 import {BatchedRun} from './batched-run.ts';
 import {explained, type Prepared, type PreparedBatched, type PreparedSchema} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
@@ -70,6 +72,8 @@ export interface StatementRunnerOptions {
   readonly security: Security;
   /** Where long reads run; undefined: here. */
   readonly threads: PlanThreads | undefined;
+  /** See cluster-align.ts. */
+  readonly align: (database: string, signal: Cancellation) => Promise<readonly AlignedMember[]>;
 }
 
 export class StatementRunner implements StatementHost {
@@ -78,6 +82,7 @@ export class StatementRunner implements StatementHost {
   readonly #settings: () => Settings;
   readonly #security: Security;
   readonly #threads: ThreadDispatch | undefined;
+  readonly #align: StatementRunnerOptions['align'];
   readonly #writing = new WeakMap<Transaction, WriteData>();
 
   constructor(options: StatementRunnerOptions) {
@@ -85,12 +90,14 @@ export class StatementRunner implements StatementHost {
     this.#admission = options.admission;
     this.#settings = options.settings;
     this.#security = options.security;
+    this.#align = options.align;
     const {threads} = options;
     this.#threads = threads && new ThreadDispatch({...options, threads});
   }
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
   run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+    if (isLong(parts)) return this.#ahead(parts).then(ready => this.run(ready));
     return orElse(
       () => this.#run(parts),
       error => this.#fetched(parts, error),
@@ -113,6 +120,8 @@ export class StatementRunner implements StatementHost {
         return this.#changeSchema(parts, prepared);
       case 'user':
         return this.#changeUser(parts, prepared.command);
+      case 'align':
+        return this.#alignCopies(parts);
       case 'explained-command':
         return this.#tellCommand(parts, prepared.explanation);
       case 'explain':
@@ -134,12 +143,29 @@ export class StatementRunner implements StatementHost {
     }
   }
 
+  /** Prepares a long text, in turns. */
+  async #ahead(parts: RunParts): Promise<RunParts> {
+    const {session, request, signal} = parts;
+    const ahead = await session.prepareInTurns(request.language, request.text, async () => {
+      await this.environment.timers.yield();
+      if (signal.aborted) throw new Refusal('query.terminated', 'the query was terminated');
+    });
+    return {...parts, ahead};
+  }
+
   /** A statement of a client's session, which has a transaction unless it was ended in it. */
   async runInside(outer: RunParts, held: HeldSession): Promise<ResultCursor> {
     const parameters = held.parameters.under(outer.request.parameters);
     const request = {...outer.request, parameters};
-    const parts = {...outer, request, signal: eitherOf(outer.signal, held)};
     const {transaction} = held;
+    let parts: RunParts = {...outer, request, signal: eitherOf(outer.signal, held)};
+    try {
+      if (isLong(parts)) parts = await this.#ahead(parts);
+    } catch (error) {
+      if (transaction === undefined) held.done();
+      else held.fail();
+      throw error;
+    }
     return transaction === undefined
       ? this.#runBetween(parts, held)
       : this.#runHeld(parts, held, transaction);
@@ -356,6 +382,20 @@ export class StatementRunner implements StatementHost {
     return rowsCursor([], parts.request.format, summary);
   }
 
+  async #alignCopies(parts: RunParts): Promise<ResultCursor> {
+    const {request, signal, guard} = parts;
+    if (guard !== undefined) {
+      const message = `User '${guard.user}' is not allowed to align databases: only root is`;
+      throw new Refusal('security.root-only', message);
+    }
+    const members = await this.#align(request.database, signal);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    const rows = members.map(member => row({operation: 'align database', ...member}));
+    return rowsCursor(rows, request.format, summary);
+  }
+
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
   async #runWithTypes(parts: RunParts, missing: readonly NeededType[]): Promise<ResultCursor> {
     await this.makeTypes(parts, missing);
@@ -407,6 +447,9 @@ export class StatementRunner implements StatementHost {
         'query.execution',
         'BATCH and IN TRANSACTIONS commit by themselves: the statement stands in no transaction',
       );
+    }
+    if (prepared.kind === 'align') {
+      throw new Refusal('query.execution', 'ALIGN DATABASE stands in no transaction');
     }
     if (prepared.kind === 'user') {
       throw new Refusal('query.execution', 'users are changed outside of transactions');
@@ -628,6 +671,10 @@ export class StatementRunner implements StatementHost {
       ? {query, tell: () => {}}
       : watched(parts, query, this.environment.clock);
   }
+}
+
+function isLong({request, ahead}: RunParts): boolean {
+  return ahead === undefined && request.text.length > statementLengthMax;
 }
 
 /** Takes all pieces; answers a promise only when the plan pauses. */

@@ -127,8 +127,8 @@ function testScans({name, open}: StoreHarness): void {
     ];
     const view = store.view();
     for (const [ranges, options, expected] of table) {
-      for (const rowsMax of [undefined, 1, 2]) {
-        const limited = rowsMax === undefined ? options : {...options, rowsMax};
+      for (const more of [{}, {rowsMax: 1}, {rowsMax: 2}, {once: true}]) {
+        const limited = {...options, ...more};
         const label = JSON.stringify([ranges.map(r => [text(r.start), text(r.end)]), limited]);
         assert.equal(dump(store, ranges, limited), expected, label);
         assert.equal(dump(view, ranges, limited), expected, `view ${label}`);
@@ -234,7 +234,15 @@ function testWrites({name, open}: StoreHarness): void {
     again.makeDurable();
     again.makeDurable();
     again.rest();
-    again.compact();
+    assert.ok(again.compact());
+    assert.ok(again.compact({range: {start: bytes('b'), end: bytes('c')}}));
+    assert.equal(dump(again), 'b=2 c=3');
+    const stop = new Uint8Array(new SharedArrayBuffer(1));
+    assert.ok(again.compact({stop}));
+    // Who has nothing to do for it is done, told to stop or not.
+    stop[0] = 1;
+    const isNative = again.properties().engine === 'native';
+    assert.equal(again.compact({stop}), !isNative);
     assert.equal(dump(again), 'b=2 c=3');
     again.close();
     await assert.rejects(open('never made', {mustExist: true}), {kind: 'absent'});

@@ -42,6 +42,11 @@ export interface ScanOptions {
   readonly reverse?: boolean;
   /** Value bytes are left out (valueLength 0). */
   readonly keysOnly?: boolean;
+  /**
+   * What is read from disk for it takes nobody's place in the cache: for who reads much once, and
+   * keeps what he needs of it himself.
+   */
+  readonly once?: boolean;
   /** At most this many rows in one `next`. Default: as many as fit. */
   readonly rowsMax?: number;
 }
@@ -171,8 +176,12 @@ export interface Store extends Reader {
    * the background. Called by the thread that writes; cheap when nothing was.
    */
   rest(): void;
-  /** Rewrites everything into its final shape, dropping what was deleted. Blocks; can be long. */
-  compact(): void;
+  /**
+   * Rewrites rows into their final shape, dropping what was deleted; others read and write
+   * meanwhile. Blocks the caller; can be long. False when it was told to stop before its end: what
+   * was rewritten until then stays.
+   */
+  compact(options?: CompactOptions): boolean;
   properties(): StoreProperties;
   /**
    * Makes every write durable, releases every view and scanner still open, then ends; using any
@@ -187,6 +196,13 @@ export interface SortedFileWriter {
   /** Returns the file's bytes; a writer without rows makes no file and returns 0. */
   finish(): number;
   abandon(): void;
+}
+
+export interface CompactOptions {
+  /** Default: all rows. */
+  readonly range?: ScanRange;
+  /** A byte in shared memory: another thread stops the work by writing 1 into it. */
+  readonly stop?: Uint8Array<SharedArrayBuffer>;
 }
 
 /** What another thread of this process needs to use the same open store. */

@@ -18,6 +18,7 @@ import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import type {SettingKey} from '#server/base/settings.ts';
 import type {Administration} from '#server/session/administration.ts';
+import {type AlignedMember, alignedAlone} from '#server/session/cluster-align.ts';
 import {Security, type SecurityDocument} from '#server/session/security.ts';
 import type {
   Principal,
@@ -51,6 +52,10 @@ export class WordService implements Service {
   readonly open = new Map<string, {user: string; tag: string | undefined}>();
   readonly running = new Map<string, RunningQuery & {stop: () => void}>();
   #next = 0;
+
+  get shownIndex(): number {
+    return this.appliedIndex;
+  }
 
   async run(principal: Principal, request: RunRequest): Promise<ResultCursor> {
     this.requests.push(request);
@@ -176,6 +181,10 @@ export class WordService implements Service {
     if (/[/\\]|\.\./.test(name)) throw new Refusal('database.name', `'${name}' is no name`);
     if (this.databases.has(name)) throw new Refusal('database.exists', `'${name}' exists`);
     this.databases.add(name);
+  }
+
+  alignDatabase(_who: Principal, name: string): Promise<readonly AlignedMember[]> {
+    return Promise.resolve([alignedAlone(name)]);
   }
 
   async dropDatabase(_who: Principal, name: string): Promise<void> {

@@ -5,6 +5,7 @@
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
+import {StoreCompactions} from '#server/node/compaction/store-compactions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
@@ -80,6 +81,7 @@ export class ServiceWorld {
         settings: () => own,
         procedures,
         cluster,
+        compactions: new StoreCompactions(),
         ...(scanThreads && {threads: scanThreads}),
       });
     };

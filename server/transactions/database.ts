@@ -55,7 +55,8 @@ export class Database {
   readonly #nameListeners = new Set<NameListener>();
   readonly #appliedIndex: () => LogIndex;
   readonly #views: ViewSource;
-  #viewsOpen = 0;
+  /** Views that are open, and threads that have the store. */
+  #usersOpen = 0;
   readonly #releasedWaiters: (() => void)[] = [];
   #schemaVersion: number;
 
@@ -128,8 +129,17 @@ export class Database {
     const store = this.store.shareable;
     assert(store !== undefined && this.sharesViews, 'the store can be shared with threads');
     const held = this.store.attachView(view.handle);
-    this.#viewsOpen += 1;
+    this.#usersOpen += 1;
     return {shared: {store, handle: view.handle}, release: () => this.#views.release(held)};
+  }
+
+  /** The store for another thread; as with `shareView`. */
+  shareStore(): {readonly store: ShareableStore; readonly release: () => void} {
+    const {shareable} = this.store;
+    assert(shareable !== undefined && this.sharesViews, 'the store can be shared with threads');
+    this.#checkFence();
+    this.#usersOpen += 1;
+    return {store: shareable, release: () => this.#released()};
   }
 
   /** The newest applied catalog as its writer encoded it; undefined before the first one. */
@@ -238,11 +248,11 @@ export class Database {
   }
 
   /**
-   * Resolves when no view is open any more; call after `close`, which lets no new one be taken.
-   * Whoever holds one has to be told to end.
+   * Resolves when no view is open and no thread has the store any more; call after `close`, which
+   * lets no new one be taken. Whoever holds one has to be told to end.
    */
-  async viewsReleased(): Promise<void> {
-    if (this.#viewsOpen === 0) return;
+  async released(): Promise<void> {
+    if (this.#usersOpen === 0) return;
     await new Promise<void>(resolve => {
       this.#releasedWaiters.push(resolve);
     });
@@ -274,16 +284,20 @@ export class Database {
       },
       open: () => {
         this.#checkFence();
-        this.#viewsOpen += 1;
+        this.#usersOpen += 1;
         return this.store.view();
       },
       release: view => {
         view.release();
-        this.#viewsOpen -= 1;
-        if (this.#viewsOpen > 0) return;
-        for (const resolve of this.#releasedWaiters.splice(0)) resolve();
+        this.#released();
       },
     };
+  }
+
+  #released(): void {
+    this.#usersOpen -= 1;
+    if (this.#usersOpen > 0) return;
+    for (const resolve of this.#releasedWaiters.splice(0)) resolve();
   }
 
   #checkFence(): void {

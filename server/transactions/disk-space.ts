@@ -48,16 +48,33 @@ export class DiskSpace {
     return this.#obstacle;
   }
 
+  /**
+   * Why a store may not take `bytes` more on its disk for a while, as it is now; undefined when
+   * there is room.
+   */
+  shortage(path: string, bytes: number): string | undefined {
+    const {reserveBytes} = this.#limits;
+    const free = this.#disk.freeBytes(path);
+    if (free - bytes >= reserveBytes) return undefined;
+    return `${bytes} bytes are needed for a while: ${described(path, free, reserveBytes)}`;
+  }
+
   #look(): Refused | undefined {
     const {paths, reserveBytes} = this.#limits;
     for (const path of paths) {
       const free = this.#disk.freeBytes(path);
       if (free >= reserveBytes) continue;
-      const detail =
-        `only ${free} bytes are free in ${path}, ${reserveBytes} are kept in reserve ` +
-        '(svc.storage.freeSpaceMin): make room, and writes go on by themselves';
+      const shortage = described(path, free, reserveBytes);
+      const detail = `${shortage}: make room, and writes go on by themselves`;
       return {kind: 'refused', code: 'disk-full', detail};
     }
     return undefined;
   }
+}
+
+function described(path: string, free: number, reserveBytes: number): string {
+  return (
+    `only ${free} bytes are free in ${path}, ${reserveBytes} are kept in reserve ` +
+    '(svc.storage.freeSpaceMin)'
+  );
 }

@@ -159,6 +159,11 @@ export class Engine {
     return this.#log.appliedIndex;
   }
 
+  /** No view that was taken before this is asked shows an entry behind it. */
+  get shownIndex(): LogIndex {
+    return this.#log.shownIndex;
+  }
+
   /** Set once the log can write nothing more: the process should be replaced. */
   get failure(): string | undefined {
     return this.#log.failure;
@@ -244,7 +249,7 @@ export class Engine {
     if (database !== undefined) this.#dropping.add(database);
     try {
       await this.#change(name, async () => {
-        await database?.viewsReleased();
+        await database?.released();
         await this.#propose('drop-database', {head: {id: entry.id, name}});
       });
     } catch (error) {
@@ -276,6 +281,11 @@ export class Engine {
   removeUnreferencedFile(name: string, file: string): void {
     assert(!isStoreFile(file) && !file.includes('/'), 'a file of the store is not removed');
     this.#options.stores.remove(`${this.#set.path(name)}/${file}`);
+  }
+
+  /** Why no store here may grow by `bytes` for a while, if so. */
+  shortageFor(bytes: number): string | undefined {
+    return this.#space.shortage(this.#options.rootPath, bytes);
   }
 
   /**
@@ -368,6 +378,11 @@ export class Engine {
       },
       directory,
     );
+  }
+
+  /** Why a leader would refuse commits for want of room on the disk; undefined while there is some. */
+  get spaceObstacle(): string | undefined {
+    return this.#space.obstacle(0)?.detail;
   }
 
   /** What there is, for a comparison with other servers. */
@@ -542,7 +557,7 @@ export class Engine {
     if (database === undefined) return;
     database.close('the database is being dropped');
     this.#events.dropping?.(database);
-    await database.viewsReleased();
+    await database.released();
   }
 
   async #install(plan: InstallPlan): Promise<void> {
@@ -556,7 +571,7 @@ export class Engine {
       database.close('a snapshot is being put in its place');
       this.#events.dropping?.(database);
     }
-    for (const database of used) await database.viewsReleased();
+    for (const database of used) await database.released();
     try {
       await this.snapshots.plan(plan);
     } catch (error) {

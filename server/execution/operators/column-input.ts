@@ -5,9 +5,10 @@
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
-import type {ColumnOf, PackedColumn} from '../columnar/block.ts';
-import {columnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
+import type {ColumnOf, PackedColumn, Rows} from '../columnar/block.ts';
+import {columnTerm, type ColumnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
 import {valueAt} from '../columnar/column-values.ts';
+import {SpareArrays} from '../columnar/spare-arrays.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {ColumnPart, EntrySource, IndexEntry} from '../graph.ts';
 import type {Batches, Preparation} from '../operator.ts';
@@ -46,6 +47,32 @@ export function columnInput(node: PlanNode, preparation: Preparation): ColumnInp
   // Of a few ids the records are read.
   const isWhole = node.kind === 'scan-type' && !node.descending && node.ids === undefined;
   return isWhole ? scanInput(node, preparation) : undefined;
+}
+
+/** The conditions of a run; undefined when one of them has a constant that columns do not hold. */
+export function columnTerms(
+  {terms}: ColumnInput,
+  context: ExecutionContext,
+): readonly ColumnTerm[] | undefined {
+  const made: ColumnTerm[] = [];
+  for (const make of terms) {
+    const term = make(context);
+    if (term === undefined) return undefined;
+    made.push(term);
+  }
+  return made;
+}
+
+/** Rows of the part that pass the terms; undefined where its columns do not tell. */
+export function selected(
+  part: InputPart,
+  terms: readonly ColumnTerm[],
+  rows: Uint16Array,
+): Rows | undefined {
+  const {columns} = part;
+  if (columns === undefined) return undefined;
+  const selection: Rows = {rows, count: part.select(rows)};
+  return terms.every(term => term({columns}, selection)) ? selection : undefined;
 }
 
 type TypeScan = PlanNode & {readonly kind: 'scan-type'};
@@ -89,6 +116,7 @@ function propertyColumns(slot: Slot, properties: string[]): ColumnOf {
 type Range = PlanNode & {readonly kind: 'index-range'};
 
 const entriesPerPart = 1_024;
+const spareNumbers = new SpareArrays(8, () => new Float64Array(entriesPerPart));
 /** Entries in a row that have other values than whole numbers. */
 const otherEntriesAtOnce = 64;
 
@@ -110,10 +138,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
       const span = spanOf(argumentFrame(context, argument));
       if (span === undefined) return [];
       const source = context.graph.indexEntries(node.index, span, node.descending);
-      const arrays = wanted.map(part =>
-        part === undefined ? undefined : new Float64Array(entriesPerPart),
-      );
-      return entryParts(source, arrays, {
+      return entryParts(source, wanted, {
         ofEntries: entries => partsBatch(entries, slot, parts, argument),
         ofColumns: (columns, count) => columnsBatch(columns, count, parts, argument),
       });
@@ -123,12 +148,13 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
 
 function* entryParts(
   source: EntrySource,
-  arrays: readonly (Float64Array | undefined)[],
+  wanted: readonly (Slot | undefined)[],
   batches: {
     readonly ofEntries: (entries: readonly IndexEntry[]) => Batch;
     readonly ofColumns: (columns: readonly PackedColumn[], count: number) => Batch;
   },
 ): Generator<InputPart, void, undefined> {
+  const arrays = wanted.map(part => (part === undefined ? undefined : spareNumbers.take()));
   try {
     for (;;) {
       const count = source.nextNumbers?.(arrays, entriesPerPart) ?? 0;
@@ -147,6 +173,7 @@ function* entryParts(
     }
   } finally {
     source.close();
+    for (const numbers of arrays) if (numbers !== undefined) spareNumbers.give(numbers);
   }
 }
 

@@ -2,7 +2,8 @@
  * `sort`: the whole input in the keys' order; equal rows keep the input's order.
  *
  * Runs of a few thousand rows are sorted at once and then merged pairwise, so that the run can
- * pause and be cancelled between portions of work however large the input is.
+ * pause and be cancelled between portions of work however large the input is. Where the keys are
+ * kept as columns these are sorted, and no row is kept (sort-columns.ts).
  */
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -13,6 +14,7 @@ import {KeptValues} from '../expressions/value-size.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../operator.ts';
 import {KeptRows} from './kept-rows.ts';
 import {tupleOrder, type TupleOrder} from './row-order.ts';
+import {prepareColumnSort} from './sort-columns.ts';
 
 type Node = PlanNode & {readonly kind: 'sort'};
 
@@ -22,7 +24,10 @@ export function prepareSort(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const keys = node.keys.map(key => preparation.expression(key.by));
   const order = tupleOrder(node.keys);
+  const columns = prepareColumnSort(node, preparation);
   return function* sort(context, argument) {
+    const fromColumns = columns && (yield* columns(context, argument));
+    if (fromColumns !== undefined) return yield* fromColumns;
     const kept = new KeptRows(context);
     const made = new KeptValues(context.budget);
     try {

@@ -11,12 +11,11 @@ import {Double, type Value} from '#server/model/value.ts';
 import type {PlanNode, SortKey} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {PackedColumn, Rows} from '../columnar/block.ts';
-import type {ColumnTerm} from '../columnar/column-terms.ts';
 import {valueAt} from '../columnar/column-values.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, pause, type Preparation} from '../operator.ts';
 import type {CandidateHeap} from './candidate-heap.ts';
-import {columnInput, type InputPart} from './column-input.ts';
+import {columnInput, columnTerms, type InputPart, selected} from './column-input.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
 
@@ -46,14 +45,9 @@ export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTo
   }
   const use = preparation.readsColumns(node.input);
   return (context, argument, {heap, offerAll}) => {
-    const terms: ColumnTerm[] = [];
-    for (const make of input.terms) {
-      const term = make(context);
-      if (term === undefined) return undefined;
-      terms.push(term);
-    }
-    const parts = input.parts(context, argument);
-    if (parts === undefined) return undefined;
+    const terms = columnTerms(input, context);
+    const parts = terms && input.parts(context, argument);
+    if (terms === undefined || parts === undefined) return undefined;
     const rows = new Uint16Array(input.rowsMax);
     const loop = new TopLoop(node.keys, places, heap);
     return (function* columnTop(): Batches {
@@ -75,18 +69,6 @@ export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTo
       if (vain > 0) use.wasVain();
     })();
   };
-}
-
-/** Rows of the part that pass the terms; undefined where its columns do not tell. */
-function selected(
-  part: InputPart,
-  terms: readonly ColumnTerm[],
-  rows: Uint16Array,
-): Rows | undefined {
-  const {columns} = part;
-  if (columns === undefined) return undefined;
-  const selection: Rows = {rows, count: part.select(rows)};
-  return terms.every(term => term({columns}, selection)) ? selection : undefined;
 }
 
 class TopLoop {

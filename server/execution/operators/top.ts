@@ -2,7 +2,8 @@
  * `top`: the first rows in the keys' order, as sort and limit would give them, in a heap.
  *
  * Memory: O(count + skip) rows, which count as kept. Ties go by the input's order, as in `sort`.
- * Where the keys are kept as columns, rows that do not belong to the first are not read at all.
+ * Where the keys are kept as columns, rows that do not belong to the first are not read at all;
+ * of many rows the columns are sorted (sort-columns.ts).
  */
 import {assert} from '#server/base/assert.ts';
 import {Rid} from '#server/model/value.ts';
@@ -14,10 +15,14 @@ import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, pause, type Preparation} from '../operator.ts';
 import {CandidateHeap, type CandidateRow} from './candidate-heap.ts';
 import {tupleOrder} from './row-order.ts';
+import {prepareColumnSort} from './sort-columns.ts';
 import {argumentFrame, sourceBatch} from './source-rows.ts';
 import {prepareColumnTop} from './top-columns.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
+
+/** So many rows cost more to keep in a heap than it costs to sort all columns. */
+const sortedFrom = 512;
 
 export function prepareTop(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
@@ -26,12 +31,17 @@ export function prepareTop(node: Node, preparation: Preparation): Operator {
   const count = preparation.expression(node.count);
   const skip = node.skip && preparation.expression(node.skip);
   const columns = prepareColumnTop(node, preparation);
+  const columnSort = prepareColumnSort(node, preparation);
   return function* top(context, argument) {
     const frame = argumentFrame(context, argument);
     const skipped = skip === undefined ? 0 : wholeNumber(skip(frame), 'SKIP');
     const size = skipped + wholeNumber(count(frame), 'LIMIT');
+    if (size === 0) return;
+    if (size >= sortedFrom && columnSort !== undefined) {
+      const rows = yield* columnSort(context, argument, {from: skipped, to: size});
+      if (rows !== undefined) return yield* rows;
+    }
     const heap = new CandidateHeap(order, size, context.budget);
-    if (heap.size === 0) return;
     const offerAll = function* (batches: Batches): Batches {
       const reader = new Frame(context, unitBatch);
       for (const batch of batches) {

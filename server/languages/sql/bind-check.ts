@@ -12,7 +12,12 @@ import type {BindContext} from './bind-context.ts';
 import {bucketName} from './bind-schema.ts';
 
 export function bindCheck(context: BindContext, ast: Sql.CheckDatabase): CheckCommand {
-  if (ast.compress) context.notAvailable(ast.at, 'CHECK DATABASE COMPRESS');
+  if (ast.compress && ast.records.length > 0) {
+    context.refuse(
+      ast.at,
+      'COMPRESS is about whole buckets, RECORD about single records: write two statements',
+    );
+  }
   if (ast.deleteOrphans && !ast.fix) {
     context.refuse(
       ast.at,
@@ -43,6 +48,7 @@ export function bindCheck(context: BindContext, ast: Sql.CheckDatabase): CheckCo
     fix: ast.fix,
     deleteOrphans: ast.deleteOrphans,
     reclaimFiles: ast.reclaim,
+    compress: ast.compress,
   };
 }
 

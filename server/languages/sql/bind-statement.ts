@@ -98,6 +98,8 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     }
     case 'check-database':
       return {kind: 'schema', command: bindCheck(context, ast)};
+    case 'align-database':
+      return {kind: 'align'};
     case 'lock':
       return queryOf(context, bindLock(context, ast), noLimits);
     case 'restore-record':
@@ -106,10 +108,7 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
       return context.notAvailable(ast.at, `The statement ${ast.what.toUpperCase()} DATABASE`);
     default:
       if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
-      if (isScriptStatement(ast)) {
-        return context.refuse(ast.at, `${nameOf(ast.kind)} stands only by itself or in a script`);
-      }
-      return context.notAvailable(ast.at, nameOf(ast.kind));
+      return context.refuse(ast.at, `${nameOf(ast.kind)} stands only by itself or in a script`);
   }
 }
 

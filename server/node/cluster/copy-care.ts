@@ -4,8 +4,8 @@
  */
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {PeerClient} from '#server/protocols/http/peer-client.ts';
 import type {Cluster, ClusterState} from '#server/session/cluster.ts';
+import type {ClusterCopies} from '#server/session/cluster-align.ts';
 import {
   type CareStep,
   SelfCare,
@@ -16,7 +16,7 @@ import {type StalledReplica, StalledReplicas} from '#server/session/stalled-repl
 
 export interface CopyCareOptions {
   readonly cluster: Cluster;
-  readonly peerClient: PeerClient;
+  readonly copies: Pick<ClusterCopies, 'replace'>;
   readonly settings: () => Settings;
   readonly logger: Logger;
   readonly databases: () => readonly string[];
@@ -24,8 +24,6 @@ export interface CopyCareOptions {
   readonly unusable: () => readonly UnusableDatabase[];
 }
 
-/** A follower answers when the copy is in its place. */
-const resyncMs = 3_600_000;
 const transferMs = 10_000;
 
 export class CopyCare {
@@ -38,6 +36,11 @@ export class CopyCare {
     this.#options = options;
   }
 
+  /** Databases that cannot be used and of which no more copies are taken. */
+  get givenUp(): readonly string[] {
+    return this.#self.givenUp;
+  }
+
   look(state: ClusterState, now: number): void {
     const {settings, unusable} = this.#options;
     const given = settings();
@@ -47,7 +50,7 @@ export class CopyCare {
       stalledMs: given.get('svc.ha.stalledReplicaResyncDurationMs'),
       unreachableMs: given.get('svc.ha.peerUnreachableThreshold'),
     });
-    for (const replica of stalled) void this.#askToResync(state, replica);
+    for (const replica of stalled) void this.#askToResync(replica);
   }
 
   #do(step: CareStep): void {
@@ -97,17 +100,13 @@ export class CopyCare {
     this.#isTaking = false;
   }
 
-  async #askToResync(state: ClusterState, {id, ...how}: StalledReplica): Promise<void> {
-    const {cluster, peerClient, logger, databases} = this.#options;
-    const peer = state.peers.find(candidate => candidate.id === id);
-    if (peer === undefined) return;
+  async #askToResync({id, ...how}: StalledReplica): Promise<void> {
+    const {copies, logger, databases} = this.#options;
     logger.log('warn', 'peer.stalled', {peer: id, ...how});
     for (const database of databases()) {
-      const path = `/cluster/resync/${encodeURIComponent(database)}`;
-      const asked = {peer, method: 'POST', path, token: cluster.token, user: 'root'} as const;
       try {
-        const {status} = await peerClient.ask({...asked, timeoutMs: resyncMs});
-        logger.log(status === 200 ? 'info' : 'warn', 'peer.resync', {peer: id, database, status});
+        await copies.replace(id, database);
+        logger.log('info', 'peer.resync', {peer: id, database});
       } catch (error) {
         logger.log('warn', 'peer.resync', {peer: id, database, reason: sentenceOf(error)});
       }

@@ -44,7 +44,7 @@ const commands: readonly ServerCommand[] = [
   root('set server setting', setServerSetting),
   onLeader(root('set database setting', setDatabaseSetting)),
   root('get server events', serverEvents),
-  root('align database', alignDatabase),
+  onLeader(root('align database', alignDatabase)),
   root('shutdown', shutDown),
   user('list queries', listQueries),
   onLeader(user('list transactions', listTransactions)),
@@ -156,12 +156,12 @@ function serverEvents({exchange, rest}: CommandCall): unknown {
   return {events, files: []};
 }
 
-function alignDatabase(call: CommandCall): void {
+async function alignDatabase(call: CommandCall): Promise<unknown> {
   const name = nameIn(call);
   if (!service(call).databaseExists(call.principal, name)) {
     throw new Refusal('database.missing', `Database '${name}' does not exist`);
   }
-  notAvailable('align database');
+  return await service(call).alignDatabase(call.principal, name);
 }
 
 function shutDown({exchange, rest}: CommandCall): void {

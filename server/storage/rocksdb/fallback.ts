@@ -232,8 +232,10 @@ class FallbackStore implements Store {
     this.#check();
   }
 
-  compact(): void {
+  /** Its package has no call for it: the store does so by itself, in the background. */
+  compact(): boolean {
     this.#check();
+    return true;
   }
 
   properties(): StoreProperties {

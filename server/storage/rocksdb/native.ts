@@ -14,6 +14,7 @@ import {storeDamage} from '#server/base/errors.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {
   type Batch,
+  type CompactOptions,
   type PackedRows,
   RowTooLarge,
   type ScanOptions,
@@ -71,7 +72,8 @@ export interface NativeBinding {
   write(client: number, packed: Buffer, sync: boolean): void;
   flush(client: number): void;
   rest(client: number): void;
-  compact(client: number): void;
+  /** Empty: from the first key, to behind the last one, nobody stops it. */
+  compact(client: number, start: Uint8Array, end: Uint8Array, stop: Uint8Array): boolean;
   ingest(client: number, path: string): void;
   openSortedFile(client: number, path: string): number;
   putSortedRows(client: number, writer: number, rows: Buffer): void;
@@ -90,9 +92,11 @@ interface NativeMemory {
 const resultAt = {byteLength: 0, rowCount: 1, done: 2, rangeIndex: 3, bytesNeeded: 4};
 
 const scratchBytes = 64 << 10;
+const noBytes = new Uint8Array(0);
 const noEnd = 0xffffffff;
 const flagReverse = 1;
 const flagKeysOnly = 2;
+const flagOnce = 4;
 const rowsMaxDefault = 0xffffffff;
 
 /** What the build made for this installation. */
@@ -218,6 +222,7 @@ abstract class NativeReader {
     let flags = 0;
     if (options?.reverse === true) flags |= flagReverse;
     if (options?.keysOnly === true) flags |= flagKeysOnly;
+    if (options?.once === true) flags |= flagOnce;
     const packed = packRanges(ranges);
     const {client} = this;
     const cursor = this.binding.openCursor(client, this.#snapshot, packed, ranges.length, flags);
@@ -288,9 +293,10 @@ class NativeStore extends NativeReader implements Store {
     this.binding.rest(this.client);
   }
 
-  compact(): void {
+  compact({range, stop}: CompactOptions = {}): boolean {
     this.check();
-    this.binding.compact(this.client);
+    const {start = noBytes, end = noBytes} = range ?? {};
+    return this.binding.compact(this.client, start, end, stop ?? noBytes);
   }
 
   properties(): StoreProperties {

@@ -132,7 +132,7 @@ function checkPage(): string {
       'sees one committed state, gives way to other statements while it runs, can be ' +
       'terminated, and changes nothing. `GET /api/v1/progress/NAME` tells how far it is.',
     '```text\nCHECK DATABASE [TYPE name, ..] [BUCKET name, ..] [RECORD #b:p, ..] [FIX] ' +
-      '[DELETE ORPHANS] [RECLAIM UNREFERENCED FILES] [DEEP]\n```',
+      '[DELETE ORPHANS] [RECLAIM UNREFERENCED FILES] [DEEP] [COMPRESS]\n```',
     'With `TYPE` or `BUCKET` it looks at the records of those buckets and what belongs to' +
       ' them, with `RECORD` at single records; counters are held against the whole only. ' +
       '`DEEP` asks for what every check does.',
@@ -146,6 +146,12 @@ function checkPage(): string {
       ' before they write, while others go on reading and writing; changes of the schema ' +
       'wait. `FIX DELETE ORPHANS` also removes what nothing refers to. Nothing is ever made' +
       ' up: what only a restore can bring back stays as it is and is found again.',
+    '`COMPRESS` then has the store of the server that carries it out (in a cluster the ' +
+      'leader) rewritten, whole or what belongs to the buckets that are named, so that the ' +
+      'room of deleted and changed rows comes back at once; by itself it does so little by ' +
+      'little. That takes its own thread, others read and write meanwhile, and it needs as ' +
+      'much free space as the database has files. The row tells `bytesBefore` and ' +
+      '`bytesAfter` of the whole database. One database at a time is compressed.',
     table(['kind', '', 'what it is', 'who puts it right'], rows),
     '`svc database check NAME` prints the findings and ends with 1 while an error is ' +
       'left; `--fix` and `--delete-orphans` stand for the words above, `--json` prints the ' +

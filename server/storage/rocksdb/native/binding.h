@@ -61,6 +61,7 @@ struct BoundedIterator {
   rocksdb::Slice upper;
   bool has_upper;
   bool has_lower;
+  bool fills_cache;
   std::unique_ptr<rocksdb::Iterator> iterator;
 };
 
@@ -85,6 +86,7 @@ struct Cursor {
   size_t range_index = 0;
   bool reverse;
   bool keys_only;
+  bool once;
   bool positioned = false;
   std::unique_ptr<BoundedIterator> bounded;
 };
@@ -111,6 +113,10 @@ struct Environment {
   rocksdb::PinnableSlice value;
   std::vector<std::unique_ptr<Client>> clients;
 };
+
+// Set while a call of this thread may have RocksDB change the memtable beside the writing thread:
+// the log that ends with it is synced before a write enters the next one (see ChangeMemtable).
+extern thread_local rocksdb::DB* changing_beside_writes;
 
 enum Result { kByteLength = 0, kRowCount = 1, kDone = 2, kRangeIndex = 3, kBytesNeeded = 4 };
 

@@ -1,6 +1,7 @@
 // Opening, sharing and closing; snapshots; properties.
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
 
@@ -9,6 +10,9 @@
 #include "binding.h"
 
 namespace svc {
+
+thread_local rocksdb::DB* changing_beside_writes = nullptr;
+
 namespace {
 
 // Failures reach us as statuses; RocksDB's own log file would only cost writes.
@@ -56,6 +60,17 @@ class DeletionCollectorFactory : public rocksdb::TablePropertiesCollectorFactory
   const char* Name() const override { return "svc.DeletionCollector"; }
 };
 
+// A thread that changes the memtable holds back all writes until it is told of that here.
+class LogKeeper : public rocksdb::EventListener {
+ public:
+  const char* Name() const override { return "svc.LogKeeper"; }
+  void OnMemTableSealed(const rocksdb::MemTableInfo&) override {
+    if (changing_beside_writes == nullptr) return;
+    // Where it fails RocksDB refuses the writes that follow.
+    changing_beside_writes->SyncWAL().PermitUncheckedError();
+  }
+};
+
 // What the threads of the process share. Never destroyed: RocksDB's own threads may still run
 // while the process ends.
 struct Shared {
@@ -92,6 +107,7 @@ rocksdb::Options OptionsOf(size_t memtable_bytes, size_t cache_bytes, int backgr
   options.max_background_jobs = background_jobs;
   options.table_properties_collector_factories.push_back(
       std::make_shared<DeletionCollectorFactory>());
+  options.listeners.push_back(std::make_shared<LogKeeper>());
   options.bytes_per_sync = 1 << 20;
   options.wal_bytes_per_sync = 1 << 20;
   options.avoid_unnecessary_blocking_io = true;

@@ -3,6 +3,7 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/write_batch.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "binding.h"
@@ -155,15 +156,30 @@ napi_value Rest(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// compact(client)
+// compact(client, start, end, stop): whether it came to its end. A bound without bytes is none;
+// another thread may write 1 into the first byte of `stop`, if there is one.
 napi_value Compact(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Client* client = call.UsedClient();
-  if (client == nullptr) return nullptr;
+  const rocksdb::Slice start = call.Bytes(1);
+  const rocksdb::Slice end = call.Bytes(2);
+  size_t stop_length = 0;
+  char* stop = call.Target(3, &stop_length);
+  if (client == nullptr || !call.ok) return nullptr;
+  static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  call.Check(client->database->db->CompactRange(options, nullptr, nullptr));
-  return nullptr;
+  if (stop_length > 0) options.canceled = reinterpret_cast<std::atomic<bool>*>(stop);
+  rocksdb::DB* db = client->database->db.get();
+  changing_beside_writes = db;
+  const rocksdb::Status status = db->CompactRange(options, start.empty() ? nullptr : &start,
+                                                  end.empty() ? nullptr : &end);
+  changing_beside_writes = nullptr;
+  const bool stopped = status.IsManualCompactionPaused();
+  if (!stopped && !call.Check(status)) return nullptr;
+  napi_value finished = nullptr;
+  napi_get_boolean(env, !stopped, &finished);
+  return finished;
 }
 
 // ingest(client, path): the file is moved into the database where the filesystem can

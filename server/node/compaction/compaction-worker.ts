@@ -1,0 +1,32 @@
+/** The thread of `store-compactions.ts`: carries out the one order that it is started with. */
+import {setPriority} from 'node:os';
+import {parentPort, workerData} from 'node:worker_threads';
+import type {CompactionOrder} from '#server/transactions/store-compaction.ts';
+import {packError} from '#server/session/thread-errors.ts';
+import {attachStore} from '#server/storage/rocksdb/open.ts';
+import type {Store} from '#server/storage/store.ts';
+import type {CompactionNews} from './store-compactions.ts';
+
+/** As that of long reads; what is written and merged is RocksDB's own threads' work. */
+const niceness = 5;
+
+const port = parentPort;
+if (port !== null) {
+  if (process.platform === 'linux') setPriority(niceness);
+  const order = workerData as CompactionOrder;
+  const store = await attachStore(order.store);
+  let news: CompactionNews;
+  try {
+    news = {kind: 'done', finished: compact(store, order)};
+  } catch (error) {
+    news = {kind: 'failed', error: packError(error)};
+  } finally {
+    store.close();
+  }
+  port.postMessage(news);
+}
+
+function compact(store: Store, {ranges, stop}: CompactionOrder): boolean {
+  if (ranges.length === 0) return store.compact({stop});
+  return ranges.every(range => store.compact({range, stop}));
+}
