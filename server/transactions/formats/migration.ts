@@ -62,8 +62,12 @@ export async function migrate(
       rewritePiece(transaction, step);
       const outcome = await transaction.commit();
       if (outcome.kind === 'committed') continue;
-      if (outcome.kind === 'conflict') await database.settled();
-      else if (outcome.kind === 'refused' && passingRefusals.has(outcome.code)) {
+      if (outcome.kind === 'conflict') {
+        const {lastIndex} = database;
+        await database.settled();
+        // What is in the way will never be applied: each try would find it there again.
+        if (database.appliedIndex < lastIndex) return false;
+      } else if (outcome.kind === 'refused' && passingRefusals.has(outcome.code)) {
         await database.nextApplied();
       } else return false;
     }
