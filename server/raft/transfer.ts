@@ -1,7 +1,7 @@
 /**
  * Handing the leadership over (thesis 3.10): the leader takes no more proposals, brings the target
- * up to its own end and commit, and tells it to begin an election at once. If nothing comes of it within an
- * election timeout, the leader goes on.
+ * up to its own end and commit, and tells it to begin an election at once. If nothing comes of it
+ * within an election timeout, the leader goes on.
  *
  * A voter of higher priority is handed the leadership once it is near.
  */

@@ -151,7 +151,8 @@ function lineOf(run: RunReport): string {
   const faults = [...run.faults].map(([name, count]) => `${name} ${count}`).join(', ');
   const lines = [
     `run ${run.number}: ${run.verdict}, operations ${run.operations}, answered ${run.answered}, ` +
-      `at followers ${run.atFollowers}, failed ${run.failed}, unknown ${run.unknown}; faults: ${faults}`,
+      `at followers ${run.atFollowers}, failed ${run.failed}, unknown ${run.unknown}; ` +
+      `faults: ${faults}`,
     ...run.broken.slice(0, 5).map(({guarantee, says}) => `  ${guarantee}: ${says}`),
     ...[...new Set(run.surprises)].slice(0, 5).map(text => `  surprise: ${text}`),
     ...(run.kept === undefined ? [] : [`  kept: ${run.kept}`]),

@@ -29,8 +29,8 @@ export interface LoadOutcome {
   readonly surprises: readonly string[];
 }
 
-const readPercent = 60;
-const writePercent = 20;
+const readPercent = 70;
+const writePercent = 15;
 const restMillis = 20;
 const leaderPollMillis = 100;
 /** A key is used for a while and then left, so that what is unknown of it ends. */
