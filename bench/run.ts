@@ -17,12 +17,14 @@ import {followerReads} from './W17/follower-reads.ts';
 import {snapshotInstall} from './W18/snapshot-install.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
+import {memorySlope} from './W2/memory-slope.ts';
 import {starts} from './W20/starts.ts';
 import {hotRows} from './W3/hot-rows.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
 import {hops} from './W5/hops.ts';
 import {hubEdges} from './W5/hub.ts';
 import {lsqb} from './W5/lsqb.ts';
+import {ownHops} from './W5/own-hops.ts';
 import {networkPatterns} from './W5/patterns.ts';
 import {rangeSums} from './W7/range-sums.ts';
 import {scans} from './W8/scans.ts';
@@ -42,15 +44,18 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W1: pointReads,
   W2: durableInserts,
   'W2-growth': insertGrowth,
+  'W2-memory': memorySlope,
   W3: hotRows,
   W4: bulkEdges,
   W5: async (report, options) => {
     await networkPatterns(report, options);
     await hops(report, options);
+    await ownHops(report, options);
     await lsqb(report, options);
     await hubEdges(report);
   },
   hops,
+  'own-hops': ownHops,
   lsqb,
   hub: hubEdges,
   W7: rangeSums,

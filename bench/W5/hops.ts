@@ -14,7 +14,7 @@ import type {BenchOptions} from '../run.ts';
 import {database, large, loadLarge} from '../W4/bulk-edges.ts';
 import {type EdgeList, rmatEdges} from './network.ts';
 
-interface Point {
+export interface Point {
   readonly name: string;
   readonly hops: number;
   readonly sql: string;
@@ -37,7 +37,7 @@ const reach = (hops: number): string => {
   return `MATCH (a:V {id: $id})${path}-[:E]->(b) RETURN count(DISTINCT b)`;
 };
 
-const points: readonly Point[] = [
+export const points: readonly Point[] = [
   {
     name: 'one hop, p50',
     hops: 1,
@@ -189,7 +189,7 @@ async function packedBytes({client}: Target): Promise<number> {
 }
 
 /** Vertices with edges, drawn with a fixed seed. */
-function drawn({from}: EdgeList, count: number): number[] {
+export function drawn({from}: EdgeList, count: number): number[] {
   const step = Math.floor(from.length / (count + 1));
   return Array.from({length: count}, (_, at) => from[(at + 1) * step] ?? 0);
 }

@@ -4,10 +4,9 @@
  * records a second are written.
  */
 import assert from 'node:assert/strict';
-import type {PlanNode} from '#server/plan/node.ts';
-import {literal} from '#server/testing/hand-built-plan.ts';
+import {call, literal, property, scan, slot} from '#server/testing/hand-built-plan.ts';
 import {ServiceWorld} from '#server/testing/service-world.ts';
-import {besideEngine} from '../peers/own-engine.ts';
+import {answering, besideEngine} from '../peers/own-engine.ts';
 import {type PostgreSql, startPostgreSql} from '../peers/postgresql.ts';
 import {startSvc} from '../peers/svc.ts';
 import {measure, prepare, type Target} from '../peers/target.ts';
@@ -252,37 +251,29 @@ async function ownEngine(report: Report, options: BenchOptions): Promise<void> {
   }
 }
 
-const property = (name: string) =>
-  ({kind: 'property', of: {kind: 'slot', slot: 0}, name, each: false}) as const;
-
-const scan = {
-  kind: 'scan-type',
-  type: 'Fact',
-  polymorphic: true,
-  slot: 0,
-  descending: false,
-} as const;
-
-const sumPlan: PlanNode = {
-  kind: 'aggregate',
-  input: {
-    ...scan,
-    where: {
-      kind: 'call',
-      name: 'op:between',
-      args: [property('v'), literal(250_000), literal(750_000)],
-    },
+const sumPlan = answering(
+  {
+    kind: 'aggregate',
+    input: scan(
+      'Fact',
+      0,
+      call('op:between', property(0, 'v'), literal(250_000), literal(750_000)),
+    ),
+    keys: [],
+    aggregates: [{slot: 1, name: 'sum', args: [property(0, 'v')], distinct: false}],
   },
-  keys: [],
-  aggregates: [{slot: 1, name: 'sum', args: [property('v')], distinct: false}],
-};
+  {s: slot(1)},
+);
 
-const groupPlan: PlanNode = {
-  kind: 'aggregate',
-  input: scan,
-  keys: [{slot: 1, value: property('g')}],
-  aggregates: [
-    {slot: 2, name: 'count', args: [], distinct: false},
-    {slot: 3, name: 'sum', args: [property('v')], distinct: false},
-  ],
-};
+const groupPlan = answering(
+  {
+    kind: 'aggregate',
+    input: scan('Fact', 0),
+    keys: [{slot: 1, value: property(0, 'g')}],
+    aggregates: [
+      {slot: 2, name: 'count', args: [], distinct: false},
+      {slot: 3, name: 'sum', args: [property(0, 'v')], distinct: false},
+    ],
+  },
+  {g: slot(1), n: slot(2), s: slot(3)},
+);

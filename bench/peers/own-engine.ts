@@ -1,33 +1,57 @@
 /**
  * The engine without a language: a plan that was built by hand, prepared once and run in this
- * process, beside the statement that means the same. What the statement takes longer is what
- * parsing, optimizing, rights, admission and printing cost together.
+ * process, beside the statement that means the same and answers the same bytes. What the statement
+ * takes longer is what parsing, optimizing, rights and admission cost together.
  *
  * Measured is the processor time of the thread, which a busy machine does not stretch.
  */
+import assert from 'node:assert/strict';
 import {batchRowsDefault} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
 import type {ExecutionContext} from '#server/execution/context.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {pause} from '#server/execution/operator.ts';
+import {outputOf, prepareOutput} from '#server/execution/output.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
+import {QueryResult, type ResultOptions} from '#server/execution/query-result.ts';
+import {RecordJson} from '#server/layout/record-json.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import {newWriteCounts} from '#server/execution/write-counts.ts';
+import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import type {Parameters, RunRequest} from '#server/session/session.ts';
 import {root, type ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import {AdjacencyView} from '#server/views/adjacency-view.ts';
 import {ColumnViews} from '#server/views/column-views.ts';
+import {IndexViews} from '#server/views/index-views.ts';
+import type {KeptViews} from '#server/views/kept-views.ts';
 import {ViewMemory} from '#server/views/view-memory.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 
 const memoryBytesMax = 1 << 30;
 const turnsPerRound = 20;
+const resultOptions: ResultOptions = {
+  format: 'record',
+  typeHints: false,
+  loneRecords: false,
+  rowsMax: undefined,
+  ceilingRows: 1_000_000,
+  beyondCeiling: 'truncate',
+  writes: false,
+};
 
-/** Runs the plan once, to its end. */
-function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode): () => void {
+/** Runs the plan once, to its end; answers the rows as the statement does. */
+type EngineRun = (parameters: Parameters) => string;
+
+function engineRun(
+  world: ServiceWorld,
+  database: TestDatabase,
+  {plan, keeps = true}: OwnPoint,
+): EngineRun {
   const stored = world.stored(database);
   const {catalog, schema} = new DatabaseSchema(stored, {
     recordBytesMax: 1 << 20,
@@ -35,15 +59,23 @@ function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode):
     staleReadCheck: false,
     defaultsOf: () => () => null,
   }).context;
-  const columns = new ColumnViews(stored, new ViewMemory(() => memoryBytesMax), () => 1);
-  const operator = new PlanPreparation(plan, createFunctionRegistry()).prepare(plan);
   const [clock, random, timers] = [createClock(), createRandom(), createTimers()];
-  return () => {
+  const memory = new ViewMemory(() => (keeps ? memoryBytesMax : 0));
+  const kept: KeptViews = {
+    adjacency: new AdjacencyView({database: stored, clock, timers, memory}),
+    columns: new ColumnViews(stored, memory, () => 1),
+    indexes: new IndexViews(stored, memory, () => 1),
+  };
+  const preparation = new PlanPreparation(plan, createFunctionRegistry());
+  const operator = preparation.prepare(plan);
+  const output = prepareOutput(outputOf(plan) ?? {kind: 'columns', columns: []}, preparation);
+  const json = new RecordJson(schema);
+  return parameters => {
     const reader = stored.read();
     const context: ExecutionContext = {
-      graph: new GraphReader(reader, catalog, schema, {adjacency: undefined, columns}),
+      graph: new GraphReader(reader, catalog, schema, kept),
       catalog,
-      parameters: new Map(),
+      parameters,
       clock,
       random,
       budget: new Budget(clock, {}),
@@ -55,11 +87,32 @@ function engineRun(world: ServiceWorld, database: TestDatabase, plan: PlanNode):
       memo: new Map(),
     };
     const run = new PlanRun({plan, operator}, context, timers);
-    for (let step = run.pull(); step !== undefined; step = run.pull()) {
-      if (step === pause) context.budget.resume();
+    const result = new QueryResult({run, context, output, json, options: resultOptions});
+    let text = '';
+    for (let piece = result.pull(); piece !== undefined; piece = result.pull()) {
+      if (piece === pause) context.budget.resume();
+      else text += piece.toString('latin1');
     }
-    run.close();
+    result.close();
     reader.close();
+    return text;
+  };
+}
+
+/** Runs the statement once, to its end. */
+function statementRun(
+  {service}: TestDatabase,
+  request: RunRequest,
+): (parameters: Parameters) => Promise<string> {
+  return async parameters => {
+    const running = service.run(root, {...request, parameters});
+    const cursor = running instanceof Promise ? await running : running;
+    let text = '';
+    for (let piece = await cursor.next(); piece !== undefined; piece = await cursor.next()) {
+      text += piece.toString('latin1');
+    }
+    cursor.close();
+    return text;
   };
 }
 
@@ -67,45 +120,65 @@ export interface OwnPoint {
   readonly class: string;
   readonly point: string;
   readonly statement: string;
-  /** What the statement means. */
+  /** What the statement means, with the columns of its answer. */
   readonly plan: PlanNode;
+  /** Those of one run each, in turn. Default: no parameters. */
+  readonly parameters?: readonly Parameters[];
+  /** False where the service keeps nothing in memory either: the store is read. Default: true. */
+  readonly keeps?: boolean;
   /** Runs of each in a round: a multiple of the turns. */
   readonly repetitions: number;
 }
 
-/** Times statement and plan in turns; the bound is five percent. */
+/** The rows of a plan as columns of the answer. */
+export function answering(
+  input: PlanNode,
+  columns: Readonly<Record<string, Expression>>,
+): PlanNode {
+  const named = Object.entries(columns).map(([name, value]) => ({name, value}));
+  return {kind: 'project', input, output: {kind: 'columns', columns: named}};
+}
+
+/** Times statement and plan in turns; the bound is five percent. Both must answer the same. */
 export async function besideEngine(
   report: Report,
   options: BenchOptions,
   {world, database}: {readonly world: ServiceWorld; readonly database: TestDatabase},
   own: OwnPoint,
 ): Promise<void> {
-  const engine = engineRun(world, database, own.plan);
-  const request = database.request(own.statement);
-  const statement = async (): Promise<void> => {
-    const running = database.service.run(root, request);
-    const cursor = running instanceof Promise ? await running : running;
-    while ((await cursor.next()) !== undefined);
-    cursor.close();
-  };
+  const {parameters = [new Map()]} = own;
+  const engine = engineRun(world, database, own);
+  const statement = statementRun(database, {...database.request(own.statement), limit: -1});
+  for (const each of parameters) assert.equal(engine(each), await statement(each), own.point);
+  const of = (at: number): Parameters => parameters[at % parameters.length] ?? new Map();
   const ours: number[] = [];
   const theirs: number[] = [];
+  const timers = createTimers();
+  // What both keep in memory is made between the runs.
+  for (let at = 0; at < own.repetitions; at += 1) {
+    await statement(of(at));
+    engine(of(at));
+    await timers.yield();
+  }
   // Round 0 warms up.
   for (let round = 0; round <= options.rounds; round += 1) {
-    let [statementMicros, engineMicros] = [0, 0];
-    // In short turns, so that what slows the machine down slows both.
+    const micros = {statement: 0, engine: 0};
+    // In short turns, so that what slows the machine down slows both; who is first, changes.
     const runs = own.repetitions / turnsPerRound;
     for (let turn = 0; turn < turnsPerRound; turn += 1) {
-      const statementStarted = process.threadCpuUsage();
-      for (let at = 0; at < runs; at += 1) await statement();
-      statementMicros += microsSince(statementStarted);
-      const engineStarted = process.threadCpuUsage();
-      for (let at = 0; at < runs; at += 1) engine();
-      engineMicros += microsSince(engineStarted);
+      const sides = ['statement', 'engine'] as const;
+      for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+        const startedAt = process.threadCpuUsage();
+        for (let at = turn * runs; at < (turn + 1) * runs; at += 1) {
+          if (side === 'statement') await statement(of(at));
+          else engine(of(at));
+        }
+        micros[side] += microsSince(startedAt);
+      }
     }
     if (round === 0) continue;
-    ours.push(statementMicros / own.repetitions);
-    theirs.push(engineMicros / own.repetitions);
+    ours.push(micros.statement / own.repetitions);
+    theirs.push(micros.engine / own.repetitions);
   }
   report.add({
     class: own.class,

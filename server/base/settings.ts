@@ -238,8 +238,8 @@ export const settingRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'Memory for columns that are kept of scanned types, so that sums and groups over many ' +
-      'records need not read them again; 0 keeps none.',
+      'Memory for columns that are kept of scanned types and of ranges of indexes, so that sums ' +
+      'and groups over many records need not read them again; 0 keeps none.',
   },
   'svc.columnViewRecordsMin': {
     type: 'integer',
@@ -248,7 +248,9 @@ export const settingRows = {
     max: 1_000_000_000,
     scope: 'server',
     dynamic: true,
-    description: 'Of types with fewer records no columns are kept: reading them is fast enough.',
+    description:
+      'Of types with fewer records no columns are kept: reading them is fast enough. Of an index ' +
+      'none before so many of its entries were asked for.',
   },
   'svc.queryValueSizeMax': {
     type: 'size',

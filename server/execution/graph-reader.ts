@@ -41,6 +41,7 @@ import type {
   WholeKey,
 } from './graph.ts';
 import {columnParts} from './stored/column-scan.ts';
+import {keptEntries} from './stored/kept-entries.ts';
 import {StoredHopCounts} from './stored/hop-counts.ts';
 import {HopSource} from './stored/hop-source.ts';
 import {PackedEdges, pairHops} from './stored/packed-edges.ts';
@@ -278,6 +279,10 @@ export class GraphReader implements Graph {
 
   indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): EntrySource {
     const search = this.#search(index);
+    if (!('key' in which) && !descending) {
+      const kept = keptEntries(this.#kept.indexes, {reader: this.#reader, search, span: which});
+      if (kept !== undefined) return kept;
+    }
     const cursor = 'key' in which ? search.under(which.key) : search.range(which, {descending});
     return {
       next: max => cursor.nextEntries(max),

@@ -115,7 +115,7 @@ export class IndexSearch {
   }
 
   /** The keys of a range: start inclusive, end exclusive. */
-  bytesOf({from, to}: SearchRange): ScanRange {
+  bytesOf({from, to}: SearchRange): Required<ScanRange> {
     // `a = 1 and b < 5` comes as from [1], to [1, 5]: the side that only repeats the equal
     // parts is open.
     const low = from === undefined || repeatsStart(from, to) ? undefined : from;

@@ -2,10 +2,11 @@
  * Steps through a scan row by row without an object a row.
  *
  * After `next()` the row's key is bytes [keyStart, keyEnd) of `bytes` and its value
- * [keyEnd, end); both are overwritten by a later `next()`. The buffer grows to the largest row,
- * and from portion to portion up to `bufferBytesMax`, so that a short scan stays cheap.
+ * [keyEnd, end); both are overwritten by a later `next()`, and by the next scan's rows once this
+ * one is closed. The buffer grows to the largest row, and from portion to portion up to
+ * `bufferBytesMax`, so that a short scan stays cheap.
  */
-import {createPackedRows} from '#server/storage/packed-rows.ts';
+import {type RowBuffer, rowBuffer, RowBuffers} from '#server/storage/row-buffers.ts';
 import {
   ABSENT,
   type PackedRows,
@@ -18,11 +19,15 @@ import {
 
 const rowHeaderBytes = 8;
 const bufferBytesDefault = 64 << 10;
+/** This thread's. */
+const buffers = new RowBuffers();
+const noBytes = rowBuffer(0);
 
 export class RowWalker {
   keyStart = 0;
   keyEnd = 0;
   end = 0;
+  private buffer: RowBuffer;
   private rows: PackedRows;
   private readonly scanner: Scanner;
   private rowsLeft = 0;
@@ -36,12 +41,18 @@ export class RowWalker {
     options: ScanOptions & {readonly bufferBytes?: number; readonly bufferBytesMax?: number} = {},
   ) {
     this.scanner = reader.scan(ranges, options);
-    this.rows = createPackedRows(options.bufferBytes ?? bufferBytesDefault);
+    this.buffer = buffers.take(options.bufferBytes ?? bufferBytesDefault);
+    this.rows = emptyRows(this.buffer);
     this.bufferBytesMax = options.bufferBytesMax ?? 0;
   }
 
   get bytes(): Buffer {
-    return this.rows.buffer;
+    return this.buffer.bytes;
+  }
+
+  /** Of the same bytes. */
+  get view(): DataView {
+    return this.buffer.view;
   }
 
   /** Steps to the next row; false when there is none (the scan is closed then). */
@@ -59,9 +70,9 @@ export class RowWalker {
     }
     this.rowsLeft--;
     const header = this.end;
-    const {buffer} = this.rows;
-    const keyLength = buffer.readUInt32LE(header);
-    const valueLength = buffer.readUInt32LE(header + 4);
+    const {view} = this.buffer;
+    const keyLength = view.getUint32(header, true);
+    const valueLength = view.getUint32(header + 4, true);
     this.keyStart = header + rowHeaderBytes;
     this.keyEnd = this.keyStart + keyLength;
     this.end = this.keyEnd + (valueLength === ABSENT ? 0 : valueLength);
@@ -73,22 +84,35 @@ export class RowWalker {
     this.closed = true;
     this.rowsLeft = 0;
     this.scanner.close();
+    this.exchange(noBytes);
   }
 
   private fill(): void {
-    const {length} = this.rows.buffer;
+    const {length} = this.buffer.bytes;
     if (this.filled && length < this.bufferBytesMax) {
-      this.rows = createPackedRows(Math.min(length * 4, this.bufferBytesMax));
+      this.exchange(buffers.take(Math.min(length * 4, this.bufferBytesMax)));
     }
     this.filled = true;
     try {
       this.scanner.next(this.rows);
     } catch (error) {
       if (!(error instanceof RowTooLarge)) throw error;
-      this.rows = createPackedRows(error.bytesNeeded);
+      this.exchange(buffers.take(error.bytesNeeded));
       this.scanner.next(this.rows);
     }
     this.rowsLeft = this.rows.rowCount;
     this.end = 0;
   }
+
+  /** Goes on in another buffer and gives the one before back. */
+  private exchange(buffer: RowBuffer): void {
+    const before = this.buffer;
+    this.buffer = buffer;
+    this.rows = emptyRows(buffer);
+    buffers.give(before);
+  }
+}
+
+function emptyRows({bytes: buffer}: RowBuffer): PackedRows {
+  return {buffer, byteLength: 0, rowCount: 0, done: false};
 }

@@ -8,7 +8,7 @@ import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Reader, Store} from '#server/storage/store.ts';
 import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {positionKey} from '#server/transactions/system-keys.ts';
-import {type ComponentDigest, digestDatabase} from './digest.ts';
+import {type ComponentDigest, digestDatabase, fingerprintDatabase} from './digest.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-digest-'));
 after(() => rmSync(base, {recursive: true}));
@@ -100,4 +100,21 @@ test('a row that is larger than a slice is taken like any other', async () => {
   assert.equal(records?.name, '7.bucket');
   assert.equal(unknown?.kind, 'unknown');
   store.close();
+});
+
+test('a fingerprint is equal for equal content only, and knows no place in a log', async () => {
+  const print = (reader: Reader) => fingerprintDatabase(reader, () => Promise.resolve());
+  const database = await fill();
+  const [store, other] = [await copyOf(database), await copyOf(database)];
+  const before = await print(store);
+  assert.match(before, /^[0-9a-f]{64}$/);
+  assert.equal(await print(other), before);
+  const moved = other.batch();
+  moved.put(positionKey, Buffer.from('elsewhere'));
+  other.write(moved, {sync: false});
+  assert.equal(await print(other), before);
+  await database.run("UPDATE Person SET name = 'dora' WHERE name = 'cleo'");
+  const changed = await copyOf(database);
+  assert.notEqual(await print(changed), before);
+  for (const one of [store, other, changed]) one.close();
 });

@@ -10,6 +10,7 @@
  * Cost: one read of the whole database, at about a gigabyte a second where it is in memory; in
  * slices of a quarter of a megabyte, between which others have their turn.
  */
+import {createHash} from 'node:crypto';
 import {crc32} from 'node:zlib';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {decodeCatalog} from '#server/catalog/encode.ts';
@@ -56,6 +57,30 @@ export async function digestDatabase(
   reader: Reader,
   pause: () => Promise<void>,
 ): Promise<ComponentDigest[]> {
+  return await eachComponent(reader, pause, () => undefined);
+}
+
+/**
+ * One SHA-256 over all that `digestDatabase` looks at: equal for equal content, and for no other.
+ * For a decision that nothing takes back, where a checksum would not do. Cost: as there, at half
+ * the speed.
+ */
+export async function fingerprintDatabase(
+  reader: Reader,
+  pause: () => Promise<void>,
+): Promise<string> {
+  const sum = createHash('sha256');
+  const parts = await eachComponent(reader, pause, slice => sum.update(slice));
+  // Where one part ends and the next begins belongs to it.
+  return sum.update(JSON.stringify(parts.map(({name, bytes}) => [name, bytes]))).digest('hex');
+}
+
+/** `look` gets every slice of rows, and keeps none. */
+async function eachComponent(
+  reader: Reader,
+  pause: () => Promise<void>,
+  look: (slice: Uint8Array) => void,
+): Promise<ComponentDigest[]> {
   const stored = reader.get(catalogKey);
   // Components are named by the catalog of the same view.
   const catalog = stored === undefined ? new Catalog() : decodeCatalog(stored);
@@ -75,6 +100,7 @@ export async function digestDatabase(
         rows = nextSlice(scanner, rows);
         const slice = rows.buffer.subarray(0, rows.byteLength);
         sums.checksum = crc32(slice, sums.checksum);
+        look(slice);
         sums.bytes += rows.byteLength;
         sums.rows += rows.rowCount;
         await pause();

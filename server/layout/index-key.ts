@@ -100,9 +100,13 @@ export const allIndexes: {readonly start: Uint8Array; readonly end: Uint8Array} 
   end: Uint8Array.of(namespace.indexes + 1),
 };
 
-/** Of an entry's key of at least `indexPrefixBytes`. */
-export function indexIdOf(key: Uint8Array): number {
-  return uint32At(key, 1);
+export function isIndexKey(bytes: Uint8Array, offset: number): boolean {
+  return bytes[offset] === namespace.indexes;
+}
+
+/** Of an entry's key of at least `indexPrefixBytes` that begins at `offset`. */
+export function indexIdOf(bytes: Uint8Array, offset = 0): number {
+  return uint32At(bytes, offset + 1);
 }
 
 /** All entries of an index. */
@@ -134,6 +138,11 @@ export interface EntryBytes {
   readonly end: number;
 }
 
+/** `view`: of `bytes`, whole numbers are read through it. */
+export interface ViewedEntry extends EntryBytes {
+  readonly view: DataView;
+}
+
 /** The values that were indexed, representation included. */
 export function valuesOfEntry(
   index: {readonly unique: boolean; readonly declared: readonly (DataType | undefined)[]},
@@ -157,12 +166,12 @@ export function valuesOfEntry(
  */
 export function wholeNumbersOfEntry(
   unique: boolean,
-  {bytes, keyStart, keyEnd, end}: EntryBytes,
+  {view, keyStart, keyEnd, end}: ViewedEntry,
   row: number,
   into: readonly (Float64Array | undefined)[],
 ): boolean {
   if (end > (unique ? keyEnd + ridBytes : keyEnd)) return false;
-  return readWholeNumbers(bytes, keyStart + indexPrefixBytes, row, into);
+  return readWholeNumbers({view, at: keyStart + indexPrefixBytes, end: keyEnd}, row, into);
 }
 
 function appendDropped(out: ByteWriter, parts: readonly KeyPart[]): void {

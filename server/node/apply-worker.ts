@@ -75,6 +75,7 @@ class ApplyThread {
       chain,
       payload,
     }));
+    Atomics.add(this.#control, word.begunCount, records.length);
     const wait = new RoomWait();
     for (let done = applier.apply(taken); !done; done = applier.apply([])) {
       if (!wait.again()) applier.giveUpWaiting();

@@ -24,6 +24,8 @@ export const word = {
   notified: 6,
   /** 1 once the log has failed. */
   failed: 7,
+  /** Entries whose application has begun, modulo 2^32: readers may see them from now on. */
+  begunCount: 8,
 } as const;
 
 export interface RingMemory {

@@ -114,6 +114,33 @@ test('new databases, checkpoints and large entries lose nothing between threads'
   await again.close();
 });
 
+test('what is read before its application is reported is behind no bookmark', async () => {
+  const engine = await open(startCommitThreads(), 'shown');
+  const database = await engine.createDatabase('db');
+  for (let number = 0; number < 20; number++) {
+    const before = engine.appliedIndex;
+    const transaction = database.begin('READ_COMMITTED');
+    transaction.put(key(number), Buffer.alloc(100, number));
+    const committed = transaction.commit();
+    // The threads are woken at the end of this turn; no report is heard within the next one.
+    await new Promise(resolve => {
+      setImmediate(resolve);
+    });
+    const isReported = engine.appliedIndex > before;
+    for (let isShown = false; !isShown; ) {
+      const view = database.read();
+      isShown = view.get(key(number)) !== undefined;
+      view.close();
+    }
+    assert.equal(engine.appliedIndex > before, isReported, 'nothing was heard meanwhile');
+    assert.ok(engine.shownIndex > before, 'the bookmark covers what was read');
+    const outcome = await committed;
+    assert.ok(outcome.kind === 'committed' && outcome.index <= engine.shownIndex);
+  }
+  assert.equal(engine.shownIndex, engine.appliedIndex, 'nothing is under way');
+  await engine.close();
+});
+
 test('a copy of a database is one state of it, while clients commit', async () => {
   const engine = await open(startCommitThreads(), 'copied');
   const database = await engine.createDatabase('db');

@@ -125,6 +125,11 @@ class ThreadedPipe implements CommitPipe {
     this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex, after: 0});
   }
 
+  get begunIndex(): LogIndex {
+    const begun = Atomics.load(this.#control, word.begunCount);
+    return this.#appliedIndex + ((begun - this.#appliedCount) >>> 0);
+  }
+
   listen(listener: (progress: PipeProgress) => void): void {
     this.#listener = listener;
   }

@@ -8,6 +8,7 @@ import {existsSync, mkdirSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Ports} from '#server/base/setting-row.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -169,6 +170,7 @@ function openServerEngine(
   {inForce, threads, logger, storeEngine, cluster}: EngineParts,
 ): Promise<Engine> {
   const disk = createDisk();
+  const timers = createTimers();
   return openEngine({
     rootPath,
     nodeName: settings.get('svc.server.name'),
@@ -188,7 +190,10 @@ function openServerEngine(
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts),
-    ...(cluster && {memberLog: cluster}),
+    ...(cluster && {
+      memberLog: cluster,
+      fingerprint: reader => fingerprintDatabase(reader, () => timers.yield()),
+    }),
   });
 }
 
@@ -303,7 +308,11 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
-  const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
+  const http = createHttp(given, parts, services, {
+    ...means,
+    replicaHealth: watch?.health,
+    ownTroubles: watch && (() => watch.troubles),
+  });
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
     (address, ports) => http.listen(address, ports),
@@ -401,7 +410,7 @@ function createHttp(
   given: Settings,
   parts: Parts,
   services: Services,
-  means: Means & Pick<HttpOptions, 'replicaHealth'>,
+  means: Means & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles'>,
 ): HttpServer {
   const {service, security, administration} = services;
   return createHttpServer({

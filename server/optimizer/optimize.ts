@@ -24,6 +24,7 @@ import {foldConstants} from './rules/fold-constants.ts';
 import {frontiers} from './rules/frontiers.ts';
 import {hopFromUnnest} from './rules/hop-from-unnest.ts';
 import {inlineColumns} from './rules/inline-columns.ts';
+import {loneRecord} from './rules/lone-record.ts';
 import {narrowScan} from './rules/narrow-scan.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
@@ -37,6 +38,7 @@ export const rules: readonly Rule[] = [
   foldConstants,
   orderPatterns,
   hopFromUnnest,
+  loneRecord,
   pushFilter,
   semiFromExists,
   narrowScan,

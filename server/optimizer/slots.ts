@@ -8,13 +8,21 @@ export interface SlotUse {
   readonly next: Slot;
   /** How often each slot is asked for; what only binds it does not count. */
   readonly reads: ReadonlyMap<Slot, number>;
+  /** Slots that are bound to a record, its id or null, and to nothing else anywhere. */
+  readonly records: ReadonlySet<Slot>;
 }
 
 export function slotUse(plan: PlanNode): SlotUse {
   const reads = new Map<Slot, number>();
+  const records = new Set<Slot>();
+  const others = new Set<Slot>();
   let next = 0;
   const name = (slot: Slot): void => {
     next = Math.max(next, slot + 1);
+  };
+  const bind = (slot: Slot, isRecord: boolean): void => {
+    name(slot);
+    (isRecord ? records : others).add(slot);
   };
   const read = (slot: Slot): void => {
     name(slot);
@@ -27,15 +35,16 @@ export function slotUse(plan: PlanNode): SlotUse {
       inPlan(expression.plan);
     }
     if (expression.kind === 'comprehension' || expression.kind === 'reduce') {
-      name(expression.item);
-      if (expression.kind === 'reduce') name(expression.accumulator);
-      else if (expression.index !== undefined) name(expression.index);
+      bind(expression.item, false);
+      if (expression.kind === 'reduce') bind(expression.accumulator, false);
+      else if (expression.index !== undefined) bind(expression.index, false);
     }
     for (const part of partsOf(expression)) inExpression(part);
   };
   const inPlan = (whole: PlanNode): void => {
     visitPlan(whole, node => {
-      for (const slot of ownSlots(node)) name(slot);
+      const ofRecords = recordSlots(node);
+      for (const slot of ownSlots(node)) bind(slot, ofRecords.includes(slot));
       for (const expression of expressionsOf(node)) inExpression(expression);
       if (node.kind === 'apply') node.slots.forEach(read);
       if (node.kind === 'join') node.rightSlots.forEach(read);
@@ -43,5 +52,26 @@ export function slotUse(plan: PlanNode): SlotUse {
     });
   };
   inPlan(plan);
-  return {next, reads};
+  for (const slot of others) records.delete(slot);
+  return {next, reads, records};
+}
+
+/** Those of the node's own slots that it binds to records. */
+function recordSlots(node: PlanNode): readonly (Slot | undefined)[] {
+  switch (node.kind) {
+    case 'scan-type':
+    case 'scan-bucket':
+    case 'index-point':
+    case 'index-range':
+      return [node.slot];
+    case 'follow':
+      return [node.to, node.edge];
+    case 'connect':
+      return [node.edge];
+    case 'walk':
+    case 'frontier':
+      return [node.to];
+    default:
+      return [];
+  }
 }

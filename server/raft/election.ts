@@ -52,12 +52,22 @@ export function campaign(raft: Raft, kind: Campaign['kind'], transfer = false): 
   for (const voter of raft.voters) {
     if (voter === id) continue;
     if (kind === 'candidate') {
-      raft.outbox.send(voter, {kind: 'vote', term: raft.term, last, transfer}, 'term');
+      raft.outbox.send(voter, {kind: 'vote', term: raft.term, last, transfer}, votesRelyOn(raft));
     } else {
       raft.outbox.send(voter, {kind: 'pre-vote', term: raft.term + 1, last}, 'term');
     }
   }
   if (kind === 'pre-candidate') countVote(raft, role, id, true);
+}
+
+/**
+ * A candidate asks while its own vote is being written, so an election is one write after another
+ * less. What others grant binds them alone; what they must be able to trust is its log, so it waits
+ * where that is not durable: after a crash it could ask again in this term with a shorter one, and
+ * have the votes that the longer one got.
+ */
+function votesRelyOn({log}: Raft): 'nothing' | 'term' {
+  return log.persistedIndex === log.lastIndex ? 'nothing' : 'term';
 }
 
 /** A candidate's own vote counts like everybody's: once it is durable. */
@@ -73,6 +83,8 @@ export function countVote(raft: Raft, role: Campaign, from: NodeId, granted: boo
   role.votes.set(from, granted);
   const result = voteResult(raft.voters, role.votes);
   if (result === 'open') return;
+  // With the votes of the others alone it would lead a term that it may forget.
+  if (result === 'won' && !role.votes.has(raft.options.id)) return;
   if (result === 'lost') {
     follow(raft, raft.term, undefined);
   } else if (role.kind === 'pre-candidate') {

@@ -17,6 +17,8 @@ export class UnreadableMessage extends Error {
 }
 
 const version = 1;
+/** Most messages have a few numbers; arrays up to this length are many times cheaper to make. */
+const shortMessageBytes = 64;
 
 /** A kind's code is its place; new ones come at the end. */
 const kinds: readonly Message['kind'][] = [
@@ -36,7 +38,8 @@ const roles: readonly Member['role'][] = ['voter', 'joining'];
 
 /** The bytes of a message. Cost: copies the data of its entries once or twice. */
 export function encodeMessage(message: Message): Uint8Array {
-  const writer = new ByteWriter();
+  const isShort = message.kind !== 'append' || message.entries.length === 0;
+  const writer = isShort ? new ByteWriter(shortMessageBytes) : new ByteWriter();
   writer.byte(version);
   writer.byte(kinds.indexOf(message.kind));
   writeNumber(writer, message.term);
@@ -262,7 +265,9 @@ class MessageReader {
     const count = this.number();
     // Every item takes a byte at least.
     if (count > this.#bytes.length - this.#at) throw new UnreadableMessage('a list without end');
-    return Array.from({length: count}, () => read(this));
+    const items: Item[] = [];
+    while (items.length < count) items.push(read(this));
+    return items;
   }
 
   end(): void {

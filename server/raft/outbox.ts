@@ -12,9 +12,10 @@ type Unsent = Omit<Send, 'after'> | Omit<SendEntries, 'after'>;
 
 /**
  * What a message relies on: `log` on everything written so far, this step included; `term` on the
- * sender's term and vote alone, so that a leader's appends do not wait for its own disk.
+ * sender's term and vote alone, so that a leader's appends do not wait for its own disk; `nothing`
+ * on what is durable already.
  */
-type Relies = 'log' | 'term';
+type Relies = 'log' | 'term' | 'nothing';
 
 export class Outbox {
   membershipChanged = false;
@@ -89,11 +90,17 @@ export class Outbox {
       written(number);
     }
     for (const {unsent, relies} of this.#sends) {
-      effects.push({...unsent, after: relies === 'log' ? this.#lastNumber : this.#termNumber});
+      effects.push({...unsent, after: this.#writeOf(relies)});
     }
     effects.push(...this.#others);
     this.#clear();
     return effects;
+  }
+
+  /** Number of the write that has to be durable before. */
+  #writeOf(relies: Relies): number {
+    if (relies === 'nothing') return 0;
+    return relies === 'log' ? this.#lastNumber : this.#termNumber;
   }
 
   #clear(): void {

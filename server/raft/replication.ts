@@ -14,7 +14,6 @@ import {confirmReads, openReadRound} from './reads.ts';
 import {afterCommit, noteCaughtUp} from './reconfiguration.ts';
 import {appendAsLeader, sendEntries} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
-import {askTarget} from './transfer.ts';
 
 /** Takes data into the log, or refuses it as a whole. */
 export function propose(raft: Raft, data: readonly Uint8Array[]): void {
@@ -87,7 +86,6 @@ function accepted(
   if (news) advanceCommit(raft, leadership);
   if (raft.role !== leadership) return;
   noteCaughtUp(raft, leadership, from, progress);
-  askTarget(raft, leadership);
 }
 
 function refused(

@@ -42,10 +42,21 @@ export function broadcast(raft: Raft, leadership: Leadership): void {
  */
 export function tellCommit(raft: Raft, leadership: Leadership): void {
   for (const [id, progress] of leadership.peers) {
-    if (progress.commitSent >= raft.commit || !progress.mayTell) continue;
-    sendAppend(raft, leadership, id, progress, progress.next - 1);
-    progress.told();
+    if (progress.commitSent < raft.commit && progress.mayTell) {
+      sendCommit(raft, leadership, id, progress);
+    }
   }
+}
+
+/** Tells one peer what is committed, whether it has taken the last word or not. */
+export function sendCommit(
+  raft: Raft,
+  leadership: Leadership,
+  id: NodeId,
+  progress: Progress,
+): void {
+  sendAppend(raft, leadership, id, progress, progress.next - 1);
+  progress.told();
 }
 
 /** Sends what the window allows; false when nothing was sent. */

@@ -45,7 +45,7 @@ import {advanceCommit, answered, propose} from './replication.ts';
 import {follow} from './role.ts';
 import {heartbeat, tellCommit} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
-import {beginTransfer, checkTransfer} from './transfer.ts';
+import {askTarget, beginTransfer, checkTransfer} from './transfer.ts';
 
 /**
  * Takes one input at the time `now` (milliseconds of a clock that never goes back) and gives what
@@ -58,7 +58,10 @@ export function step(raft: Raft, now: number, input: Input): readonly Effect[] {
   assert(now >= raft.now, 'time does not go back');
   raft.now = now;
   takeInput(raft, input);
-  if (raft.role.kind === 'leader') tellCommit(raft, raft.role);
+  if (raft.role.kind === 'leader') {
+    tellCommit(raft, raft.role);
+    askTarget(raft, raft.role);
+  }
   const {log, outbox, memberships} = raft;
   if (outbox.membershipChanged) {
     const {since, current: membership} = memberships;

@@ -13,6 +13,7 @@
  *   again 1 2 refused         the last message from 1 to 2 with that word arrives once more
  *   cut 1 | mend 1            node 1 and the others do not hear each other
  *   disk 1 slow | sync 1      writes of node 1 wait until it syncs; `disk 1 fast` ends that
+ *   sync 1 first              only its oldest write becomes durable
  *   crash 1 | start 1         what is not durable is lost
  *   propose 1 a b, read 1 r, change 1 add 4, transfer 1 [2], lost 2 1, compact 1 5
  *   install 2 1               node 2 has node 1's checkpoint in place; `fail 2`: it has not
@@ -148,7 +149,7 @@ export class ScriptCluster {
         this.#node(first).slow = second === 'slow';
         return;
       case 'sync':
-        return this.#sync(first);
+        return this.#sync(first, second === 'first' ? 1 : Number.POSITIVE_INFINITY);
       case 'crash':
         this.#node(first).running = false;
         return;
@@ -211,7 +212,7 @@ export class ScriptCluster {
     const node = this.#node(id);
     if (!node.running) return;
     for (const effect of step(node.raft, this.#now, input)) this.#carryOut(id, node, effect);
-    if (!node.slow && node.writes.length > 0) this.#sync(id);
+    if (!node.slow && node.writes.length > 0) this.#sync(id, Number.POSITIVE_INFINITY);
   }
 
   #carryOut(id: NodeId, node: ScriptNode, effect: Effect): void {
@@ -250,15 +251,15 @@ export class ScriptCluster {
     return {...head, entries: range};
   }
 
-  #sync(id: NodeId): void {
+  /** The oldest writes, so many at most, become durable. */
+  #sync(id: NodeId, writesMax: number): void {
     const node = this.#node(id);
-    const last = node.writes.at(-1);
+    const last = node.writes.splice(0, writesMax).at(-1);
     if (last === undefined || !node.running) return;
-    node.writes = [];
     node.durable = last.recovered;
     node.durableNumber = last.number;
-    this.#mail.push(...node.held);
-    node.held = [];
+    this.#mail.push(...node.held.filter(({after}) => after <= last.number));
+    node.held = node.held.filter(({after}) => after > last.number);
     this.#input(id, {kind: 'persisted', number: last.number});
   }
 

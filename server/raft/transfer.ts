@@ -1,6 +1,6 @@
 /**
  * Handing the leadership over (thesis 3.10): the leader takes no more proposals, brings the target
- * up to its own end, and tells it to begin an election at once. If nothing comes of it within an
+ * up to its own end and commit, and tells it to begin an election at once. If nothing comes of it within an
  * election timeout, the leader goes on.
  *
  * A voter of higher priority is handed the leadership once it is near.
@@ -8,6 +8,7 @@
 import type {RefusalReason} from './effect.ts';
 import {memberOf} from './membership.ts';
 import type {NodeId} from './message.ts';
+import {sendCommit} from './sending.ts';
 import type {Leadership, Raft} from './state.ts';
 
 /** How many election timeouts pass between two offers to a voter of higher priority. */
@@ -24,14 +25,22 @@ export function beginTransfer(raft: Raft, to: NodeId | undefined): void {
   if (target === undefined) return refuse('target-unfit');
   const deadline = raft.now + raft.options.electionTimeoutMinMs;
   role.transfer = {to: target, deadline, asked: false};
-  askTarget(raft, role);
 }
 
-/** Tells the target to begin, once it holds the whole log. */
+/**
+ * Tells the target to begin, once it holds the whole log and knows that all of it is committed:
+ * then it has applied everything when it is elected, and who waits for a commit of this leader has
+ * its answer. With `quorum=all` it is not waited for that: a member that answers nobody is a reason
+ * to move the leadership.
+ */
 export function askTarget(raft: Raft, leadership: Leadership): void {
-  const {transfer} = leadership;
+  const {commit, log, options} = raft;
+  const {transfer, peers} = leadership;
   if (transfer === undefined || transfer.asked) return;
-  if ((leadership.peers.get(transfer.to)?.match ?? 0) < raft.log.lastIndex) return;
+  const progress = peers.get(transfer.to);
+  if (progress === undefined || progress.match < log.lastIndex) return;
+  if (options.quorum === 'majority' && commit < log.lastIndex) return;
+  if (progress.commitSent < commit) sendCommit(raft, leadership, transfer.to, progress);
   transfer.asked = true;
   raft.outbox.send(transfer.to, {kind: 'timeout-now', term: raft.term}, 'term');
 }

@@ -221,6 +221,8 @@ test('what the leader commits is on every member, databases and documents too', 
 test('a document whose outcome is not known keeps its version', async () => {
   const group = await Group.start();
   const leader = await group.leader();
+  // From here on the others have written their votes, and answer with a disk that hangs.
+  await group.during(leader.engine.createDatabase('db'));
   const put = (text: string) => leader.engine.putServerDocument('users', bytes(text));
   for (const id of ids) if (id !== leader.id) group.logOf(id).isHeld = true;
   const unanswered = put('first');

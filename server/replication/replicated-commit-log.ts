@@ -7,8 +7,9 @@
  * the logs of all later leaders hold that one. Until either is known it is undecided, and after
  * `quorumTimeoutMs` it is told so (`unknown`).
  *
- * Appends are taken once the first entry of this node's leadership is applied here: before, the
- * coordinator would decide on what is not the newest state.
+ * Appends are taken once everything in front of this node's leadership is applied here: before, the
+ * coordinator would decide on what is not the newest state. Who was handed the leadership has that
+ * when it is elected.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -52,7 +53,7 @@ interface Appended {
 
 interface Leadership {
   readonly firstIndex: LogIndex;
-  /** The first entry is applied: appends are taken. */
+  /** Everything before its first entry is applied: appends are taken. */
   isReady: boolean;
 }
 
@@ -98,6 +99,10 @@ export class ReplicatedCommitLog implements EngineLog {
     return this.#pending.appliedIndex;
   }
 
+  get shownIndex(): LogIndex {
+    return this.#options.pipe.begunIndex;
+  }
+
   get lastIndex(): LogIndex {
     const {replicator} = this.#options;
     return this.#leadership === undefined ? this.#feed.offeredIndex : replicator.lastIndex;
@@ -121,7 +126,8 @@ export class ReplicatedCommitLog implements EngineLog {
     const before = this.#leadership;
     if (role.firstIndex !== undefined) {
       this.#leadership = {firstIndex: role.firstIndex, isReady: false};
-      this.#checkLeadership();
+      // Not from within a step of the core: who hears of it proposes.
+      void this.#options.timers.yield().then(() => this.#checkLeadership());
     } else if (before !== undefined) {
       this.#leadership = undefined;
       // Who appends next is open, so nobody waits for a place behind what is known.
@@ -296,7 +302,7 @@ export class ReplicatedCommitLog implements EngineLog {
   #checkLeadership(): void {
     const leadership = this.#leadership;
     if (leadership === undefined || leadership.isReady || this.#stopping) return;
-    if (this.appliedIndex < leadership.firstIndex || this.#failure !== undefined) return;
+    if (this.appliedIndex < leadership.firstIndex - 1 || this.#failure !== undefined) return;
     assert(this.#appended.length === 0, 'what an earlier leadership appended is decided');
     leadership.isReady = true;
     this.#options.observer.leads(this.appliedIndex);

@@ -72,6 +72,13 @@ export interface CopiesTaken {
   readonly byDatabase: ReadonlyMap<string, CopyTaken>;
 }
 
+export interface BegunWith {
+  /** SHA-256 over what it held, in hexadecimal digits. */
+  readonly fingerprint: string;
+  /** Commits that it held. */
+  readonly transactions: number;
+}
+
 export interface CopyTaken {
   readonly status: 'ACQUIRING' | 'ACQUIRED' | 'LEADER_MISSING' | 'FAILED';
   /** Wall clock, milliseconds. */
@@ -112,9 +119,13 @@ export interface ClusterState {
   readonly uncommittedBytes: number;
   /** Why the log takes nothing more on this node. */
   readonly logFailure: string | undefined;
+  /** Why its disks have no room for what would be written; undefined while they have. */
+  readonly spaceObstacle: string | undefined;
   /** A checkpoint of another node is being fetched or put in place. */
   readonly isInstallingSnapshot: boolean;
   readonly copies: CopiesTaken;
+  /** What databases held when the cluster began, of one that began with data. */
+  readonly begunWith: ReadonlyMap<string, BegunWith>;
 }
 
 export interface AddedPeer {
@@ -128,7 +139,7 @@ export interface AddedPeer {
 
 export interface Cluster {
   state(): ClusterState;
-  /** Leads and takes writes: an entry of its own term is applied. Cheap: asked on every request. */
+  /** Leads, has applied all of before, and takes writes. Cheap: asked on every request. */
   readonly isLeader: boolean;
   /**
    * Where another server takes writes; undefined while nobody leads, where it cannot be told, and

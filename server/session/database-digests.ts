@@ -7,7 +7,7 @@
  * for is let go of after a while.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {digestDatabase} from '#server/integrity/digest.ts';
+import {digestDatabase, fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
@@ -70,11 +70,8 @@ export class DatabaseDigests {
    *   {Corruption} when the files are damaged.
    */
   async digest(database: string, marker: string | undefined): Promise<LocalDigest> {
-    const {engine, timers, serverName} = this.#options;
-    const found = engine.database(database);
-    if (found === undefined) {
-      throw new Refusal('database.missing', `there is no database ${database}`);
-    }
+    const {timers, serverName} = this.#options;
+    const found = this.#database(database);
     const reader = marker === undefined ? found.read() : await this.#at(marker);
     try {
       const parts = await digestDatabase(reader, () => timers.yield());
@@ -88,6 +85,26 @@ export class DatabaseDigests {
     } finally {
       reader.close();
     }
+  }
+
+  /**
+   * One digest over all of this server's copy as it is now, equal where contents are.
+   *
+   * @throws {Refusal} `database.missing`; {Corruption} when the files are damaged.
+   */
+  async fingerprint(database: string): Promise<string> {
+    const reader = this.#database(database).read();
+    try {
+      return await fingerprintDatabase(reader, () => this.#options.timers.yield());
+    } finally {
+      reader.close();
+    }
+  }
+
+  #database(name: string): Database {
+    const found = this.#options.engine.database(name);
+    if (found === undefined) throw new Refusal('database.missing', `there is no database ${name}`);
+    return found;
   }
 
   /** Lets go of every view of a database that is going to be closed. */

@@ -4,6 +4,7 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/transactions/database.ts';
 import {AdjacencyView} from '#server/views/adjacency-view.ts';
 import {ColumnViews} from '#server/views/column-views.ts';
+import {IndexViews} from '#server/views/index-views.ts';
 import type {KeptViews} from '#server/views/kept-views.ts';
 import {ViewMemory} from '#server/views/view-memory.ts';
 
@@ -29,6 +30,7 @@ export class KeptMemory {
 export class DatabaseViews implements KeptViews {
   readonly adjacency: AdjacencyView;
   readonly columns: ColumnViews;
+  readonly indexes: IndexViews;
 
   constructor(
     database: Database,
@@ -37,10 +39,12 @@ export class DatabaseViews implements KeptViews {
   ) {
     this.adjacency = new AdjacencyView({database, clock, timers, memory: memory.edges});
     this.columns = new ColumnViews(database, memory.columns, memory.columnRecordsMin);
+    this.indexes = new IndexViews(database, memory.columns, memory.columnRecordsMin);
   }
 
   close(): void {
     this.adjacency.close();
     this.columns.close();
+    this.indexes.close();
   }
 }

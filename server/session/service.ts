@@ -214,6 +214,10 @@ export class SessionService implements Service {
     return this.#options.engine.appliedIndex;
   }
 
+  get shownIndex(): number {
+    return this.#options.engine.shownIndex;
+  }
+
   get ready(): boolean {
     return this.#options.engine.failure === undefined;
   }

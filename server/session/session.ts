@@ -157,7 +157,12 @@ export interface Service {
   /** Ends every session of a user (dropped, or its password changed). */
   endSessionsOf(user: string): void;
 
-  /** Last applied log index: the bookmark of every answer. */
+  /** Last applied log index. */
   readonly appliedIndex: number;
+  /**
+   * The bookmark of every answer: whoever has applied everything up to here shows nothing older
+   * than what was read before this was asked.
+   */
+  readonly shownIndex: number;
   readonly ready: boolean;
 }

@@ -25,6 +25,7 @@ import {learnNames} from '#server/transactions/database-schema.ts';
 import {CatalogSchema} from '#server/transactions/records-context.ts';
 import {catalogKey} from '#server/transactions/system-keys.ts';
 import {ReadSession, type ViewSource} from '#server/transactions/transaction.ts';
+import {noViews} from '#server/views/kept-views.ts';
 import {SharedAdjacency} from '#server/views/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from './prepared-query.ts';
 import type {ReadSchema, RunHome} from './run-home.ts';
@@ -158,7 +159,7 @@ export class ThreadRunner {
       database,
       views: {figures: () => undefined},
       // Columns are read where they are kept: such plans do not come here.
-      kept: {adjacency, columns: undefined},
+      kept: {...noViews, adjacency},
       get javascript() {
         return javascript();
       },

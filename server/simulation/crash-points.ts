@@ -16,11 +16,12 @@ const short = {
   segmentBytes: 4 << 10,
 } as const;
 
-/** A server under load; one that starts again and again; one that migrates; a full disk. */
+/** Under load; started again and again; migrating; with values beside records; with a full disk. */
 export const storageHistories: Readonly<Record<string, Omit<History, 'seed'>>> = {
   'under load': short,
   'three lives': {...short, lives: 3, clients: 2, operationsPerClient: 20},
   migration: {...short, lives: 2, clients: 2, operationsPerClient: 25, raisedInLife: 1},
+  'folded values': {...short, clients: 1, foldedClients: 2, operationsPerClient: 15},
   'full disk': {...short, clients: 2, diskFullPercent: 100},
 };
 

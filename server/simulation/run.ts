@@ -47,7 +47,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       syncFailurePercent: 15,
       diskFullPercent: 10,
       clockJumpPercent: 20,
-      ...(seed % 3 === 0 ? {raisedInLife: 1 + (seed % 12)} : {}),
+      ...(seed % 3 === 0 ? {raisedInLife: 1 + (seed % 12)} : {foldedClients: seed % 3}),
     }),
   ),
   raft: profileOf(

@@ -18,6 +18,8 @@ interface Task {
 }
 
 const epochMs = 1_700_000_000_000;
+/** Tasks in one turn of the real event loop. */
+const turnsMax = 100;
 
 export class Scheduler {
   readonly #random: SeededRandom;
@@ -81,9 +83,27 @@ export class Scheduler {
   }
 
   /** Runs tasks until `finished` says so or none is left. */
-  async run(finished: () => boolean): Promise<void> {
-    await settleMicrotasks();
-    while (!finished() && this.runNext()) await settleMicrotasks();
+  run(finished: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      let left = 0;
+      const turn = (): void => {
+        left--;
+        if (isOver) return;
+        try {
+          isOver = finished() || !this.runNext();
+        } catch (error) {
+          isOver = true;
+          return reject(error);
+        }
+        if (isOver) return resolve();
+        if (left === 0) begin();
+      };
+      const begin = (): void => {
+        for (left = 0; left < turnsMax; left++) setImmediate(turn);
+      };
+      begin();
+    });
   }
 
   /** Runs the next task; false when none is left. */
@@ -118,11 +138,4 @@ export class Scheduler {
 
 function isBefore(left: Task, right: Task): boolean {
   return left.at === right.at ? left.tie < right.tie : left.at < right.at;
-}
-
-/** Everything that resolved promises have made ready has had its turn. */
-function settleMicrotasks(): Promise<void> {
-  return new Promise(resolve => {
-    setImmediate(resolve);
-  });
 }

@@ -42,6 +42,12 @@ test('every operation of a migration to a new format is one, too', async t => {
   t.diagnostic(`${crashPoints} crash points: ${list(byKind)}`);
 });
 
+test('every operation of one that writes values beside records is one, and CHECK finds nothing', async t => {
+  const {crashPoints, byKind, besideSeen} = await takeCrashPoints('folded values', 4);
+  assert.ok(besideSeen > crashPoints, `${besideSeen} values lay beside records after the crashes`);
+  t.diagnostic(`${crashPoints} crash points: ${list(byKind)}; ${besideSeen} values beside records`);
+});
+
 test('a disk that fills up costs refusals, and the server goes on when it has room', async t => {
   let recovered = 0;
   for (let seed = 1095; seed <= 1110; seed++) {
@@ -62,6 +68,13 @@ test('a clock that jumps by an hour lets no request happen twice', async () => {
   assert.ok(jumps > 30, `the clock jumped ${jumps} times`);
 });
 
+test('worlds in which records with folded values are written hold', async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const failure = await failureOf(storageWorlds, {...storage, seed, foldedClients: 2});
+    assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);
+  }
+});
+
 test('worlds whose format is raised in one of their lives hold', async () => {
   for (let seed = 1; seed <= 30; seed++) {
     const failure = await failureOf(storageWorlds, {
@@ -76,15 +89,20 @@ test('worlds whose format is raised in one of their lives hold', async () => {
 interface Taken {
   readonly crashPoints: number;
   readonly byKind: ReadonlyMap<string, number>;
+  readonly besideSeen: number;
 }
 
 async function takeCrashPoints(name: string, seed: number): Promise<Taken> {
   const history = storageHistories[name];
   assert.ok(history !== undefined);
   let whole: WorldReport | undefined;
-  for await (const report of eachCrashPoint({...history, seed}, [11])) whole ??= report;
+  let besideSeen = 0;
+  for await (const report of eachCrashPoint({...history, seed}, [11])) {
+    whole ??= report;
+    besideSeen += report.besideSeen;
+  }
   assert.ok(whole !== undefined);
-  return {crashPoints: whole.operations, byKind: whole.operationsByKind};
+  return {crashPoints: whole.operations, byKind: whole.operationsByKind, besideSeen};
 }
 
 function list(byKind: ReadonlyMap<string, number>): string {

@@ -5,7 +5,9 @@
  * All chance comes from the seed and all order from the scheduler, so one seed is one history.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {Database} from '#server/transactions/database.ts';
 import type {Engine} from '#server/transactions/engine.ts';
+import {FoldedRecords} from './folded-records.ts';
 import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
 import {Scheduler} from './scheduler.ts';
@@ -33,6 +35,8 @@ export interface WorldOptions {
   readonly clockJumpPercent?: number;
   /** Bytes of a log segment; small ones are recycled often. */
   readonly segmentBytes?: number;
+  /** Clients beside the others that write records with folded values. Not with `raisedInLife`. */
+  readonly foldedClients?: number;
   /** From this life on (0 is the first) the server is of a release with a new format level. */
   readonly raisedInLife?: number;
   /** Operation, counted from the first life on, in which the power goes; no other crash. */
@@ -48,6 +52,8 @@ export interface WorldReport {
   readonly faults: ReadonlyMap<string, number>;
   readonly outcomes: Readonly<Ledger['tallies']>;
   readonly simulatedMs: number;
+  /** Values beside their records that the checks after crashes have found. */
+  readonly besideSeen: number;
 }
 
 const segmentBytesDefault = 16 << 10;
@@ -60,11 +66,13 @@ export class World {
   readonly #stores = new SimulatedStores(this.#machine, this.#disk);
   readonly #scheduler: Scheduler;
   readonly #ledger = new Ledger();
+  readonly #folded = new FoldedRecords();
   readonly #faults = new Map<string, number>();
   readonly #documents = {acknowledged: 0, attempted: 0};
   #numbers = 0;
   #life = 0;
-  #created = false;
+  /** Databases whose making was acknowledged. */
+  readonly #created = new Set<string>();
   #failure: Error | undefined;
 
   constructor(options: WorldOptions) {
@@ -81,6 +89,7 @@ export class World {
       faults: this.#faults,
       outcomes: this.#ledger.tallies,
       simulatedMs: Math.round(this.#scheduler.nowMs),
+      besideSeen: this.#folded.besideSeen,
     };
   }
 
@@ -125,6 +134,7 @@ export class World {
     machine.dead = true;
     this.#scheduler.clear();
     this.#ledger.endOfLife();
+    this.#folded.endOfLife();
     this.#end(machine.dead && ending === 'clean-stop' ? 'power-loss' : ending);
   }
 
@@ -187,8 +197,10 @@ export class World {
   }
 
   #check(engine: Engine): void {
-    const exists = engine.databases().includes('main');
-    if (this.#created && !exists) throw new Violation('an acknowledged database is lost');
+    for (const name of this.#created) {
+      if (engine.databases().includes(name)) continue;
+      throw new Violation(`the acknowledged database ${name} is lost`);
+    }
     const document = engine.serverDocument('server-users.jsonl');
     const number = Number(document?.bytes.toString().split(' ')[1] ?? 0);
     const {acknowledged, attempted} = this.#documents;
@@ -197,12 +209,26 @@ export class World {
     if (!(number >= acknowledged && number <= attempted && version <= number)) {
       throw new Violation(`document ${number}, acknowledged ${acknowledged} of ${attempted}`);
     }
-    const database = exists ? engine.database('main') : undefined;
+    const folded = this.#found(engine, 'folded');
+    if (folded !== undefined) this.#folded.check(folded);
+    const database = this.#found(engine, 'main');
     if (database === undefined) return;
-    this.#created = true;
     const session = database.read();
     this.#ledger.check(session, bucketId => session.recordCount(bucketId));
     session.close();
+  }
+
+  /** A database that is there, as it must be from now on. */
+  #found(engine: Engine, name: string): Database | undefined {
+    if (!engine.databases().includes(name)) return undefined;
+    this.#created.add(name);
+    return engine.database(name);
+  }
+
+  async #foundOrMade(engine: Engine, name: string): Promise<Database> {
+    const database = engine.database(name) ?? (await engine.createDatabase(name));
+    this.#created.add(name);
+    return database;
   }
 
   /** Lets clients work until all are done or the process ends. */
@@ -216,22 +242,27 @@ export class World {
           running--;
         });
     };
+    const {clients, foldedClients = 0, operationsPerClient: operations} = this.#options;
+    const parts = {
+      random: this.#random,
+      scheduler: this.#scheduler,
+      nextNumber: () => ++this.#numbers,
+    };
     start(async () => {
-      const database = engine.database('main') ?? (await engine.createDatabase('main'));
-      this.#created = true;
-      const {clients, operationsPerClient} = this.#options;
-      for (let client = 0; client < clients; client++) {
-        const options = {
-          database,
-          ledger: this.#ledger,
-          random: this.#random,
-          scheduler: this.#scheduler,
-          nextNumber: () => ++this.#numbers,
-        };
-        start(() => runClient(options, operationsPerClient));
-      }
+      const database = await this.#foundOrMade(engine, 'main');
+      const options = {...parts, database, ledger: this.#ledger};
+      for (let left = clients; left > 0; left--) start(() => runClient(options, operations));
       start(() => this.#administer(engine));
     });
+    if (foldedClients > 0) {
+      start(async () => {
+        const options = {...parts, database: await this.#foundOrMade(engine, 'folded')};
+        await this.#folded.prepare(options);
+        for (let left = foldedClients; left > 0; left--) {
+          start(() => this.#folded.runClient(options, operations));
+        }
+      });
+    }
     if (this.#random.chance(this.#options.diskFullPercent)) start(() => this.#fillDisk(engine));
     if (this.#random.chance(this.#options.clockJumpPercent ?? 0)) start(() => this.#jumpClock());
     await this.#scheduler.run(
@@ -347,5 +378,6 @@ export const storageWorlds: Shrinkable<WorldOptions, WorldReport> = {
     }
     if (syncFailurePercent > 0) yield {...options, syncFailurePercent: 0};
     if (options.diskFullPercent > 0) yield {...options, diskFullPercent: 0};
+    if ((options.foldedClients ?? 0) > 0) yield {...options, foldedClients: 0};
   },
 };

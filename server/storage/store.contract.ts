@@ -127,8 +127,8 @@ function testScans({name, open}: StoreHarness): void {
     ];
     const view = store.view();
     for (const [ranges, options, expected] of table) {
-      for (const rowsMax of [undefined, 1, 2]) {
-        const limited = rowsMax === undefined ? options : {...options, rowsMax};
+      for (const more of [{}, {rowsMax: 1}, {rowsMax: 2}, {once: true}]) {
+        const limited = {...options, ...more};
         const label = JSON.stringify([ranges.map(r => [text(r.start), text(r.end)]), limited]);
         assert.equal(dump(store, ranges, limited), expected, label);
         assert.equal(dump(view, ranges, limited), expected, `view ${label}`);

@@ -42,6 +42,11 @@ export interface ScanOptions {
   readonly reverse?: boolean;
   /** Value bytes are left out (valueLength 0). */
   readonly keysOnly?: boolean;
+  /**
+   * What is read from disk for it takes nobody's place in the cache: for who reads much once, and
+   * keeps what he needs of it himself.
+   */
+  readonly once?: boolean;
   /** At most this many rows in one `next`. Default: as many as fit. */
   readonly rowsMax?: number;
 }

@@ -53,6 +53,10 @@ export class WordService implements Service {
   readonly running = new Map<string, RunningQuery & {stop: () => void}>();
   #next = 0;
 
+  get shownIndex(): number {
+    return this.appliedIndex;
+  }
+
   async run(principal: Principal, request: RunRequest): Promise<ResultCursor> {
     this.requests.push(request);
     this.#check(principal, request.database);

@@ -117,7 +117,6 @@ test('a copy made while commits are in flight is right for every later view', as
     const changed = new Map<number, number>();
     const subscription = database.onChange({
       recordChanged: (bytes, at, index) => changed.set(ridOfRecordKey(bytes, at).position, index),
-      edgeChanged: () => {},
       rangeEmptied: () => {},
     });
     let base = read();

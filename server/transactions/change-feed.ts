@@ -1,6 +1,7 @@
 /**
- * Tells, for one database, which records and edges every later entry changes: what lets a view
- * in memory of the data (server/views/) stay right without being made anew.
+ * Tells, for one database, which records, edges and index entries every later entry of the log
+ * changes: what lets a view in memory of the data (server/views/) stay right without being made
+ * anew.
  *
  * A listener is told of an entry in the turn in which it is appended, so before anything can read
  * what it writes. It hears keys, no values: "may be different from now on", also when the entry
@@ -11,16 +12,20 @@
  * Without listeners an entry costs nothing here.
  */
 import {isAdjacencyKey} from '#server/layout/adjacency-key.ts';
+import {isIndexKey} from '#server/layout/index-key.ts';
 import {isRecordKey} from '#server/layout/record-key.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation} from './commit.ts';
 import {type Entry, eachOperation} from './entry.ts';
 
+/** Of what it has no method for, it is not told. */
 export interface ChangeListener {
   /** The record whose key (record-key.ts) begins at `at` was put or deleted; bytes are borrowed. */
-  recordChanged(bytes: Uint8Array, at: number, index: LogIndex): void;
+  recordChanged?(bytes: Uint8Array, at: number, index: LogIndex): void;
   /** The edge's key (adjacency-key.ts) that begins at `at` was put or deleted; borrowed as well. */
-  edgeChanged(bytes: Uint8Array, at: number, index: LogIndex): void;
+  edgeChanged?(bytes: Uint8Array, at: number, index: LogIndex): void;
+  /** The index entry whose key (index-key.ts) is [at, end) was put or deleted; borrowed too. */
+  indexChanged?(bytes: Uint8Array, at: number, end: number, index: LogIndex): void;
   /** Every key of [start, end) was removed, of whatever kind. */
   rangeEmptied(start: Uint8Array, end: Uint8Array, index: LogIndex): void;
 }
@@ -33,15 +38,15 @@ export interface ChangeSubscription {
   end(): void;
 }
 
-/** Longer keys are neither records' nor edges'. */
-const keyBytesMax = 64;
+/** Keys of records and edges are shorter, those of most indexes too. */
+const keyBytesUsual = 64;
 
 /** No key is behind it. */
-const everything = [new Uint8Array(0), new Uint8Array(keyBytesMax).fill(0xff)] as const;
+const everything = [new Uint8Array(0), new Uint8Array(keyBytesUsual).fill(0xff)] as const;
 
 export class ChangeFeed {
   readonly #listeners = new Set<ChangeListener>();
-  readonly #key = Buffer.alloc(keyBytesMax);
+  #key = Buffer.alloc(keyBytesUsual);
   #lastIndex: LogIndex;
 
   /** `lastIndex`: of the newest entry of the database when nothing of it is in flight. */
@@ -66,7 +71,8 @@ export class ChangeFeed {
     this.#lastIndex = index;
     for (const listener of this.#listeners) {
       if (operations instanceof PackedOperations) {
-        operations.eachKey(at => tell(listener, operations.bytes, at, index));
+        const {bytes} = operations;
+        operations.eachKey((at, end) => tell(listener, {bytes, at, end}, index));
       } else {
         for (const operation of operations) this.#tellOperation(listener, operation, index);
       }
@@ -100,17 +106,27 @@ export class ChangeFeed {
     }
     const {text} = operation;
     if (text === undefined) {
-      tell(listener, operation.key, 0, index);
+      const {key} = operation;
+      tell(listener, {bytes: key, at: 0, end: key.length}, index);
       return;
     }
     // The key's bytes exist as text alone: making a buffer of each would cost more than the rest.
-    const length = Math.min(text.length, keyBytesMax);
-    for (let at = 0; at < length; at++) this.#key[at] = text.charCodeAt(at);
-    tell(listener, this.#key, 0, index);
+    const end = text.length;
+    if (end > this.#key.length) this.#key = Buffer.alloc(2 * end);
+    const bytes = this.#key;
+    for (let at = 0; at < end; at++) bytes[at] = text.charCodeAt(at);
+    tell(listener, {bytes, at: 0, end}, index);
   }
 }
 
-function tell(listener: ChangeListener, bytes: Uint8Array, at: number, index: LogIndex): void {
-  if (isRecordKey(bytes, at)) listener.recordChanged(bytes, at, index);
-  else if (isAdjacencyKey(bytes, at)) listener.edgeChanged(bytes, at, index);
+interface KeyPlace {
+  readonly bytes: Uint8Array;
+  readonly at: number;
+  readonly end: number;
+}
+
+function tell(listener: ChangeListener, {bytes, at, end}: KeyPlace, index: LogIndex): void {
+  if (isRecordKey(bytes, at)) listener.recordChanged?.(bytes, at, index);
+  else if (isAdjacencyKey(bytes, at)) listener.edgeChanged?.(bytes, at, index);
+  else if (isIndexKey(bytes, at)) listener.indexChanged?.(bytes, at, end, index);
 }

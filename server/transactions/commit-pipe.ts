@@ -31,6 +31,11 @@ export interface CommitPipe {
    * position: the entry's term. A local log has chain values of its own.
    */
   offer(entry: Uint8Array, chain: number): void;
+  /**
+   * No store that is looked at now shows an entry behind this one. Ahead of what was reported: an
+   * entry can be read a moment before its application is told.
+   */
+  readonly begunIndex: LogIndex;
   /** Calls `listener` after every step forward. One listener. */
   listen(listener: (progress: PipeProgress) => void): void;
   /** Entries of a database offered from now on are applied to `store`. */

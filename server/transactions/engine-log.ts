@@ -8,8 +8,11 @@
 import type {AppendResult, CommitLog, LogIndex, Refused} from './commit.ts';
 import type {CommitPipe, PipeProgress} from './commit-pipe.ts';
 import type {Entry} from './entry.ts';
+import type {Bootstrap} from './server-state.ts';
 
 export interface EngineLog extends CommitLog {
+  /** No view that was taken before this is asked shows an entry behind it. */
+  readonly shownIndex: LogIndex;
   /** Why the log takes nothing more, ever; undefined while it does. */
   readonly failure: string | undefined;
   /** Appends a server-level entry; resolves when it is executed here, or its fate is told. */
@@ -93,13 +96,21 @@ export interface LocalData {
   }[];
   /** How many documents of the server (users and the like). */
   readonly documents: number;
+  /** Their names, and one digest over all databases; of a server that becomes a member. */
+  readonly documentNames?: readonly string[] | undefined;
+  readonly content?: string | undefined;
 }
+
+/** What a cluster began with, as its members tell a server that may hold the same. */
+export type Baseline = Omit<Bootstrap, 'databases'>;
 
 /** How a member without a memory begins. */
 export interface MemberBeginning {
   readonly checkpoint: LogCheckpoint;
-  /** Its data becomes the cluster's; else it is set aside. */
+  /** Its data becomes the cluster's, or is the same; else it is set aside. */
   readonly keepsData: boolean;
+  /** What the cluster has begun with, where this server's data is the same. */
+  readonly baseline?: Baseline | undefined;
 }
 
 export interface MemberLogOpener {

@@ -3,6 +3,7 @@ import type {SegmentLog} from '#server/log/segment-log.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {Reader} from '#server/storage/store.ts';
 import type {Applier} from './apply.ts';
 import type {LogIndex} from './commit.ts';
 import type {CommitPipe} from './commit-pipe.ts';
@@ -55,6 +56,8 @@ export interface EngineOptions {
   readonly startPipe: (parts: PipeParts) => CommitPipe;
   /** Of a member of a cluster. Undefined: a log of its own. */
   readonly memberLog?: MemberLogOpener;
+  /** See recovery.ts; for `memberLog`. */
+  readonly fingerprint?: (reader: Reader) => Promise<string>;
 }
 
 export interface EngineEvents {

@@ -159,6 +159,11 @@ export class Engine {
     return this.#log.appliedIndex;
   }
 
+  /** No view that was taken before this is asked shows an entry behind it. */
+  get shownIndex(): LogIndex {
+    return this.#log.shownIndex;
+  }
+
   /** Set once the log can write nothing more: the process should be replaced. */
   get failure(): string | undefined {
     return this.#log.failure;
@@ -373,6 +378,11 @@ export class Engine {
       },
       directory,
     );
+  }
+
+  /** Why a leader would refuse commits for want of room on the disk; undefined while there is some. */
+  get spaceObstacle(): string | undefined {
+    return this.#space.obstacle(0)?.detail;
   }
 
   /** What there is, for a comparison with other servers. */

@@ -65,6 +65,10 @@ export class InlinePipe implements CommitPipe {
     this.#offeredIndex = options.startIndex;
   }
 
+  get begunIndex(): LogIndex {
+    return this.#takenIndex;
+  }
+
   listen(listener: (progress: PipeProgress) => void): void {
     this.#listener = listener;
   }

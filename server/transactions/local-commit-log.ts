@@ -33,6 +33,10 @@ export class LocalCommitLog implements EngineLog {
     return this.#pending.appliedIndex;
   }
 
+  get shownIndex(): LogIndex {
+    return this.#pipe.begunIndex;
+  }
+
   get lastIndex(): LogIndex {
     return this.#lastIndex;
   }

@@ -14,6 +14,7 @@ import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import type {Reader} from '#server/storage/store.ts';
 import {Applier} from './apply.ts';
 import {DatabaseSet, type OpenDatabase, readPosition} from './database-set.ts';
 import {decodeEntry, EntryEncoder, type EntryKind, type ServerBody} from './entry.ts';
@@ -40,6 +41,8 @@ export interface RecoveryOptions {
   readonly formats: Formats;
   /** Parent of `raft-storage-<node>`; the root unless `svc.ha.raftStorageDirectory` is set. */
   readonly raftStorageParent: string;
+  /** A digest of what a database holds; absent: equal ones are not told from others. */
+  readonly fingerprint?: ((reader: Reader) => Promise<string>) | undefined;
 }
 
 export interface Recovered {

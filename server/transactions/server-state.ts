@@ -24,6 +24,26 @@ export interface StoredDocument {
   readonly base64: string;
 }
 
+/** What a cluster began with, when it began with the databases of one server. */
+export interface Bootstrap {
+  /** The place of the shared log behind which it begins. */
+  readonly index: number;
+  readonly term: number;
+  readonly nextDatabaseId: number;
+  /** Names of the server's documents at that time. */
+  readonly documents: readonly string[];
+  /** One digest over all databases, ids, formats and counts of commits among it. */
+  readonly content: string;
+  readonly databases: readonly BootstrapDatabase[];
+}
+
+export interface BootstrapDatabase extends DatabaseEntry {
+  /** Commits that it held. */
+  readonly transactions: number;
+  /** Of what it held. */
+  readonly fingerprint: string;
+}
+
 export interface ServerState {
   readonly version: typeof stateVersion;
   /** What new databases are written in (formats/levels.ts). */
@@ -38,6 +58,8 @@ export interface ServerState {
   /** Applied positions when `durableIndex` was written: a database behind its own is too old. */
   readonly positions: Readonly<Record<string, number>>;
   readonly documents: Readonly<Record<string, StoredDocument>>;
+  /** Of a member of a cluster that did not begin empty. */
+  readonly bootstrap?: Bootstrap | undefined;
 }
 
 export function emptyServerState(logId: string, index: number, formatLevel: number): ServerState {

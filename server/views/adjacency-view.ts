@@ -39,7 +39,7 @@ const refusedMs = 60_000;
 const sliceMs = 2;
 const rowsPerLook = 512;
 const chunksPerBucketMax = 1 << 16;
-const buffers = {bufferBytes: 64 << 10, bufferBytesMax: 512 << 10};
+const scanned = {bufferBytes: 64 << 10, bufferBytesMax: 512 << 10, once: true};
 
 class Slot implements Droppable {
   readonly bucket: number;
@@ -178,10 +178,6 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
     };
   }
 
-  recordChanged(): void {
-    // Records are not kept here.
-  }
-
   edgeChanged(bytes: Uint8Array, at: number, index: LogIndex): void {
     this.#toldIndex = index;
     const position = vertexPositionOf(bytes, at);
@@ -285,7 +281,7 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
   async #pack(slot: Slot, reader: Reader): Promise<AdjacencyChunk | undefined> {
     const {database, clock, timers, memory} = this.#options;
     const builder = new ChunkBuilder(slot.number);
-    const walker = new RowWalker(reader, [chunkRange(slot.bucket, slot.number)], buffers);
+    const walker = new RowWalker(reader, [chunkRange(slot.bucket, slot.number)], scanned);
     try {
       for (let sliceEnd = clock.monotonic() + sliceMs; ; ) {
         for (let rows = 0; rows < rowsPerLook; rows++) {

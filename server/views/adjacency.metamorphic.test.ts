@@ -19,7 +19,7 @@ import type {RecordWriter} from '#server/transactions/records.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {AdjacencyView} from './adjacency-view.ts';
-import type {KeptViews} from './kept-views.ts';
+import {type KeptViews, noViews} from './kept-views.ts';
 import {type PackedAdjacency, SharedAdjacency} from './shared-adjacency.ts';
 import {ViewMemory} from './view-memory.ts';
 
@@ -201,7 +201,7 @@ class History {
 }
 
 function kept(adjacency: PackedAdjacency): KeptViews {
-  return {adjacency, columns: undefined};
+  return {...noViews, adjacency};
 }
 
 function drained(source: Source<Hop>, portion: number): readonly Hop[] {

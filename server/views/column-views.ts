@@ -156,7 +156,6 @@ export class ColumnViews {
         this.#memory.forget(slot);
         slot.forget(index);
       },
-      edgeChanged: () => {},
       rangeEmptied: (start, end, index) => {
         for (const [bucket, slots] of this.#slots) {
           const range = bucketRange(bucket);

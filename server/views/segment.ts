@@ -8,11 +8,9 @@
  * and its readers turn to the records.
  */
 import {
+  bodyOffsetAt,
   findProperty,
   nameIdAt,
-  propertyEnd,
-  propertyStart,
-  propertyTag,
   recordLayout,
   recordTypeId,
 } from '#server/layout/record.ts';
@@ -137,6 +135,8 @@ export class Segment {
   readonly columns: readonly Column[];
   /** Where each property stood in the table of the record before: the next is likely alike. */
   private readonly places: number[];
+  private lastTypeId = -1;
+  private lastCode = 0;
 
   constructor(columns: readonly Column[]) {
     this.columns = columns;
@@ -158,19 +158,20 @@ export class Segment {
     const {table, entryBytes, tableEnd} = recordLayout(bytes, start);
     for (let at = 0; at < this.columns.length; at++) {
       const column = this.columns[at] as Column;
-      let place = this.places[at] as number;
-      const entry = table + place * entryBytes;
+      let entry = table + (this.places[at] as number) * entryBytes;
       if (entry >= tableEnd || nameIdAt(bytes, entry) !== column.property) {
-        place = findProperty(bytes, start, column.property);
+        const place = findProperty(bytes, start, column.property);
         if (place < 0) {
           column.nulls++;
           continue;
         }
         this.places[at] = place;
+        entry = table + place * entryBytes;
       }
-      const from = propertyStart(bytes, start, place);
-      const to = propertyEnd(bytes, start, end - start, place);
-      column.put(row, propertyTag(bytes, start, place), bytes, from, to);
+      const behind = entry + entryBytes;
+      const from = tableEnd + bodyOffsetAt(bytes, entry, entryBytes);
+      const to = behind < tableEnd ? tableEnd + bodyOffsetAt(bytes, behind, entryBytes) : end;
+      column.put(row, bytes[entry + 3] as number, bytes, from, to);
     }
   }
 
@@ -197,7 +198,16 @@ export class Segment {
     for (const column of this.columns) column.clear(row);
   }
 
+  /** Neighbours are nearly always of one type. */
   private codeOfType(typeId: number): number {
+    if (typeId !== this.lastTypeId) {
+      this.lastTypeId = typeId;
+      this.lastCode = this.findCode(typeId);
+    }
+    return this.lastCode;
+  }
+
+  private findCode(typeId: number): number {
     let place = this.typeIds.indexOf(typeId);
     if (place < 0) {
       place = this.typeIds.push(typeId) - 1;

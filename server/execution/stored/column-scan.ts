@@ -110,7 +110,7 @@ function* built(
   {reader}: ColumnScan,
 ): Generator<undefined, Segment, undefined> {
   const segment = columns.begin(number);
-  const walker = new RowWalker(reader, [range], {bufferBytes});
+  const walker = new RowWalker(reader, [range], {bufferBytes, once: true});
   try {
     for (let rows = 1; walker.next(); rows++) {
       const {bytes, keyStart, keyEnd, end} = walker;

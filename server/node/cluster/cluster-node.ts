@@ -23,8 +23,10 @@ import {
 import type {KnownServers, ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
+import type {ClusterState} from '#server/session/cluster.ts';
 import type {Engine} from '#server/transactions/engine.ts';
 import type {
+  Baseline,
   LocalData,
   LogCheckpoint,
   MemberBeginning,
@@ -124,7 +126,7 @@ export class ClusterNode implements MemberLogOpener {
     const {plan, settings, clock, timers, logger} = this.#options;
     const offers = settings().get('svc.ha.bootstrapFromLocalDatabase');
     await this.#listen();
-    const kind = await formCluster({
+    const beginning = await formCluster({
       talk: this.#talk,
       self: plan.id,
       declared: plan.peers.map(peerId),
@@ -134,7 +136,7 @@ export class ClusterNode implements MemberLogOpener {
       logger,
       timeoutMs: settings().get('svc.ha.bootstrapTimeoutMs'),
     });
-    return beginningOf(kind, plan, lastIndex);
+    return beginningOf(beginning, plan, lastIndex);
   }
 
   /** Undefined until the engine runs. */
@@ -268,19 +270,57 @@ export class ClusterNode implements MemberLogOpener {
       replicator,
       isLeading: () => log.isLeading,
       report: () => this.#report(replicator),
-      application: {priority: plan.self.priority, memory: storageId},
+      // Who was never told of members and holds a place of the log came with equal data.
+      application: {
+        priority: plan.self.priority,
+        memory: storageId,
+        adopts: replicator.base.index > 0,
+      },
+      writeDocuments: () => this.#writeDocuments(),
       timers,
       logger,
       asked: peer => this.#storageIds.delete(peer),
     });
   }
 
-  #report({wasMember, lastIndex}: Replicator): PeerReport {
+  #report({wasMember, lastIndex, base}: Replicator): PeerReport {
     const standing = lastIndex === 0 ? 'formed' : 'member';
     return {
       standing: wasMember ? standing : 'new',
       data: this.#engine?.localData() ?? {databases: [], documents: 0},
+      ...(wasMember && {baseline: this.#baseline(base.index)}),
     };
+  }
+
+  /** What the cluster began with, where this server's log holds everything since. */
+  #baseline(baseIndex: LogIndex): Baseline | undefined {
+    const bootstrap = this.#engine?.state.bootstrap;
+    if (bootstrap === undefined || baseIndex > bootstrap.index) return undefined;
+    const {databases: _, ...baseline} = bootstrap;
+    return baseline;
+  }
+
+  /** Why there is no room for what would be written; undefined while there is some. */
+  get spaceObstacle(): string | undefined {
+    return this.#engine?.spaceObstacle;
+  }
+
+  /** What the databases that are here still were when the cluster began, by name. */
+  get begunWith(): ClusterState['begunWith'] {
+    const {bootstrap, databases = []} = this.#engine?.state ?? {};
+    const kept = bootstrap?.databases.filter(({id}) => databases.some(known => known.id === id));
+    return new Map(kept?.map(database => [database.name, database]));
+  }
+
+  /** Every document of the server once more, for who did not come with a copy of this one's. */
+  async #writeDocuments(): Promise<void> {
+    const engine = this.#engine;
+    if (engine === undefined) throw new Refusal('cluster.no-quorum', 'the server is starting');
+    for (const name of Object.keys(engine.state.documents)) {
+      const document = engine.serverDocument(name);
+      if (document === undefined) continue;
+      await engine.putServerDocument(name, document.bytes, document.version);
+    }
   }
 
   /** Who is no member any more may come back with another memory. */

@@ -68,16 +68,21 @@ export function planCluster(settings: Settings): ClusterPlan {
  * everything that the data holds, so that places in it never go backwards.
  */
 export function beginningOf(
-  kind: Beginning,
+  beginning: Beginning,
   {id, self, membership}: ClusterPlan,
   lastIndex: LogIndex,
 ): MemberBeginning {
   const start = {index: 0, term: 0};
-  switch (kind) {
+  switch (beginning.kind) {
     case 'together':
       return {checkpoint: {last: start, membership}, keepsData: false};
     case 'join':
       return {checkpoint: {last: start, membership: []}, keepsData: false};
+    case 'adopt': {
+      const {baseline} = beginning;
+      const {index, term} = baseline;
+      return {checkpoint: {last: {index, term}, membership: []}, keepsData: true, baseline};
+    }
     default: {
       const alone = [{id, role: 'voter' as const, priority: self.priority}];
       const last = {index: lastIndex, term: firstTerm};

@@ -59,7 +59,8 @@ export class ClusterView implements Cluster {
       raftState:
         failure === undefined ? (member === undefined ? 'STARTING' : 'RUNNING') : 'EXCEPTION',
       isLeader: role?.name === 'leader',
-      leaderReady: this.isLeader,
+      leaderReady:
+        this.isLeader && (role?.firstIndex ?? Infinity) <= (member?.log.appliedIndex ?? 0),
       leaderId: role?.leader,
       currentTerm: role?.term ?? 0,
       electionCount,
@@ -72,8 +73,10 @@ export class ClusterView implements Cluster {
       turnedAway: this.#turnedAway(),
       uncommittedBytes: replicator?.uncommittedBytes ?? 0,
       logFailure: failure,
+      spaceObstacle: this.#node.spaceObstacle,
       isInstallingSnapshot: this.#node.snapshots?.isInstalling === true,
       copies: this.#node.snapshots?.copies ?? noCopies,
+      begunWith: this.#node.begunWith,
     };
   }
 

@@ -5,7 +5,6 @@
  * The leader compares (member-copies.ts); any other member answers with its own digest alone.
  * Source: specification, "Verify result"; reference 3.5.
  */
-import {hash} from 'node:crypto';
 import type {Cluster} from '#server/session/cluster.ts';
 import {checksumsOf, type LocalDigest} from '#server/session/cluster-verify.ts';
 import type {DatabaseDigests} from '#server/session/database-digests.ts';
@@ -59,9 +58,7 @@ async function heldState(
 ): Promise<Readonly<Record<string, unknown>>> {
   const lastTxId = cluster.state().appliedIndex;
   try {
-    const checksums = checksumsOf(await digests.digest(name, undefined));
-    const inOrder = Object.entries(checksums).toSorted(([one], [other]) => (one < other ? -1 : 1));
-    return {name, fingerprint: hash('sha256', JSON.stringify(inOrder)), lastTxId};
+    return {name, fingerprint: await digests.fingerprint(name), lastTxId};
   } catch (error) {
     // One that cannot be read is told of; the others are not the worse for it.
     return {name, error: error instanceof Error ? error.message : String(error)};

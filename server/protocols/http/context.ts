@@ -10,6 +10,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import type {OwnTroubles} from '#server/session/own-troubles.ts';
 import type {ReplicaHealth} from '#server/session/replica-health.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
@@ -19,6 +20,7 @@ import {IdempotentAnswers} from './idempotency.ts';
 import {Membership} from './membership.ts';
 import type {MemberCopies} from './member-copies.ts';
 import type {PeerClient} from './peer-client.ts';
+import {RequestTimings} from './request-timings.ts';
 import {Transport} from './transport.ts';
 
 export interface HttpOptions {
@@ -41,6 +43,8 @@ export interface HttpOptions {
   readonly snapshots?: SnapshotSource | undefined;
   /** How this leader's followers do; absent where nobody samples. */
   readonly replicaHealth?: ReplicaHealth | undefined;
+  /** What goes wrong with this member itself; absent where nobody samples. */
+  readonly ownTroubles?: (() => OwnTroubles) | undefined;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */
@@ -66,6 +70,8 @@ export class HttpContext {
   readonly transport: Transport;
   /** Undefined: a server alone. */
   readonly membership: Membership | undefined;
+  /** Undefined: nobody may scrape them. */
+  readonly timings: RequestTimings | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
   /** Constant for one process: a client that sees another one talks to a restarted server. */
   readonly replayProtection: string;
@@ -94,6 +100,8 @@ export class HttpContext {
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
     const {cluster} = options;
     this.membership = cluster && new Membership(this, cluster);
+    const isScraped = this.settings.get('svc.serverMetrics');
+    this.timings = isScraped ? new RequestTimings(() => options.clock.monotonic()) : undefined;
     const prefix = Buffer.alloc(8);
     options.random.fill(prefix);
     this.requestIdPrefix = `${prefix.toString('hex')}-`;

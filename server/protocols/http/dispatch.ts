@@ -15,7 +15,7 @@ import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {answerRoot} from './landing.ts';
 import {answerScrape, scrapePath} from './prometheus.ts';
-import type {Match, Route, Router, UserOperation} from './router.ts';
+import {basePath, type Match, type Route, type Router, type UserOperation} from './router.ts';
 import {readWish} from './statement.ts';
 
 /** Answers one request, whatever it is. Rejects for a defect only. */
@@ -29,6 +29,7 @@ export async function dispatch(
   const exchange = new Exchange(context, request, response);
   exchange.awaitsContinue = awaitsContinue;
   context.exchanges.set(request.socket, exchange);
+  context.timings?.watch(exchange);
   try {
     checkCoding(request);
     const url = request.url ?? '/';
@@ -41,6 +42,7 @@ export async function dispatch(
       return await (path === scrapePath ? answerScrape(exchange) : answerRoot(exchange, path));
     }
     exchange.segments = match.segments;
+    exchange.routePath = `${basePath}${match.route.path.slice(1)}`;
     exchange.streamsBody = match.route.streamsBody === true;
     await perform(exchange, match);
   } catch (error) {

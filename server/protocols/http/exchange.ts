@@ -15,6 +15,7 @@ import type {HttpContext} from './context.ts';
 import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
 import type {StoredAnswer} from './idempotency.ts';
 import {parseBody} from './json-body.ts';
+import {basePath} from './router.ts';
 
 export const jsonType = 'application/json';
 export const ndjsonType = 'application/x-ndjson';
@@ -30,6 +31,8 @@ export class Exchange implements AnswerWriter {
   readonly requestId: string;
   /** Decoded path below `/api/v1`, by segment. */
   segments: readonly string[] = [];
+  /** Of the route, names in braces. */
+  routePath = 'unmatched';
   /** Text behind `?`, undecoded. */
   query = '';
   /** Echoed as the session header when it names a session that exists. */
@@ -53,6 +56,12 @@ export class Exchange implements AnswerWriter {
     this.request = request;
     this.response = response;
     this.requestId = context.requestIdFor(request);
+  }
+
+  /** The one that the path names; empty where it names none. */
+  get database(): string {
+    const at = this.routePath.slice(basePath.length).split('/').indexOf('{database}');
+    return this.segments[at] ?? '';
   }
 
   header(name: string): string | undefined {
@@ -203,7 +212,7 @@ export class Exchange implements AnswerWriter {
   #head(contentType: string, headers: readonly string[]): string[] {
     const {context} = this;
     const head = ['X-Request-Id', this.requestId];
-    head.push('X-Svc-Commit-Index', String(context.service.appliedIndex));
+    head.push('X-Svc-Commit-Index', String(context.service.shownIndex));
     head.push('X-Svc-Replay-Protection', context.replayProtection);
     if (contentType !== '') head.push('Content-Type', contentType);
     if (this.sessionId !== undefined) head.push(sessionHeader, this.sessionId);

@@ -59,7 +59,7 @@ export class AnswerHeads {
     body.prepend(this.#datedBytes());
     body.prependNumber(length, 10);
     body.prepend(this.#middle);
-    body.prependNumber(context.service.appliedIndex, 10);
+    body.prependNumber(context.service.shownIndex, 10);
     body.prepend(commitIndexName);
     body.prependNumber(context.nextRequestNumber(), 16);
     body.prepend(this.#start);
@@ -70,7 +70,7 @@ export class AnswerHeads {
     const {status, contentType, requestId, sessionId, headers, length} = head;
     const {service, replayProtection, isStopping} = this.#context;
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-    text += `X-Request-Id: ${requestId}\r\nX-Svc-Commit-Index: ${service.appliedIndex}\r\n`;
+    text += `X-Request-Id: ${requestId}\r\nX-Svc-Commit-Index: ${service.shownIndex}\r\n`;
     text += `X-Svc-Replay-Protection: ${replayProtection}\r\nContent-Type: ${contentType}\r\n`;
     if (sessionId !== undefined) text += `${sessionHeader}: ${sessionId}\r\n`;
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;

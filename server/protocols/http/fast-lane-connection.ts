@@ -30,6 +30,7 @@ const opening = Buffer.from('POST /api/v1/', 'latin1');
 const lineEnd = Buffer.from('\r\n', 'latin1');
 const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
 const none = Buffer.alloc(0);
+const ok = 200;
 /** A statement that met so many changes of the leadership goes the long way. */
 const attemptsMax = 3;
 /** A request in more pieces than this is sent by somebody who is in no hurry. */
@@ -63,6 +64,8 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
   /** Whoever waits for the reader. */
   #resume: (() => void) | undefined;
   #since: number;
+  /** Of the answer that was begun last. */
+  #status = ok;
   #unsentBytes = 0;
 
   constructor(lane: FastLane, socket: Socket) {
@@ -189,6 +192,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
 
   async #perform(known: KnownHead, bytes: Buffer): Promise<void> {
     const {head} = known;
+    const begunAt = this.context.options.clock.monotonic();
     this.database = head.database;
     this.transactionId = head.sessionId;
     for (let attempts = 1; ; attempts++) {
@@ -214,7 +218,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
       }
     }
     this.#isBusy = false;
-    this.#lane.answered++;
+    this.#lane.count(known, this.#status, begunAt);
     if (!this.#drains) this.#next();
   }
 
@@ -347,6 +351,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     body: Buffer,
     requestId = this.context.nextRequestId(),
   ): void {
+    this.#status = status;
     const head = this.#lane.answers.any({
       status,
       contentType: jsonType,
@@ -363,6 +368,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
   }
 
   answerBytes(bytes: AnswerBytes): void {
+    this.#status = ok;
     this.#send(this.#lane.answers.whole(bytes, this.#sessionId));
     // What the kernel has taken may be written over.
     if (this.#socket.writableLength === 0) this.#lane.takeBack(bytes);
@@ -370,6 +376,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
 
   startStream(status: number, contentType: string): void {
     this.#isChunked = true;
+    this.#status = status;
     const head = this.#lane.answers.any({
       status,
       contentType,
@@ -398,12 +405,14 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#isChunked = false;
   }
 
-  whole({text}: LineHead, body: Buffer): void {
+  whole({status, text}: LineHead, body: Buffer): void {
+    this.#status = status;
     const head = this.#lane.answers.relayed(text);
     this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
   }
 
-  begin({text}: LineHead): void {
+  begin({status, text}: LineHead): void {
+    this.#status = status;
     this.#send(this.#lane.answers.relayed(text));
   }
 

@@ -13,6 +13,7 @@ import type {RunRequest} from '#server/session/session.ts';
 import type {LaneHead} from './fast-lane-head.ts';
 import {forwardedHead, type MemberWords} from './forwarded-headers.ts';
 import {parseParameters} from './parameters.ts';
+import type {DurationHistogram} from './request-timings.ts';
 
 const field = Buffer.from('"params":', 'latin1');
 const substitute = Buffer.from('null}', 'latin1');
@@ -25,6 +26,8 @@ export class KnownHead {
   readonly head: LaneHead;
   /** The whole head with the empty line behind it. */
   readonly bytes: Buffer;
+  /** Where its last answer was counted. */
+  timed: DurationHistogram | undefined;
   #start: StatementStart | undefined;
   #lastText = '';
   #forwarded: {readonly words: MemberWords; readonly bytes: Buffer} | undefined;

@@ -15,6 +15,7 @@ import {AnswerHeads} from './fast-lane-answer.ts';
 import {LaneConnection} from './fast-lane-connection.ts';
 import {parseLaneHead} from './fast-lane-head.ts';
 import {KnownHead} from './fast-lane-memory.ts';
+import {basePath} from './router.ts';
 
 /** Gives a socket to node's server, `bytes` first. */
 export type HandOver = (socket: Socket, bytes: Buffer) => void;
@@ -85,6 +86,19 @@ export class FastLane {
     if (this.#heads.size >= headsMax) this.#heads.clear();
     this.#heads.set(text, head);
     return head;
+  }
+
+  /** Counts an answer to a request that had come wholly at `begunAt`. */
+  count(known: KnownHead, status: number, begunAt: number): void {
+    this.answered++;
+    const {timings, options} = this.context;
+    if (timings === undefined) return;
+    if (known.timed?.status !== status) {
+      const {route, database} = known.head;
+      const path = `${basePath}${route}/{database}`;
+      known.timed = timings.of({method: 'POST', path, status, database});
+    }
+    known.timed.add(options.clock.monotonic() - begunAt);
   }
 
   bytes(): AnswerBytes {

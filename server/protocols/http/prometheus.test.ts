@@ -30,7 +30,8 @@ test('the figures of a member, each with its type, once', async () => {
   assert.match(text, /^# TYPE svc_ha_leader gauge\nsvc_ha_leader 1$/m);
   assert.match(text, /^# TYPE svc_ha_elections_total counter\nsvc_ha_elections_total 1$/m);
   assert.match(text, /^svc_ha_follower_replication_lag\{peer="127\.0\.0\.1_2431"\} 0$/m);
-  for (const line of text.trimEnd().split('\n')) {
+  const [figures = ''] = text.split('# TYPE svc_http_requests_seconds ');
+  for (const line of figures.trimEnd().split('\n')) {
     assert.match(line, /^(# TYPE [a-z0-9_]+ (gauge|counter)|[a-z0-9_]+(\{peer=".*"\})? -?[\d.]+)$/);
   }
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
@@ -47,6 +48,38 @@ test('only the word false opens it to everybody', async () => {
 test('another method, and metrics that are switched off, are refused', async () => {
   assert.equal((await scrape({}, {method: 'POST', headers: ofUser})).status, 405);
   assert.equal((await scrape({'svc.serverMetrics': false})).status, 404);
+});
+
+test('how long requests took, whichever way they came', async () => {
+  const world = await httpWorld({});
+  worlds.push(world);
+  const ask = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
+    const url = `http://127.0.0.1:${world.port}${path}`;
+    const asked = {method: 'POST', headers: {...ofUser, ...headers}, body: JSON.stringify(body)};
+    await (await fetch(url, asked)).arrayBuffer();
+  };
+  const answered = world.server.laneAnswers;
+  await ask('/api/v1/query/db', {language: 'sql', command: 'rows 1'});
+  await ask('/api/v1/query/db', {language: 'sql', command: 'rows 1'});
+  await ask('/api/v1/query/db', {language: 'sql', command: 'fail commit.conflict'});
+  assert.equal(world.server.laneAnswers, answered + 3, 'those are of the fast lane');
+  await ask('/api/v1/query/db', {language: 'sql', command: 'rows 1'}, {'x-request-id': 'mine'});
+  await ask('/api/v1/query/other', {language: 'sql', command: 'rows 1'}, {'x-request-id': 'two'});
+  await ask('/nowhere', {});
+  const url = `http://127.0.0.1:${world.port}/prometheus`;
+  const text = await (await fetch(url, {headers: ofUser})).text();
+  assert.match(text, /^# TYPE svc_http_requests_seconds histogram$/m);
+  const counts = [...text.matchAll(/^svc_http_requests_seconds_count\{(.*)\} (\d+)$/gm)];
+  const query = 'method="POST",path="/api/v1/query/{database}"';
+  assert.deepEqual(
+    counts.map(([, labels, count]) => [labels, Number(count)]),
+    [
+      [`${query},status="200",db="db"`, 3],
+      [`${query},status="403",db=""`, 1],
+      [`${query},status="503",db=""`, 1],
+      ['method="POST",path="unmatched",status="404",db=""', 1],
+    ],
+  );
 });
 
 test('a label is what it is called', () => {

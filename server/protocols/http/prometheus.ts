@@ -2,8 +2,9 @@
  * GET `/prometheus`: the figures of the server as text for whoever scrapes them, one line each.
  *
  * What `GET /server?mode=default` shows as `metrics`, under names that a scraper can tell apart:
- * `svc_engine_*` of the stores and statements, `svc_ha_*` of the cluster. A figure that is not
- * known is left out or -1, never 0. Source: specification, "Metrics"; reference 7.1.
+ * `svc_engine_*` of the stores and statements, `svc_ha_*` of the cluster; behind them how long
+ * requests took (request-timings.ts). A figure that is not known is left out or -1, never 0.
+ * Source: specification, "Metrics"; reference 7.1.
  */
 import {clusterFigures} from '#server/session/cluster-figures.ts';
 import {authenticate} from './authentication.ts';
@@ -36,7 +37,8 @@ export async function answerScrape(exchange: Exchange): Promise<void> {
   const {profiler, events} = administration.metrics();
   const ha = options.cluster && clusterFigures(options.cluster.state());
   const figures = {...engineFigures(profiler), ...eventFigures(events), ...ha};
-  exchange.answer(200, scrapeText(figures), textType);
+  const {timings} = exchange.context;
+  exchange.answer(200, `${scrapeText(figures)}${timings?.text() ?? ''}`, textType);
 }
 
 /** One line of type and one or more of values for each figure, in the order of names. */

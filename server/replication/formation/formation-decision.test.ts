@@ -13,7 +13,7 @@ function report(counts: Counts, standing: PeerReport['standing'] = 'new'): PeerR
 function decide(reports: Readonly<Record<string, PeerReport>>, isLate = false): string {
   const decision = decideFormation({
     self: 'a',
-    declared: ['a', 'b', 'c'],
+    declared: '0' in reports ? ['0', 'a', 'b'] : ['a', 'b', 'c'],
     reports: new Map(Object.entries(reports)),
     isLate,
   });
@@ -54,4 +54,30 @@ test('what only this server has is never given up silently', () => {
 test('late, a majority is enough, and less is not', () => {
   assert.equal(decide({a: none, b: none}, true), 'together');
   assert.equal(decide({a: none}, true), 'wait');
+});
+
+/** `content` stands for everything that is in there. */
+function holding(content: string, standing: PeerReport['standing'] = 'new'): PeerReport {
+  const {data} = report({m: 4});
+  const baseline = {index: 9, term: 1, nextDatabaseId: 2, documents: ['users'], content};
+  if (standing === 'member') return {standing, data, baseline};
+  return {standing, data: {...data, content, documentNames: ['users']}};
+}
+
+test('who holds what the cluster begins with waits until it has begun, and goes on with it', () => {
+  const same = holding('x');
+  assert.equal(decide({a: same, b: same, c: same}), 'source', 'the first of equals begins');
+  assert.equal(decide({b: same, a: same, '0': same}), 'wait');
+  assert.equal(decide({a: same, b: holding('x', 'member')}), 'adopt');
+  assert.equal(decide({a: same, c: member({m: 9}), b: holding('x', 'member')}), 'adopt');
+});
+
+test('data that only looks like it gets a copy of the other', () => {
+  assert.equal(decide({a: holding('y'), b: holding('x'), '0': holding('x')}), 'join');
+  assert.equal(decide({a: holding('y'), b: holding('x', 'member')}), 'join');
+  assert.equal(decide({a: report({m: 4}), b: holding('x', 'member')}), 'join', 'not told apart');
+  assert.equal(decide({a: none, b: holding('x', 'member')}), 'join', 'nothing of its own');
+  const own = holding('x');
+  const more = {...own, data: {...own.data, documentNames: ['users', 'tokens']}};
+  assert.equal(decide({a: more, b: holding('x', 'member')}), 'join', 'a document of its own');
 });

@@ -5,13 +5,13 @@
  * Where anybody is a member already there is a cluster, and the server asks to be taken in; never
  * does a second one begin. Where all are new, or began just now, they begin together, with an
  * empty log, if nobody has data. Else the server with the newest data begins alone and takes the
- * others in, who get a copy of it; who has something that the source has not refuses to start,
- * since it would be lost.
+ * others in. Who holds exactly what it began with keeps that and goes on behind it; the others get
+ * a copy. Who has something that the source has not refuses to start, since it would be lost.
  *
  * Source: specification, "Offline bootstrap"; reference 3.9.
  */
 import type {NodeId} from '#server/raft/message.ts';
-import type {LocalData} from '#server/transactions/engine-log.ts';
+import type {Baseline, LocalData} from '#server/transactions/engine-log.ts';
 
 export interface PeerReport {
   /**
@@ -20,6 +20,8 @@ export interface PeerReport {
    */
   readonly standing: 'member' | 'formed' | 'new';
   readonly data: LocalData;
+  /** Of a member whose log holds everything since: what the cluster began with. */
+  readonly baseline?: Baseline | undefined;
 }
 
 export interface FormationView {
@@ -39,19 +41,22 @@ export type FormationDecision =
   | {readonly kind: 'source'}
   /** Wait to be taken in. */
   | {readonly kind: 'join'}
+  /** As `join`, with the own data, which is what the cluster began with. */
+  | {readonly kind: 'adopt'; readonly baseline: Baseline}
   | {readonly kind: 'refuse'; readonly reason: string};
 
 export function decideFormation(view: FormationView): FormationDecision {
   const {self, declared, reports, isLate} = view;
   const own = reports.get(self);
   const withStanding = (wanted: PeerReport['standing']) =>
-    [...reports].find(([, {standing}]) => standing === wanted);
-  const member = withStanding('member');
+    [...reports].filter(([, {standing}]) => standing === wanted);
+  const members = withStanding('member');
+  const member = members.find(([, {baseline}]) => baseline !== undefined) ?? members[0];
   if (own !== undefined && member !== undefined) return joining(own.data, member);
   const missing = declared.filter(id => !reports.has(id));
   const isEnough = isLate && reports.size > declared.length / 2;
   if (own === undefined || (missing.length > 0 && !isEnough)) return {kind: 'wait', missing};
-  const formed = withStanding('formed');
+  const [formed] = withStanding('formed');
   // They decided that nobody has anything.
   if (formed !== undefined) {
     const found = joining(own.data, formed);
@@ -59,14 +64,21 @@ export function decideFormation(view: FormationView): FormationDecision {
   }
   const source = sourceOf(reports);
   if (source === undefined) return {kind: 'together'};
-  return source[0] === self ? {kind: 'source'} : joining(own.data, source);
+  if (source[0] === self) return {kind: 'source'};
+  const found = joining(own.data, source);
+  // What it begins with is known when it says that it has begun.
+  const {content} = own.data;
+  const isLikely = content !== undefined && content === source[1].data.content;
+  return found.kind === 'join' && isLikely ? {kind: 'wait', missing: [source[0]]} : found;
 }
 
 /** Nothing that only this server has may be lost by taking another one's state. */
 function joining(
-  {databases}: LocalData,
-  [id, {data}]: readonly [NodeId, PeerReport],
+  own: LocalData,
+  [id, {data, baseline}]: readonly [NodeId, PeerReport],
 ): FormationDecision {
+  if (baseline !== undefined && isSame(own, baseline)) return {kind: 'adopt', baseline};
+  const {databases} = own;
   for (const {name, transactions} of databases) {
     const theirs = data.databases.find(database => database.name === name);
     const where = `its database '${name}'`;
@@ -79,6 +91,12 @@ function joining(
     }
   }
   return {kind: 'join'};
+}
+
+/** Documents come again from the leader, so it may lack some, and must have no others. */
+function isSame({content, databases, documentNames = []}: LocalData, baseline: Baseline): boolean {
+  if (databases.length === 0 || content !== baseline.content) return false;
+  return documentNames.every(name => baseline.documents.includes(name));
 }
 
 function refuse(reason: string): FormationDecision {

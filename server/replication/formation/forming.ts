@@ -25,7 +25,7 @@ export interface FormingOptions {
   readonly timeoutMs: number;
 }
 
-export type Beginning = Exclude<FormationDecision['kind'], 'wait' | 'refuse'>;
+export type Beginning = Exclude<FormationDecision, {readonly kind: 'wait' | 'refuse'}>;
 
 const reportMs = 200;
 
@@ -64,7 +64,7 @@ export async function formCluster(options: FormingOptions): Promise<Beginning> {
         // Those that still wait for this server's report hear it once more.
         talk.sayToAll({kind: 'report', ...own});
         logger.log('info', 'cluster.formed', {how: decision.kind});
-        return decision.kind;
+        return decision;
     }
     await new Promise<void>(resolve => void timers.after(reportMs, resolve));
   }

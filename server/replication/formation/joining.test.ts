@@ -30,11 +30,11 @@ class Group {
   }
 
   /** It starts, with the connections of `ends` and a new memory. */
-  starts(ends: readonly string[], memory: string): Joining {
-    return this.#join(newcomer, ends, memory);
+  starts(ends: readonly string[], memory: string, adopts = false): Joining {
+    return this.#join(newcomer, ends, memory, adopts);
   }
 
-  #join(id: string, others: readonly string[], memory: string): Joining {
+  #join(id: string, others: readonly string[], memory: string, adopts = false): Joining {
     const declared = others.map(other => ({id: other, host: 'h', port: 1}));
     const talk = new PeerTalk(this.#network.join(id), declared);
     talk.open();
@@ -43,7 +43,10 @@ class Group {
       replicator: this.#replicatorOf(id),
       isLeading: () => id === leader,
       report: () => ({standing: 'member', data: {databases: [], documents: 0}}),
-      application: {priority: 3, memory},
+      application: {priority: 3, memory, adopts},
+      writeDocuments: async () => {
+        this.changes.push('documents');
+      },
       timers: this.time,
       logger: {
         log: (_level, event, fields) => {
@@ -95,6 +98,13 @@ test('a server that is connected to a follower alone is taken in by the leader',
   await group.passes(600);
   assert.deepEqual(group.changes, [`add ${newcomer}`]);
   assert.equal(group.membership.find(({id}) => id === newcomer)?.priority, 3);
+});
+
+test('who came with equal data gets the documents before it is told that it belongs', async () => {
+  const group = new Group();
+  group.starts([follower], 'm1', true);
+  await group.passes(3_000);
+  assert.deepEqual(group.changes, ['documents', `add ${newcomer}`]);
 });
 
 test('one that catches up for long asks on, and is not removed for it', async () => {

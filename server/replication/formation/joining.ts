@@ -26,6 +26,8 @@ export interface JoiningOptions {
   readonly replicator: Pick<Replicator, 'change' | 'membership' | 'role' | 'wasMember'>;
   /** This server takes commits, so it may change the members. */
   readonly isLeading: () => boolean;
+  /** Puts the documents of the server into the log once more. @throws {Refusal} */
+  readonly writeDocuments: () => Promise<void>;
   /** What a new server is told of this one. */
   readonly report: () => PeerReport;
   readonly application: Application;
@@ -79,11 +81,11 @@ export class Joining {
     if (this.#options.isLeading()) void this.#admit(id, application);
   }
 
-  #passOn(id: NodeId, {priority, memory}: Application): void {
+  #passOn(id: NodeId, {priority, memory, adopts}: Application): void {
     const {talk, replicator} = this.#options;
     const {name, leader} = replicator.role;
     if (name === 'leader' || leader === undefined || leader === id) return;
-    talk.say(leader, {kind: 'join-of', id, priority, memory});
+    talk.say(leader, {kind: 'join-of', id, priority, memory, adopts});
   }
 
   /** Each reason once, until there is another. */
@@ -102,8 +104,8 @@ export class Joining {
   }
 
   /** Removed first where it is a member with another memory. What is refused is asked again. */
-  async #admit(id: NodeId, {priority, memory}: Application): Promise<void> {
-    const {talk, replicator, logger} = this.#options;
+  async #admit(id: NodeId, {priority, memory, adopts}: Application): Promise<void> {
+    const {talk, replicator, logger, writeDocuments} = this.#options;
     const isMember = memberOf(replicator.membership, id) !== undefined;
     const catchesUp = isMember && memory !== undefined && this.#admitted.get(id) === memory;
     if (catchesUp || this.#admitting.has(id)) return;
@@ -113,6 +115,8 @@ export class Joining {
         logger.log('warn', 'cluster.peer-without-memory', {peer: id});
         await replicator.change({kind: 'remove', id});
       }
+      // Behind what it came with, and before the entry that tells it that it belongs here.
+      if (adopts) await writeDocuments();
       await replicator.change({kind: 'add', id, priority});
       this.#remember(id, memory);
       logger.log('info', 'cluster.peer-joins', {peer: id});

@@ -6,7 +6,7 @@
  * the replicator knows nobody yet, and passes everything else on.
  */
 import type {NodeId} from '#server/raft/message.ts';
-import type {LocalData} from '#server/transactions/engine-log.ts';
+import type {Baseline, LocalData} from '#server/transactions/engine-log.ts';
 import type {
   PeerAddress,
   PeerConnection,
@@ -28,6 +28,8 @@ export interface Application {
   readonly priority: number;
   /** Id of the log that it begins with; undefined from a release that did not tell. */
   readonly memory: string | undefined;
+  /** It kept data that the cluster began with; the server's documents it needs. */
+  readonly adopts: boolean;
 }
 
 /** No message of consensus begins so: those begin with their version. */
@@ -121,7 +123,7 @@ function parseSaying(bytes: Buffer): Saying | undefined {
     return undefined;
   }
   const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
-  const {kind, standing, data, id, reason} = fields;
+  const {kind, standing, data, baseline, id, reason} = fields;
   switch (kind) {
     case 'join':
     case 'join-of': {
@@ -135,7 +137,8 @@ function parseSaying(bytes: Buffer): Saying | undefined {
         ? {kind, reason}
         : undefined;
     case 'report':
-      return isStanding(standing) && isLocalData(data) ? {kind, standing, data} : undefined;
+      if (!isStanding(standing) || !isLocalData(data)) return undefined;
+      return {kind, standing, data, baseline: isBaseline(baseline) ? baseline : undefined};
     default:
       return undefined;
   }
@@ -144,10 +147,12 @@ function parseSaying(bytes: Buffer): Saying | undefined {
 function parseApplication({
   priority,
   memory,
+  adopts,
 }: Readonly<Record<string, unknown>>): Application | undefined {
   if (!Number.isSafeInteger(priority)) return undefined;
   const isKnown = typeof memory === 'string' && memory.length <= nameLengthMax;
-  return {priority: Number(priority), memory: isKnown ? memory : undefined};
+  const known = isKnown ? memory : undefined;
+  return {priority: Number(priority), memory: known, adopts: adopts === true};
 }
 
 /** As an address is dialled: `<host>_<raftPort>`. */
@@ -157,6 +162,17 @@ function isNodeId(value: unknown): value is NodeId {
 
 function isStanding(value: unknown): value is PeerReport['standing'] {
   return value === 'member' || value === 'formed' || value === 'new';
+}
+
+/** Undefined from a release that did not tell. */
+function isBaseline(value: unknown): value is Baseline {
+  const {index, term, nextDatabaseId, documents, content} = (value ?? {}) as Partial<Baseline>;
+  return (
+    [index, term, nextDatabaseId].every(number => Number.isSafeInteger(number)) &&
+    Array.isArray(documents) &&
+    documents.every(name => typeof name === 'string') &&
+    typeof content === 'string'
+  );
 }
 
 function isLocalData(value: unknown): value is LocalData {

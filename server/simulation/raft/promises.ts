@@ -19,7 +19,13 @@ export function checkPromise(node: DurableNode, to: NodeId, message: Message): v
     throw new Violation(`${node.id} sends ${message.kind} to ${to} before ${what} is durable`);
   };
   const proposed = message.kind === 'pre-vote' || message.kind === 'pre-vote-reply';
-  if (!proposed && message.term > hardState.term) broken(`term ${message.term}`);
+  const isWritten = message.term <= hardState.term;
+  if (message.kind === 'vote' && !isWritten) {
+    // It asks while its own vote is being written, by a log that it cannot lose.
+    if (message.last.index > Math.max(node.lastIndex, node.checkpointIndex)) broken('its log');
+    return;
+  }
+  if (!proposed && !isWritten) broken(`term ${message.term}`);
   const sameTerm = hardState.term === message.term;
   if (message.kind === 'vote' && sameTerm && hardState.vote !== node.id) broken('its own vote');
   if (message.kind === 'vote-reply' && message.granted && sameTerm && hardState.vote !== to) {

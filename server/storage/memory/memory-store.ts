@@ -7,6 +7,7 @@
  * Invariant D2: nothing leaves or enters without a copy, so no caller shares bytes with the map.
  */
 import {assert} from '#server/base/assert.ts';
+import {compareBytes} from '#server/base/utf8.ts';
 import type {Random} from '#server/platform/clock.ts';
 import {PackedBatch} from '../packed-batch.ts';
 import {packLookups, PackingScanner, type RowSource} from '../packed-rows.ts';
@@ -24,7 +25,7 @@ import {
   type View,
   type WriteOptions,
 } from '../store.ts';
-import {compareKeys, MapCursor, mapGet, type PersistentMap} from './persistent-map.ts';
+import {MapCursor, mapGet, type PersistentMap} from './persistent-map.ts';
 import {applyChange, type Change, crashImage, type Image, MemoryShelf} from './shelf.ts';
 import type {SortedRow} from './shelf.ts';
 
@@ -325,8 +326,8 @@ class MapRows implements RowSource {
 }
 
 function isInside(key: Uint8Array, range: ScanRange): boolean {
-  if (compareKeys(key, range.start) < 0) return false;
-  return range.end === undefined || compareKeys(key, range.end) < 0;
+  if (compareBytes(key, range.start) < 0) return false;
+  return range.end === undefined || compareBytes(key, range.end) < 0;
 }
 
 class TwinSortedFile implements SortedFileWriter {

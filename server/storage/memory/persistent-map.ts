@@ -6,6 +6,7 @@
  * balances the tree is a hash of the key, so the same contents have the same shape whatever the
  * history, and no chance is needed. Source: Seidel and Aragon, "Randomized Search Trees" (1996).
  */
+import {compareBytes} from '#server/base/utf8.ts';
 
 export interface MapNode {
   readonly key: Uint8Array;
@@ -19,15 +20,10 @@ export interface MapNode {
 
 export type PersistentMap = MapNode | undefined;
 
-/** Keys compared as unsigned bytes, a prefix before what it begins. */
-export function compareKeys(a: Uint8Array, b: Uint8Array): number {
-  return Buffer.compare(a, b);
-}
-
 export function mapGet(map: PersistentMap, key: Uint8Array): Uint8Array | undefined {
   let node = map;
   while (node !== undefined) {
-    const order = compareKeys(key, node.key);
+    const order = compareBytes(key, node.key);
     if (order === 0) return node.value;
     node = order < 0 ? node.left : node.right;
   }
@@ -41,7 +37,7 @@ export function mapPut(map: PersistentMap, key: Uint8Array, value: Uint8Array): 
 
 export function mapDelete(map: PersistentMap, key: Uint8Array): PersistentMap {
   if (map === undefined) return undefined;
-  const order = compareKeys(key, map.key);
+  const order = compareBytes(key, map.key);
   if (order === 0) return join(map.left, map.right);
   if (order < 0) {
     const left = mapDelete(map.left, key);
@@ -86,7 +82,7 @@ export class MapCursor {
     this.#path.length = 0;
     let at = this.#root;
     while (at !== undefined) {
-      const order = bound === undefined ? -1 : compareKeys(at.key, bound);
+      const order = bound === undefined ? -1 : compareBytes(at.key, bound);
       if (this.#reverse ? order < 0 : order >= 0) {
         this.#path.push(at);
         at = this.#reverse ? at.right : at.left;
@@ -115,7 +111,7 @@ function node(row: Row, left: PersistentMap, right: PersistentMap): MapNode {
 
 function insert(map: PersistentMap, row: Row): MapNode {
   if (map === undefined) return node(row, undefined, undefined);
-  const order = compareKeys(row.key, map.key);
+  const order = compareBytes(row.key, map.key);
   if (order === 0) return node(row, map.left, map.right);
   if (row.rank > map.rank) {
     // The key itself cannot be below: its rank would exceed its ancestor's.
@@ -130,7 +126,7 @@ function insert(map: PersistentMap, row: Row): MapNode {
 /** Into the keys < bound and the keys >= bound. */
 function split(map: PersistentMap, bound: Uint8Array): [PersistentMap, PersistentMap] {
   if (map === undefined) return [undefined, undefined];
-  if (compareKeys(map.key, bound) < 0) {
+  if (compareBytes(map.key, bound) < 0) {
     const [left, right] = split(map.right, bound);
     return [node(map, map.left, left), right];
   }

@@ -8,6 +8,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {createPackedRows} from '../packed-rows.ts';
 import type {Batch, Store} from '../store.ts';
 import {openStore} from './open.ts';
 
@@ -84,5 +85,28 @@ test('settings of the store reach RocksDB', async () => {
   for (let count = 0; count < 5; count++) store.write(batch);
   const {memtableBytes} = store.properties();
   assert.ok(memtableBytes < 8 << 20, `${memtableBytes} bytes of memtables`);
+  store.close();
+});
+
+test('a scan of once leaves the cache as it is', async () => {
+  const store = await openStore(join(root, 'once'), {engine: 'native'});
+  const value = Buffer.alloc(200, 7);
+  inBatches(store, 1, (batch, row) => batch.put(keyOf(row), value));
+  store.makeDurable();
+  const cachedBy = (once: boolean): number => {
+    const before = store.properties().blockCacheBytes;
+    const scanner = store.scan([{start: keyOf(0)}], {once});
+    const into = createPackedRows(64 << 10);
+    let seen = 0;
+    do seen += scanner.next(into).rowCount;
+    while (!into.done);
+    scanner.close();
+    assert.equal(seen, rows);
+    return store.properties().blockCacheBytes - before;
+  };
+  const once = cachedBy(true);
+  const usual = cachedBy(false);
+  assert.ok(usual > rows * value.length, `${usual} bytes of blocks are kept`);
+  assert.ok(once < usual / 10, `${once} of them behind a scan of once`);
   store.close();
 });

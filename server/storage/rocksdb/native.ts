@@ -95,6 +95,7 @@ const noBytes = new Uint8Array(0);
 const noEnd = 0xffffffff;
 const flagReverse = 1;
 const flagKeysOnly = 2;
+const flagOnce = 4;
 const rowsMaxDefault = 0xffffffff;
 
 /** What the build made for this installation. */
@@ -220,6 +221,7 @@ abstract class NativeReader {
     let flags = 0;
     if (options?.reverse === true) flags |= flagReverse;
     if (options?.keysOnly === true) flags |= flagKeysOnly;
+    if (options?.once === true) flags |= flagOnce;
     const packed = packRanges(ranges);
     const {client} = this;
     const cursor = this.binding.openCursor(client, this.#snapshot, packed, ranges.length, flags);

@@ -216,6 +216,18 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'election.ts',
+    text: "  if (result === 'won' && !role.votes.has(raft.options.id)) return;\n",
+    replacement: '',
+    because: 'a candidate leads by the votes of others a term that a crash makes it forget',
+  },
+  {
+    file: 'election.ts',
+    text: "return log.persistedIndex === log.lastIndex ? 'nothing' : 'term';",
+    replacement: "return 'nothing';",
+    because: 'votes are asked for by entries that a crash forgets, and counted after it',
+  },
+  {
+    file: 'election.ts',
     text: 'request.term > raft.term && !isHeard && holdsAll',
     replacement: 'request.term > raft.term && holdsAll',
     because: 'pre-votes are given although a leader is at work',
@@ -403,7 +415,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'step.ts',
-    text: "  if (raft.role.kind === 'leader') tellCommit(raft, raft.role);\n",
+    text: '    tellCommit(raft, raft.role);\n',
     replacement: '',
     because: 'followers learn what is committed with the next append only',
   },
@@ -519,9 +531,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'reads.ts',
-    text: 'else tell(raft, request, undefined);',
-    replacement: 'else tell(raft, request, raft.commit);',
+    text: 'return tell(raft, request, undefined);',
+    replacement: 'return tell(raft, request, raft.commit);',
     because: 'a follower answers a read that was meant for the leader',
+  },
+  {
+    file: 'reads.ts',
+    text: 'voter === raft.options.id || voter === other;',
+    replacement: "voter !== other || voter !== '';",
+    because: 'one follower stands for a majority of five',
+  },
+  {
+    file: 'reads.ts',
+    text: 'const knowsCommit = raft.commit >= role.firstIndex;',
+    replacement: 'const knowsCommit = raft.commit >= 0;',
+    because: 'a new leader serves the read of a follower from before what is committed',
   },
   // Changes of members, transfers, time.
   {
@@ -556,9 +580,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'transfer.ts',
-    text: '  if ((leadership.peers.get(transfer.to)?.match ?? 0) < raft.log.lastIndex) return;\n',
-    replacement: '',
+    text: 'if (progress === undefined || progress.match < log.lastIndex) return;',
+    replacement: 'if (progress === undefined) return;',
     because: 'the target begins an election that it cannot win',
+  },
+  {
+    file: 'transfer.ts',
+    text: "  if (options.quorum === 'majority' && commit < log.lastIndex) return;\n",
+    replacement: '',
+    because: 'the target is elected before it knows that everything is committed',
+  },
+  {
+    file: 'transfer.ts',
+    text: "options.quorum === 'majority' && commit < log.lastIndex",
+    replacement: 'commit < log.lastIndex',
+    because: 'with quorum=all a silent member keeps the leadership where it is',
   },
   {
     file: 'transfer.ts',

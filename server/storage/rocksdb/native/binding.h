@@ -57,6 +57,7 @@ struct BoundedIterator {
   rocksdb::Slice upper;
   bool has_upper;
   bool has_lower;
+  bool fills_cache;
   std::unique_ptr<rocksdb::Iterator> iterator;
 };
 
@@ -81,6 +82,7 @@ struct Cursor {
   size_t range_index = 0;
   bool reverse;
   bool keys_only;
+  bool once;
   bool positioned = false;
   std::unique_ptr<BoundedIterator> bounded;
 };

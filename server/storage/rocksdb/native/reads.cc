@@ -144,6 +144,7 @@ std::unique_ptr<BoundedIterator> TakeIterator(Client* client, const Cursor& curs
     auto& idle = held->second.idle;
     for (auto it = idle.begin(); it != idle.end(); ++it) {
       if ((*it)->has_upper != has_upper || (*it)->has_lower != cursor.reverse) continue;
+      if ((*it)->fills_cache == cursor.once) continue;
       auto taken = std::move(*it);
       idle.erase(it);
       return taken;
@@ -152,7 +153,9 @@ std::unique_ptr<BoundedIterator> TakeIterator(Client* client, const Cursor& curs
   auto bounded = std::make_unique<BoundedIterator>();
   bounded->has_upper = has_upper;
   bounded->has_lower = cursor.reverse;
+  bounded->fills_cache = !cursor.once;
   options.auto_readahead_size = false;
+  options.fill_cache = bounded->fills_cache;
   if (has_upper) options.iterate_upper_bound = &bounded->upper;
   if (cursor.reverse) options.iterate_lower_bound = &bounded->lower;
   bounded->iterator.reset(client->database->db->NewIterator(options));
@@ -177,7 +180,8 @@ bool ReadRanges(Cursor* cursor, size_t count) {
   return true;
 }
 
-// openCursor(client, snapshot, ranges, rangeCount, flags) -> cursor; flags: 1 reverse, 2 keys only
+// openCursor(client, snapshot, ranges, rangeCount, flags) -> cursor; flags: 1 reverse, 2 keys only,
+// 4 once
 napi_value OpenCursor(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Client* client = call.UsedClient();
@@ -192,6 +196,7 @@ napi_value OpenCursor(napi_env env, napi_callback_info info) {
   cursor->bytes.assign(ranges.data(), ranges.size());
   cursor->reverse = (flags & 1) != 0;
   cursor->keys_only = (flags & 2) != 0;
+  cursor->once = (flags & 4) != 0;
   if (!ReadRanges(cursor.get(), range_count)) {
     call.Fail("bug", "the packed ranges end in the middle of a range");
     return nullptr;
