@@ -96,7 +96,11 @@ test('a statement may be long and have many parameters, and nest so deep', async
   const text = `SELECT '${'x'.repeat(1 << 20)}'.length() AS n`;
   assert.deepEqual(await database.run(text), [{n: 1 << 20}]);
   const terms = Array.from({length: 20_000}, (_, at) => `(a = ${at} OR b = 'text of ${at}')`);
+  const start = process.threadCpuUsage();
   assert.deepEqual(await database.run(`SELECT FROM D WHERE ${terms.join(' AND ')}`), []);
+  // Half a second; 25 when each of them is held against all others.
+  const {user} = process.threadCpuUsage(start);
+  assert.ok(user < 10e6, `${user / 1e6} s of processor time`);
   assert.deepEqual(await database.run(`SELECT ${parentheses(490)} AS n`), [{n: 1}]);
   await assert.rejects(database.run(`SELECT ${parentheses(501)} AS n`), {
     code: 'sql.syntax',
@@ -129,6 +133,34 @@ test('a view reads no view that reads it', async () => {
   // What B reads stays what it is, so there is no way round to itself.
   await assert.rejects(database.run('DROP MATERIALIZED VIEW A'));
   await assert.rejects(database.run('CREATE MATERIALIZED VIEW A AS SELECT n FROM B'));
+});
+
+test('functions and triggers that lead to themselves end, and leave nothing', async () => {
+  const own = await world.database([
+    'CREATE DOCUMENT TYPE R',
+    'DEFINE FUNCTION lib.f "SELECT lib.f(:n + 1) AS x" PARAMETERS [n] LANGUAGE sql',
+    'DEFINE FUNCTION lib.g "RETURN lib.h($n) AS x" PARAMETERS [n] LANGUAGE opencypher',
+    'DEFINE FUNCTION lib.h "RETURN lib.g($n) AS x" PARAMETERS [n] LANGUAGE opencypher',
+    'DEFINE FUNCTION lib.w "INSERT INTO R SET n = lib.w(:n)" PARAMETERS [n] LANGUAGE sql',
+    "CREATE TRIGGER t AFTER CREATE ON TYPE R EXECUTE SQL 'INSERT INTO R SET n = 2'",
+  ]);
+  for (const text of [
+    'SELECT lib.f(1) AS x',
+    'SELECT lib.g(1) AS x',
+    'SELECT lib.w(1) AS x',
+    'INSERT INTO R SET n = 1',
+  ]) {
+    await assert.rejects(own.run(text), {code: 'limit.depth', message: /32 deep/}, text);
+    assert.equal(world.service.load.queryMemoryBytes, 0);
+  }
+  assert.deepEqual(await own.run('SELECT FROM R'), []);
+});
+
+test('a statement that is longer than the server reads is refused by its length', async () => {
+  await assert.rejects(database.run(`SELECT '${'x'.repeat(4 << 20)}' AS a`), {
+    code: 'sql.syntax',
+    message: /characters; at most \d+ are read/,
+  });
 });
 
 test('a pattern answers in bounded time, whatever its alternatives', async () => {

@@ -165,7 +165,12 @@ export class SqlGenerator {
 
   /** A statement damaged in one to four places; most do not parse. */
   mutated(): string {
-    let text = this.statement();
+    return this.damaged(this.statement());
+  }
+
+  /** The text with a few places changed. */
+  damaged(given: string): string {
+    let text = given;
     for (let i = this.#random.below(4); i >= 0; i--) text = this.#damage(text);
     return text;
   }

@@ -17,14 +17,19 @@ import {type SingleAccess, singleAccesses, typeTest} from './single-access.ts';
 
 /** More branches are not worth the seeks and the plan's size. */
 const branchesMax = 16;
+/** Each OR is looked at with all other terms: of more of them the first ones have to do. */
+const unionsMax = 16;
 
 /** Undefined: no OR whose branches indexes answer all. */
 export function indexUnion(scan: Scan, context: RuleContext): PlanNode | undefined {
   const terms = conjunctsOf(scan.where);
   let best: PlanNode | undefined;
+  let tried = 0;
   for (const term of terms) {
+    if (tried === unionsMax) break;
     const branches = branchesOf(term);
     if (branches === undefined) continue;
+    tried += 1;
     const others = terms.filter(other => other !== term);
     const inputs: PlanNode[] = [];
     for (const branch of branches) {

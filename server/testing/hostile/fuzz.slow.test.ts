@@ -7,6 +7,7 @@ import {cypherFuzzer} from './fuzz-cypher.ts';
 import {jsonFuzzer} from './fuzz-json.ts';
 import {httpFuzzer} from './fuzz-http.ts';
 import {recordFuzzer} from './fuzz-record.ts';
+import {sqlFuzzer} from './fuzz-sql.ts';
 
 const millisecondsEach = 4_000;
 
@@ -14,6 +15,11 @@ for (const [name, make] of [
   [
     'cypher',
     (seed: number) => cypherFuzzer(seed, join(sharedFolder(), 'conformance/opencypher-tck')),
+  ],
+  [
+    'sql',
+    (seed: number) =>
+      sqlFuzzer(seed, join(sharedFolder(), 'conformance/sql-inventory/statements.txt')),
   ],
   ['json', jsonFuzzer],
   ['record', recordFuzzer],
