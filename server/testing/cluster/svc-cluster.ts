@@ -75,37 +75,9 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
   const serverList = addresses
     .map(({host, raftPort, httpPort}) => `${host}:{raft:${raftPort},http:${httpPort}}`)
     .join(',');
-  const members = addresses.map(({host, raftPort, httpPort}, index): Member => {
-    const name = `svc_${index}`;
-    const root = join(folder, name);
-    mkdirSync(root, {recursive: true});
-    const settings = {
-      'svc.server.name': name,
-      'svc.server.rootPath': root,
-      'svc.server.httpIncomingHost': host,
-      'svc.server.httpIncomingPort': httpPort,
-      'svc.server.readinessRequiresHA': true,
-      'svc.ha.enabled': true,
-      'svc.ha.serverList': serverList,
-      'svc.ha.raftPort': raftPort,
-      ...options.settings,
-    };
-    const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-    const environment = {
-      SVC_SERVER_ROOTPASSWORD: password,
-      ...(links === undefined ? {} : redirected(links.redirects(name))),
-    };
-    const logFile = join(folder, `${name}.log`);
-    const launcher = options.launcher?.(index) ?? [];
-    const command = {
-      words: [...launcher, program, 'start', ...words],
-      folder: root,
-      logFile,
-      environment,
-    };
-    const url = `http://${host}:${httpPort}`;
-    return {name, host, httpPort, url, process: new MemberProcess(name, command)};
-  });
+  const members = addresses.map((address, index) =>
+    prepareMember(options, {folder, serverList, links, address, index}),
+  );
   const client = (member: Member, timeoutMillis = 60_000): Client =>
     new Client({
       url: member.url,
@@ -134,6 +106,50 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
       if (!keepFolder) rmSync(folder, {recursive: true, force: true});
     },
   };
+}
+
+interface MemberPlace {
+  readonly folder: string;
+  readonly serverList: string;
+  readonly links: Links | undefined;
+  readonly address: MemberAddress;
+  readonly index: number;
+}
+
+function prepareMember(
+  {password = rootPassword, ...options}: SvcClusterOptions,
+  {folder, serverList, links, address, index}: MemberPlace,
+): Member {
+  const {host, raftPort, httpPort} = address;
+  const name = `svc_${index}`;
+  const root = join(folder, name);
+  mkdirSync(root, {recursive: true});
+  const settings = {
+    'svc.server.name': name,
+    'svc.server.rootPath': root,
+    'svc.server.httpIncomingHost': host,
+    'svc.server.httpIncomingPort': httpPort,
+    'svc.server.readinessRequiresHA': true,
+    'svc.ha.enabled': true,
+    'svc.ha.serverList': serverList,
+    'svc.ha.raftPort': raftPort,
+    ...options.settings,
+  };
+  const words = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
+  const environment = {
+    SVC_SERVER_ROOTPASSWORD: password,
+    ...(links === undefined ? {} : redirected(links.redirects(name))),
+  };
+  const logFile = join(folder, `${name}.log`);
+  const launcher = options.launcher?.(index) ?? [];
+  const command = {
+    words: [...launcher, program, 'start', ...words],
+    folder: root,
+    logFile,
+    environment,
+  };
+  const url = `http://${host}:${httpPort}`;
+  return {name, host, httpPort, url, process: new MemberProcess(name, command)};
 }
 
 async function freeAddresses(size: number): Promise<MemberAddress[]> {
