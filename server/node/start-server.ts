@@ -308,7 +308,11 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
-  const http = createHttp(given, parts, services, {...means, replicaHealth: watch?.health});
+  const http = createHttp(given, parts, services, {
+    ...means,
+    replicaHealth: watch?.health,
+    ownTroubles: watch && (() => watch.troubles),
+  });
   const host = given.get('svc.server.httpIncomingHost');
   const port = await listening(
     (address, ports) => http.listen(address, ports),
@@ -406,7 +410,7 @@ function createHttp(
   given: Settings,
   parts: Parts,
   services: Services,
-  means: Means & Pick<HttpOptions, 'replicaHealth'>,
+  means: Means & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles'>,
 ): HttpServer {
   const {service, security, administration} = services;
   return createHttpServer({

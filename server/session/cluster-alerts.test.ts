@@ -10,12 +10,14 @@ import {
 import {type AlertInput, clusterAlerts} from './cluster-alerts.ts';
 import {faultsOf, type NodeFault, nodeFaults} from './cluster-readiness.ts';
 import type {ClusterState} from './cluster.ts';
+import {noTroubles} from './own-troubles.ts';
 
 const lagMax = 10;
 
 function alertsOf(state: ClusterState, more: Partial<AlertInput> = {}): readonly string[] {
   const input: AlertInput = {
     state,
+    troubles: noTroubles,
     lagMax,
     replicaStatus: () => 'HEALTHY',
     unavailableDatabases: [],
@@ -68,6 +70,7 @@ test('without a leader it is said who is not reached, and why', () => {
   const state = followerState({leaderId: undefined, peers: [peerOf(0), peerOf(1, unheard)]});
   const [alert] = clusterAlerts({
     state,
+    troubles: noTroubles,
     lagMax,
     unavailableDatabases: [],
     missingOnLeader: [],
@@ -78,7 +81,9 @@ test('without a leader it is said who is not reached, and why', () => {
 
 test('every alert says what happened and what to do', () => {
   for (const state of Object.values(faulty).flat()) {
-    const input = {state, lagMax, unavailableDatabases: ['a'], missingOnLeader: ['b']};
+    const troubles = {isStuckAtStaleTerm: true, isStalledBehindLeader: true, givenUp: ['a']};
+    const away = {unavailableDatabases: ['a'], missingOnLeader: ['b']};
+    const input = {state, troubles, lagMax, ...away};
     for (const alert of clusterAlerts({...input, replicaStatus: () => 'STALLED'})) {
       assert.match(alert.message, /\S.{5,}/, alert.id);
       assert.match(alert.recommendation, /^[A-Z].{20,}\.$/, alert.id);
@@ -90,6 +95,22 @@ test('every alert says what happened and what to do', () => {
 const silent = {...wellProgress, lastContactMs: 60_000};
 const cases: readonly (readonly [string, ClusterState, Partial<AlertInput>, readonly string[]])[] =
   [
+    [
+      'a full disk',
+      followerState({spaceObstacle: 'only 7 bytes are free in /data'}),
+      {},
+      ['critical disk-full'],
+    ],
+    [
+      'what goes wrong with the member itself',
+      followerState(),
+      {troubles: {isStuckAtStaleTerm: true, isStalledBehindLeader: true, givenUp: ['shop']}},
+      [
+        'critical repair-given-up',
+        'critical stuck-at-stale-term',
+        'critical stalled-behind-leader',
+      ],
+    ],
     [
       'a declared peer that was left out',
       leaderState({peers: [peerOf(0), peerOf(1), peerOf(2), peerOf(3, out)]}),

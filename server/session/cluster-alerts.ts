@@ -8,6 +8,7 @@
  */
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 import {faultsOf, localLag, type NodeFault} from './cluster-readiness.ts';
+import type {OwnTroubles} from './own-troubles.ts';
 import {followersOf, replicationLag, type ReplicaStatus} from './replica-health.ts';
 
 export type AlertSeverity = 'info' | 'warning' | 'critical';
@@ -27,6 +28,10 @@ export const alertIds = [
   'raft-log-failure',
   'critical-halt',
   'databases-not-available',
+  'disk-full',
+  'repair-given-up',
+  'stuck-at-stale-term',
+  'stalled-behind-leader',
   'leader-missing-databases',
   'ambiguous-http-addresses',
   'connections-turned-away',
@@ -46,6 +51,7 @@ export interface ClusterAlert {
 
 export interface AlertInput {
   readonly state: ClusterState;
+  readonly troubles: OwnTroubles;
   /** `svc.server.readinessHAMaxLag`. */
   readonly lagMax: number;
   readonly replicaStatus: (peerId: string) => ReplicaStatus;
@@ -72,7 +78,9 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
     ...ambiguousAddresses(state),
     ...turnedAway(state),
     ...severalReleases(state),
+    ...fullDisk(state),
     ...databasesAway(input),
+    ...standstill(input),
   ];
   const rank = {critical: 0, warning: 1, info: 2};
   return found.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
@@ -321,6 +329,25 @@ function severalReleases({peers}: ClusterState): readonly ClusterAlert[] {
   ];
 }
 
+/** A member whose disk is full takes nothing, whoever leads. */
+function fullDisk({localPeerId, isLeader, spaceObstacle}: ClusterState): readonly ClusterAlert[] {
+  if (spaceObstacle === undefined) return [];
+  return [
+    {
+      id: 'disk-full',
+      severity: 'critical',
+      title: 'A disk of this server is full',
+      message:
+        `${localPeerId}: ${spaceObstacle}. ` +
+        (isLeader ? 'Writes are refused.' : 'It falls behind once nothing is left.'),
+      recommendation:
+        'Make room on that disk: it goes on by itself then. A member that waited for a minute ' +
+        'in vain stops taking part, and has to be restarted.',
+      details: {peer: localPeerId},
+    },
+  ];
+}
+
 function databasesAway(input: AlertInput): readonly ClusterAlert[] {
   const {unavailableDatabases: away, missingOnLeader: missing} = input;
   const told: ClusterAlert[] = [];
@@ -344,6 +371,51 @@ function databasesAway(input: AlertInput): readonly ClusterAlert[] {
         'Move the leadership to a member that holds them before it is too late, or delete their ' +
         'directories when they are not wanted.',
       details: {databases: missing},
+    });
+  }
+  return told;
+}
+
+function standstill({state, troubles}: AlertInput): readonly ClusterAlert[] {
+  const {givenUp, isStuckAtStaleTerm, isStalledBehindLeader} = troubles;
+  const {localPeerId: peer, currentTerm: term, appliedIndex} = state;
+  const told: ClusterAlert[] = [];
+  if (givenUp.length > 0) {
+    told.push({
+      id: 'repair-given-up',
+      severity: 'critical',
+      title: 'Databases were taken anew again and again, and cannot be used',
+      message:
+        `${givenUp.join(', ')}: so many attempts as svc.ha.divergedFollowerMaxReformats allows ` +
+        'came to nothing.',
+      recommendation:
+        'Look at the disk of this server and at its log (resync.failed, database.damaged); then ' +
+        `svc cluster resync ${givenUp[0]} on it takes the copy once more.`,
+      details: {databases: givenUp},
+    });
+  }
+  if (isStuckAtStaleTerm) {
+    told.push({
+      id: 'stuck-at-stale-term',
+      severity: 'critical',
+      title: 'This server has been left behind in an old term',
+      message: `${peer} reaches most voters and has known no leader since term ${term}.`,
+      recommendation:
+        'Look at the status of the others: if they have a leader, remove this peer there and add ' +
+        'it again; if not, compare what their logs say of elections.',
+      details: {peer, term},
+    });
+  }
+  if (isStalledBehindLeader) {
+    told.push({
+      id: 'stalled-behind-leader',
+      severity: 'critical',
+      title: 'This server applies nothing of what is committed',
+      message: `${peer} stands still at entry ${appliedIndex} with ${localLag(state)} behind it.`,
+      recommendation:
+        'Look at its disk and its log; a restart tries again from there, and svc cluster resync ' +
+        'takes a database anew.',
+      details: {peer, appliedIndex, lag: localLag(state)},
     });
   }
   return told;

@@ -9,9 +9,19 @@ import {
 } from '#server/testing/cluster/member-states.ts';
 import type {ClusterState} from './cluster.ts';
 import {clusterStatus, driverRecord} from './cluster-status.ts';
+import {noTroubles, type OwnTroubles} from './own-troubles.ts';
 
-function statusOf(state: ClusterState): Record<string, unknown> {
-  const input = {state, alerts: [], databases: ['shop'], replicaStatus: () => 'HEALTHY' as const};
+function statusOf(
+  state: ClusterState,
+  troubles: OwnTroubles = noTroubles,
+): Record<string, unknown> {
+  const input = {
+    state,
+    troubles,
+    alerts: [],
+    databases: ['shop'],
+    replicaStatus: () => 'HEALTHY' as const,
+  };
   return JSON.parse(JSON.stringify(clusterStatus(input))) as Record<string, unknown>;
 }
 
@@ -39,14 +49,28 @@ test('the status of a leader', () => {
     localAppliedIndex: 100,
     localCommitIndex: 100,
     leaderCommitIndex: 100,
+    localStuckAtStaleTerm: false,
+    localStalledBehindLeader: false,
     localReplicationLag: 0,
     alerts: [],
     databases: [{name: 'shop'}],
     localResync: {inProgress: false},
     bootstrapInstalls: {inProgress: false, count: 0, databases: []},
+    crashLoopEscalated: false,
     criticalHalt: null,
     raftLogFailure: null,
   });
+});
+
+test('what goes wrong with the member itself, and what databases were at the beginning', () => {
+  const troubles = {isStuckAtStaleTerm: true, isStalledBehindLeader: true, givenUp: ['shop']};
+  const begunWith = new Map([['shop', {fingerprint: 'ab12', transactions: 7}]]);
+  const status = statusOf(followerState({begunWith}), troubles);
+  assert.equal(status['localStuckAtStaleTerm'], true);
+  assert.equal(status['localStalledBehindLeader'], true);
+  assert.equal(status['crashLoopEscalated'], true);
+  const told = {name: 'shop', bootstrapLastTxId: 7, bootstrapFingerprint: 'ab12'};
+  assert.deepEqual(status['databases'], [told]);
 });
 
 test('copies that were taken from other members, and how that went', () => {

@@ -10,10 +10,12 @@ import {hostAndPort} from '#server/base/addresses.ts';
 import {type ClusterPeer, type ClusterState, httpAddressOf, type PeerProgress} from './cluster.ts';
 import type {ClusterAlert} from './cluster-alerts.ts';
 import {localLag} from './cluster-readiness.ts';
+import type {OwnTroubles} from './own-troubles.ts';
 import {replicationLag, type ReplicaStatus} from './replica-health.ts';
 
 export interface StatusInput {
   readonly state: ClusterState;
+  readonly troubles: OwnTroubles;
   readonly alerts: readonly ClusterAlert[];
   readonly replicaStatus: (peerId: string) => ReplicaStatus;
   /** Names that the caller may know of. */
@@ -23,7 +25,8 @@ export interface StatusInput {
 type Json = Readonly<Record<string, unknown>>;
 
 /** The answer of GET `/cluster`, without the matrix of presence. */
-export function clusterStatus({state, alerts, replicaStatus, databases}: StatusInput): Json {
+export function clusterStatus(input: StatusInput): Json {
+  const {state, troubles, alerts, replicaStatus, databases} = input;
   const self = state.peers.find(({id}) => id === state.localPeerId);
   return {
     implementation: 'raft',
@@ -42,6 +45,8 @@ export function clusterStatus({state, alerts, replicaStatus, databases}: StatusI
     localAppliedIndex: state.appliedIndex,
     localCommitIndex: state.commitIndex,
     leaderCommitIndex: state.leaderCommitIndex ?? -1,
+    localStuckAtStaleTerm: troubles.isStuckAtStaleTerm,
+    localStalledBehindLeader: troubles.isStalledBehindLeader,
     localReplicationLag: state.leaderId === undefined ? -1 : localLag(state),
     peers: state.peers.map(peer => peerRecord(state, peer, replicaStatus)),
     alerts,
@@ -52,13 +57,17 @@ export function clusterStatus({state, alerts, replicaStatus, databases}: StatusI
       count: state.copies.installs,
       databases: state.copies.installed,
     },
+    crashLoopEscalated: troubles.givenUp.length > 0,
     criticalHalt: state.raftState === 'EXCEPTION' ? {index: state.appliedIndex} : null,
     raftLogFailure:
       state.logFailure === undefined ? null : {index: state.appliedIndex, cause: state.logFailure},
   };
 }
 
-/** A database, what it was when the cluster began, and how the last attempt to take a copy of it from another member went. */
+/**
+ * A database, what it was when the cluster began, and how the last attempt to take a copy of it
+ * from another member went.
+ */
 function databaseRecord({copies, begunWith}: ClusterState, name: string): Json {
   const taken = copies.byDatabase.get(name);
   const begun = begunWith.get(name);

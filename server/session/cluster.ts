@@ -119,6 +119,8 @@ export interface ClusterState {
   readonly uncommittedBytes: number;
   /** Why the log takes nothing more on this node. */
   readonly logFailure: string | undefined;
+  /** Why its disks have no room for what would be written; undefined while they have. */
+  readonly spaceObstacle: string | undefined;
   /** A checkpoint of another node is being fetched or put in place. */
   readonly isInstallingSnapshot: boolean;
   readonly copies: CopiesTaken;

@@ -53,6 +53,18 @@ test('a damaged database is taken, again after longer and longer, then a person 
   ]);
 });
 
+test('what was given up is told until it can be used', () => {
+  const care = new SelfCare();
+  const look = (now: number, unusable: readonly UnusableDatabase[]) => {
+    care.look(followerState(), unusable, {now, isTaking: false, options});
+    return care.givenUp.join();
+  };
+  assert.equal(look(0, damaged), '');
+  assert.equal(look(10_000, damaged), '');
+  assert.equal(look(30_000, damaged), 'shop');
+  assert.equal(look(40_000, []), '');
+});
+
 test('one that was mended has all its attempts back', () => {
   follow([
     {at: 0, unusable: damaged, steps: [take(1)]},

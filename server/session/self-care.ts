@@ -67,6 +67,11 @@ export class SelfCare {
   /** When the resync that is under way was told of last. */
   #toldAt: number | undefined;
 
+  /** Databases of which no more copies are taken. */
+  get givenUp(): readonly string[] {
+    return [...this.#attempts].flatMap(([name, {isGivenUp}]) => (isGivenUp ? [name] : []));
+  }
+
   /** @param isTaking - A step that was given is still being carried out. */
   look(
     state: ClusterState,

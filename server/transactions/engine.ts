@@ -380,6 +380,11 @@ export class Engine {
     );
   }
 
+  /** Why a leader would refuse commits for want of room on the disk; undefined while there is some. */
+  get spaceObstacle(): string | undefined {
+    return this.#space.obstacle(0)?.detail;
+  }
+
   /** What there is, for a comparison with other servers. */
   localData(): LocalData {
     return this.#set.localData();

@@ -5,7 +5,8 @@
  * how the cluster begins. The one whose data is taken keeps it, under the cluster's log that goes
  * on behind it. So does one that holds the same, once the other says that it has begun: its place
  * in the log is then as good as a copy would be. Another one sets its databases aside, under names
- * that nobody serves, and gets a copy. Each step may be done again after a crash: what is found then is a server with data.
+ * that nobody serves, and gets a copy. Each step may be done again after a crash: what is found
+ * then is a server with data.
  * Source: design/architecture.md section 3, "From one server to a cluster".
  */
 import {hash} from 'node:crypto';

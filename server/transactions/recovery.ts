@@ -41,7 +41,7 @@ export interface RecoveryOptions {
   readonly formats: Formats;
   /** Parent of `raft-storage-<node>`; the root unless `svc.ha.raftStorageDirectory` is set. */
   readonly raftStorageParent: string;
-  /** A digest of what a database holds, equal for equal content; absent: equal ones are not told. */
+  /** A digest of what a database holds; absent: equal ones are not told from others. */
   readonly fingerprint?: ((reader: Reader) => Promise<string>) | undefined;
 }
 

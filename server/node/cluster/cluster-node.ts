@@ -300,6 +300,11 @@ export class ClusterNode implements MemberLogOpener {
     return baseline;
   }
 
+  /** Why there is no room for what would be written; undefined while there is some. */
+  get spaceObstacle(): string | undefined {
+    return this.#engine?.spaceObstacle;
+  }
+
   /** What the databases that are here still were when the cluster began, by name. */
   get begunWith(): ClusterState['begunWith'] {
     const {bootstrap, databases = []} = this.#engine?.state ?? {};

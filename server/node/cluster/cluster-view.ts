@@ -73,6 +73,7 @@ export class ClusterView implements Cluster {
       turnedAway: this.#turnedAway(),
       uncommittedBytes: replicator?.uncommittedBytes ?? 0,
       logFailure: failure,
+      spaceObstacle: this.#node.spaceObstacle,
       isInstallingSnapshot: this.#node.snapshots?.isInstalling === true,
       copies: this.#node.snapshots?.copies ?? noCopies,
       begunWith: this.#node.begunWith,

@@ -17,6 +17,7 @@ import type {PeerTransport} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/session/cluster.ts';
 import {successorsOf} from '#server/session/cluster-changes.ts';
 import {membersBehind} from '#server/session/format-raise.ts';
+import {type OwnTroubles, StandstillWatch} from '#server/session/own-troubles.ts';
 import {followersOf, ReplicaHealth} from '#server/session/replica-health.ts';
 import {CopyCare, type CopyCareOptions} from './copy-care.ts';
 
@@ -37,6 +38,7 @@ const escalationMs = 10_000;
 export class ClusterWatch {
   /** How this leader's followers do. */
   readonly health = new ReplicaHealth();
+  readonly #standstill = new StandstillWatch();
   readonly #options: ClusterWatchOptions;
   readonly #resets: ChannelResets;
   readonly #copies: CopyCare;
@@ -55,6 +57,11 @@ export class ClusterWatch {
       escalates: given.get('svc.ha.peerChannelResetEscalation'),
     });
     this.#wait();
+  }
+
+  /** What goes wrong with this member itself. */
+  get troubles(): OwnTroubles {
+    return {...this.#standstill.troubles, givenUp: this.#copies.givenUp};
   }
 
   end(): void {
@@ -77,6 +84,8 @@ export class ClusterWatch {
       lagWarning: settings().get('svc.ha.replicationLagWarning'),
       unreachableMs: settings().get('svc.ha.peerUnreachableThreshold'),
     });
+    const stalledMs = settings().get('svc.ha.stalledReplicaResyncDurationMs');
+    this.#standstill.sample(state, now, stalledMs);
     for (const step of this.#resets.look(now, this.#samples(state, now))) this.#take(step);
     this.#copies.look(state, now);
     if (state.isLeader) void this.#raiseFormat(state);

@@ -36,6 +36,11 @@ export class CopyCare {
     this.#options = options;
   }
 
+  /** Databases that cannot be used and of which no more copies are taken. */
+  get givenUp(): readonly string[] {
+    return this.#self.givenUp;
+  }
+
   look(state: ClusterState, now: number): void {
     const {settings, unusable} = this.#options;
     const given = settings();

@@ -1,6 +1,7 @@
 /**
  * Servers that hold the same before they form a cluster: who holds what it begins with keeps that
- * and is sent nothing, whatever its files look like; who lacks something is sent the files that it has not.
+ * and is sent nothing, whatever its files look like; who lacks something is sent the files that it
+ * has not.
  */
 import assert from 'node:assert/strict';
 import {cpSync, mkdirSync, rmSync} from 'node:fs';

@@ -9,6 +9,7 @@ import type {Cluster} from '#server/session/cluster.ts';
 import {clusterAlerts} from '#server/session/cluster-alerts.ts';
 import {checkSuccessor, successorsOf} from '#server/session/cluster-changes.ts';
 import {clusterStatus} from '#server/session/cluster-status.ts';
+import {noTroubles} from '#server/session/own-troubles.ts';
 import type {SeededDocument} from '#server/session/security-seed.ts';
 import type {Principal} from '#server/session/session.ts';
 import {byMember, byRoot, replicaStatusIn, requireLeader} from './cluster-call.ts';
@@ -48,8 +49,10 @@ async function tellStatus(
     ? await databasePresence(exchange, cluster, exchange.context.peerClient)
     : undefined;
   const replicaStatus = replicaStatusIn(exchange);
+  const troubles = exchange.context.options.ownTroubles?.() ?? noTroubles;
   const alerts = clusterAlerts({
     state,
+    troubles,
     lagMax: settings.get('svc.server.readinessHAMaxLag'),
     replicaStatus,
     unavailableDatabases: administration.fencedDatabases(),
@@ -58,7 +61,7 @@ async function tellStatus(
       .map(({name}) => name),
   });
   const databases = service.databaseNames(principal);
-  const status = clusterStatus({state, alerts, replicaStatus, databases});
+  const status = clusterStatus({state, troubles, alerts, replicaStatus, databases});
   const matrix = presence === undefined ? {} : {databasePresence: presence};
   exchange.answerJson(200, {...status, ...matrix});
 }

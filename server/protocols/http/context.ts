@@ -10,6 +10,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/session/cluster.ts';
+import type {OwnTroubles} from '#server/session/own-troubles.ts';
 import type {ReplicaHealth} from '#server/session/replica-health.ts';
 import type {Security} from '#server/session/security.ts';
 import type {Principal, Service} from '#server/session/session.ts';
@@ -42,6 +43,8 @@ export interface HttpOptions {
   readonly snapshots?: SnapshotSource | undefined;
   /** How this leader's followers do; absent where nobody samples. */
   readonly replicaHealth?: ReplicaHealth | undefined;
+  /** What goes wrong with this member itself; absent where nobody samples. */
+  readonly ownTroubles?: (() => OwnTroubles) | undefined;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */

@@ -3,7 +3,8 @@
  *
  * What `GET /server?mode=default` shows as `metrics`, under names that a scraper can tell apart:
  * `svc_engine_*` of the stores and statements, `svc_ha_*` of the cluster; behind them how long
- * requests took (request-timings.ts). A figure that is not known is left out or -1, never 0. Source: specification, "Metrics"; reference 7.1.
+ * requests took (request-timings.ts). A figure that is not known is left out or -1, never 0.
+ * Source: specification, "Metrics"; reference 7.1.
  */
 import {clusterFigures} from '#server/session/cluster-figures.ts';
 import {authenticate} from './authentication.ts';

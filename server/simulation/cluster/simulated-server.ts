@@ -76,6 +76,8 @@ const groupLogId = '00112233445566778899aabbccddeeff';
 const segmentBytes = 16 << 10;
 const cacheBytesMax = 4_000;
 const snapshotsDirectory = '/data/databases/.snapshots';
+/** A rest of a wait that is too short for the clock to show would be waited for again, for ever. */
+const shortestWaitMs = 0.001;
 const roomInAll = Number.MAX_SAFE_INTEGER;
 
 export class SimulatedServer implements FaultVictim {
@@ -407,7 +409,8 @@ export class SimulatedServer implements FaultVictim {
     return {
       after: (delayMs, task) => {
         let isWanted = true;
-        scheduler.after(delayMs, this.id, () => {
+        const waitMs = delayMs > 0 ? Math.max(delayMs, shortestWaitMs) : 0;
+        scheduler.after(waitMs, this.id, () => {
           if (isWanted) this.#act(process, task);
         });
         return () => {

@@ -56,6 +56,7 @@ export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
     turnedAway: [],
     uncommittedBytes: 0,
     logFailure: undefined,
+    spaceObstacle: undefined,
     isInstallingSnapshot: false,
     copies: {installs: 0, installed: [], isInstalling: false, byDatabase: new Map()},
     begunWith: new Map(),

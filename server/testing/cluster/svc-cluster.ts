@@ -21,6 +21,8 @@ export interface SvcClusterOptions {
   readonly password?: string;
   /** Of every member. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** Words before the program of a member, such as those that start it in another place. */
+  readonly launcher?: (index: number) => readonly string[];
   /** Puts forwarders between the members; default: they speak to each other directly. */
   readonly links?: {readonly random: SeededRandom};
 }
@@ -94,7 +96,13 @@ async function prepareSvcCluster(options: SvcClusterOptions): Promise<SvcCluster
       ...(links === undefined ? {} : redirected(links.redirects(name))),
     };
     const logFile = join(folder, `${name}.log`);
-    const command = {words: [program, 'start', ...words], folder: root, logFile, environment};
+    const launcher = options.launcher?.(index) ?? [];
+    const command = {
+      words: [...launcher, program, 'start', ...words],
+      folder: root,
+      logFile,
+      environment,
+    };
     const url = `http://${host}:${httpPort}`;
     return {name, host, httpPort, url, process: new MemberProcess(name, command)};
   });
