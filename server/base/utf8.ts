@@ -104,14 +104,24 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Uin
   return new Uint8Array(bytes.subarray(start, end));
 }
 
-/** Orders byte strings as unsigned bytes, the shorter first among equals. */
-export function compareBytes(left: Uint8Array, right: Uint8Array): number {
-  const length = Math.min(left.length, right.length);
+/**
+ * Orders byte strings as unsigned bytes, the shorter first among equals; of `right` bytes
+ * [start, end). Keys are short: a loop over them takes a tenth of what a call of the runtime's own
+ * comparison does.
+ */
+export function compareBytes(
+  left: Uint8Array,
+  right: Uint8Array,
+  start = 0,
+  end = right.length,
+): number {
+  const size = end - start;
+  const length = Math.min(left.length, size);
   for (let at = 0; at < length; at++) {
-    const difference = (left[at] as number) - (right[at] as number);
+    const difference = (left[at] as number) - (right[start + at] as number);
     if (difference !== 0) return difference < 0 ? -1 : 1;
   }
-  return left.length === right.length ? 0 : left.length < right.length ? -1 : 1;
+  return left.length === size ? 0 : left.length < size ? -1 : 1;
 }
 
 function isSurrogate(unit: number): boolean {

@@ -8,7 +8,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 
-/** Sizes are powers of two. Smaller ones are not worth keeping, larger ones not worth the memory. */
+/** Sizes are powers of two; smaller ones are not worth keeping, larger ones not the memory. */
 const keptBytesMin = 4 << 10;
 const keptBytesMax = 256 << 10;
 /** So many scans at once: 2 MB of all sizes together. */

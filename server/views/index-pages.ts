@@ -11,6 +11,7 @@
  */
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {assert} from '#server/base/assert.ts';
+import {compareBytes} from '#server/base/utf8.ts';
 import {type ViewedEntry, wholeNumbersOfEntry} from '#server/layout/index-key.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {Droppable} from './view-memory.ts';
@@ -72,7 +73,7 @@ export class IndexPage implements Droppable {
     while (low < high) {
       const middle = (low + high) >>> 1;
       const [from, to] = [this.#places[middle], this.#places[middle + 1]];
-      if (this.#keys.compare(bound, 0, bound.length, from, to) < 0) low = middle + 1;
+      if (compareBytes(bound, this.#keys, from, to) > 0) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -105,7 +106,7 @@ export class IndexPages {
   /** The page in which `key` lies or would lie. Cost: the logarithm of the pages. */
   at(key: Uint8Array): IndexPage | undefined {
     const page = this.#pages[this.#placeBehind(key) - 1];
-    return page !== undefined && Buffer.compare(key, page.end) < 0 ? page : undefined;
+    return page !== undefined && compareBytes(key, page.end) < 0 ? page : undefined;
   }
 
   /** Where the first page behind `key` begins. */
@@ -157,7 +158,7 @@ export class IndexPages {
     let [low, high] = [0, this.#pages.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (Buffer.compare((this.#pages[middle] as IndexPage).start, key) <= 0) low = middle + 1;
+      if (compareBytes((this.#pages[middle] as IndexPage).start, key) <= 0) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -4,6 +4,7 @@
  *
  * Pages serve `nextNumbers` alone. Whoever asks for entries one by one reads the store.
  */
+import {compareBytes} from '#server/base/utf8.ts';
 import {EntryCursor, type IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {indexRange} from '#server/layout/index-key.ts';
@@ -97,7 +98,7 @@ class KeptEntries implements EntrySource {
     else if (this.#page !== undefined) this.#at = this.#page.end;
     this.#cursor = undefined;
     this.#page = undefined;
-    return Buffer.compare(this.#at, this.#end) < 0;
+    return compareBytes(this.#at, this.#end) < 0;
   }
 
   /** The next rows of the page; undefined when there are none. */
@@ -118,12 +119,12 @@ class KeptEntries implements EntrySource {
     const page = pages.at(this.#at) ?? (pages.mayBuild(this.#at) ? this.#build() : undefined);
     if (page?.columns === undefined) {
       const gapEnd = page?.end ?? pages.gapEnd(this.#at) ?? this.#end;
-      this.#read(Buffer.compare(gapEnd, this.#end) < 0 ? gapEnd : this.#end);
+      this.#read(compareBytes(gapEnd, this.#end) < 0 ? gapEnd : this.#end);
       return;
     }
     this.#page = page;
     this.#row = page.rowOf(this.#at);
-    this.#rowEnd = Buffer.compare(page.end, this.#end) <= 0 ? page.count : page.rowOf(this.#end);
+    this.#rowEnd = compareBytes(page.end, this.#end) <= 0 ? page.count : page.rowOf(this.#end);
   }
 
   #read(end: Uint8Array): void {
