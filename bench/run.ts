@@ -17,6 +17,7 @@ import {followerReads} from './W17/follower-reads.ts';
 import {snapshotInstall} from './W18/snapshot-install.ts';
 import {durableInserts} from './W2/durable-inserts.ts';
 import {insertGrowth} from './W2/growth.ts';
+import {memorySlope} from './W2/memory-slope.ts';
 import {starts} from './W20/starts.ts';
 import {hotRows} from './W3/hot-rows.ts';
 import {bulkEdges} from './W4/bulk-edges.ts';
@@ -43,6 +44,7 @@ const classes: Readonly<Record<string, BenchClass>> = {
   W1: pointReads,
   W2: durableInserts,
   'W2-growth': insertGrowth,
+  'W2-memory': memorySlope,
   W3: hotRows,
   W4: bulkEdges,
   W5: async (report, options) => {

@@ -6,7 +6,7 @@
  * one is closed. The buffer grows to the largest row, and from portion to portion up to
  * `bufferBytesMax`, so that a short scan stays cheap.
  */
-import {RowBuffers} from '#server/storage/row-buffers.ts';
+import {type RowBuffer, rowBuffer, RowBuffers} from '#server/storage/row-buffers.ts';
 import {
   ABSENT,
   type PackedRows,
@@ -21,12 +21,13 @@ const rowHeaderBytes = 8;
 const bufferBytesDefault = 64 << 10;
 /** This thread's. */
 const buffers = new RowBuffers();
-const noBytes = Buffer.alloc(0);
+const noBytes = rowBuffer(0);
 
 export class RowWalker {
   keyStart = 0;
   keyEnd = 0;
   end = 0;
+  private buffer: RowBuffer;
   private rows: PackedRows;
   private readonly scanner: Scanner;
   private rowsLeft = 0;
@@ -40,12 +41,18 @@ export class RowWalker {
     options: ScanOptions & {readonly bufferBytes?: number; readonly bufferBytesMax?: number} = {},
   ) {
     this.scanner = reader.scan(ranges, options);
-    this.rows = emptyRows(buffers.take(options.bufferBytes ?? bufferBytesDefault));
+    this.buffer = buffers.take(options.bufferBytes ?? bufferBytesDefault);
+    this.rows = emptyRows(this.buffer);
     this.bufferBytesMax = options.bufferBytesMax ?? 0;
   }
 
   get bytes(): Buffer {
-    return this.rows.buffer;
+    return this.buffer.bytes;
+  }
+
+  /** Of the same bytes. */
+  get view(): DataView {
+    return this.buffer.view;
   }
 
   /** Steps to the next row; false when there is none (the scan is closed then). */
@@ -63,9 +70,9 @@ export class RowWalker {
     }
     this.rowsLeft--;
     const header = this.end;
-    const {buffer} = this.rows;
-    const keyLength = buffer.readUInt32LE(header);
-    const valueLength = buffer.readUInt32LE(header + 4);
+    const {view} = this.buffer;
+    const keyLength = view.getUint32(header, true);
+    const valueLength = view.getUint32(header + 4, true);
     this.keyStart = header + rowHeaderBytes;
     this.keyEnd = this.keyStart + keyLength;
     this.end = this.keyEnd + (valueLength === ABSENT ? 0 : valueLength);
@@ -81,7 +88,7 @@ export class RowWalker {
   }
 
   private fill(): void {
-    const {length} = this.rows.buffer;
+    const {length} = this.buffer.bytes;
     if (this.filled && length < this.bufferBytesMax) {
       this.exchange(buffers.take(Math.min(length * 4, this.bufferBytesMax)));
     }
@@ -98,13 +105,14 @@ export class RowWalker {
   }
 
   /** Goes on in another buffer and gives the one before back. */
-  private exchange(buffer: Buffer): void {
-    const before = this.rows.buffer;
+  private exchange(buffer: RowBuffer): void {
+    const before = this.buffer;
+    this.buffer = buffer;
     this.rows = emptyRows(buffer);
     buffers.give(before);
   }
 }
 
-function emptyRows(buffer: Buffer): PackedRows {
+function emptyRows({bytes: buffer}: RowBuffer): PackedRows {
   return {buffer, byteLength: 0, rowCount: 0, done: false};
 }

@@ -138,6 +138,11 @@ export interface EntryBytes {
   readonly end: number;
 }
 
+/** `view`: of `bytes`, whole numbers are read through it. */
+export interface ViewedEntry extends EntryBytes {
+  readonly view: DataView;
+}
+
 /** The values that were indexed, representation included. */
 export function valuesOfEntry(
   index: {readonly unique: boolean; readonly declared: readonly (DataType | undefined)[]},
@@ -161,12 +166,12 @@ export function valuesOfEntry(
  */
 export function wholeNumbersOfEntry(
   unique: boolean,
-  {bytes, keyStart, keyEnd, end}: EntryBytes,
+  {view, keyStart, keyEnd, end}: ViewedEntry,
   row: number,
   into: readonly (Float64Array | undefined)[],
 ): boolean {
   if (end > (unique ? keyEnd + ridBytes : keyEnd)) return false;
-  return readWholeNumbers(bytes, keyStart + indexPrefixBytes, row, into);
+  return readWholeNumbers({view, at: keyStart + indexPrefixBytes, end: keyEnd}, row, into);
 }
 
 function appendDropped(out: ByteWriter, parts: readonly KeyPart[]): void {

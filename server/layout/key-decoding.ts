@@ -37,40 +37,48 @@ const precisionOf: Partial<Record<DataType, TimePrecision>> = {
 const words = new DataView(new ArrayBuffer(8));
 
 function doubleAt(bytes: Uint8Array, at: number): number {
-  const high = uint32At(bytes, at);
-  const low = uint32At(bytes, at + 4);
+  return doubleOf(uint32At(bytes, at), uint32At(bytes, at + 4));
+}
+
+/** The double whose bytes in a key these are. */
+function doubleOf(high: number, low: number): number {
   const positive = high >= 0x80000000;
   words.setUint32(0, positive ? high - 0x80000000 : ~high >>> 0);
   words.setUint32(4, positive ? low : ~low >>> 0);
   return words.getFloat64(0);
 }
 
+const numberBytes = 10;
+
 /**
- * Puts the parts that begin at `at` into `row` of the arrays, null as NaN; parts without an array
- * are passed over, those behind the last array not looked at. False, with nothing said of the
- * arrays, when a part is neither null nor a number that a double holds, or one that is wanted is
- * not whole.
+ * Puts the parts of the key in bytes [at, end) into `row` of the arrays, null as NaN; parts without
+ * an array are passed over, those behind the last array not looked at. False, with nothing said of
+ * the arrays, when a part is neither null nor a number that a double holds, or one that is wanted
+ * is not whole.
  */
 export function readWholeNumbers(
-  bytes: Uint8Array,
-  at: number,
+  key: {readonly view: DataView; readonly at: number; readonly end: number},
   row: number,
   into: readonly (Float64Array | undefined)[],
 ): boolean {
-  let next = at;
-  for (const numbers of into) {
-    const known = bytes[next++];
+  const {view, end} = key;
+  let {at} = key;
+  for (let part = 0; part < into.length; part++) {
+    const numbers = into[part];
+    const known = at < end ? view.getUint8(at) : undefined;
     if (known === valueClass.null) {
       if (numbers !== undefined) numbers[row] = Number.NaN;
+      at++;
       continue;
     }
-    if (known !== valueClass.number || bytes[next + 8] !== exactMark) return false;
+    if (known !== valueClass.number || at + numberBytes > end) return false;
+    if (view.getUint8(at + numberBytes - 1) !== exactMark) return false;
     if (numbers !== undefined) {
-      const number = doubleAt(bytes, next);
+      const number = doubleOf(view.getUint32(at + 1), view.getUint32(at + 5));
       if (!Number.isSafeInteger(number)) return false;
       numbers[row] = number;
     }
-    next += 9;
+    at += numberBytes;
   }
   return true;
 }

@@ -5,6 +5,10 @@
  * the index: whatever was acknowledged before the read began stands at or below it. Reads that
  * come while a question is under way share the next one. A leader that has committed nothing of
  * its own yet does not know what is committed, so reads wait for that.
+ *
+ * Of three voters, leader and follower are a majority: who asks answers for itself, and is told at
+ * once. When it asked it had voted in no later term than the leader's, and the leader has not until
+ * now, so nobody led one when the read began, however long the question was on its way.
  */
 import type {LogIndex, NodeId} from './message.ts';
 import {knownLeader} from './role.ts';
@@ -23,8 +27,10 @@ export function read(raft: Raft, id: string): void {
 /** A read that another node passes on. */
 export function answerRead(raft: Raft, request: PendingRead): void {
   const {role} = raft;
-  if (role.kind === 'leader') readAsLeader(raft, role, request);
-  else tell(raft, request, undefined);
+  if (role.kind !== 'leader') return tell(raft, request, undefined);
+  const knowsCommit = raft.commit >= role.firstIndex;
+  if (knowsCommit && isMajorityWith(raft, request.from)) tell(raft, request, raft.commit);
+  else readAsLeader(raft, role, request);
 }
 
 /** The leader's answer to a read that was passed on. */
@@ -56,6 +62,11 @@ export function confirmReads(raft: Raft, leadership: Leadership): void {
 function readAsLeader(raft: Raft, leadership: Leadership, request: PendingRead): void {
   leadership.waitingReads.push(request);
   openReadRound(raft, leadership);
+}
+
+function isMajorityWith(raft: Raft, other: NodeId): boolean {
+  const isOne = (voter: NodeId) => voter === raft.options.id || voter === other;
+  return raft.majorityReaches(voter => (isOne(voter) ? 1 : 0)) === 1;
 }
 
 function confirmedRound(raft: Raft, leadership: Leadership): number {

@@ -126,6 +126,7 @@ export class Replicator {
       idPrefix: options.processId,
       repeatMs: raft.electionTimeoutMinMs / 2,
       now: () => clock.monotonic(),
+      yield: () => options.timers.yield(),
       ask: id => this.#take({kind: 'read', id}),
     });
   }

@@ -34,6 +34,7 @@ import {
   type Prepared,
   type PrepareOptions,
   prepareText,
+  preparingText,
 } from './prepared.ts';
 import {Routines} from './routines.ts';
 import type {ReadSchema} from './run-home.ts';
@@ -43,7 +44,8 @@ import {StatementCache} from './statement-cache.ts';
 import {WorkBoard} from './work-progress.ts';
 
 const statementsMax = 1_000;
-const statementLengthMax = 16 << 10;
+/** A longer text is not kept, and takes long to prepare: others have turns meanwhile. */
+export const statementLengthMax = 16 << 10;
 
 /** Commands after which types have other records, or views follow what they did not follow. */
 const touchesRecords: ReadonlySet<SchemaCommand['kind']> = new Set([
@@ -55,6 +57,12 @@ const touchesRecords: ReadonlySet<SchemaCommand['kind']> = new Set([
   'truncate-bucket',
   'truncate-type',
 ]);
+
+/** A statement that was prepared before it runs, and the catalog under which it holds. */
+export interface PreparedAhead {
+  readonly catalog: Catalog;
+  readonly prepared: Prepared;
+}
 
 export interface DatabaseSessionOptions {
   readonly functions: FunctionRegistry;
@@ -179,6 +187,21 @@ export class DatabaseSession {
     if (kept === undefined || catalog !== this.schema.catalog) return make();
     // What holds a password is not kept.
     return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
+  }
+
+  /** As `prepare` of a text that is not kept, in portions between which `turn` lets others run. */
+  async prepareInTurns(
+    language: string,
+    text: string,
+    turn: () => Promise<void>,
+  ): Promise<PreparedAhead> {
+    const {catalog} = this.schema;
+    const work = preparingText(language, text, this.prepareOptions(catalog));
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) return {catalog, prepared: step.value};
+      await turn();
+    }
   }
 
   /** What statements are prepared with; of an older catalog than the newest nothing is counted. */

@@ -94,10 +94,31 @@ export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
 
 const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
+/** Work in portions, between which others may have a turn: of a long text each takes a while. */
+type InPortions<Result> = Generator<undefined, Result, undefined>;
+
+function atOnce<Result>(work: InPortions<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
-  const bound = bindText(language, text, options);
-  return bound.kind === 'bound' ? prepareStatement(bound.statement, options) : bound;
+  return atOnce(preparingText(language, text, options));
+}
+
+/** As `prepareText`, in portions: the text is read, bound, optimized and made ready. */
+export function* preparingText(
+  language: string,
+  text: string,
+  options: PrepareOptions,
+): InPortions<Prepared> {
+  const bound = yield* bindingText(language, text, options);
+  if (bound.kind !== 'bound') return bound;
+  yield;
+  return yield* preparingStatement(bound.statement, options);
 }
 
 /** As `prepareText` goes about it, up to the bound statement. */
@@ -106,9 +127,18 @@ export function bindText(
   text: string,
   options: Omit<PrepareOptions, 'routines'>,
 ): BoundText {
+  return atOnce(bindingText(language, text, options));
+}
+
+function* bindingText(
+  language: string,
+  text: string,
+  options: Omit<PrepareOptions, 'routines'>,
+): InPortions<BoundText> {
   switch (language.toLowerCase()) {
     case 'sql': {
       const ast = parseStatement(text, options.limits);
+      yield;
       // A statement of scripts is a script of one.
       if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
       return {kind: 'bound', statement: bindStatement(text, ast, options.catalog)};
@@ -118,6 +148,7 @@ export function bindText(
     case 'cypher':
     case 'opencypher': {
       const ast = parseCypher(text, options.limits);
+      yield;
       const {statement, missing} = bindCypher(text, ast, options);
       const runs = statement.kind !== 'explain' || statement.execute;
       if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
@@ -163,22 +194,27 @@ function unknownLanguage(language: string): Refusal {
 }
 
 export function prepareStatement(statement: Statement, options: PrepareOptions): Prepared {
+  return atOnce(preparingStatement(statement, options));
+}
+
+function* preparingStatement(statement: Statement, options: PrepareOptions): InPortions<Prepared> {
   switch (statement.kind) {
     case 'query':
-      return prepareQuery(statement, options);
+      return yield* preparingQuery(statement, options);
     case 'schema':
     case 'user':
     case 'align':
       return statement;
     case 'batched':
-      return prepareBatched(statement, options);
+      return yield* preparingBatched(statement, options);
     case 'session': {
       const {command} = statement;
       if (command.kind !== 'set') return {kind: 'session', command};
-      return {kind: 'session', command: {...command, value: prepareQuery(command.value, options)}};
+      const value = yield* preparingQuery(command.value, options);
+      return {kind: 'session', command: {...command, value}};
     }
     case 'explain': {
-      const inner = prepareStatement(statement.statement, options);
+      const inner = yield* preparingStatement(statement.statement, options);
       if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
       if (inner.kind === 'schema' && !statement.execute) {
         return {kind: 'explained-command', explanation: explainCommand(inner.command.kind)};
@@ -199,9 +235,12 @@ export function prepareStatement(statement: Statement, options: PrepareOptions):
 const slotsKept: ReadonlySet<string> = new Set(['inline-columns']);
 
 /** What one plan binds another reads: each is asked for all that it hands on. */
-function prepareBatched(statement: BatchedStatement, options: PrepareOptions): PreparedBatched {
-  const query = (plan: PlanNode): PreparedQuery =>
-    prepareQuery(
+function* preparingBatched(
+  statement: BatchedStatement,
+  options: PrepareOptions,
+): InPortions<PreparedBatched> {
+  const query = (plan: PlanNode): InPortions<PreparedQuery> =>
+    preparingQuery(
       {
         kind: 'query',
         plan,
@@ -228,28 +267,30 @@ function prepareBatched(statement: BatchedStatement, options: PrepareOptions): P
   return {
     kind: 'batched',
     statement,
-    before: query(handing(statement.before, passed)),
-    inner: query(handing(statement.inner, [...passed, ...results])),
-    after: query(statement.after),
+    before: yield* query(handing(statement.before, passed)),
+    inner: yield* query(handing(statement.inner, [...passed, ...results])),
+    after: yield* query(statement.after),
     size: preparation.expression(statement.size),
     retryMs: statement.retryMs && preparation.expression(statement.retryMs),
   };
 }
 
-function prepareQuery(
+function* preparingQuery(
   statement: QueryStatement,
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
-): PreparedQuery {
+): InPortions<PreparedQuery> {
   const {routines, catalog, statistics, functions} = options;
   const depth = depthOf(statement.plan);
   if (depth > planDepthMax) throw tooDeep(depth);
-  return withinStack(depth, () => {
+  const {plan, mayWrite} = withinStack(depth, () => {
     const mayWrite = routines.mayWrite(statement.plan);
     const constant = constantEvaluator(catalog, functions);
     const optimized = optimize(statement.plan, {...options, constant});
-    const plan = bindSubplans(
-      mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized,
-    );
+    const drained = mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized;
+    return {plan: bindSubplans(drained), mayWrite};
+  });
+  yield;
+  return withinStack(depth, () => {
     const writes = mayWrite || !isReadOnly(plan);
     const effort = writes ? 0 : effortOf(plan, catalog, statistics);
     return preparedQuery({...statement, plan}, functions, {writes, effort});

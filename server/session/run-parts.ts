@@ -7,7 +7,7 @@ import type {ServerView} from '#server/execution/surroundings.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Place} from './admission.ts';
-import type {DatabaseSession} from './database-session.ts';
+import type {DatabaseSession, PreparedAhead} from './database-session.ts';
 import type {RequestSources} from './request-sources.ts';
 import type {RunRequest} from './session.ts';
 import type {ResultWish, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
@@ -20,6 +20,8 @@ export interface RunParts {
   readonly guard: RunOptions['guard'];
   readonly sources: RequestSources;
   readonly server: ServerView;
+  /** Of a long text, which is not prepared in one turn. */
+  readonly ahead?: PreparedAhead;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
   readonly onTerminate: (listener: () => void) => void;
   /** Called when the statement has ended, with what it failed with after it had begun to answer. */

@@ -11,7 +11,7 @@ import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {RunParts} from './run-parts.ts';
 
-type StatementParts = Pick<RunParts, 'session' | 'request'>;
+type StatementParts = Pick<RunParts, 'session' | 'request' | 'ahead'>;
 
 /** Whether a statement changes something, or cannot be proven not to. @throws {Refusal} */
 export function mayWrite(parts: StatementParts): boolean {
@@ -24,10 +24,13 @@ export function mayWrite(parts: StatementParts): boolean {
  * @throws {Refusal} whatever is wrong with it, and `query.not-idempotent`.
  */
 export function prepare(
-  {session, request}: StatementParts,
+  {session, request, ahead}: StatementParts,
   context = session.schema.context,
 ): Prepared {
-  const prepared = session.prepare(request.language, request.text, context);
+  const prepared =
+    ahead?.catalog === context.catalog
+      ? ahead.prepared
+      : session.prepare(request.language, request.text, context);
   if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
   if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
   return prepared;

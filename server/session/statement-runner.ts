@@ -23,7 +23,7 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import type {AlignedMember} from './cluster-align.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
-import type {DatabaseSession} from './database-session.ts';
+import {type DatabaseSession, statementLengthMax} from './database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from './leadership.ts';
 import {MovableResult} from './movable-result.ts';
@@ -97,6 +97,7 @@ export class StatementRunner implements StatementHost {
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
   run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+    if (isLong(parts)) return this.#ahead(parts).then(ready => this.run(ready));
     return orElse(
       () => this.#run(parts),
       error => this.#fetched(parts, error),
@@ -142,12 +143,29 @@ export class StatementRunner implements StatementHost {
     }
   }
 
+  /** Prepares a long text, in turns. */
+  async #ahead(parts: RunParts): Promise<RunParts> {
+    const {session, request, signal} = parts;
+    const ahead = await session.prepareInTurns(request.language, request.text, async () => {
+      await this.environment.timers.yield();
+      if (signal.aborted) throw new Refusal('query.terminated', 'the query was terminated');
+    });
+    return {...parts, ahead};
+  }
+
   /** A statement of a client's session, which has a transaction unless it was ended in it. */
   async runInside(outer: RunParts, held: HeldSession): Promise<ResultCursor> {
     const parameters = held.parameters.under(outer.request.parameters);
     const request = {...outer.request, parameters};
-    const parts = {...outer, request, signal: eitherOf(outer.signal, held)};
     const {transaction} = held;
+    let parts: RunParts = {...outer, request, signal: eitherOf(outer.signal, held)};
+    try {
+      if (isLong(parts)) parts = await this.#ahead(parts);
+    } catch (error) {
+      if (transaction === undefined) held.done();
+      else held.fail();
+      throw error;
+    }
     return transaction === undefined
       ? this.#runBetween(parts, held)
       : this.#runHeld(parts, held, transaction);
@@ -653,6 +671,10 @@ export class StatementRunner implements StatementHost {
       ? {query, tell: () => {}}
       : watched(parts, query, this.environment.clock);
   }
+}
+
+function isLong({request, ahead}: RunParts): boolean {
+  return ahead === undefined && request.text.length > statementLengthMax;
 }
 
 /** Takes all pieces; answers a promise only when the plan pauses. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
-import {RowBuffers} from './row-buffers.ts';
+import {type RowBuffer, RowBuffers} from './row-buffers.ts';
 
 test('a buffer is large enough and never handed out while it is held', () => {
   const step = fc.record({
@@ -13,15 +13,17 @@ test('a buffer is large enough and never handed out while it is held', () => {
   fc.assert(
     fc.property(fc.array(step, {maxLength: 200}), steps => {
       const buffers = new RowBuffers();
-      const held: Buffer[] = [];
+      const held: RowBuffer[] = [];
       for (const {bytes, back} of steps) {
         if (back !== null && held.length > 0) {
           const [given] = held.splice(back % held.length, 1);
           if (given !== undefined) buffers.give(given);
         }
         const taken = buffers.take(bytes);
-        assert.ok(taken.length >= bytes && taken.length <= Math.max(4 << 10, 2 * bytes));
-        assert.ok(!held.includes(taken));
+        const {length} = taken.bytes;
+        assert.ok(length >= bytes && length <= Math.max(4 << 10, 2 * bytes));
+        assert.ok(!held.some(other => other.bytes.buffer === taken.bytes.buffer));
+        assert.equal(taken.view.buffer, taken.bytes.buffer);
         held.push(taken);
       }
     }),

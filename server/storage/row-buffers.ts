@@ -14,24 +14,36 @@ const keptBytesMax = 256 << 10;
 /** So many scans at once: 2 MB of all sizes together. */
 const eachMax = 4;
 
+export interface RowBuffer {
+  readonly bytes: Buffer;
+  /** Of the same bytes: numbers are read with one step each. */
+  readonly view: DataView;
+}
+
 export class RowBuffers {
   /** By their size. */
-  readonly #waiting = new Map<number, Buffer[]>();
+  readonly #waiting = new Map<number, RowBuffer[]>();
 
   /** A buffer of `bytes` or somewhat more; what is in it is not defined. */
-  take(bytes: number): Buffer {
-    if (bytes > keptBytesMax) return Buffer.allocUnsafeSlow(bytes);
+  take(bytes: number): RowBuffer {
+    if (bytes > keptBytesMax) return rowBuffer(bytes);
     const size = bytes <= keptBytesMin ? bytes : 2 ** Math.ceil(Math.log2(bytes));
-    return this.#waiting.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
+    return this.#waiting.get(size)?.pop() ?? rowBuffer(size);
   }
 
   /** Takes back what `take` gave. */
-  give(buffer: Buffer): void {
-    const size = buffer.length;
+  give(buffer: RowBuffer): void {
+    const size = buffer.bytes.length;
     if (size < keptBytesMin || size > keptBytesMax) return;
     const alike = this.#waiting.get(size);
     assert(alike?.includes(buffer) !== true, 'a buffer is given back once');
     if (alike === undefined) this.#waiting.set(size, [buffer]);
     else if (alike.length < eachMax) alike.push(buffer);
   }
+}
+
+/** A buffer that nobody has had. */
+export function rowBuffer(size: number): RowBuffer {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  return {bytes, view: new DataView(bytes.buffer, bytes.byteOffset, size)};
 }

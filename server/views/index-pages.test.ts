@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
-import {indexEntry} from '#server/layout/index-key.ts';
+import {indexEntry, type ViewedEntry} from '#server/layout/index-key.ts';
 import {Rid} from '#server/model/value.ts';
 import {entriesPerPage, IndexPages, PageBuilder} from './index-pages.ts';
 
@@ -13,14 +13,19 @@ function part(number: number): {sorted: number; original: number; declared: 'LON
   return {sorted: number, original: number, declared: 'LONG'};
 }
 
+/** An entry whose key is the first `keyEnd` of the bytes. */
+function entryOf(bytes: Uint8Array, keyEnd: number): ViewedEntry {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return {bytes, view, keyStart: 0, keyEnd, end: bytes.length};
+}
+
 /** The entries of the numbers [from, to) as a page of everything in between. */
 function page(pages: IndexPages, from: number, to: number) {
   const builder = new PageBuilder();
   builder.begin(1);
   for (let number = from; number < to; number++) {
     const key = bytesOf(number);
-    const entry = {bytes: key, keyStart: 0, keyEnd: key.length, end: key.length};
-    assert.ok(builder.add(false, entry));
+    assert.ok(builder.add(false, entryOf(key, key.length)));
   }
   return pages.keep(builder.finish(bytesOf(from), bytesOf(to)));
 }
@@ -60,7 +65,7 @@ test('entries of one sort make a page, whichever they are', () => {
       new Rid(1, 0),
     );
     const bytes = Buffer.concat([entry.key, entry.value]);
-    return builder.add(false, {bytes, keyStart: 0, keyEnd: entry.key.length, end: bytes.length});
+    return builder.add(false, entryOf(bytes, entry.key.length));
   };
   assert.ok(add(1));
   assert.ok(!add(2n ** 60n + 1n));

@@ -11,7 +11,7 @@
  */
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {assert} from '#server/base/assert.ts';
-import {type EntryBytes, wholeNumbersOfEntry} from '#server/layout/index-key.ts';
+import {type ViewedEntry, wholeNumbersOfEntry} from '#server/layout/index-key.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {Droppable} from './view-memory.ts';
 
@@ -187,7 +187,7 @@ export class PageBuilder {
   }
 
   /** False: the entry is of another sort than those before. Its bytes are copied. */
-  add(unique: boolean, entry: EntryBytes): boolean {
+  add(unique: boolean, entry: ViewedEntry): boolean {
     const row = this.#count;
     const isWhole = wholeNumbersOfEntry(unique, entry, row, this.#columns);
     if (row > 0 && isWhole !== this.#isWhole) return false;

@@ -1,4 +1,4 @@
-/** The packed order against the order of values that rows are sorted by (operators/row-order.ts). */
+/** The packed order against the order of values by which rows are sorted (row-order.ts). */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Double, type Value} from '#server/model/value.ts';
@@ -127,7 +127,6 @@ test('a long sort pauses, ends when it is told to, and counts what it keeps', ()
 
 test('minus zero and one that is a double are equal to their like', () => {
   const values = [0, -0, 1, 1];
-  const column = {...randomColumn(createSeededRandom(1), 'double', 4, new TextCodes())};
   const numbersOf = Float64Array.from(values);
   const order = new PackedOrder(
     [{by: {kind: 'literal', value: new Double(0)}, descending: true, nulls: 'first'}],
@@ -135,7 +134,6 @@ test('minus zero and one that is a double are equal to their like', () => {
   );
   const selection = {rows: Uint16Array.of(0, 1, 2, 3), count: 4};
   const packed: PackedColumn = {
-    ...column,
     kind: 'double',
     numbers: numbersOf,
     codes: new Uint16Array(4),

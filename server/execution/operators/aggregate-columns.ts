@@ -21,6 +21,7 @@ import {
   type ColumnValuesMaker,
   valueAt,
 } from '../columnar/column-values.ts';
+import {SpareArrays} from '../columnar/spare-arrays.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type ColumnUse, type Pause, pause, type Preparation} from '../operator.ts';
 import {columnInput, type InputPart} from './column-input.ts';
@@ -57,7 +58,6 @@ export function prepareColumnAggregate(
     }),
   );
   if (keys === undefined || args === undefined) return undefined;
-  const {rowsMax} = input;
   const use = input.isKept ? preparation.readsColumns(node.input) : undefined;
   return (context, argument, groups) => {
     const made = {
@@ -69,7 +69,7 @@ export function prepareColumnAggregate(
     if (terms === undefined || keyValues === undefined || argValues === undefined) return undefined;
     const parts = input.parts(context, argument);
     if (parts === undefined) return undefined;
-    const loops = {rowsMax, terms, keys: keyValues, args: argValues, use};
+    const loops = {terms, keys: keyValues, args: argValues, use};
     return steps(parts, new ColumnRun(loops, aggregates, groups), groups, context);
   };
 }
@@ -86,11 +86,15 @@ function* steps(
   groups: Groups,
   context: ExecutionContext,
 ): Steps {
-  for (const part of parts) {
-    if (part !== undefined && !run.take(part, context)) yield* groups.addAll(part.rows());
-    if (context.budget.look()) yield pause;
+  try {
+    for (const part of parts) {
+      if (part !== undefined && !run.take(part, context)) yield* groups.addAll(part.rows());
+      if (context.budget.look()) yield pause;
+    }
+    run.end();
+  } finally {
+    run.close();
   }
-  run.end();
 }
 
 /** The argument of `count()`: a column without nulls is not needed for it. */
@@ -104,8 +108,11 @@ const wholeRows: PackedColumn = {
   hasNulls: false,
 };
 
+/** No part of an input has more rows than a segment. */
+const spareRows = new SpareArrays(2, () => new Uint16Array(segmentRows));
+const spareGroups = new SpareArrays(2, () => new Uint32Array(segmentRows));
+
 interface RunParts {
-  readonly rowsMax: number;
   readonly use: ColumnUse | undefined;
   readonly terms: readonly ColumnTerm[];
   readonly keys: readonly ColumnValues[];
@@ -124,15 +131,13 @@ class ColumnRun {
   /** Parts that columns did not tell of, less those that they did. */
   #vain = 0;
   readonly #fold = new ColumnFold();
-  readonly #rows: Uint16Array;
-  readonly #groupOf: Uint32Array;
+  readonly #rows = spareRows.take();
+  readonly #groupOf = spareGroups.take();
 
   constructor(parts: RunParts, aggregates: readonly PreparedAggregate[], groups: Groups) {
     this.#parts = parts;
     this.#aggregates = aggregates;
     this.#groups = groups;
-    this.#rows = new Uint16Array(parts.rowsMax);
-    this.#groupOf = new Uint32Array(parts.keys.length === 0 ? 0 : parts.rowsMax);
     this.#numbers = parts.keys.length === 0 ? undefined : new ColumnGroups(parts.keys.length);
   }
 
@@ -142,6 +147,12 @@ class ColumnRun {
     const isTaken = this.#takeColumns(part, part.columns, context);
     this.#vain += isTaken ? -1 : 1;
     return isTaken;
+  }
+
+  /** Nothing is taken behind it. */
+  close(): void {
+    spareRows.give(this.#rows);
+    spareGroups.give(this.#groupOf);
   }
 
   /** All parts were met. */

@@ -8,6 +8,7 @@ import type {Batch} from '../batch.ts';
 import type {ColumnOf, PackedColumn, Rows} from '../columnar/block.ts';
 import {columnTerm, type ColumnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
 import {valueAt} from '../columnar/column-values.ts';
+import {SpareArrays} from '../columnar/spare-arrays.ts';
 import type {ExecutionContext} from '../context.ts';
 import type {ColumnPart, EntrySource, IndexEntry} from '../graph.ts';
 import type {Batches, Preparation} from '../operator.ts';
@@ -115,6 +116,7 @@ function propertyColumns(slot: Slot, properties: string[]): ColumnOf {
 type Range = PlanNode & {readonly kind: 'index-range'};
 
 const entriesPerPart = 1_024;
+const spareNumbers = new SpareArrays(8, () => new Float64Array(entriesPerPart));
 /** Entries in a row that have other values than whole numbers. */
 const otherEntriesAtOnce = 64;
 
@@ -136,10 +138,7 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
       const span = spanOf(argumentFrame(context, argument));
       if (span === undefined) return [];
       const source = context.graph.indexEntries(node.index, span, node.descending);
-      const arrays = wanted.map(part =>
-        part === undefined ? undefined : new Float64Array(entriesPerPart),
-      );
-      return entryParts(source, arrays, {
+      return entryParts(source, wanted, {
         ofEntries: entries => partsBatch(entries, slot, parts, argument),
         ofColumns: (columns, count) => columnsBatch(columns, count, parts, argument),
       });
@@ -149,12 +148,13 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
 
 function* entryParts(
   source: EntrySource,
-  arrays: readonly (Float64Array | undefined)[],
+  wanted: readonly (Slot | undefined)[],
   batches: {
     readonly ofEntries: (entries: readonly IndexEntry[]) => Batch;
     readonly ofColumns: (columns: readonly PackedColumn[], count: number) => Batch;
   },
 ): Generator<InputPart, void, undefined> {
+  const arrays = wanted.map(part => (part === undefined ? undefined : spareNumbers.take()));
   try {
     for (;;) {
       const count = source.nextNumbers?.(arrays, entriesPerPart) ?? 0;
@@ -173,6 +173,7 @@ function* entryParts(
     }
   } finally {
     source.close();
+    for (const numbers of arrays) if (numbers !== undefined) spareNumbers.give(numbers);
   }
 }
 

@@ -71,18 +71,22 @@ function questions(): {
     idPrefix: 'p',
     repeatMs: 50,
     now: () => time.monotonic(),
+    yield: () => time.yield(),
     ask: id => void asked.push(id),
   });
   return {time, asked, reads};
 }
 
-test('reads that come while a question is under way share the next one', async () => {
-  const {asked, reads} = questions();
-  const first = reads.wait(1_000);
+test('reads of one turn share a question, those that come meanwhile the next one', async () => {
+  const {time, asked, reads} = questions();
+  const first = [reads.wait(1_000), reads.wait(1_000)];
+  await time.yield();
   const [second, third] = [reads.wait(1_000), reads.wait(1_000)];
+  await time.yield();
   assert.deepEqual(asked, ['p-1']);
   reads.ready('p-1', 7);
-  assert.equal(await first, 7);
+  assert.deepEqual(await Promise.all(first), [7, 7]);
+  await time.yield();
   assert.deepEqual(asked, ['p-1', 'p-2']);
   reads.ready('p-1', 99);
   reads.ready('p-2', 8);
@@ -92,6 +96,7 @@ test('reads that come while a question is under way share the next one', async (
 test('a question that fails or is lost is asked again, while the read has time', async () => {
   const {time, asked, reads} = questions();
   const read = reads.wait(120);
+  await time.yield();
   reads.failed('p-1');
   assert.deepEqual(asked, ['p-1'], 'not at once: nobody leads');
   reads.tick();

@@ -1,9 +1,10 @@
 /**
  * Linearizable reads of this node: many that wait, one question at a time to the leader.
  *
- * A read is answered by a question that was asked after it began, never by one under way. What
- * fails or gets lost is asked again until each read's own time is over. Ids hold the start of the
- * process, so that an answer to an earlier one serves none.
+ * A read is answered by a question that was asked after it began, never by one under way. Those of
+ * one turn of the event loop share one. What fails or gets lost is asked again until each read's
+ * own time is over. Ids hold the start of the process, so that an answer to an earlier one serves
+ * none.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {LogIndex} from '#server/raft/message.ts';
@@ -15,6 +16,8 @@ export interface ReadQuestionsOptions {
   readonly repeatMs: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  /** Resolves when what this turn of the event loop brought is there. */
+  readonly yield: () => Promise<void>;
   readonly ask: (id: string) => void;
 }
 
@@ -36,6 +39,7 @@ export class ReadQuestions {
   readonly #options: ReadQuestionsOptions;
   #waiting: Waiter[] = [];
   #asked: Question | undefined;
+  #isDue = false;
   #count = 0;
 
   constructor(options: ReadQuestionsOptions) {
@@ -51,7 +55,7 @@ export class ReadQuestions {
     if (this.#waiting.length >= waitersMax) throw noAnswer('too many reads wait for it');
     const {promise, resolve, reject} = Promise.withResolvers<LogIndex>();
     this.#waiting.push({deadline: this.#options.now() + timeoutMs, resolve, reject});
-    this.#askNext();
+    this.#askSoon();
     return promise;
   }
 
@@ -60,7 +64,7 @@ export class ReadQuestions {
     const {waiters} = this.#asked;
     this.#asked = undefined;
     for (const {resolve} of waiters) resolve(index);
-    this.#askNext();
+    this.#askSoon();
   }
 
   /** Asked again at the next tick. */
@@ -90,6 +94,15 @@ export class ReadQuestions {
   #takeBack({waiters}: Question): void {
     this.#asked = undefined;
     this.#waiting = [...waiters, ...this.#waiting];
+  }
+
+  #askSoon(): void {
+    if (this.#isDue || this.#asked !== undefined || this.#waiting.length === 0) return;
+    this.#isDue = true;
+    void this.#options.yield().then(() => {
+      this.#isDue = false;
+      this.#askNext();
+    });
   }
 
   #askNext(): void {

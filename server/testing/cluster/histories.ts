@@ -32,6 +32,8 @@ export interface HistoryOptions {
 export interface RunReport {
   readonly number: number;
   readonly operations: number;
+  /** Of the operations, those that were answered; and of these, those at followers. */
+  readonly answered: number;
   readonly atFollowers: number;
   readonly failed: number;
   readonly unknown: number;
@@ -50,8 +52,9 @@ interface Bench {
   readonly create: (keys: readonly string[]) => Promise<void>;
 }
 
-const clients = 12;
-const keysPerRun = 30;
+/** Enough that a run has its operations also while members are down or the machine is busy. */
+const clients = 24;
+const keysPerRun = 60;
 const checkSecondsMax = 60;
 const healedMillisMax = 60_000;
 /** Short, so that a run sees many leaders; the same for both systems. */
@@ -132,6 +135,7 @@ async function oneRun(
   return {
     number,
     operations: operations.length,
+    answered: having('ok'),
     atFollowers: operations.filter(one => one.atFollower && one.outcome === 'ok').length,
     failed: having('failed'),
     unknown: having('unknown'),
@@ -146,8 +150,8 @@ async function oneRun(
 function lineOf(run: RunReport): string {
   const faults = [...run.faults].map(([name, count]) => `${name} ${count}`).join(', ');
   const lines = [
-    `run ${run.number}: ${run.verdict}, operations ${run.operations}, at followers ` +
-      `${run.atFollowers}, failed ${run.failed}, unknown ${run.unknown}; faults: ${faults}`,
+    `run ${run.number}: ${run.verdict}, operations ${run.operations}, answered ${run.answered}, ` +
+      `at followers ${run.atFollowers}, failed ${run.failed}, unknown ${run.unknown}; faults: ${faults}`,
     ...run.broken.slice(0, 5).map(({guarantee, says}) => `  ${guarantee}: ${says}`),
     ...[...new Set(run.surprises)].slice(0, 5).map(text => `  surprise: ${text}`),
     ...(run.kept === undefined ? [] : [`  kept: ${run.kept}`]),
@@ -155,16 +159,24 @@ function lineOf(run: RunReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-function summaryOf(reports: readonly RunReport[]): string {
-  const counts = reports.map(({operations}) => operations).sort((one, other) => one - other);
+/** What a run has to hold, so that a series says something. */
+const answeredPerSecondMin = 5_000 / 30;
+const followersPercentMin = 5;
+
+function summaryOf(reports: readonly RunReport[], seconds: number): string {
+  const counts = reports.map(({answered}) => answered).sort((one, other) => one - other);
   const median = counts[counts.length >> 1] ?? 0;
   const all = counts.reduce((sum, count) => sum + count, 0);
   const atFollowers = reports.reduce((sum, run) => sum + run.atFollowers, 0);
   const wrong = reports.filter(({kept}) => kept !== undefined).length;
-  const share = ((100 * atFollowers) / Math.max(1, all)).toFixed(1);
+  const least = Math.ceil(answeredPerSecondMin * seconds);
+  const percent = (100 * atFollowers) / Math.max(1, all);
+  const verdict = (isMet: boolean): string => (isMet ? 'met' : 'MISSED');
   return (
-    `runs ${reports.length} wrong ${wrong} operations ${all} median ${median} ` +
-    `at followers ${share} %\n`
+    `runs ${reports.length}, wrong ${wrong}, operations answered ${all}\n` +
+    `median of a run ${median}, at least ${least}: ${verdict(median >= least)}\n` +
+    `at followers ${percent.toFixed(1)} %, at least ${followersPercentMin} %: ` +
+    `${verdict(percent >= followersPercentMin)}\n`
   );
 }
 
@@ -173,14 +185,15 @@ if (import.meta.main) {
   const system = environment['SYSTEM'] === 'etcd' ? 'etcd' : 'svc';
   const seed = Number(environment['SEED'] || Date.now() % 1_000_000);
   process.stdout.write(`system ${system} seed ${seed}\n`);
+  const seconds = Number(environment['SECONDS'] || 30);
   const reports = await runHistories({
     system,
     seed,
     size: Number(environment['SIZE'] || 3),
     runs: Number(environment['RUNS'] || 20),
-    seconds: Number(environment['SECONDS'] || 30),
+    seconds,
     onRun: run => process.stdout.write(lineOf(run)),
   });
-  process.stdout.write(summaryOf(reports));
+  process.stdout.write(summaryOf(reports, seconds));
   if (reports.some(({kept}) => kept !== undefined)) process.exitCode = 1;
 }

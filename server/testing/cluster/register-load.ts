@@ -34,7 +34,7 @@ const writePercent = 20;
 const restMillis = 20;
 const leaderPollMillis = 100;
 /** A key is used for a while and then left, so that what is unknown of it ends. */
-const keysInUse = 6;
+const keysInUse = 12;
 
 /** Runs all clients to their end. */
 export async function loadRegisters(options: LoadOptions): Promise<LoadOutcome> {

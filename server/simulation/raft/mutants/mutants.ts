@@ -531,9 +531,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'reads.ts',
-    text: 'else tell(raft, request, undefined);',
-    replacement: 'else tell(raft, request, raft.commit);',
+    text: 'return tell(raft, request, undefined);',
+    replacement: 'return tell(raft, request, raft.commit);',
     because: 'a follower answers a read that was meant for the leader',
+  },
+  {
+    file: 'reads.ts',
+    text: 'voter === raft.options.id || voter === other;',
+    replacement: "voter !== other || voter !== '';",
+    because: 'one follower stands for a majority of five',
+  },
+  {
+    file: 'reads.ts',
+    text: 'const knowsCommit = raft.commit >= role.firstIndex;',
+    replacement: 'const knowsCommit = raft.commit >= 0;',
+    because: 'a new leader serves the read of a follower from before what is committed',
   },
   // Changes of members, transfers, time.
   {
