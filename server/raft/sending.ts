@@ -55,6 +55,8 @@ export function sendCommit(
   id: NodeId,
   progress: Progress,
 ): void {
+  // The log begins behind what it has: it is offered a snapshot when it is sent entries next.
+  if (progress.next <= raft.log.base.index) return;
   sendAppend(raft, leadership, id, progress, progress.next - 1);
   progress.told();
 }

@@ -253,6 +253,29 @@ test('a new leader goes on where the old one ended, and a stopped member catches
   await group.close();
 });
 
+test('who leads no more does not say that a commit met one of its own that is open', async () => {
+  const group = await Group.start();
+  const first = await group.leader();
+  await group.during(first.engine.createDatabase('db'));
+  await group.during(put(first, 'a', '1'));
+  group.network.cut(first.id);
+  const guarded = (): Promise<CommitOutcome> => {
+    const transaction = first.engine.database('db')?.begin('REPEATABLE_READ');
+    assert(transaction !== undefined);
+    transaction.require({kind: 'unchanged', key: bytes('a')});
+    transaction.put(bytes('a'), bytes('2'));
+    return transaction.commit();
+  };
+  const open = guarded();
+  assert.equal((await guarded()).kind, 'conflict', 'it leads still, and the other is under way');
+  await group.eventually(() => !first.running.log.isLeading || undefined);
+  const refused = await guarded();
+  assert(refused.kind === 'refused' && refused.code === 'not-leader');
+  group.network.heal();
+  await group.during(open);
+  await group.close();
+});
+
 test('an entry that lost its place never happened; one without an answer is unknown', async () => {
   const group = await Group.start();
   const first = await group.leader();

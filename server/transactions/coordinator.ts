@@ -174,7 +174,7 @@ export class Coordinator {
     const earlier = request.requestId === undefined ? undefined : this.outcomeOf(request.requestId);
     if (earlier !== undefined) return earlier;
     const obstacle = this.#findObstacle(request);
-    if (obstacle !== undefined) return Promise.resolve(obstacle);
+    if (obstacle !== undefined) return Promise.resolve(this.#unlessDeposed(obstacle));
 
     const {log, encoder, limits, databaseId} = this.#options;
     const clock = Math.max(0, Math.floor(this.#clockBaseMs + this.#options.clock.monotonic()));
@@ -211,6 +211,16 @@ export class Coordinator {
       this.#requests.began(request.requestId, {index, clock}, settled);
     }
     return settled;
+  }
+
+  /**
+   * Who leads no more does not know what commits met: of those that are under way here some may
+   * never be, and waiting for them here would be for nothing.
+   */
+  #unlessDeposed(obstacle: CommitOutcome): CommitOutcome {
+    if (obstacle.kind !== 'conflict') return obstacle;
+    const refused = this.#options.log.admission(0);
+    return refused?.code === 'not-leader' ? refused : obstacle;
   }
 
   /** From the start, when there is room: others committed meanwhile. */

@@ -380,7 +380,7 @@ export class Engine {
     );
   }
 
-  /** Why a leader would refuse commits for want of room on the disk; undefined while there is some. */
+  /** Why a leader would refuse commits for want of room on the disk; undefined: there is some. */
   get spaceObstacle(): string | undefined {
     return this.#space.obstacle(0)?.detail;
   }

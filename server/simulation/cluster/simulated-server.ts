@@ -70,6 +70,8 @@ interface Process {
   log: StoredLog | undefined;
   engine: Engine | undefined;
   member: RunningMember | undefined;
+  /** Snapshots are put in place one after the other, as by node/cluster/member-snapshots.ts. */
+  installing: Promise<void>;
 }
 
 const groupLogId = '00112233445566778899aabbccddeeff';
@@ -160,6 +162,7 @@ export class SimulatedServer implements FaultVictim {
       log: undefined,
       engine: undefined,
       member: undefined,
+      installing: Promise.resolve(),
     };
     this.#process = process;
     this.#open(process).then(
@@ -247,16 +250,18 @@ export class SimulatedServer implements FaultVictim {
     const {engine, member} = this;
     if (process === undefined || engine === undefined || member === undefined) return;
     const {log, replicator} = member;
-    const work = log.interrupted(async () => {
-      for (const {id} of state.databases) {
-        this.#stores.take(stores, checkpointPath(directory, id), engine.snapshots.stagedPath(id));
-      }
-      await engine.install({state, checkpoint});
-      await replicator.installed(checkpoint);
-      engine.snapshots.forget();
-      return state.durableIndex;
-    });
-    work.catch((error: unknown) => {
+    const put = (): Promise<void> =>
+      log.interrupted(async () => {
+        for (const {id} of state.databases) {
+          const staged = engine.snapshots.stagedPath(id);
+          this.#stores.take(stores, checkpointPath(directory, id), staged);
+        }
+        await engine.install({state, checkpoint});
+        await replicator.installed(checkpoint);
+        engine.snapshots.forget();
+        return state.durableIndex;
+      });
+    process.installing = process.installing.then(put).catch((error: unknown) => {
       if (this.#process !== process) return;
       if (!isRefusal(error)) this.#caught(process, error);
       this.installFailed();
