@@ -193,9 +193,11 @@ export class Raft {
 
   /**
    * When it is this node's turn to campaign, in [0, 1): those of higher priority come first, and
-   * chance keeps equals apart. After the loss of a leader that all notice at once chance is not
-   * enough, so each voter that is left has a turn of its own, and leaves most of it to the answers;
-   * the first one waits for nobody. `hopeless`: one that cannot win.
+   * chance keeps equals apart. It is squared: the first of two then comes after a sixth of the time
+   * instead of a third, and both within a two-hundredth of it twice in a hundred times instead of
+   * once. After the loss of a leader that all notice at once chance is not enough, so each voter
+   * that is left has a turn of its own, and leaves most of it to the answers; the first one waits
+   * for nobody. `hopeless`: one that cannot win.
    */
   electionTurn(hopeless?: NodeId): number {
     const {id} = this.options;
@@ -209,6 +211,6 @@ export class Raft {
     }
     const priorities = new Set(left.map(member => member.priority)).add(mine);
     const ahead = [...priorities].filter(priority => priority > mine);
-    return (ahead.length + this.random()) / priorities.size;
+    return (ahead.length + this.random() ** 2) / priorities.size;
   }
 }
