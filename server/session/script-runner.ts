@@ -73,7 +73,8 @@ class ScriptRun {
   readonly #outer: Transaction | undefined;
   /** What the script itself spends: its statements have budgets of their own. */
   readonly #budget: Budget;
-  #variables = new Map<string, Value>();
+  /** What statements are given: the request's parameters, and over them what LET has assigned. */
+  #values: Map<string, Value>;
   readonly #variableBytes = new Map<string, number>();
   #commits = 0;
   #transaction: Transaction | undefined;
@@ -92,6 +93,7 @@ class ScriptRun {
     this.#runner = runner;
     this.#parts = parts;
     this.#outer = outer;
+    this.#values = new Map(parts.request.parameters);
   }
 
   /** The rows that the script answers. */
@@ -112,14 +114,14 @@ class ScriptRun {
   async #topLevel(statements: readonly Statement[]): Promise<void> {
     let beginAt = 0;
     let attempts = 0;
-    let variables = new Map(this.#variables);
+    let values = new Map(this.#values);
     for (let at = 0; at < statements.length; at += 1) {
       const statement = statements[at];
       assert(statement !== undefined, 'the index is within the script');
       if (statement.kind === 'begin' && at !== beginAt) {
         beginAt = at;
         attempts = 0;
-        variables = new Map(this.#variables);
+        values = new Map(this.#values);
       }
       try {
         await this.#statement(statement);
@@ -140,7 +142,7 @@ class ScriptRun {
           const {signal} = this.#parts;
           const wait = {attempt: attempts, signal, waitMs: undefined};
           await this.#waiting(backOff(this.#runner.environment, wait));
-          this.#variables = new Map(variables);
+          this.#values = new Map(values);
           at = beginAt - 1;
           continue;
         }
@@ -344,10 +346,8 @@ class ScriptRun {
   }
 
   async #query(query: PreparedQuery): Promise<readonly Value[]> {
-    const {session, request} = this.#parts;
-    const data = this.#runner.beginStatement(session, this.#current());
-    const given = new Map([...request.parameters, ...this.#variables]);
-    const options = runOptions(this.#parts, given);
+    const data = this.#runner.beginStatement(this.#parts.session, this.#current());
+    const options = runOptions(this.#parts, this.#values);
     const run = new StatementRun(query, data, options, this.#runner.environment);
     try {
       const rows = await run.values(rowsMax);
@@ -390,7 +390,7 @@ class ScriptRun {
   #assign(name: string, value: Value): void {
     this.#budget.release(this.#variableBytes.get(name) ?? 0);
     this.#variableBytes.set(name, keepValue(value, this.#budget));
-    this.#variables.set(name, value);
+    this.#values.set(name, value);
   }
 
   /** Waits for what is not computed here; somebody else may have the place meanwhile. */

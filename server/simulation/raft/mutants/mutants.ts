@@ -300,7 +300,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'state.ts',
-    text: 'return (ahead.length + this.random()) / priorities.size;',
+    text: 'return (ahead.length + this.random() ** 2) / priorities.size;',
     replacement: 'return this.random();',
     because: 'priorities mean nothing in an election',
   },
