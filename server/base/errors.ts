@@ -514,6 +514,11 @@ export class Corruption extends Error {
   }
 }
 
+/** Somebody told it to stop, or nobody waits for it any more. */
+export function queryTerminated(): Refusal {
+  return new Refusal('query.terminated', 'the query was terminated');
+}
+
 const ofStoreFile = 'ofStoreFile';
 
 /**

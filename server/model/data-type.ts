@@ -172,15 +172,23 @@ export function convertValue(value: Value, declared: DeclaredType, property: str
   }
 }
 
-const numberTypes: ReadonlySet<DataType> = new Set<DataType>([
+const wholeNumberTypes: ReadonlySet<DataType> = new Set<DataType>([
   'BYTE',
   'SHORT',
   'INTEGER',
   'LONG',
+]);
+const numberTypes: ReadonlySet<DataType> = new Set<DataType>([
+  ...wholeNumberTypes,
   'FLOAT',
   'DOUBLE',
   'DECIMAL',
 ]);
+
+/** Whether values of the type are whole numbers: index keys hold those as they are. */
+export function isWholeNumberType(type: DataType | undefined): boolean {
+  return type !== undefined && wholeNumberTypes.has(type);
+}
 
 /** Whether values of the type are numbers. */
 export function isNumberType(type: DataType | undefined): boolean {

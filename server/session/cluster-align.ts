@@ -5,7 +5,7 @@
  * A copy that more members hold than the leader's is not thrown away: then the leader's is likely
  * to be the wrong one, and another member has to lead before anything is mended.
  */
-import {Refusal} from '#server/base/errors.ts';
+import {queryTerminated} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {VerifiedPeer, VerifyResult} from './cluster-verify.ts';
 
@@ -57,7 +57,7 @@ export async function alignDatabase(
   const errors = new Map<string, string>();
   const taken = new Set<string>();
   for (const {peerId} of isOutvoted ? [] : differing) {
-    if (signal.aborted) throw new Refusal('query.terminated', 'the query was terminated');
+    if (signal.aborted) throw queryTerminated();
     try {
       // One at a time: the others go on with a majority.
       await copies.replace(peerId, database);

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
+import {transfer} from '#server/testing/random/transfers.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import type {SessionService} from './service.ts';
@@ -183,19 +184,9 @@ test('sums hold while transfers are under way', async () => {
     language: 'cypher',
   });
   const dice = createSeededRandom(9);
-  const transfer = (): Promise<unknown> =>
-    database
-      .run(`MATCH (a:T {n: $a}), (b:T {n: $b}) SET a.v = a.v - 1, b.v = b.v + 1`, {
-        language: 'cypher',
-        parameters: new Map([
-          ['a', 1 + dice.below(200)],
-          ['b', 201 + dice.below(200)],
-        ]),
-        retries: 50,
-      })
-      .catch(() => undefined);
+  const next = (): Promise<unknown> => transfer(database, {type: 'T', key: 'n'}, dice);
   for (let round = 0; round < 40; round++) {
-    const writes = Array.from({length: 5}, transfer);
+    const writes = Array.from({length: 5}, next);
     const [row] = await database.run('SELECT sum(v) AS s, count(*) AS n FROM T WHERE w = 1');
     assert.deepEqual(row, {s: 40_000, n: 400});
     await Promise.all(writes);

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
+import {transfer} from '#server/testing/random/transfers.ts';
 import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
 import type {SessionService} from './service.ts';
 
@@ -154,19 +155,9 @@ test('sums hold while transfers are under way', async () => {
     language: 'cypher',
   });
   const dice = createSeededRandom(9);
-  const transfer = (): Promise<unknown> =>
-    database
-      .run('MATCH (a:A {k: $a}), (b:A {k: $b}) SET a.v = a.v - 1, b.v = b.v + 1', {
-        language: 'cypher',
-        parameters: new Map([
-          ['a', 1 + dice.below(200)],
-          ['b', 201 + dice.below(200)],
-        ]),
-        retries: 50,
-      })
-      .catch(() => undefined);
+  const next = (): Promise<unknown> => transfer(database, {type: 'A', key: 'k'}, dice);
   for (let round = 0; round < 60; round++) {
-    const writes = Array.from({length: dice.below(5)}, transfer);
+    const writes = Array.from({length: dice.below(5)}, next);
     for (let read = 0; read < 3; read++) {
       const [row] = await database.run(
         'SELECT sum(v) AS s, count(*) AS n FROM A WHERE k BETWEEN 1 AND 400',

@@ -7,7 +7,7 @@
  * outcome never does. Inside a client's transaction nothing is retried and any failure ends it.
  */
 import {unreachable} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {Refusal, queryTerminated} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {extendsCatalog} from '#server/catalog/encode.ts';
@@ -148,7 +148,7 @@ export class StatementRunner implements StatementHost {
     const {session, request, signal} = parts;
     const ahead = await session.prepareInTurns(request.language, request.text, async () => {
       await this.environment.timers.yield();
-      if (signal.aborted) throw new Refusal('query.terminated', 'the query was terminated');
+      if (signal.aborted) throw queryTerminated();
     });
     return {...parts, ahead};
   }
@@ -488,7 +488,7 @@ export class StatementRunner implements StatementHost {
   /** A schema change is applied and not announced yet. */
   async #readAgain(parts: RunParts): Promise<ResultCursor> {
     await this.environment.timers.yield();
-    if (parts.signal.aborted) throw new Refusal('query.terminated', 'the query was terminated');
+    if (parts.signal.aborted) throw queryTerminated();
     const prepared = prepare(parts);
     return this.#read(parts, prepared.kind === 'explain' ? prepared.inner : requireQuery(prepared));
   }

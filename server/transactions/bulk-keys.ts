@@ -11,7 +11,7 @@ import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {declaredParts, keyText as valuesText, keysOfRecord} from '#server/indexes/index-parts.ts';
 import {indexKeyPrefix} from '#server/layout/index-key.ts';
 import {putRid, ridBytes} from '#server/layout/namespace.ts';
-import type {DataType} from '#server/model/data-type.ts';
+import {type DataType, isWholeNumberType} from '#server/model/data-type.ts';
 import type {Rid} from '#server/model/value.ts';
 import {type BulkDraft, withLine} from './bulk-draft.ts';
 import {type BulkEntry, UniqueKey} from './bulk-entry.ts';
@@ -144,19 +144,14 @@ function planOf(index: IndexDefinition, catalog: Catalog): IndexPlan {
     property.by === undefined &&
     !property.ignoreCase &&
     !property.name.startsWith('@') &&
-    plainTypes.has(declared[0]);
+    isPlainType(declared[0]);
   return {index, declared, plain: isPlain ? property.name : undefined};
 }
 
 /** Whole numbers and texts of these are given back by their keys as they were. */
-const plainTypes: ReadonlySet<DataType | undefined> = new Set([
-  undefined,
-  'STRING',
-  'BYTE',
-  'SHORT',
-  'INTEGER',
-  'LONG',
-] as const);
+function isPlainType(type: DataType | undefined): boolean {
+  return type === undefined || type === 'STRING' || isWholeNumberType(type);
+}
 
 function duplicate(entry: BulkEntry, key: UniqueKey): unknown {
   const holder = entry.uniqueKeys.find(({text}) => text === key.text);

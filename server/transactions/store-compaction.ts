@@ -3,7 +3,7 @@
  * what belongs to some buckets, on a thread of its own while others read and write.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {Refusal, queryTerminated} from '#server/base/errors.ts';
 import {adjacencyBucketRange} from '#server/layout/adjacency-key.ts';
 import {externalBucketRange} from '#server/layout/external-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
@@ -75,7 +75,7 @@ export async function compactStore(
   look();
   try {
     if (!(await thread.compact({store, ranges, stop}))) {
-      throw new Refusal('query.terminated', 'the query was terminated');
+      throw queryTerminated();
     }
     return {bytesBefore: bytesOf(before), bytesAfter: bytesOf(database.store.properties())};
   } finally {

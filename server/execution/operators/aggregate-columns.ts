@@ -24,7 +24,7 @@ import {
 import {SpareArrays} from '../columnar/spare-arrays.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type ColumnUse, type Pause, pause, type Preparation} from '../operator.ts';
-import {columnInput, type InputPart} from './column-input.ts';
+import {columnInput, type InputPart, spareRows} from './column-input.ts';
 import type {Group, Groups, PreparedAggregate} from './groups.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
@@ -108,8 +108,7 @@ const wholeRows: PackedColumn = {
   hasNulls: false,
 };
 
-/** No part of an input has more rows than a segment. */
-const spareRows = new SpareArrays(2, () => new Uint16Array(segmentRows));
+/** As many as `spareRows` are long. */
 const spareGroups = new SpareArrays(2, () => new Uint32Array(segmentRows));
 
 interface RunParts {

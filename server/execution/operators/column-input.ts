@@ -3,7 +3,7 @@
  * and a range of an index from whose keys all is read.
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
-import type {PlanNode} from '#server/plan/node.ts';
+import type {PlanNode, SortKey} from '#server/plan/node.ts';
 import type {Batch} from '../batch.ts';
 import type {ColumnOf, PackedColumn, Rows} from '../columnar/block.ts';
 import {columnTerm, type ColumnTerm, type ColumnTermMaker} from '../columnar/column-terms.ts';
@@ -32,8 +32,6 @@ export interface InputPart {
 export interface ColumnInput {
   /** Columns are kept between runs, not decoded for one. */
   readonly isKept: boolean;
-  /** No part has more rows. */
-  readonly rowsMax: number;
   /** Numbers the column that an expression reads. */
   readonly columnOf: ColumnOf;
   /** What rows of the columns have to pass yet. */
@@ -47,6 +45,24 @@ export function columnInput(node: PlanNode, preparation: Preparation): ColumnInp
   // Of a few ids the records are read.
   const isWhole = node.kind === 'scan-type' && !node.descending && node.ids === undefined;
   return isWhole ? scanInput(node, preparation) : undefined;
+}
+
+/** For the rows of a part that are looked at: none has more than a segment. */
+export const spareRows = new SpareArrays(2, () => new Uint16Array(segmentRows));
+
+/** The columns of an order's keys; undefined: a key is none, or no columns are kept. */
+export function keyPlaces(
+  input: ColumnInput,
+  keys: readonly SortKey[],
+): readonly number[] | undefined {
+  if (!input.isKept) return undefined;
+  const places: number[] = [];
+  for (const {by} of keys) {
+    const place = input.columnOf(by);
+    if (place === undefined) return undefined;
+    places.push(place);
+  }
+  return places;
 }
 
 /** The conditions of a run; undefined when one of them has a constant that columns do not hold. */
@@ -90,7 +106,6 @@ function scanInput(node: TypeScan, preparation: Preparation): ColumnInput | unde
   const tests = where && prepareTerms(where, slot, preparation);
   return {
     isKept: true,
-    rowsMax: segmentRows,
     columnOf,
     terms,
     parts(context, argument) {
@@ -128,7 +143,6 @@ function indexInput(node: Range, preparation: Preparation): ColumnInput | undefi
   const wanted = parts.slice(0, 1 + parts.findLastIndex(part => part !== undefined));
   return {
     isKept: false,
-    rowsMax: entriesPerPart,
     columnOf: expression => {
       const at = expression.kind === 'slot' ? parts.indexOf(expression.slot) : -1;
       return at < 0 ? undefined : at;

@@ -14,7 +14,14 @@ import type {PackedColumn} from '../columnar/block.ts';
 import {PackedOrder} from '../columnar/packed-order.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type ColumnUse, type Pause, pause, type Preparation} from '../operator.ts';
-import {type ColumnInput, columnInput, columnTerms, selected} from './column-input.ts';
+import {
+  type ColumnInput,
+  columnInput,
+  columnTerms,
+  keyPlaces,
+  selected,
+  spareRows,
+} from './column-input.ts';
 import {sourceBatch} from './source-rows.ts';
 
 type Node = Pick<PlanNode & {readonly kind: 'sort'}, 'input' | 'keys'>;
@@ -36,23 +43,24 @@ const partsMax = 0x1_0000_0000 / segmentRows;
 
 export function prepareColumnSort(node: Node, preparation: Preparation): ColumnSort | undefined {
   const input = columnInput(node.input, preparation);
-  if (input === undefined || !input.isKept || !('slot' in node.input)) return undefined;
+  const places = input && keyPlaces(input, node.keys);
+  if (input === undefined || places === undefined || !('slot' in node.input)) return undefined;
   const {slot} = node.input;
-  const places: number[] = [];
-  for (const {by} of node.keys) {
-    const place = input.columnOf(by);
-    if (place === undefined) return undefined;
-    places.push(place);
-  }
   const use = preparation.readsColumns(node.input);
   return function* columnSort(context, argument, range) {
     const order = new PackedOrder(node.keys, context.budget);
-    const ridOfPart = yield* addAll({input, places, order, use}, context, argument);
+    const rows = spareRows.take();
+    let ridOfPart: readonly RidOf[] | undefined;
+    try {
+      ridOfPart = yield* addAll({input, places, order, use, rows}, context, argument);
+    } finally {
+      spareRows.give(rows);
+    }
     if (ridOfPart === undefined) {
       order.release();
       return undefined;
     }
-    return (function* rows(): Batches {
+    return (function* sorted(): Batches {
       try {
         const names = (yield* order.sorted()).subarray(range?.from, range?.to);
         const {graph, batchRows, budget} = context;
@@ -80,18 +88,19 @@ interface Run {
   readonly places: readonly number[];
   readonly order: PackedOrder;
   readonly use: ColumnUse;
+  /** For those of a part. */
+  readonly rows: Uint16Array;
 }
 
 /** Puts all rows in; undefined where a part of them is not told of by columns. */
 function* addAll(
-  {input, places, order, use}: Run,
+  {input, places, order, use, rows}: Run,
   context: ExecutionContext,
   argument: Batch,
 ): Generator<Pause, readonly RidOf[] | undefined, undefined> {
   const terms = columnTerms(input, context);
   const parts = terms && input.parts(context, argument);
   if (terms === undefined || parts === undefined) return undefined;
-  const rows = new Uint16Array(input.rowsMax);
   const ridOfPart: RidOf[] = [];
   for (const part of parts) {
     if (part !== undefined) {

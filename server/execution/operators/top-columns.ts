@@ -15,7 +15,14 @@ import {valueAt} from '../columnar/column-values.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, pause, type Preparation} from '../operator.ts';
 import type {CandidateHeap} from './candidate-heap.ts';
-import {columnInput, columnTerms, type InputPart, selected} from './column-input.ts';
+import {
+  columnInput,
+  columnTerms,
+  type InputPart,
+  keyPlaces,
+  selected,
+  spareRows,
+} from './column-input.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
 
@@ -36,35 +43,34 @@ const rowsPerUnit = 32;
 
 export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTop | undefined {
   const input = columnInput(node.input, preparation);
-  if (input === undefined || !input.isKept) return undefined;
-  const places: number[] = [];
-  for (const {by} of node.keys) {
-    const place = input.columnOf(by);
-    if (place === undefined) return undefined;
-    places.push(place);
-  }
+  const places = input && keyPlaces(input, node.keys);
+  if (input === undefined || places === undefined) return undefined;
   const use = preparation.readsColumns(node.input);
   return (context, argument, {heap, offerAll}) => {
     const terms = columnTerms(input, context);
     const parts = terms && input.parts(context, argument);
     if (terms === undefined || parts === undefined) return undefined;
-    const rows = new Uint16Array(input.rowsMax);
     const loop = new TopLoop(node.keys, places, heap);
     return (function* columnTop(): Batches {
       let vain = 0;
-      for (const part of parts) {
-        if (part !== undefined) {
-          const selection = selected(part, terms, rows);
-          if (selection !== undefined && loop.take(part, selection)) {
-            use.took(selection.count);
-            context.budget.spend(selection.count / rowsPerUnit);
-            vain -= 1;
-          } else {
-            if (part.columns !== undefined) vain += 1;
-            yield* offerAll(part.rows());
+      const rows = spareRows.take();
+      try {
+        for (const part of parts) {
+          if (part !== undefined) {
+            const selection = selected(part, terms, rows);
+            if (selection !== undefined && loop.take(part, selection)) {
+              use.took(selection.count);
+              context.budget.spend(selection.count / rowsPerUnit);
+              vain -= 1;
+            } else {
+              if (part.columns !== undefined) vain += 1;
+              yield* offerAll(part.rows());
+            }
           }
+          if (context.budget.look()) yield pause;
         }
-        if (context.budget.look()) yield pause;
+      } finally {
+        spareRows.give(rows);
       }
       if (vain > 0) use.wasVain();
     })();

@@ -8,14 +8,11 @@ import {compareBytes} from '#server/base/utf8.ts';
 import {EntryCursor, type IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {indexRange} from '#server/layout/index-key.ts';
-import type {DataType} from '#server/model/data-type.ts';
+import {isWholeNumberType} from '#server/model/data-type.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {type IndexPage, PageBuilder} from '#server/views/index-pages.ts';
 import type {IndexViews, RunPages} from '#server/views/index-views.ts';
 import type {EntrySource, IndexEntry, IndexSpan} from '../graph.ts';
-
-/** Types whose keys hold whole numbers as they are. */
-const wholeTypes: ReadonlySet<DataType | undefined> = new Set(['BYTE', 'SHORT', 'INTEGER', 'LONG']);
 
 /** Nobody else builds in the same turn. */
 const builder = new PageBuilder();
@@ -35,7 +32,7 @@ export function keptEntries(
   if (views === undefined || kind === 'hash') return undefined;
   if (properties.some(({by}) => by !== undefined)) return undefined;
   if (reader.overlays(indexRange(id))) return undefined;
-  const others = search.declared.findIndex(type => !wholeTypes.has(type));
+  const others = search.declared.findIndex(type => !isWholeNumberType(type));
   const columnCount = others < 0 ? search.declared.length : others;
   const pages = views.open(id, columnCount, reader.viewIndex);
   return pages && new KeptEntries(pages, {reader, search, span});

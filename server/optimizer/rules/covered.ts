@@ -6,7 +6,7 @@
  * statement must be plain properties that are parts of the index.
  */
 import type {IndexDefinition as Index} from '#server/catalog/definition.ts';
-import type {DataType} from '#server/model/data-type.ts';
+import {isWholeNumberType} from '#server/model/data-type.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -15,15 +15,6 @@ import type {Rule, RuleContext} from '../rule.ts';
 import {spineInput} from '../spine.ts';
 
 type Range = PlanNode & {readonly kind: 'index-range'};
-
-const wholeTypes: ReadonlySet<DataType | undefined> = new Set<DataType | undefined>([
-  'STRING',
-  'BOOLEAN',
-  'BYTE',
-  'SHORT',
-  'INTEGER',
-  'LONG',
-]);
 
 export const covered: Rule = {
   name: 'covered',
@@ -99,7 +90,8 @@ function partSlots(
 function isWhole(index: Index, name: string, catalog: RuleContext['catalog']): boolean {
   const family = catalog.typeById(index.typeId)?.family ?? [];
   const types = new Set(family.map(type => type.properties.get(name)?.type));
-  return types.size === 1 && [...types].every(type => wholeTypes.has(type));
+  const [type] = types;
+  return types.size === 1 && (type === 'STRING' || type === 'BOOLEAN' || isWholeNumberType(type));
 }
 
 function withParts(
