@@ -82,7 +82,7 @@ test('statements that may write are for the leader', async () => {
       'DEFINE FUNCTION one.make "INSERT INTO Item SET n = 1" LANGUAGE sql',
       'DEFINE FUNCTION one.look "SELECT count(*) AS n FROM Item" LANGUAGE sql',
     ]);
-    const needsLeader = (text: string, language = 'sql'): boolean =>
+    const needsLeader = (text: string, language = 'sql'): boolean | Promise<boolean> =>
       world.service.needsLeader(root, {...statementRequest(database.name, text), language});
     for (const [expected, text, language] of [
       [false, 'SELECT FROM Item'],
@@ -98,6 +98,13 @@ test('statements that may write are for the leader', async () => {
     ] as const) {
       assert.equal(needsLeader(text, language), expected, text);
     }
+    // Long ones are prepared in turns.
+    const many = Array.from({length: 20_000}, (_, at) => at).join();
+    assert.equal(await needsLeader(`SELECT FROM Item WHERE n IN [${many}]`), false);
+    assert.equal(await needsLeader(`DELETE FROM Item WHERE n IN [${many}]`), true);
+    await assert.rejects(async () => needsLeader(`SELECT FROM Nothing WHERE n IN [${many}]`), {
+      code: 'schema.unknown-type',
+    });
   } finally {
     await world.close();
   }

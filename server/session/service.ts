@@ -57,7 +57,6 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
-import {mayWrite} from './statement-preparation.ts';
 import {StatementRunner} from './statement-runner.ts';
 import type {PlanThreads} from './thread-order.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
@@ -277,9 +276,9 @@ export class SessionService implements Service {
     if (!cluster.state().isLeader) database.close(`its files are damaged: ${error.message}`);
   }
 
-  needsLeader(principal: Principal, request: RunRequest): boolean {
+  needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
     this.#access(principal, request.database);
-    return mayWrite({session: this.#open(request.database), request});
+    return this.#runner.mayWrite({session: this.#open(request.database), request});
   }
 
   async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {

@@ -116,9 +116,11 @@ export interface Service {
 
   /**
    * Whether a statement changes something, or cannot be proven not to, so that only the leader of
-   * a cluster may run it. @throws {Refusal} what stands in the way of preparing it here.
+   * a cluster may run it; a promise where the text is long, which is prepared in turns.
+   *
+   * @throws {Refusal} what stands in the way of preparing it here; thrown or rejected.
    */
-  needsLeader(principal: Principal, request: RunRequest): boolean;
+  needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean>;
 
   begin(
     principal: Principal,

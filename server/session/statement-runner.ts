@@ -23,7 +23,7 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import type {AlignedMember} from './cluster-align.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
-import {type DatabaseSession, statementLengthMax} from './database-session.ts';
+import {type DatabaseSession, type PreparedAhead, statementLengthMax} from './database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from './leadership.ts';
 import {MovableResult} from './movable-result.ts';
@@ -48,6 +48,7 @@ import {
   writeData,
 } from './statement-run.ts';
 import {
+  mayWrite,
   notIdempotent,
   prepare,
   requireBatched,
@@ -143,14 +144,25 @@ export class StatementRunner implements StatementHost {
     }
   }
 
+  /** Whether a statement may change something; a promise where its text is long. */
+  mayWrite(parts: Pick<RunParts, 'session' | 'request'>): boolean | Promise<boolean> {
+    if (!isLong(parts)) return mayWrite(parts);
+    return this.#inTurns(parts, parts.request.signal).then(ahead => mayWrite({...parts, ahead}));
+  }
+
   /** Prepares a long text, in turns. */
   async #ahead(parts: RunParts): Promise<RunParts> {
-    const {session, request, signal} = parts;
-    const ahead = await session.prepareInTurns(request.language, request.text, async () => {
+    return {...parts, ahead: await this.#inTurns(parts, parts.signal)};
+  }
+
+  #inTurns(
+    {session, request}: Pick<RunParts, 'session' | 'request'>,
+    signal: Cancellation | undefined,
+  ): Promise<PreparedAhead> {
+    return session.prepareInTurns(request.language, request.text, async () => {
       await this.environment.timers.yield();
-      if (signal.aborted) throw queryTerminated();
+      if (signal?.aborted === true) throw queryTerminated();
     });
-    return {...parts, ahead};
   }
 
   /** A statement of a client's session, which has a transaction unless it was ended in it. */
@@ -673,7 +685,7 @@ export class StatementRunner implements StatementHost {
   }
 }
 
-function isLong({request, ahead}: RunParts): boolean {
+function isLong({request, ahead}: Pick<RunParts, 'request' | 'ahead'>): boolean {
   return ahead === undefined && request.text.length > statementLengthMax;
 }
 

@@ -233,7 +233,8 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     if (settled !== undefined) await settled;
     const work = this.#understand(known, bytes);
     if (work === undefined) return false;
-    if (membership !== undefined && this.#isForLeader(membership, principal, head, work)) {
+    const forLeader = membership && this.#isForLeader(membership, principal, head, work);
+    if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
       const body = bytes.subarray(known.bytes.length);
       const request = {known, principal, body, taker: this, gone: this.signal};
       const relayed = membership.forwardBytes(request);
@@ -263,7 +264,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     principal: Principal,
     {route, sessionId}: LaneHead,
     work: RunRequest | TransactionChange,
-  ): boolean {
+  ): boolean | Promise<boolean> {
     if (membership.cluster.isLeader) return false;
     if (sessionId !== undefined || !('text' in work)) return true;
     return route !== 'query' && membership.needsLeader(principal, work);

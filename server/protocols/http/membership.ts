@@ -67,20 +67,21 @@ export class Membership {
   ): Promise<void> | undefined {
     if (request.transactionId !== undefined || !this.#freshness.waits(wish)) return undefined;
     const {cluster} = this;
-    if (!request.readOnly && cluster.isLeader && this.needsLeader(principal, request)) {
-      return undefined;
+    if (request.readOnly || !cluster.isLeader) return this.#freshness.reached(wish);
+    const needs = this.needsLeader(principal, request);
+    if (needs instanceof Promise) {
+      return needs.then(is => (is ? undefined : this.#freshness.reached(wish)));
     }
-    return this.#freshness.reached(wish);
+    return needs ? undefined : this.#freshness.reached(wish);
   }
 
-  /** Whether a statement that belongs to no transaction is one for the leader. */
-  needsLeader(principal: Principal, request: RunRequest): boolean {
+  /** Whether a statement that belongs to no transaction is one for the leader; see Service. */
+  needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
     try {
-      return this.#context.service.needsLeader(principal, request);
+      const needs = this.#context.service.needsLeader(principal, request);
+      return needs instanceof Promise ? needs.catch(leaderKnows) : needs;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      // Whether it is wrong, or about what has not arrived here yet, the leader knows.
-      return true;
+      return leaderKnows(error);
     }
   }
 
@@ -146,4 +147,10 @@ export class Membership {
     this.#warnedAt = now;
     logger.log('warn', 'cluster.untrusted', {remoteAddress, what, soFar: this.#suspects});
   }
+}
+
+/** Whether a statement is wrong, or about what has not arrived here yet. */
+function leaderKnows(error: unknown): true {
+  if (!(error instanceof Refusal)) throw error;
+  return true;
 }

@@ -59,7 +59,8 @@ async function relayed(
 ): Promise<boolean> {
   const {membership} = exchange.context;
   if (membership === undefined || membership.cluster.isLeader) return false;
-  return membership.needsLeader(principal, request) && membership.forward(exchange, principal);
+  const needsLeader = await membership.needsLeader(principal, request);
+  return needsLeader && membership.forward(exchange, principal);
 }
 
 /** @param user - Shown in the answer; the GET form shows none. */
