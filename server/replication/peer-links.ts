@@ -212,6 +212,12 @@ export class PeerLinks implements PeerTransport {
     return peer?.link.isConnected === true ? undefined : peer?.obstacle;
   }
 
+  /** Milliseconds since anything came from a peer; undefined while nothing ever did. */
+  silenceOf(id: NodeId): number | undefined {
+    const heardAt = this.#peers.get(id)?.heardAt;
+    return heardAt === undefined ? undefined : this.#options.clock.monotonic() - heardAt;
+  }
+
   /** How long a peer takes to answer; undefined while it never did. */
   roundTripsOf(id: NodeId): RoundTripFigures | undefined {
     return this.#peers.get(id)?.roundTrips.figures;

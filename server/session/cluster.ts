@@ -32,6 +32,8 @@ export interface ClusterPeer {
   readonly unknownReason: 'unreachable' | 'older build' | 'not identified' | undefined;
   /** Why this server does not reach it; undefined where it does, and of this server itself. */
   readonly obstacle: string | undefined;
+  /** Milliseconds since anything came from it; undefined: never, and of this server itself. */
+  readonly silentMs: number | undefined;
   /** The leader's view of a follower; undefined elsewhere. */
   readonly progress: PeerProgress | undefined;
 }

@@ -226,6 +226,7 @@ export class ClusterView implements Cluster {
       formats: introduction?.formats,
       unknownReason: unknownReason(server, introduction),
       obstacle: links.obstacleOf(id),
+      silentMs: links.silenceOf(id),
       progress: member && this.#progress(id, member),
     };
   }

@@ -9,6 +9,21 @@ import type {Cluster} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
 import {type HttpTarget, targetOf} from './kept-connections.ts';
 
+/** Milliseconds after its last word for which one that is deposed may tell what became of a request. */
+const deposedMs = 1_000;
+
+/**
+ * Milliseconds for which a request at a leader that leads no more is waited for: one that was
+ * silent before it was deposed has used up its time.
+ */
+export function deposedPatienceMs(cluster: Cluster, {host, port, isSecure}: HttpTarget): number {
+  const deposed = cluster.state().peers.find(peer => {
+    const target = targetOf(peer, isSecure);
+    return target?.host === host && target.port === port;
+  });
+  return Math.max(0, deposedMs - (deposed?.silentMs ?? 0));
+}
+
 export class LeaderAddress {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;

@@ -15,6 +15,7 @@ import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {encodedUser, relayedHeaders} from './forwarded-headers.ts';
 import {type HttpTarget, KeptConnections} from './kept-connections.ts';
+import {deposedPatienceMs} from './leader-address.ts';
 import {type NotRelayed, relayAnswer, type Relayed} from './relayed-answer.ts';
 
 export interface RelayParts {
@@ -26,8 +27,6 @@ export interface RelayParts {
 
 const socketsMax = 256;
 const idleSocketsMax = 64;
-/** Milliseconds for which one that leads no more may still tell what became of a request. */
-export const deposedMs = 1_000;
 
 export class LeaderConnections {
   readonly #context: HttpContext;
@@ -121,7 +120,8 @@ export class LeaderConnections {
       const now = addressOf(cluster.leaderHttpAddress());
       if (cancel !== undefined || now === before || (now === undefined && !cluster.isLeader))
         return;
-      cancel = this.#context.options.timers.after(deposedMs, () => {
+      const patience = deposedPatienceMs(cluster, target);
+      cancel = this.#context.options.timers.after(patience, () => {
         request.destroy(new Error(`${addressOf(target)} does not lead any more`));
       });
     });

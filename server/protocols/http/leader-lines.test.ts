@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import {connect, createServer, type Server, type Socket} from 'node:net';
 import {afterEach, beforeEach, test} from 'node:test';
+import {followerState, peerOf} from '#server/testing/cluster/member-states.ts';
 import {
   type ClusterOfTwo,
   clusterOfTwo,
@@ -217,6 +218,23 @@ test('a server that leads no more is left for the one that does', async () => {
   await client.until(() => client.text.includes('"user":"anna"'));
   assert.match(client.text, /^HTTP\/1\.1 200 OK\r\n/);
   assert.equal(two.leader.service.writes, 1);
+  client.end();
+});
+
+test('a leader that was silent is given up as soon as another leads', async () => {
+  let came = (): void => undefined;
+  const isThere = new Promise<void>(resolve => (came = resolve));
+  await led(() => came());
+  const {cluster} = two.replica;
+  two.replica.set('svc.ha.proxyCommandTimeout', 30_000);
+  const httpPort = cluster.leader?.port;
+  cluster.current = followerState({peers: [peerOf(0), peerOf(1, {httpPort, silentMs: 60_000})]});
+  const client = new Client(two.replica.port);
+  client.ask();
+  await isThere;
+  two.lead(two.leader);
+  await client.until(() => client.text.includes('CommitOutcomeUnknown'));
+  assert.match(client.text, /does not lead any more/);
   client.end();
 });
 

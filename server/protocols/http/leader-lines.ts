@@ -7,7 +7,7 @@ import {hostAndPort} from '#server/base/addresses.ts';
 import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
 import type {HttpTarget} from './kept-connections.ts';
-import {deposedMs} from './leader-connections.ts';
+import {deposedPatienceMs} from './leader-address.ts';
 import {LeaderLine, type LineRequest} from './leader-line.ts';
 import type {Relayed} from './relayed-answer.ts';
 
@@ -15,6 +15,7 @@ const linesMax = 1_024;
 
 export class LeaderLines {
   readonly #context: HttpContext;
+  readonly #cluster: Cluster;
   readonly #forget: () => void;
   readonly #lines = new Set<LeaderLine>();
   readonly #free: LeaderLine[] = [];
@@ -22,6 +23,7 @@ export class LeaderLines {
 
   constructor(context: HttpContext, cluster: Cluster) {
     this.#context = context;
+    this.#cluster = cluster;
     this.#forget = cluster.onLeaderChange(() => {
       const address = cluster.leaderHttpAddress();
       if (address === undefined ? cluster.isLeader : !isSame(address, this.#target)) this.#leave();
@@ -78,7 +80,7 @@ export class LeaderLines {
     for (const line of this.#free.splice(0)) line.end('another server leads');
     if (busy.length === 0) return;
     const reason = `${hostAndPort(target.host, target.port)} does not lead any more`;
-    this.#context.options.timers.after(deposedMs, () => {
+    this.#context.options.timers.after(deposedPatienceMs(this.#cluster, target), () => {
       for (const line of busy) line.end(reason);
     });
   }

@@ -31,6 +31,7 @@ export function peerOf(number: number, changed: Partial<ClusterPeer> = {}): Clus
     formats: {from: 1, to: 1},
     unknownReason: undefined,
     obstacle: undefined,
+    silentMs: number === 0 ? undefined : 10,
     progress: number === 0 ? undefined : wellProgress,
     ...changed,
   };
