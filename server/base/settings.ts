@@ -154,6 +154,17 @@ export const settingRows = {
     dynamic: true,
     description: 'Longest text of a statement.',
   },
+  'svc.parser.columnsMax': {
+    type: 'integer',
+    default: 4_096,
+    min: 100,
+    max: 100_000,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Most columns of a projection, keys of an order or a grouping, variables of a `LET` and ' +
+      'assignments of a `SET`.',
+  },
   'svc.command.timeout': {
     type: 'duration',
     unit: 'milliseconds',

@@ -56,6 +56,7 @@ export abstract class TokenCursor<Lexeme extends string> {
   index = 0;
   readonly #tokens: Tokens<Lexeme>;
   readonly #depthMax: number;
+  readonly #columnsMax: number;
   readonly #failure: number;
   readonly #notes = new Set<string>();
   #depth = 0;
@@ -71,6 +72,7 @@ export abstract class TokenCursor<Lexeme extends string> {
     this.text = options.text;
     this.#tokens = options.tokens;
     this.#depthMax = Math.min(options.limits.depthMax, depthCeiling);
+    this.#columnsMax = options.limits.columnsMax;
     this.#failure = options.failure;
   }
 
@@ -146,6 +148,17 @@ export abstract class TokenCursor<Lexeme extends string> {
     if (!this.is(lexeme)) return false;
     this.advance();
     return true;
+  }
+
+  /** The comma behind the last of `count` columns, keys, variables or assignments. */
+  acceptAnother(comma: Lexeme, count: number): boolean {
+    if (!this.accept(comma)) return false;
+    if (count < this.#columnsMax) return true;
+    return this.reject(
+      this.at,
+      `more than ${this.#columnsMax} columns, keys, variables or assignments in a row: ` +
+        `'svc.parser.columnsMax' says how many are read`,
+    );
   }
 
   acceptPair(first: Lexeme, second: Lexeme): boolean {

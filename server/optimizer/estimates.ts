@@ -386,6 +386,8 @@ function groupCount(node: Node<'aggregate'>, rows: number, facts: RowFacts): num
     } else if (value.kind === 'property' && value.of.kind === 'slot') {
       groups *= facts.property(value.of.slot, value.name)?.distinct ?? Math.sqrt(rows);
     } else groups *= Math.sqrt(rows);
+    // Each row is likely to be a group of its own already: what the other keys hold is not asked.
+    if (groups > rows * rows) return rows;
   }
   // So many are met when each row is of any group alike.
   return groups <= 1 ? Math.min(rows, 1) : groups * -Math.expm1(-rows / groups);

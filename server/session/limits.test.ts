@@ -163,6 +163,16 @@ test('a statement that is longer than the server reads is refused by its length'
   });
 });
 
+test('a statement of many columns is refused, of few of them in many keys it is not', async () => {
+  const columns = Array.from({length: 4_000}, (_, n) => `a${n}`).join(', ');
+  await assert.rejects(database.run(`SELECT ${columns}, ${columns} FROM D`), {
+    code: 'sql.syntax',
+    message: /more than 4096 columns/,
+  });
+  const rows = await database.run(`SELECT count(*) AS n FROM D GROUP BY ${columns} ORDER BY n`);
+  assert.ok(rows.length <= 1);
+});
+
 test('a pattern answers in bounded time, whatever its alternatives', async () => {
   const text = 'a'.repeat(40);
   const tests = [`'${text}!' MATCHES ${patterns}`, `:long MATCHES '(a|aa)*(a|aa)*b'`];

@@ -4,6 +4,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {atOnce, type InPortions} from '#server/base/portions.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
@@ -47,14 +48,26 @@ export interface PreparedQuery {
 export function preparedQuery(
   statement: QueryStatement,
   functions: FunctionRegistry,
-  {writes, effort}: Pick<PreparedQuery, 'writes' | 'effort'>,
+  known: Pick<PreparedQuery, 'writes' | 'effort'>,
 ): PreparedQuery {
+  return atOnce(preparingOptimized(statement, functions, known));
+}
+
+/** As `preparedQuery`, in portions. */
+export function* preparingOptimized(
+  statement: QueryStatement,
+  functions: FunctionRegistry,
+  {writes, effort}: Pick<PreparedQuery, 'writes' | 'effort'>,
+): InPortions<PreparedQuery> {
   const {plan, limit, timeoutMs} = statement;
   const preparation = new PlanPreparation(plan, functions);
+  yield;
+  const parts = yield* preparingParts(plan, preparation);
+  yield;
   return {
     kind: 'query',
     statement,
-    ...preparedParts(plan, preparation),
+    ...parts,
     limit: limit && preparation.expression(limit),
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
@@ -69,13 +82,14 @@ export function preparedQuery(
   };
 }
 
-function preparedParts(
+function* preparingParts(
   plan: PlanNode,
   preparation: PlanPreparation,
-): Pick<PreparedQuery, 'plan' | 'output' | 'columnNodes'> {
+): InPortions<Pick<PreparedQuery, 'plan' | 'output' | 'columnNodes'>> {
   const output = outputOf(plan);
   assert(output !== undefined, "a statement's plan says what the client sees");
   const operator = preparation.prepare(plan);
+  yield;
   return {
     plan: {plan, operator},
     output: prepareOutput(output, preparation),
@@ -92,7 +106,7 @@ export function observed(
   const profile = new PlanProfile();
   return {
     ...query,
-    ...preparedParts(plan, new PlanPreparation(plan, functions, {profile})),
+    ...atOnce(preparingParts(plan, new PlanPreparation(plan, functions, {profile}))),
     profile,
   };
 }

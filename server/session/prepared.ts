@@ -6,21 +6,22 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
+import {atOnce, type InPortions} from '#server/base/portions.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
-import {parseCypher} from '#server/languages/cypher/parser.ts';
+import {parseCypher, parsingCypher} from '#server/languages/cypher/parser.ts';
 import type {Procedures} from '#server/languages/cypher/procedures.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
 import type {ParseLimits} from '#server/languages/limits.ts';
-import {parseScript, parseStatement} from '#server/languages/sql/parser.ts';
+import {parseScript, parseStatement, parsingStatement} from '#server/languages/sql/parser.ts';
 import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
 import {effortOf} from '#server/optimizer/effort.ts';
 import {Estimates} from '#server/optimizer/estimates.ts';
-import {optimize, type OptimizeOptions} from '#server/optimizer/optimize.ts';
+import {type OptimizeOptions, optimizing} from '#server/optimizer/optimize.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import {depthOf} from '#server/plan/tree.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -34,7 +35,7 @@ import type {
 import {drainedBefore} from '#server/plan/writing-calls.ts';
 import {constantEvaluator} from './constant-evaluator.ts';
 import {explain, explainCommand, type Explanation, type PlanFigures} from './explain.ts';
-import {type PreparedQuery, preparedQuery} from './prepared-query.ts';
+import {type PreparedQuery, preparingOptimized} from './prepared-query.ts';
 import type {Routines} from './routines.ts';
 
 export type Prepared =
@@ -94,16 +95,6 @@ export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
 
 const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
-/** Work in portions, between which others may have a turn: of a long text each takes a while. */
-type InPortions<Result> = Generator<undefined, Result, undefined>;
-
-function atOnce<Result>(work: InPortions<Result>): Result {
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
   return atOnce(preparingText(language, text, options));
@@ -137,7 +128,7 @@ function* bindingText(
 ): InPortions<BoundText> {
   switch (language.toLowerCase()) {
     case 'sql': {
-      const ast = parseStatement(text, options.limits);
+      const ast = yield* parsingStatement(text, options.limits);
       yield;
       // A statement of scripts is a script of one.
       if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
@@ -147,7 +138,7 @@ function* bindingText(
       return {kind: 'script', script: parseScript(text, options.limits)};
     case 'cypher':
     case 'opencypher': {
-      const ast = parseCypher(text, options.limits);
+      const ast = yield* parsingCypher(text, options.limits);
       yield;
       const {statement, missing} = bindCypher(text, ast, options);
       const runs = statement.kind !== 'explain' || statement.execute;
@@ -279,22 +270,26 @@ function* preparingQuery(
   statement: QueryStatement,
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
 ): InPortions<PreparedQuery> {
-  const {routines, catalog, statistics, functions} = options;
   const depth = depthOf(statement.plan);
   if (depth > planDepthMax) throw tooDeep(depth);
-  const {plan, mayWrite} = withinStack(depth, () => {
-    const mayWrite = routines.mayWrite(statement.plan);
-    const constant = constantEvaluator(catalog, functions);
-    const optimized = optimize(statement.plan, {...options, constant});
-    const drained = mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized;
-    return {plan: bindSubplans(drained), mayWrite};
-  });
+  return yield* withinStack(depth, readying(statement, options));
+}
+
+function* readying(
+  statement: QueryStatement,
+  options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
+): InPortions<PreparedQuery> {
+  const {routines, catalog, statistics, functions} = options;
+  const mayWrite = routines.mayWrite(statement.plan);
+  const constant = constantEvaluator(catalog, functions);
+  const optimized = yield* optimizing(statement.plan, {...options, constant});
+  const drained = mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized;
+  const plan = bindSubplans(drained);
   yield;
-  return withinStack(depth, () => {
-    const writes = mayWrite || !isReadOnly(plan);
-    const effort = writes ? 0 : effortOf(plan, catalog, statistics);
-    return preparedQuery({...statement, plan}, functions, {writes, effort});
-  });
+  const writes = mayWrite || !isReadOnly(plan);
+  const effort = writes ? 0 : effortOf(plan, catalog, statistics);
+  yield;
+  return yield* preparingOptimized({...statement, plan}, functions, {writes, effort});
 }
 
 /**
@@ -302,9 +297,9 @@ function* preparingQuery(
  *
  * @throws {Refusal} `limit.depth` where it does not suffice for a plan of `depth` steps.
  */
-function withinStack<Result>(depth: number, work: () => Result): Result {
+function* withinStack<Result>(depth: number, work: InPortions<Result>): InPortions<Result> {
   try {
-    return work();
+    return yield* work;
   } catch (error) {
     if (error instanceof RangeError && error.message.includes('call stack')) throw tooDeep(depth);
     throw error;

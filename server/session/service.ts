@@ -525,8 +525,15 @@ export class SessionService implements Service {
       settings,
       environment: this.#runner.environment,
       limits: {
-        depthMax: settings().get('svc.parser.depthMax'),
-        textLengthMax: settings().get('svc.parser.statementSizeMax'),
+        get depthMax() {
+          return settings().get('svc.parser.depthMax');
+        },
+        get textLengthMax() {
+          return settings().get('svc.parser.statementSizeMax');
+        },
+        get columnsMax() {
+          return settings().get('svc.parser.columnsMax');
+        },
       },
       recordBytesMax: settings().get('svc.recordSizeMax'),
       indexKeyBytesMax: settings().get('svc.indexKeySizeMax'),

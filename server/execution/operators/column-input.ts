@@ -120,11 +120,16 @@ function scanInput(node: TypeScan, preparation: Preparation): ColumnInput | unde
 
 /** Numbers the properties of the record in `slot` in the order in which they are met. */
 function propertyColumns(slot: Slot, properties: string[]): ColumnOf {
+  const places = new Map<string, number>();
   return (expression: Expression) => {
     if (expression.kind !== 'property' || expression.of.kind !== 'slot') return undefined;
     if (expression.of.slot !== slot) return undefined;
-    const known = properties.indexOf(expression.name);
-    return known < 0 ? properties.push(expression.name) - 1 : known;
+    let place = places.get(expression.name);
+    if (place === undefined) {
+      place = properties.push(expression.name) - 1;
+      places.set(expression.name, place);
+    }
+    return place;
   };
 }
 

@@ -97,7 +97,7 @@ function parseLets(cursor: Cursor): readonly ProjectionItem[] {
     const {at} = cursor;
     const value = parseExpression(cursor);
     items.push({value, alias, text: cursor.text.slice(at, cursor.endBefore)});
-  } while (cursor.accept(','));
+  } while (cursor.acceptAnother(',', items.length));
   return items;
 }
 
@@ -130,7 +130,7 @@ function parseProjection(cursor: Cursor, kind: 'with' | 'return', at: number): P
   const items: ProjectionItem[] = [];
   if (!star || cursor.accept(',')) {
     do items.push(parseProjectionItem(cursor));
-    while (cursor.accept(','));
+    while (cursor.acceptAnother(',', items.length));
   }
   const orderBy = cursor.acceptPair('ORDER', 'BY') ? parseSortItems(cursor) : [];
   const skip =
@@ -155,7 +155,7 @@ function parseSortItems(cursor: Cursor): readonly SortItem[] {
     const descending = cursor.accept('DESC') || cursor.accept('DESCENDING');
     if (!descending && !cursor.accept('ASC')) cursor.accept('ASCENDING');
     items.push({value, descending});
-  } while (cursor.accept(','));
+  } while (cursor.acceptAnother(',', items.length));
   return items;
 }
 
@@ -299,7 +299,7 @@ function parseMerge(cursor: Cursor, at: number): MergeClause {
 function parseSetItems(cursor: Cursor): readonly SetItem[] {
   const items: SetItem[] = [];
   do items.push(parseSetItem(cursor));
-  while (cursor.accept(','));
+  while (cursor.acceptAnother(',', items.length));
   return items;
 }
 
@@ -328,7 +328,7 @@ function parseTarget(cursor: Cursor): {
   readonly name: Name | Expression;
 } {
   const {at} = cursor;
-  const target = parseOperand(cursor);
+  const {made: target} = cursor.measured(() => parseOperand(cursor));
   if (target.kind === 'property') return {of: target.of, name: target.name};
   if (target.kind === 'item') return {of: target.of, name: target.key};
   return cursor.refuse(at, 'UnexpectedSyntax', 'a property is needed to assign to');
@@ -349,7 +349,7 @@ function parseRemoveItems(cursor: Cursor): readonly RemoveItem[] {
       const name = cursor.name('a variable');
       items.push({kind: 'labels', name, labels: parseLabelNames(cursor), at});
     } else items.push({kind: 'property', ...parseTarget(cursor), at});
-  } while (cursor.accept(','));
+  } while (cursor.acceptAnother(',', items.length));
   return items;
 }
 

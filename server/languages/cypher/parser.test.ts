@@ -67,6 +67,20 @@ test('a parenthesis is a pattern only where a relationship follows', () => {
   assert.equal(kindOf('(true)'), 'literal');
 });
 
+test('lists of what is made ready at once have a bound', () => {
+  const many = (count: number, item: (n: number) => string): string =>
+    Array.from({length: count}, (_, n) => item(n)).join(', ');
+  for (const text of [
+    (count: number) => `RETURN ${many(count, n => `${n} AS c${n}`)}`,
+    (count: number) => `MATCH (n) RETURN n ORDER BY ${many(count, n => `n.p${n}`)}`,
+    (count: number) => `MATCH (n) SET ${many(count, n => `n.p${n} = ${n}`)}`,
+    (count: number) => `MATCH (n) REMOVE ${many(count, n => `n.p${n}`)}`,
+  ]) {
+    parseCypher(text(4_096));
+    assert.match(refusalOf(text(4_097)).message, /more than 4096 .*'svc\.parser\.columnsMax'/);
+  }
+});
+
 test('nesting has a bound and no text costs more than linear time', () => {
   assert.match(refusalOf(`RETURN ${'('.repeat(5_000)}`).message, /nests deeper than 400 levels/);
   assert.match(refusalOf(`RETURN ${'1 + '.repeat(5_000)}1`).message, /nests deeper/);

@@ -5,6 +5,7 @@
  * reading clause right after a writing one, a RETURN that is not the last) is refused here too,
  * where the place is known.
  */
+import {atOnce, type InPortions} from '#server/base/portions.ts';
 import type {Expression} from './ast-expression.ts';
 import type {Clause, Query, SingleQuery, Statement} from './ast.ts';
 import {Cursor, syntaxRefusal} from './cursor.ts';
@@ -24,6 +25,11 @@ import {acceptUserCommand} from './parser-user.ts';
  *   suite in its detail. Cost: linear; a text that is wrong is parsed twice.
  */
 export function parseCypher(text: string, limits: ParseLimits = defaultLimits): Statement {
+  return atOnce(parsingCypher(text, limits));
+}
+
+/** As `parseCypher`, in portions. */
+export function* parsingCypher(text: string, limits: ParseLimits): InPortions<Statement> {
   if (text.length > limits.textLengthMax) {
     throw syntaxRefusal(
       text,
@@ -33,6 +39,7 @@ export function parseCypher(text: string, limits: ParseLimits = defaultLimits): 
     );
   }
   const tokens = tokenize(text);
+  yield;
   const run = (failure: number): Statement => {
     const cursor = new Cursor({text, tokens, limits, queryRule: parseInnerQuery, failure});
     return parseStatement(cursor);

@@ -51,7 +51,7 @@ function startsClause(c: Cursor): boolean {
 
 export function parseProjection(c: Cursor): readonly ProjectionItem[] {
   const items = [parseProjectionItem(c)];
-  while (c.accept(',')) items.push(parseProjectionItem(c));
+  while (c.acceptAnother(',', items.length)) items.push(parseProjectionItem(c));
   return items;
 }
 
@@ -67,7 +67,7 @@ export function parseLetItems(c: Cursor): readonly LetItem[] {
     const name = c.kind === TokenKind.variable ? readVariableName(c) : c.name('a variable');
     c.expect('=');
     items.push({at, name: name.text, value: parseValueOrStatement(c)});
-  } while (c.accept(','));
+  } while (c.acceptAnother(',', items.length));
   return items;
 }
 
@@ -183,7 +183,7 @@ export function parseTail(c: Cursor): Tail {
   const groupBy: Expression[] = [];
   if (c.acceptPair('GROUP', 'BY')) {
     do groupBy.push(parseExpression(c));
-    while (c.accept(','));
+    while (c.acceptAnother(',', groupBy.length));
   }
   const having = c.accept('HAVING') ? parseExpression(c) : undefined;
   let orderBy: readonly OrderItem[] | undefined;
@@ -209,7 +209,7 @@ function parseOrder(c: Cursor): readonly OrderItem[] {
     const at = c.at;
     const expression = parseExpression(c);
     items.push({at, expression, direction: parseDirection(c)});
-  } while (c.accept(','));
+  } while (c.acceptAnother(',', items.length));
   return items;
 }
 
@@ -225,7 +225,7 @@ function parseUnwind(c: Cursor): readonly UnwindItem[] {
     const at = c.at;
     const expression = parseExpression(c);
     items.push({at, expression, alias: c.accept('AS') ? c.name('an alias') : undefined});
-  } while (c.accept(','));
+  } while (c.acceptAnother(',', items.length));
   return items;
 }
 

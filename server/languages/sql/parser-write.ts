@@ -103,7 +103,7 @@ function parseValues(c: Cursor): Body {
 
 export function parseAssignments(c: Cursor): readonly Assignment[] {
   const items = [parseAssignment(c)];
-  while (c.accept(',')) items.push(parseAssignment(c));
+  while (c.acceptAnother(',', items.length)) items.push(parseAssignment(c));
   return items;
 }
 

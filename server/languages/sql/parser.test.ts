@@ -9,6 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {testScript} from '#server/testing/script.ts';
 import {SqlGenerator} from '#server/testing/sql-generator.ts';
 import {withoutPlaces} from '#server/testing/sql-round-trip.ts';
+import {defaultLimits} from '../limits.ts';
 import type {Script, Statement} from './ast-statement.ts';
 import {keywordHashCount, keywords} from './keyword.ts';
 import {tokenize} from './lexer.ts';
@@ -106,10 +107,29 @@ test('depth is counted in levels: 390 parentheses are read, 400 and more are not
 });
 
 test('no setting allows a depth that the stack does not hold', () => {
-  const limits = {depthMax: 1_000_000, textLengthMax: 10_000_000};
+  const limits = {...defaultLimits, depthMax: 1_000_000, textLengthMax: 10_000_000};
   for (const part of ['(SELECT ', 'f(', '(', 'CASE WHEN ', '[', 'NOT ']) {
     const text = `SELECT ${part.repeat(100_000)}`;
     assert.throws(() => parseStatement(text, limits), /deeper than 500 levels/);
+  }
+});
+
+test('lists of what is made ready at once have a bound', () => {
+  const many = (count: number, item: (n: number) => string): string =>
+    Array.from({length: count}, (_, n) => item(n)).join(', ');
+  for (const text of [
+    (count: number) => `SELECT ${many(count, n => `a${n}`)} FROM T`,
+    (count: number) => `SELECT FROM T ORDER BY ${many(count, n => `a${n} DESC`)}`,
+    (count: number) => `SELECT count(*) FROM T GROUP BY ${many(count, n => `a${n}`)}`,
+    (count: number) => `SELECT FROM T LET ${many(count, n => `$a${n} = ${n}`)}`,
+    (count: number) => `UPDATE T SET ${many(count, n => `a${n} = ${n}`)}`,
+    (count: number) => `INSERT INTO T SET ${many(count, n => `a${n} = ${n}`)}`,
+  ]) {
+    parseStatement(text(4_096));
+    assert.throws(
+      () => parseStatement(text(4_097)),
+      /line 1, column \d+: more than 4096 .*'svc\.parser\.columnsMax'/,
+    );
   }
 });
 

@@ -14,6 +14,7 @@
  */
 
 import {Refusal} from '#server/base/errors.ts';
+import {atOnce, type InPortions} from '#server/base/portions.ts';
 import type {Expression} from './ast.ts';
 import type {RecordClass, Script, Statement} from './ast-statement.ts';
 import type {ParseLimits} from '../limits.ts';
@@ -82,7 +83,12 @@ import {
  * @throws {Refusal} `sql.syntax` with the place.
  */
 export function parseStatement(text: string, limits: ParseLimits = defaultLimits): Statement {
-  return run(text, limits, c => {
+  return atOnce(parsingStatement(text, limits));
+}
+
+/** As `parseStatement`, in portions. */
+export function* parsingStatement(text: string, limits: ParseLimits): InPortions<Statement> {
+  return yield* running(text, limits, c => {
     const statement = parseAny(c);
     while (c.accept(';')) {
       // A trailing semicolon, or several, end nothing more.
@@ -126,6 +132,10 @@ function expectEnd(c: Cursor): void {
 
 /** Runs `rule`, and once more to learn what it expected when it stops (see cursor.ts). */
 function run<T>(text: string, limits: ParseLimits, rule: (c: Cursor) => T): T {
+  return atOnce(running(text, limits, rule));
+}
+
+function* running<T>(text: string, limits: ParseLimits, rule: (c: Cursor) => T): InPortions<T> {
   if (text.length > limits.textLengthMax) {
     throw new Refusal(
       'sql.syntax',
@@ -134,6 +144,7 @@ function run<T>(text: string, limits: ParseLimits, rule: (c: Cursor) => T): T {
     );
   }
   const tokens = tokenize(text);
+  yield;
   const start = {text, tokens, limits, statementRule: parseAny};
   let failure = -1;
   try {

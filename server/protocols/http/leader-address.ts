@@ -9,7 +9,7 @@ import type {Cluster} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
 import {type HttpTarget, targetOf} from './kept-connections.ts';
 
-/** Milliseconds after its last word for which one that is deposed may tell what became of a request. */
+/** Milliseconds after its last word for which one that is deposed may tell of a request. */
 const deposedMs = 1_000;
 
 /**
