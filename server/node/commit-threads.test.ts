@@ -195,7 +195,7 @@ test('stores that gathered files under load merge them when nothing comes any mo
   const database = await engine.createDatabase('db');
   const path = join(root, 'idle/databases/db');
   const mergedAt = () => rocksOption(path, 'level0_file_num_compaction_trigger');
-  for (let number = 0; mergedAt() !== '12'; number++) {
+  for (let number = 0; mergedAt() !== '36'; number++) {
     const transaction = database.begin('READ_COMMITTED');
     transaction.put(key(number), Buffer.alloc(20_000, number));
     assert.equal((await transaction.commit()).kind, 'committed');

@@ -79,7 +79,7 @@ test('much that is written is merged late, until the store rests', async () => {
   assert.equal(mergedAt(), '4');
   await eventually('memtables follow each other fast', () => {
     inBatches(store, 1, (batch, row) => batch.put(keyOf(row), Buffer.alloc(200, 7)));
-    return mergedAt() === '12';
+    return mergedAt() === '36';
   });
   store.rest();
   assert.equal(mergedAt(), '4');
