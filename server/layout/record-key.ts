@@ -72,6 +72,11 @@ export function positionOfRecordKey(bytes: Uint8Array, offset: number): number {
   return positionAt(bytes, offset + 5);
 }
 
+/** The low 16 bits of the position: its place among the 65,536 of a segment. */
+export function lowPositionOfRecordKey(bytes: Uint8Array, offset: number): number {
+  return ((bytes[offset + 9] as number) << 8) | (bytes[offset + 10] as number);
+}
+
 /** All records of all buckets: start inclusive, end exclusive. */
 export const allRecords: {readonly start: Uint8Array; readonly end: Uint8Array} = {
   start: Uint8Array.of(namespace.records),

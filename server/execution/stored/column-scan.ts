@@ -7,7 +7,7 @@
  * is to be used before the next is asked for.
  */
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {bucketRange, positionOfRecordKey, recordKey} from '#server/layout/record-key.ts';
+import {bucketRange, lowPositionOfRecordKey, recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {ScanRange} from '#server/storage/store.ts';
@@ -114,8 +114,7 @@ function* built(
   try {
     for (let rows = 1; walker.next(); rows++) {
       const {bytes, keyStart, keyEnd, end} = walker;
-      const position = positionOfRecordKey(bytes, keyStart);
-      segment.put(position - number * segmentRows, bytes, keyEnd, end);
+      segment.put(lowPositionOfRecordKey(bytes, keyStart), bytes, keyEnd, end);
       if (rows % rowsPerPortion === 0) yield undefined;
     }
   } finally {
