@@ -17,10 +17,15 @@ export interface Spare {
   readonly file: File;
 }
 
+/** Nobody else changes the file: its size is known, and is asked for behind every batch. */
+interface KeptSpare extends Spare {
+  size: number;
+}
+
 export class SpareSegments {
   readonly #disk: Disk;
   readonly #directory: string;
-  readonly #spares: Spare[] = [];
+  readonly #spares: KeptSpare[] = [];
   #nextNumber = 1;
   #synced = false;
   #gaveUp = false;
@@ -41,7 +46,7 @@ export class SpareSegments {
   isReady(capacity: number): boolean {
     const [spare] = this.#spares;
     if (this.#gaveUp) return true;
-    return spare !== undefined && this.#synced && spare.file.size() >= capacity;
+    return spare !== undefined && this.#synced && spare.size >= capacity;
   }
 
   /**
@@ -65,9 +70,10 @@ export class SpareSegments {
 
   #prepareStep(capacity: number): boolean {
     const spare = this.#spares[0] ?? this.#make();
-    const size = spare.file.size();
-    if (size < capacity) {
-      spare.file.preallocate(Math.min(capacity, size + stepBytes));
+    if (spare.size < capacity) {
+      const size = Math.min(capacity, spare.size + stepBytes);
+      spare.file.preallocate(size);
+      spare.size = size;
       this.#synced = false;
       return true;
     }
@@ -79,7 +85,7 @@ export class SpareSegments {
   /** The next spare, made as large as `capacity` first; the caller owns it from now on. */
   give(capacity: number): Spare {
     const spare = this.#spares[0] ?? this.#make();
-    if (spare.file.size() < capacity) spare.file.preallocate(capacity);
+    if (spare.size < capacity) spare.file.preallocate(capacity);
     this.#spares.shift();
     this.#synced = false;
     this.#gaveUp = false;
@@ -103,12 +109,13 @@ export class SpareSegments {
     this.#spares.length = 0;
   }
 
-  #make(): Spare {
+  #make(): KeptSpare {
     return this.#open(`${this.#directory}/${spareName(this.#nextNumber++)}`);
   }
 
-  #open(path: string): Spare {
-    const spare = {path, file: this.#disk.open(path, 'create')};
+  #open(path: string): KeptSpare {
+    const file = this.#disk.open(path, 'create');
+    const spare = {path, file, size: file.size()};
     this.#spares.push(spare);
     if (this.#spares.length === 1) this.#synced = false;
     return spare;
