@@ -283,6 +283,6 @@ function parseStrategy(c: Cursor): Traverse['strategy'] {
 /** Names separated by commas. */
 export function parseNames(c: Cursor, what: string): readonly Name[] {
   const names = [c.name(what)];
-  while (c.accept(',')) names.push(c.name(what));
+  while (c.acceptAnother(',', names.length)) names.push(c.name(what));
   return names;
 }

@@ -123,6 +123,7 @@ test('lists of what is made ready at once have a bound', () => {
     (count: number) => `SELECT count(*) FROM T GROUP BY ${many(count, n => `a${n}`)}`,
     (count: number) => `SELECT FROM T LET ${many(count, n => `$a${n} = ${n}`)}`,
     (count: number) => `UPDATE T SET ${many(count, n => `a${n} = ${n}`)}`,
+    (count: number) => `INSERT INTO T (${many(count, n => `a${n}`)}) VALUES (1)`,
     (count: number) => `INSERT INTO T SET ${many(count, n => `a${n} = ${n}`)}`,
   ]) {
     parseStatement(text(4_096));
