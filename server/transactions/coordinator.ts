@@ -90,6 +90,11 @@ export class Coordinator {
     this.#requests = requestIdsOf(options);
   }
 
+  /** No commit takes more; at least what its keys and values take. */
+  get entryBytesMax(): number {
+    return this.#options.limits.entryBytesMax;
+  }
+
   /** How often this node began to take commits since the database was opened. */
   get era(): number {
     return this.#era;
@@ -314,8 +319,14 @@ function tooLarge(bytes: number, bytesMax: number): Refused {
   return {
     kind: 'refused',
     code: 'too-large',
-    detail:
-      `the commit takes ${bytes} bytes, one entry of the log may have ${bytesMax}: ` +
-      'write less at once or raise svc.ha.appendBufferSize',
+    detail: largerThanAnEntry(bytes, bytesMax),
   };
+}
+
+/** Why a commit of so many bytes is refused. */
+export function largerThanAnEntry(bytes: number, bytesMax: number): string {
+  return (
+    `the commit takes ${bytes} bytes, one entry of the log may have ${bytesMax}: ` +
+    'write less at once or raise svc.ha.appendBufferSize'
+  );
 }

@@ -206,8 +206,15 @@ test('deadline, size and entry limits refuse with the setting to change', async 
   );
   large.rollback();
   const entry = database.begin('READ_COMMITTED');
-  entry.put(bytes('a'), Buffer.alloc(4000));
-  const outcome = await entry.commit();
+  assert.throws(() => entry.put(bytes('a'), Buffer.alloc(4000)), {
+    code: 'limit.entry',
+    message: /svc\.ha\.appendBufferSize/,
+  });
+  entry.rollback();
+  // Only the entry's own bytes are too many.
+  const edge = database.begin('READ_COMMITTED');
+  edge.put(bytes('a'), Buffer.alloc(2990));
+  const outcome = await edge.commit();
   assert.ok(outcome.kind === 'refused' && outcome.code === 'too-large');
   assert.match(outcome.detail, /svc\.ha\.appendBufferSize/);
   const slow = database.begin('READ_COMMITTED');

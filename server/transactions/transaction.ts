@@ -21,7 +21,7 @@ import type {
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
 import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
-import type {Coordinator} from './coordinator.ts';
+import {type Coordinator, largerThanAnEntry} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
 import {KeyGap} from './key-gap.ts';
 import {scanMerged} from './merged-scanner.ts';
@@ -446,13 +446,19 @@ export class StoreTransaction implements Transaction {
   }
 
   #checkSize(): void {
-    const {writeBytesMax} = this.#options.limits;
-    if (this.#writes.bytes <= writeBytesMax) return;
-    throw new Refusal(
-      'transaction.too-large',
-      `the transaction writes more than ${writeBytesMax} bytes: commit more often or raise ` +
-        'svc.txSizeMax',
-    );
+    const {limits, coordinator} = this.#options;
+    const {bytes} = this.#writes;
+    if (bytes > limits.writeBytesMax) {
+      throw new Refusal(
+        'transaction.too-large',
+        `the transaction writes more than ${limits.writeBytesMax} bytes: commit more often or ` +
+          'raise svc.txSizeMax',
+      );
+    }
+    // What cannot be committed is not collected either.
+    const {entryBytesMax} = coordinator;
+    if (bytes <= entryBytesMax) return;
+    throw new Refusal('limit.entry', largerThanAnEntry(bytes, entryBytesMax));
   }
 }
 
