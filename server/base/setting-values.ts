@@ -103,7 +103,7 @@ export class Settings {
 
   #at(key: SettingKey): Resolved {
     const resolved = this.#resolved.get(key);
-    assert(resolved, `setting ${key} is resolved`);
+    assert(resolved !== undefined, 'every setting is resolved');
     return resolved;
   }
 }
