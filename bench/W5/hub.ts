@@ -75,8 +75,11 @@ async function questions(report: Report, svc: Target): Promise<void> {
   ] as const;
   for (const [point, text, bound] of asked) {
     const began = performance.now();
-    const hold = await holdDuring(svc, svc.client.query(database, text));
-    const millis = performance.now() - began;
+    let millis = Number.NaN;
+    const answered = svc.client.query(database, text).then(() => {
+      millis = performance.now() - began;
+    });
+    const hold = await holdDuring(svc, answered);
     add(report, point, 'ms', {ours: [millis], gate: {at: 'most', bound}, notes: {hold}});
     // Edges are packed in the background.
     if (point.endsWith('cold')) await new Promise(resolve => setTimeout(resolve, 20_000));
