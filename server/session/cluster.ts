@@ -44,6 +44,14 @@ export interface HttpAddress {
   readonly port: number;
 }
 
+/** Nobody is the same as nobody. */
+export function isSameAddress(
+  one: HttpAddress | undefined,
+  other: HttpAddress | undefined,
+): boolean {
+  return one?.host === other?.host && one?.port === other?.port;
+}
+
 /** Undefined where it cannot be told. */
 export function httpAddressOf({
   host,

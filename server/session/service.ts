@@ -57,6 +57,7 @@ import type {
 } from './session.ts';
 import type {RunEnvironment} from './statement-run.ts';
 import type {RunParts} from './run-parts.ts';
+import {mayWrite} from './statement-preparation.ts';
 import {StatementRunner} from './statement-runner.ts';
 import type {PlanThreads} from './thread-order.ts';
 import {TransactionSessions} from './transaction-sessions.ts';
@@ -278,7 +279,8 @@ export class SessionService implements Service {
 
   needsLeader(principal: Principal, request: RunRequest): boolean | Promise<boolean> {
     this.#access(principal, request.database);
-    return this.#runner.mayWrite({session: this.#open(request.database), request});
+    const {timers} = this.#runner.environment;
+    return mayWrite({session: this.#open(request.database), request}, timers);
   }
 
   async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {

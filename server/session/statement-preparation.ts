@@ -4,18 +4,44 @@
  */
 import type {DatabaseRight} from '#server/access/rights.ts';
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import type {Cancellation} from '#server/execution/budget.ts';
 import type {NeededType, SourceNeeded} from '#server/execution/needed.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import {statementLengthMax} from './database-session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {RunParts} from './run-parts.ts';
 
 type StatementParts = Pick<RunParts, 'session' | 'request' | 'ahead'>;
 
-/** Whether a statement changes something, or cannot be proven not to. @throws {Refusal} */
-export function mayWrite(parts: StatementParts): boolean {
-  return !isReadOnly(prepare(parts));
+/**
+ * Whether a statement changes something, or cannot be proven not to; a promise where its text is
+ * long. @throws {Refusal}
+ */
+export function mayWrite(parts: StatementParts, timers: Timers): boolean | Promise<boolean> {
+  if (!isLong(parts)) return !isReadOnly(prepare(parts));
+  const {signal} = parts.request;
+  return prepareAhead({...parts, signal}, timers).then(ahead => !isReadOnly(prepare(ahead)));
+}
+
+/** Whether its text takes so long that it is prepared in turns. */
+export function isLong({request, ahead}: StatementParts): boolean {
+  return ahead === undefined && request.text.length > statementLengthMax;
+}
+
+/** The same with its text prepared, in turns. @throws {Refusal} `query.terminated` between them. */
+export async function prepareAhead<Parts extends StatementParts>(
+  parts: Parts & {readonly signal: Cancellation | undefined},
+  timers: Timers,
+): Promise<Parts> {
+  const {session, request, signal} = parts;
+  const ahead = await session.prepareInTurns(request.language, request.text, async () => {
+    await timers.yield();
+    if (signal?.aborted === true) throw queryTerminated();
+  });
+  return {...parts, ahead};
 }
 
 /**

@@ -23,7 +23,7 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import type {AlignedMember} from './cluster-align.ts';
 import {newSummary, PiecesCursor, rowsCursor} from './cursors.ts';
-import {type DatabaseSession, type PreparedAhead, statementLengthMax} from './database-session.ts';
+import type {DatabaseSession} from './database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from './leadership.ts';
 import {MovableResult} from './movable-result.ts';
@@ -48,9 +48,10 @@ import {
   writeData,
 } from './statement-run.ts';
 import {
-  mayWrite,
+  isLong,
   notIdempotent,
   prepare,
+  prepareAhead,
   requireBatched,
   requireQuery,
   requireSchemaRight,
@@ -98,7 +99,9 @@ export class StatementRunner implements StatementHost {
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
   run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
-    if (isLong(parts)) return this.#ahead(parts).then(ready => this.run(ready));
+    if (isLong(parts)) {
+      return prepareAhead(parts, this.environment.timers).then(ready => this.run(ready));
+    }
     return orElse(
       () => this.#run(parts),
       error => this.#fetched(parts, error),
@@ -144,27 +147,6 @@ export class StatementRunner implements StatementHost {
     }
   }
 
-  /** Whether a statement may change something; a promise where its text is long. */
-  mayWrite(parts: Pick<RunParts, 'session' | 'request'>): boolean | Promise<boolean> {
-    if (!isLong(parts)) return mayWrite(parts);
-    return this.#inTurns(parts, parts.request.signal).then(ahead => mayWrite({...parts, ahead}));
-  }
-
-  /** Prepares a long text, in turns. */
-  async #ahead(parts: RunParts): Promise<RunParts> {
-    return {...parts, ahead: await this.#inTurns(parts, parts.signal)};
-  }
-
-  #inTurns(
-    {session, request}: Pick<RunParts, 'session' | 'request'>,
-    signal: Cancellation | undefined,
-  ): Promise<PreparedAhead> {
-    return session.prepareInTurns(request.language, request.text, async () => {
-      await this.environment.timers.yield();
-      if (signal?.aborted === true) throw queryTerminated();
-    });
-  }
-
   /** A statement of a client's session, which has a transaction unless it was ended in it. */
   async runInside(outer: RunParts, held: HeldSession): Promise<ResultCursor> {
     const parameters = held.parameters.under(outer.request.parameters);
@@ -172,7 +154,7 @@ export class StatementRunner implements StatementHost {
     const {transaction} = held;
     let parts: RunParts = {...outer, request, signal: eitherOf(outer.signal, held)};
     try {
-      if (isLong(parts)) parts = await this.#ahead(parts);
+      if (isLong(parts)) parts = await prepareAhead(parts, this.environment.timers);
     } catch (error) {
       if (transaction === undefined) held.done();
       else held.fail();
@@ -683,10 +665,6 @@ export class StatementRunner implements StatementHost {
       ? {query, tell: () => {}}
       : watched(parts, query, this.environment.clock);
   }
-}
-
-function isLong({request, ahead}: Pick<RunParts, 'request' | 'ahead'>): boolean {
-  return ahead === undefined && request.text.length > statementLengthMax;
 }
 
 /** Takes all pieces; answers a promise only when the plan pauses. */

@@ -18,6 +18,7 @@ import {readDouble, readInteger} from '#server/layout/stored-value-reader.ts';
 import {valueTag} from '#server/layout/value-tag.ts';
 import type {TextCodes} from './text-codes.ts';
 
+/** A row is the low 16 bits of a position (lowPositionOfRecordKey). */
 export const segmentRows = 65_536;
 
 const typesMax = 255;
@@ -27,7 +28,8 @@ export type ColumnKind = 'empty' | 'integer' | 'double' | 'text' | 'mixed';
 
 const noNumbers = new Float64Array(segmentRows).fill(Number.NaN);
 const noCodes = new Uint16Array(segmentRows);
-const everyRow = Uint16Array.from({length: segmentRows}, (_, row) => row);
+/** Made when first wanted: it takes milliseconds. */
+let everyRow: Uint16Array | undefined;
 
 export class Column {
   /** The name's id in records. */
@@ -181,6 +183,7 @@ export class Segment {
    */
   select(typeIds: ReadonlySet<number>, into: Uint16Array): number {
     if (this.count === segmentRows && this.typeIds.every(id => typeIds.has(id))) {
+      everyRow ??= noCodes.map((_, row) => row);
       into.set(everyRow);
       return segmentRows;
     }

@@ -13,7 +13,7 @@
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster} from '#server/session/cluster.ts';
+import {type Cluster, isSameAddress} from '#server/session/cluster.ts';
 import {leaderNeeded} from '#server/session/leadership.ts';
 import type {Principal} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
@@ -138,7 +138,7 @@ export class Forwarder {
       if (restMs <= 0) throw unanswered === undefined ? noLeader(waitMs) : unknown(unanswered);
       if (gone.aborted) throw clientGone();
       if (target === undefined) await this.#cluster.whenLeaderKnown(restMs);
-      else if (isSame(target, this.#leader.target())) {
+      else if (isSameAddress(target, this.#leader.target())) {
         await this.#changeWithin(Math.min(pauseMs, restMs));
       }
     }
@@ -191,10 +191,6 @@ export class Forwarder {
       const cancel = this.#context.options.timers.after(delayMs, end);
     });
   }
-}
-
-function isSame(one: HttpTarget, other: HttpTarget | undefined): boolean {
-  return one.host === other?.host && one.port === other.port;
 }
 
 /** Whether the leader may be asked a second time though the first may have been carried out. */

@@ -5,7 +5,7 @@
  * Source: specification, "Authentication" 7.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import type {Cluster} from '#server/session/cluster.ts';
+import {type Cluster, isSameAddress} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
 import {type HttpTarget, targetOf} from './kept-connections.ts';
 
@@ -16,11 +16,9 @@ const deposedMs = 1_000;
  * Milliseconds for which a request at a leader that leads no more is waited for: one that was
  * silent before it was deposed has used up its time.
  */
-export function deposedPatienceMs(cluster: Cluster, {host, port, isSecure}: HttpTarget): number {
-  const deposed = cluster.state().peers.find(peer => {
-    const target = targetOf(peer, isSecure);
-    return target?.host === host && target.port === port;
-  });
+export function deposedPatienceMs(cluster: Cluster, target: HttpTarget): number {
+  const {peers} = cluster.state();
+  const deposed = peers.find(peer => isSameAddress(targetOf(peer, target.isSecure), target));
   return Math.max(0, deposedMs - (deposed?.silentMs ?? 0));
 }
 

@@ -4,7 +4,7 @@
  * that is still unanswered a while after another server took over is given up.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
+import {type Cluster, isSameAddress} from '#server/session/cluster.ts';
 import type {HttpContext} from './context.ts';
 import type {HttpTarget} from './kept-connections.ts';
 import {deposedPatienceMs} from './leader-address.ts';
@@ -26,7 +26,8 @@ export class LeaderLines {
     this.#cluster = cluster;
     this.#forget = cluster.onLeaderChange(() => {
       const address = cluster.leaderHttpAddress();
-      if (address === undefined ? cluster.isLeader : !isSame(address, this.#target)) this.#leave();
+      if (address === undefined ? cluster.isLeader : !isSameAddress(address, this.#target))
+        this.#leave();
     });
   }
 
@@ -38,7 +39,7 @@ export class LeaderLines {
   /** Sends a request to `target`, which is not asked over TLS; resolves with what became of it. */
   async relay(target: HttpTarget, request: LineRequest, gone: AbortSignal): Promise<Relayed> {
     if (gone.aborted) return {kind: 'unsent', reason: 'the client is gone'};
-    if (!isSame(this.#target, target)) {
+    if (!isSameAddress(this.#target, target)) {
       this.#leave();
       this.#target = target;
     }
@@ -84,8 +85,4 @@ export class LeaderLines {
       for (const line of busy) line.end(reason);
     });
   }
-}
-
-function isSame(one: HttpAddress | undefined, other: HttpAddress | undefined): boolean {
-  return one?.host === other?.host && one?.port === other?.port;
 }
