@@ -151,6 +151,7 @@ export class GraphReader implements Graph {
     const {test, isOver, descending} = order;
     const options = {
       reverse: descending,
+      pauses: true,
       bufferBytes: scanBufferBytesMin,
       bufferBytesMax: scanBufferBytesMax,
     };
@@ -164,7 +165,7 @@ export class GraphReader implements Graph {
         let foldedBytes = 0;
         for (let rows = 0; rows < rowsPerPortion && records.length < max; rows++) {
           if (!walker.next()) {
-            if (rows === 0) return undefined;
+            if (rows === 0 && walker.ended) return undefined;
             break;
           }
           const {bytes, keyStart, keyEnd, end} = walker;

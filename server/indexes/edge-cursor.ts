@@ -102,6 +102,8 @@ export interface EdgeCursorOptions {
   /** Only edges whose other ends lie in such buckets. */
   readonly ends?: ((bucket: number) => boolean) | undefined;
   readonly keysOnly?: boolean;
+  /** `next` answers no rows, and goes on when asked again, amid many deleted edges. */
+  readonly pauses?: boolean;
   /** No vertex (or pair) is named twice in the ranges. */
   readonly distinct?: boolean;
 }
@@ -120,16 +122,16 @@ export class EdgeCursor {
   private readonly ends: ((bucket: number) => boolean) | undefined;
 
   constructor(reader: Reader, ranges: readonly EdgeRange[], options: EdgeCursorOptions) {
-    const {keysOnly = false, distinct = false, types, ends} = options;
+    const {keysOnly = false, pauses = false, distinct = false, types, ends} = options;
     this.ranges = ranges;
     this.distinct = distinct;
     this.edgeTypeIds = types;
     this.ends = ends;
     const bufferBytes = Math.min(bufferBytesMin + ranges.length * rangeBytes, bufferBytesMax);
-    this.walker = new RowWalker(reader, ranges, {keysOnly, bufferBytes, bufferBytesMax});
+    this.walker = new RowWalker(reader, ranges, {keysOnly, pauses, bufferBytes, bufferBytesMax});
   }
 
-  /** The next 1 to `max` edges, or undefined at the end. */
+  /** The next 1 to `max` edges (or none yet, see `pauses`), or undefined at the end. */
   next(max: number): readonly AdjacencyRow[] | undefined {
     const {walker} = this;
     const rows: AdjacencyRow[] = [];
@@ -145,7 +147,7 @@ export class EdgeCursor {
         light,
       });
     }
-    return rows.length === 0 ? undefined : rows;
+    return rows.length === 0 && walker.ended ? undefined : rows;
   }
 
   /** Adds the next up to `max` edges to the counts of their sources; false at the end. */

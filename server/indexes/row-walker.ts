@@ -34,6 +34,7 @@ export class RowWalker {
   private closed = false;
   private filled = false;
   private readonly bufferBytesMax: number;
+  private readonly pauses: boolean;
 
   constructor(
     reader: Reader,
@@ -44,6 +45,7 @@ export class RowWalker {
     this.buffer = buffers.take(options.bufferBytes ?? bufferBytesDefault);
     this.rows = emptyRows(this.buffer);
     this.bufferBytesMax = options.bufferBytesMax ?? 0;
+    this.pauses = options.pauses ?? false;
   }
 
   get bytes(): Buffer {
@@ -55,7 +57,15 @@ export class RowWalker {
     return this.buffer.view;
   }
 
-  /** Steps to the next row; false when there is none (the scan is closed then). */
+  /** Whether the scan is at its end, or was closed. */
+  get ended(): boolean {
+    return this.closed;
+  }
+
+  /**
+   * Steps to the next row; false when there is none (the scan is closed then), or none yet: in a
+   * scan that pauses, see `ended`.
+   */
   next(): boolean {
     while (this.rowsLeft === 0) {
       if (this.closed || (this.rows.done && this.end > 0)) {
@@ -63,10 +73,9 @@ export class RowWalker {
         return false;
       }
       this.fill();
-      if (this.rowsLeft === 0 && this.rows.done) {
-        this.close();
-        return false;
-      }
+      if (this.rowsLeft > 0) break;
+      if (this.rows.done) this.close();
+      if (this.rows.done || this.pauses) return false;
     }
     this.rowsLeft--;
     const header = this.end;

@@ -47,6 +47,11 @@ export interface ScanOptions {
    * keeps what he needs of it himself.
    */
   readonly once?: boolean;
+  /**
+   * A long stretch of deleted rows may end a `next` without a row, so that the caller's thread has
+   * other turns; asked again, the scan goes on behind it. Default: it is passed over at once.
+   */
+  readonly pauses?: boolean;
   /** At most this many rows in one `next`. Default: as many as fit. */
   readonly rowsMax?: number;
 }

@@ -68,8 +68,8 @@ class MergedScanner implements Scanner {
   constructor(base: Reader, planned: readonly PlannedRange[], options: ScanOptions) {
     this.#base = base;
     this.#planned = planned;
-    // The limit counts merged rows; the scan below must not stop for it.
-    const {rowsMax, ...rest} = options;
+    // The limit counts merged rows; the scan below must not stop for it, nor to pause.
+    const {rowsMax, pauses: _, ...rest} = options;
     this.#options = rest;
     this.#reverse = options.reverse === true;
     this.#rowsMax = rowsMax ?? Number.MAX_SAFE_INTEGER;

@@ -106,12 +106,16 @@ export class EdgeKeys {
   }
 
   /**
-   * Every edge of a vertex, a loop twice, as of now: the caller deletes while it walks. To be
-   * closed.
+   * Every edge of a vertex, a loop twice, as of now, in turns (`pauses`): the caller deletes while
+   * it walks. To be closed.
    */
   ofVertex(vertex: Rid): EdgeCursor {
     const ranges = edgeRanges([vertex], 'both', undefined);
-    return new EdgeCursor(this.transaction, ranges, {types: undefined, distinct: true});
+    return new EdgeCursor(this.transaction, ranges, {
+      types: undefined,
+      distinct: true,
+      pauses: true,
+    });
   }
 }
 

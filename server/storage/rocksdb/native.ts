@@ -97,6 +97,7 @@ const noEnd = 0xffffffff;
 const flagReverse = 1;
 const flagKeysOnly = 2;
 const flagOnce = 4;
+const flagPauses = 8;
 const rowsMaxDefault = 0xffffffff;
 
 /** What the build made for this installation. */
@@ -223,6 +224,7 @@ abstract class NativeReader {
     if (options?.reverse === true) flags |= flagReverse;
     if (options?.keysOnly === true) flags |= flagKeysOnly;
     if (options?.once === true) flags |= flagOnce;
+    if (options?.pauses === true) flags |= flagPauses;
     const packed = packRanges(ranges);
     const {client} = this;
     const cursor = this.binding.openCursor(client, this.#snapshot, packed, ranges.length, flags);

@@ -62,6 +62,7 @@ struct BoundedIterator {
   bool has_upper;
   bool has_lower;
   bool fills_cache;
+  bool pauses;
   std::unique_ptr<rocksdb::Iterator> iterator;
 };
 
@@ -87,6 +88,10 @@ struct Cursor {
   bool reverse;
   bool keys_only;
   bool once;
+  // A long stretch of deleted rows ends a call; the next one goes on at `resume`.
+  bool pauses;
+  bool resuming = false;
+  std::string resume;
   bool positioned = false;
   std::unique_ptr<BoundedIterator> bounded;
 };

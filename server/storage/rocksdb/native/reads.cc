@@ -13,6 +13,8 @@ constexpr size_t kRowHeaderBytes = 8;
 constexpr uint32_t kAbsent = 0xffffffff;
 constexpr size_t kKeysPerLookup = 32;
 constexpr size_t kIdleIteratorsMax = 2;
+// Rows that are passed over unseen before a scan that pauses does: some milliseconds.
+constexpr uint64_t kPassedOverMax = 16'384;
 
 uint32_t ReadU32(const char* at) {
   uint32_t value;
@@ -144,7 +146,7 @@ std::unique_ptr<BoundedIterator> TakeIterator(Client* client, const Cursor& curs
     auto& idle = held->second.idle;
     for (auto it = idle.begin(); it != idle.end(); ++it) {
       if ((*it)->has_upper != has_upper || (*it)->has_lower != cursor.reverse) continue;
-      if ((*it)->fills_cache == cursor.once) continue;
+      if ((*it)->fills_cache == cursor.once || (*it)->pauses != cursor.pauses) continue;
       auto taken = std::move(*it);
       idle.erase(it);
       return taken;
@@ -154,8 +156,10 @@ std::unique_ptr<BoundedIterator> TakeIterator(Client* client, const Cursor& curs
   bounded->has_upper = has_upper;
   bounded->has_lower = cursor.reverse;
   bounded->fills_cache = !cursor.once;
+  bounded->pauses = cursor.pauses;
   options.auto_readahead_size = false;
   options.fill_cache = bounded->fills_cache;
+  if (cursor.pauses) options.max_skippable_internal_keys = kPassedOverMax;
   if (has_upper) options.iterate_upper_bound = &bounded->upper;
   if (cursor.reverse) options.iterate_lower_bound = &bounded->lower;
   bounded->iterator.reset(client->database->db->NewIterator(options));
@@ -181,7 +185,7 @@ bool ReadRanges(Cursor* cursor, size_t count) {
 }
 
 // openCursor(client, snapshot, ranges, rangeCount, flags) -> cursor; flags: 1 reverse, 2 keys only,
-// 4 once
+// 4 once, 8 pauses (forward alone)
 napi_value OpenCursor(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Client* client = call.UsedClient();
@@ -197,6 +201,7 @@ napi_value OpenCursor(napi_env env, napi_callback_info info) {
   cursor->reverse = (flags & 1) != 0;
   cursor->keys_only = (flags & 2) != 0;
   cursor->once = (flags & 4) != 0;
+  cursor->pauses = (flags & 8) != 0 && !cursor->reverse;
   if (!ReadRanges(cursor.get(), range_count)) {
     call.Fail("bug", "the packed ranges end in the middle of a range");
     return nullptr;
@@ -216,14 +221,17 @@ napi_value OpenCursor(napi_env env, napi_callback_info info) {
   return call.Number(index);
 }
 
-// Puts the iterator on the first row of the present range.
+// Puts the iterator on the first row of the present range, or where it paused.
 void Seek(Cursor* cursor) {
   const Range& range = cursor->ranges[cursor->range_index];
   BoundedIterator& bounded = *cursor->bounded;
   rocksdb::Iterator& iterator = *bounded.iterator;
   bounded.lower = range.start;
   if (bounded.has_upper) bounded.upper = range.end;
-  if (!cursor->reverse) {
+  if (cursor->resuming) {
+    cursor->resuming = false;
+    iterator.Seek(cursor->resume);
+  } else if (!cursor->reverse) {
     iterator.Seek(range.start);
   } else if (!range.has_end || bounded.has_upper) {
     iterator.SeekToLast();
@@ -255,6 +263,17 @@ bool Settle(Cursor* cursor) {
     cursor->positioned = false;
   }
   return false;
+}
+
+// Whether RocksDB gave up amid rows that nobody sees; the scan goes on from there when asked again.
+bool Pause(Cursor* cursor) {
+  rocksdb::Iterator& iterator = *cursor->bounded->iterator;
+  if (!cursor->pauses || !iterator.status().IsIncomplete()) return false;
+  // The last key that was passed over: every call gets further, if by little.
+  if (!iterator.GetProperty("rocksdb.iterator.internal-key", &cursor->resume).ok()) return false;
+  cursor->resuming = true;
+  cursor->positioned = false;
+  return true;
 }
 
 // nextRows(client, cursor, into, rowsMax) -> 0; -1 when a single row does not fit. At the end of
@@ -293,7 +312,11 @@ napi_value NextRows(napi_env env, napi_callback_info info) {
     }
     more = Settle(cursor);
   }
-  if (!call.Check(iterator.status())) return nullptr;
+  if (Pause(cursor)) {
+    more = true;
+  } else if (!call.Check(iterator.status())) {
+    return nullptr;
+  }
   packer.Report(call.environment, !more);
   call.environment->results[kRangeIndex] = static_cast<double>(cursor->range_index);
   if (!more) EndCursor(client, index);
