@@ -14,7 +14,11 @@ const edges = 10_000_000;
 const spokes = 100_000;
 const linesAtOnce = 1_000;
 const inserts = 200;
-const holdMillisMax = 50;
+const askings = 5;
+const coldMillisMax = 5_000;
+const warmMillisMax = 5;
+/** A collection of garbage is among it, and all of the server's threads share one processor. */
+const holdMillisMax = 100;
 const residentGigabytesMax = 1.5;
 const hub = "(SELECT FROM Node WHERE name = 'hub')";
 
@@ -68,22 +72,42 @@ async function singleInserts(report: Report, {client}: Target): Promise<void> {
 async function questions(report: Report, svc: Target): Promise<void> {
   const count = "MATCH {type: Node, where: (name = 'hub')}.out('Link'){as: n} RETURN count(*) AS n";
   const asked = [
-    ['count of neighbours, cold', count, 5_000],
-    ['count of neighbours, warm', count, 5],
-    ['size of out()', `SELECT out('Link').size() AS n FROM ${hub}`, 5],
-    ['ten neighbours', count.replace('count(*) AS n', 'n.name AS name LIMIT 10'), 5],
+    ['count of neighbours', count, warmMillisMax],
+    ['size of out()', `SELECT out('Link').size() AS n FROM ${hub}`, warmMillisMax],
+    ['ten neighbours', count.replace('count(*) AS n', 'n.name AS name LIMIT 10'), warmMillisMax],
   ] as const;
+  const cold = await timed(svc, count);
+  add(report, 'count of neighbours, cold', 'ms', {
+    ours: [cold.millis],
+    gate: {at: 'most', bound: coldMillisMax},
+    notes: {othersWaited: cold.hold},
+  });
+  // Edges are packed in the background.
+  await new Promise(resolve => setTimeout(resolve, 20_000));
   for (const [point, text, bound] of asked) {
-    const began = performance.now();
-    let millis = Number.NaN;
-    const answered = svc.client.query(database, text).then(() => {
-      millis = performance.now() - began;
-    });
-    const hold = await holdDuring(svc, answered);
-    add(report, point, 'ms', {ours: [millis], gate: {at: 'most', bound}, notes: {hold}});
-    // Edges are packed in the background.
-    if (point.endsWith('cold')) await new Promise(resolve => setTimeout(resolve, 20_000));
+    const times: number[] = [];
+    let hold = 0;
+    for (let time = 0; time < askings; time += 1) {
+      const asking = await timed(svc, text);
+      times.push(asking.millis);
+      hold = Math.max(hold, asking.hold);
+    }
+    const notes = {first: times[0], othersWaited: hold};
+    add(report, point, 'ms', {ours: [median(times)], gate: {at: 'most', bound}, notes});
   }
+}
+
+async function timed(
+  svc: Target,
+  text: string,
+): Promise<{readonly millis: number; readonly hold: number}> {
+  const began = performance.now();
+  let millis = Number.NaN;
+  const answered = svc.client.query(database, text).then(() => {
+    millis = performance.now() - began;
+  });
+  const hold = await holdDuring(svc, answered);
+  return {millis, hold};
 }
 
 /** Whole, which is refused, and then some at a time. */

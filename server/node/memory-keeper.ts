@@ -5,10 +5,10 @@
  * V8 collects its old objects, and frees the buffers that they own, only when more of them are
  * made; under ordinary load that can take hours. So every few seconds the resident memory is
  * compared with what it was after the last collection; where it has grown by more than a step,
- * everything is collected by the way that also gives free pages back, and once more a little
- * later, since a burst is often not over at the first time. A collection stops the process for
- * some 50 ms: what grows again and again is what the load needs, and is looked at less and less
- * often, every 30 s at last.
+ * everything is collected, and once more a little later, since a burst is often not over at the
+ * first time. A collection stops the process for some 50 ms: what grows again and again is what
+ * the load needs, and is looked at less and less often, every 30 s at last. The way that gives
+ * most pages back takes twice as long: it waits until the thread has little to do.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
  * first.
@@ -22,6 +22,8 @@ const secondLookMs = 15_000;
 const growthBytes = 48 * 1024 * 1024;
 const waitMsMin = 5_000;
 const waitMsMax = 30_000;
+/** Of its time, from which on the main thread is busy. */
+const busyShare = 0.5;
 
 /** With less left for all processes, nothing is kept that can be made again. */
 const availableBytesMin = 192 * 1024 * 1024;
@@ -44,17 +46,21 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   let waitMs = waitMsMin;
   let collectedAt = Number.NEGATIVE_INFINITY;
   let secondIsDue = false;
+  let load = performance.eventLoopUtilization();
   let cancel = timers.after(lookMs, look);
   function look(): void {
     const now = clock.monotonic();
     if (process.availableMemory() < availableBytesMin) shed();
     const hasGrown = process.memoryUsage.rss() > floor + growthBytes;
     const sinceMs = now - collectedAt;
-    if (hasGrown ? sinceMs >= waitMs : secondIsDue && sinceMs >= secondLookMs) {
-      collect({type: 'major', execution: 'sync', flavor: 'last-resort'});
+    const before = load;
+    load = performance.eventLoopUtilization();
+    const isBusy = performance.eventLoopUtilization(load, before).utilization > busyShare;
+    if (hasGrown ? sinceMs >= waitMs : secondIsDue && !isBusy && sinceMs >= secondLookMs) {
+      collect({type: 'major', execution: 'sync', flavor: isBusy ? 'regular' : 'last-resort'});
       trim();
       floor = process.memoryUsage.rss();
-      secondIsDue = hasGrown;
+      secondIsDue = hasGrown || isBusy;
       waitMs = hasGrown ? Math.min(waitMs * 2, waitMsMax) : waitMsMin;
       collectedAt = clock.monotonic();
     }

@@ -50,7 +50,11 @@ interface LargeCommit {
 }
 
 /** A set of keys, or a map by keys. */
-export type KeyTexts = Pick<ReadonlySet<string>, 'has' | 'size' | 'keys'>;
+export interface KeyTexts {
+  readonly size: number;
+  has(key: string): boolean;
+  keys(): Iterable<string>;
+}
 
 interface Remembered {
   readonly index: LogIndex;

@@ -10,6 +10,7 @@
 import {assert} from '#server/base/assert.ts';
 import type {Operation} from './commit.ts';
 import type {KeyTexts} from './conflict-window.ts';
+import {KeyMap} from './key-map.ts';
 import {DeleteWrite, type PointWrite, type PutWrite, ValueChunks} from './point-write.ts';
 
 export interface EmptiedRange {
@@ -25,7 +26,7 @@ type Undo =
 const insertOneByOneMax = 64;
 
 export class WriteSet {
-  readonly #points = new Map<string, PointWrite>();
+  readonly #points = new KeyMap<PointWrite>();
   readonly #values = new ValueChunks();
   #ranges: readonly EmptiedRange[] = [];
   /** Sorted texts of all points, or undefined while nobody has scanned. */
