@@ -1,3 +1,4 @@
+/** The map of a large write set against the one of the language. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {SeededRandom} from '#server/testing/random/seeded-random.ts';
