@@ -42,7 +42,11 @@ type BenchClass = (report: Report, options: BenchOptions) => Promise<void>;
 
 const classes: Readonly<Record<string, BenchClass>> = {
   W1: pointReads,
-  W2: durableInserts,
+  W2: async (report, options) => {
+    await durableInserts(report, options);
+    await insertGrowth(report, options);
+  },
+  'W2-inserts': durableInserts,
   'W2-growth': insertGrowth,
   'W2-memory': memorySlope,
   W3: hotRows,
