@@ -23,7 +23,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import type {Parameters, RunRequest} from '#server/session/session.ts';
 import {root, type ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
-import {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import {DatabaseSchema} from '#server/records/database-schema.ts';
 import {AdjacencyView} from '#server/views/adjacency-view.ts';
 import {ColumnViews} from '#server/views/column-views.ts';
 import {IndexViews} from '#server/views/index-views.ts';

@@ -8,7 +8,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {LightEdge} from '#server/layout/stored-record.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
-import type {EdgeRemoval, RecordWriter} from '#server/transactions/records.ts';
+import type {EdgeRemoval, RecordWriter} from '#server/records/records.ts';
 import type {NewRecord, WritableGraph} from './graph.ts';
 
 export class GraphWriter implements WritableGraph {

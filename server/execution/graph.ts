@@ -6,7 +6,7 @@
  * transaction. Everything is synchronous. Unknown names are refused (`schema.unknown-*`).
  */
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
-import type {EdgeRemoval} from '#server/transactions/records.ts';
+import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
 import type {HeldChunk} from '#server/views/shared-adjacency.ts';
 import type {ColumnPart} from './stored/column-scan.ts';

@@ -13,7 +13,7 @@ import {recordKey} from '#server/layout/record-key.ts';
 import type {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import {Balance} from './balance.ts';
 import type {Finding} from './finding.ts';
 import {readSound} from './sound-record.ts';

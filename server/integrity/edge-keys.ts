@@ -35,7 +35,7 @@ import {compareBytes, copyBytes} from '#server/base/utf8.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {Balance} from './balance.ts';
 import {type CheckView, type Findings, getUnits, soundRecord} from './check-view.ts';
 import type {Finding, Mend} from './finding.ts';

@@ -7,8 +7,8 @@
  * is told by nothing else in the database. `user`: the bytes are sound, but mean what somebody has
  * to look at. Nothing is ever made up: a kind without a way to derive has no mend.
  */
-import type {RecordWriter} from '#server/transactions/records.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordWriter} from '#server/records/records.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 
 type Remedy = 'fix' | 'orphan' | 'reclaim' | 'restore' | 'user';

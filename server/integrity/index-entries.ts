@@ -24,7 +24,7 @@ import type {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader, ScanRange} from '#server/storage/store.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import {type CheckView, type Findings, getUnits, keyName, soundRecord} from './check-view.ts';
 import type {Finding, Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';

@@ -11,7 +11,7 @@ import {
 import {recordKey} from '#server/layout/record-key.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import {type CheckView, type Findings, soundRecord} from './check-view.ts';
 import type {Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';

@@ -8,7 +8,7 @@ import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {type RecordPlace, StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {BesideFault, FoldReader} from '#server/transactions/record-folds.ts';
+import {BesideFault, FoldReader} from '#server/records/record-folds.ts';
 
 export interface RecordFault {
   readonly kind: 'record-damaged' | 'external-value-missing' | 'external-value-wrong';

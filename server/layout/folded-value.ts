@@ -11,7 +11,7 @@
  *   0  codec: 0 none, 1 zstd       1  tag of the value       2  the codec's output
  *
  * Which codec was taken is said by the bytes alone, so that others may come. This file knows where
- * the bytes are and no codec; transactions/record-folds.ts does.
+ * the bytes are and no codec; records/record-folds.ts does.
  */
 import {Corruption} from '#server/base/errors.ts';
 import {

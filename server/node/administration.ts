@@ -11,7 +11,7 @@ import type {Administration, ServerEvent, ServerIdentity} from '#server/session/
 import {languages} from '#server/session/prepared.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {uuidOf} from '#server/session/uuid.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import type {EventLog} from './event-log.ts';
 import {version} from './version.ts';
 

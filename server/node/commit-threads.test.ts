@@ -12,9 +12,9 @@ import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore, type RocksStoreOptions} from '#server/storage/rocksdb/open.ts';
 import {rocksOption} from '#server/storage/rocksdb/testing-options.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
-import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {type Engine, openEngine} from '#server/engine/engine.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
+import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {type CommitThreads, startCommitThreads} from './commit-threads.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-threads-'));

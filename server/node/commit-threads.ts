@@ -18,7 +18,7 @@ import type {
   DurableState,
   PipeProgress,
 } from '#server/transactions/commit-pipe.ts';
-import type {PipeParts} from '#server/transactions/engine-options.ts';
+import type {PipeParts} from '#server/engine/engine-options.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {ApplyRequest, LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {

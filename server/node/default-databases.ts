@@ -8,7 +8,7 @@ import type {Security} from '#server/session/security.ts';
 import type {SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import {demoStatements} from './demo.ts';
 
 interface Parts {

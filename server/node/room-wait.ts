@@ -1,6 +1,6 @@
 /**
  * How the threads of the commit path wait for room on a full disk: they try again, several times a
- * second, while new commits are refused (transactions/disk-space.ts) and reads go on.
+ * second, while new commits are refused (engine/disk-space.ts) and reads go on.
  */
 import {LogFull} from '#server/log/segment-log.ts';
 

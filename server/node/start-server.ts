@@ -35,10 +35,10 @@ import {
   type Engine as StoreEngine,
 } from '#server/storage/rocksdb/open.ts';
 import {defaultCommitLimits} from '#server/transactions/coordinator.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import type {EngineSettings} from '#server/transactions/engine-options.ts';
-import {formatsOf} from '#server/transactions/formats/levels.ts';
-import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {type Engine, openEngine} from '#server/engine/engine.ts';
+import type {EngineSettings} from '#server/engine/engine-options.ts';
+import {formatsOf} from '#server/engine/formats/levels.ts';
+import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {ServerAdministration} from './administration.ts';
 import {StoreCompactions} from './compaction/store-compactions.ts';
 import {joinedCluster} from './cluster/cluster-start.ts';

@@ -7,7 +7,7 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {EntryShape, LogIndex} from '#server/raft/message.ts';
 import type {RaftOptions, Recovered} from '#server/raft/state.ts';
 import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
-import type {EngineLog, EngineLogObserver, MemberLog} from '#server/transactions/engine-log.ts';
+import type {EngineLog, EngineLogObserver, MemberLog} from '#server/engine/engine-log.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
 import {ReplicatedCommitLog, type ReplicatedLogOptions} from './replicated-commit-log.ts';

@@ -18,7 +18,7 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult, Refused} from '#server/transactions/commit.ts';
 import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
-import type {EngineLog, EngineLogObserver} from '#server/transactions/engine-log.ts';
+import type {EngineLog, EngineLogObserver} from '#server/engine/engine-log.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {CommittedFeed} from './driver/committed-feed.ts';
 import {type LogFigures, LogPurge, type LogPurgeOptions} from './driver/log-purge.ts';

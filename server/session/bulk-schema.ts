@@ -6,7 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
-import type {BulkEntry} from '#server/transactions/bulk-entry.ts';
+import type {BulkEntry} from '#server/bulk/entry.ts';
 
 /** The version to commit under. @throws {Refusal} `commit.conflict`. */
 export function schemaVersionFor(entry: BulkEntry, made: Catalog, current: Catalog): number {

@@ -16,17 +16,13 @@ import {CheckReport} from '#server/integrity/report.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {CheckCommand} from '#server/plan/statement.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import type {BuildLimits, ChunkedWork} from '#server/transactions/records-build.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import {RecordWriter} from '#server/transactions/records.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {BuildLimits, ChunkedWork} from '#server/records/build.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {DatabaseSchema} from '#server/records/database-schema.ts';
+import {RecordWriter} from '#server/records/records.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import {
-  type CompactionThread,
-  compactStore,
-  rangesOf,
-} from '#server/transactions/store-compaction.ts';
+import {type CompactionThread, compactStore, rangesOf} from '#server/engine/store-compaction.ts';
 import {row} from './planned-change.ts';
 import type {Work, WorkBoard} from './work-progress.ts';
 import {readerInForce} from './reader-in-force.ts';

@@ -9,8 +9,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import {digestDatabase, fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Timers} from '#server/platform/clock.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {LocalDigest} from './cluster-verify.ts';
 

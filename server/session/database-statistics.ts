@@ -13,8 +13,8 @@ import {GraphReader} from '#server/execution/graph-reader.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import {summarize} from '#server/plan/property-summary.ts';
 import type {EdgeStatistics, PropertyStatistics, Statistics} from '#server/plan/statistics.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {DatabaseSchema} from '#server/records/database-schema.ts';
 import type {Clock} from '#server/platform/clock.ts';
 
 const commitsPerCheck = 64;

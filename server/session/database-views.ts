@@ -1,7 +1,7 @@
 /** What is kept in memory of one database, made together and given up together. */
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 import {AdjacencyView} from '#server/views/adjacency-view.ts';
 import {ColumnViews} from '#server/views/column-views.ts';
 import {IndexViews} from '#server/views/index-views.ts';

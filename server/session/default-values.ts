@@ -15,7 +15,7 @@ import {PlanPreparation} from '#server/execution/prepare.ts';
 import {bindLoneExpression} from '#server/languages/sql/bind-lone.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
-import type {DefaultEvaluator} from '#server/transactions/records-context.ts';
+import type {DefaultEvaluator} from '#server/records/context.ts';
 
 const limits = {timeoutMs: 1_000, memoryBytesMax: 1 << 20, valueBytesMax: 1 << 20};
 

@@ -21,7 +21,7 @@ import {printName} from '#server/languages/sql/printer.ts';
 import {traceQuery, sourcesParameter} from '#server/languages/sql/view-query.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Rid, Value} from '#server/model/value.ts';
-import type {RecordChanges} from '#server/transactions/record-changes.ts';
+import type {RecordChanges} from '#server/records/record-changes.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {
   type RunEnvironment,

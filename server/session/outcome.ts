@@ -7,7 +7,7 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {CommitOutcome, Refused} from '#server/transactions/commit.ts';
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 
 /** The refusal for an outcome; undefined when it committed. */
 export function refusalOf(outcome: CommitOutcome): Refusal | undefined {

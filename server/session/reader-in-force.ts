@@ -1,8 +1,8 @@
 /** A view whose data is of the schema that statements are prepared under. */
 import type {Timers} from '#server/platform/clock.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {DatabaseSchema} from '#server/records/database-schema.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 
 export interface ReaderInForce {

@@ -3,7 +3,7 @@ import type {RecordJson} from '#server/execution/record-format.ts';
 import type {ViewFigures} from '#server/execution/surroundings.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {KeptViews} from '#server/views/kept-views.ts';
 import type {Prepared} from './prepared.ts';
 

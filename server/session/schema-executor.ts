@@ -27,28 +27,24 @@ import type {MapValue} from '#server/model/value.ts';
 import type {SchemaCommand, TypeChange} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {DatabaseSchema} from '#server/transactions/database-schema.ts';
-import {
-  type BuildLimits,
-  type ChunkedWork,
-  IndexBuild,
-} from '#server/transactions/records-build.ts';
-import {checkRecords} from '#server/transactions/records-conformance.ts';
-import {requireNoForeigners} from '#server/transactions/records-members.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {DatabaseSchema} from '#server/records/database-schema.ts';
+import {type BuildLimits, type ChunkedWork, IndexBuild} from '#server/records/build.ts';
+import {checkRecords} from '#server/records/conformance.ts';
+import {requireNoForeigners} from '#server/records/members.ts';
 import {
   deleteSomeRecords,
   LightEdgeRemoval,
   requireEdgesUntouched,
-} from '#server/transactions/records-removal.ts';
-import {Repartition} from '#server/transactions/records-repartition.ts';
+} from '#server/records/removal.ts';
+import {Repartition} from '#server/records/repartition.ts';
 import {
   emptyBucket,
   requireBucketUntouched,
   requireEmptyBucket,
   writeCatalog,
   writeDrops,
-} from '#server/transactions/schema-writer.ts';
+} from '#server/records/schema-writer.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from './outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from './database-check.ts';

@@ -21,7 +21,7 @@ import {parseJsonText} from '#server/model/json-parser.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Statement as PlanStatement} from '#server/plan/statement.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import {newSummary, rowsCursor} from './cursors.ts';
 import {refusalOf, repeated} from './outcome.ts';

@@ -24,11 +24,11 @@ import type {Machine} from '#server/platform/machine.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
-import type {CompactionThread} from '#server/transactions/store-compaction.ts';
+import type {CompactionThread} from '#server/engine/store-compaction.ts';
 import {Admission, type AdmissionLimits} from './admission.ts';
 import type {Cluster} from './cluster.ts';
 import {

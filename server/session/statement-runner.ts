@@ -18,7 +18,7 @@ import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/need
 import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
-import type {RecordWriter} from '#server/transactions/records.ts';
+import type {RecordWriter} from '#server/records/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import type {AlignedMember} from './cluster-align.ts';

@@ -12,7 +12,7 @@ import type {Measure} from '#server/execution/profile.ts';
 import type {ServerPatterns} from '#server/execution/record-format.ts';
 import type {Portable} from '#server/plan/portable.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
-import type {SharedView} from '#server/transactions/database.ts';
+import type {SharedView} from '#server/engine/database.ts';
 import type {KeysRead, SharedChunk} from '#server/views/shared-adjacency.ts';
 import type {Parameters} from './session.ts';
 import type {ResultWish} from './statement-run.ts';

@@ -11,7 +11,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/execution/budget.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
-import type {RecordWriter} from '#server/transactions/records.ts';
+import type {RecordWriter} from '#server/records/records.ts';
 import type {Contention} from './contention.ts';
 import type {DatabaseSession} from './database-session.ts';
 import {refusalOf, repeated} from './outcome.ts';

@@ -15,7 +15,7 @@ import type {RecordEvent, TriggerDefinition} from '#server/catalog/definition.ts
 import type {Graph, Hop, NewRecord, ScanOrder, WritableGraph} from '#server/execution/graph.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
-import type {EdgeRemoval} from '#server/transactions/records.ts';
+import type {EdgeRemoval} from '#server/records/records.ts';
 import type {RecordImages, TriggerVerdict} from './javascript-programs.ts';
 import {readableEntries} from './readable-entries.ts';
 

@@ -12,7 +12,7 @@ import {classify} from '#server/model/compare.ts';
 import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import {type MapValue, RecordValue, Rid, type Value} from '#server/model/value.ts';
-import type {RecordWriter} from '#server/transactions/records.ts';
+import type {RecordWriter} from '#server/records/records.ts';
 
 /** A record of the view. */
 interface Kept {

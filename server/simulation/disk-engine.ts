@@ -2,11 +2,11 @@
 import {createClock, createRandom} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import type {EngineSettings} from '#server/transactions/engine-options.ts';
+import {type Engine, openEngine} from '#server/engine/engine.ts';
+import type {EngineSettings} from '#server/engine/engine-options.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
-import {createDiskStoreFactory} from '#server/transactions/store-factory.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
+import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 
 export interface DiskEngineOptions {
   readonly rootPath: string;

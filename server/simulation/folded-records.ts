@@ -15,13 +15,9 @@ import {nameKey} from '#server/layout/name-key.ts';
 import {namespace} from '#server/layout/namespace.ts';
 import {ridOfRecordKey} from '#server/layout/record-key.ts';
 import type {Value} from '#server/model/value.ts';
-import type {Database} from '#server/transactions/database.ts';
-import {RecordWriter} from '#server/transactions/records.ts';
-import {
-  CatalogSchema,
-  type RecordContext,
-  RecordWorkspace,
-} from '#server/transactions/records-context.ts';
+import type {Database} from '#server/engine/database.ts';
+import {RecordWriter} from '#server/records/records.ts';
+import {CatalogSchema, type RecordContext, RecordWorkspace} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {assertIntegrity} from './integrity.ts';
 import {type Attempt, type Effect, Ledger, readAll} from './ledger.ts';

@@ -9,7 +9,7 @@ import {pause} from '#server/execution/operator.ts';
 import {checkDatabase} from '#server/integrity/check.ts';
 import {CheckView} from '#server/integrity/check-view.ts';
 import {isWarning} from '#server/integrity/finding.ts';
-import type {RecordContext} from '#server/transactions/records-context.ts';
+import type {RecordContext} from '#server/records/context.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 
 const whole = {bucketIds: undefined, rids: undefined};

@@ -1,11 +1,11 @@
 /** An engine on the simulated machine: the inline pipe on a scheduler, small segments. */
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import {type Engine, openEngine} from '#server/transactions/engine.ts';
-import type {EngineSettings} from '#server/transactions/engine-options.ts';
+import {type Engine, openEngine} from '#server/engine/engine.ts';
+import type {EngineSettings} from '#server/engine/engine-options.ts';
 import {InlinePipe} from '#server/transactions/inline-pipe.ts';
-import {defaultEngineSettings} from '#server/transactions/settings.ts';
-import type {StoreFactory} from '#server/transactions/store-factory.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
+import type {StoreFactory} from '#server/engine/store-factory.ts';
 
 export interface SimulatedEngineOptions {
   readonly disk: Disk;

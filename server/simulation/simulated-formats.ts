@@ -2,7 +2,7 @@
  * Two format levels of the simulated workload, so that migrations have something to do: a record
  * of level 2 begins with a mark. The ledger knows records without it, whichever level they are of.
  */
-import {formatsOf, type Formats, type FormatLevel} from '#server/transactions/formats/levels.ts';
+import {formatsOf, type Formats, type FormatLevel} from '#server/engine/formats/levels.ts';
 
 const recordPrefix = 0x20;
 const mark = '2|';

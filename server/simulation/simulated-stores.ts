@@ -2,7 +2,7 @@
 import {assert} from '#server/base/assert.ts';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
 import {MemoryShelf} from '#server/storage/memory/shelf.ts';
-import type {StoreFactory} from '#server/transactions/store-factory.ts';
+import type {StoreFactory} from '#server/engine/store-factory.ts';
 import type {Machine} from './machine.ts';
 import type {SimulatedDisk} from './simulated-disk.ts';
 import type {SeededRandom} from './seeded-random.ts';

@@ -3,7 +3,7 @@
  * two records, emptying of a bucket, requests sent twice, and reads that check a view against
  * itself. Every transaction writes a marker, so that the ledger can tell whether it happened.
  */
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import {type Attempt, type Effect, type Ledger, readAll, Violation} from './ledger.ts';
 import type {Scheduler} from './scheduler.ts';

@@ -5,8 +5,8 @@
  * All chance comes from the seed and all order from the scheduler, so one seed is one history.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import {FoldedRecords} from './folded-records.ts';
 import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';

@@ -7,13 +7,9 @@ import {Catalog} from '#server/catalog/catalog.ts';
 import type {SchemaChange} from '#server/catalog/change.ts';
 import {NameDictionary} from '#server/catalog/names.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {Database} from '#server/transactions/database.ts';
-import {RecordWriter} from '#server/transactions/records.ts';
-import {
-  CatalogSchema,
-  type RecordContext,
-  RecordWorkspace,
-} from '#server/transactions/records-context.ts';
+import type {Database} from '#server/engine/database.ts';
+import {RecordWriter} from '#server/records/records.ts';
+import {CatalogSchema, type RecordContext, RecordWorkspace} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 

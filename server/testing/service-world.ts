@@ -17,8 +17,8 @@ import {type BroughtProcedure, SessionService} from '#server/session/service.ts'
 import type {Principal, RunRequest} from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 import type {PlanThreads} from '#server/session/thread-order.ts';
-import type {Database} from '#server/transactions/database.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './inline-engine.ts';
 
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};

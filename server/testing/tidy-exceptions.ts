@@ -22,11 +22,6 @@ export const tidyExceptions: readonly TidyException[] = [
   },
   {
     rule: 'folder-size',
-    path: 'server/transactions',
-    reason: 'the one commit path: a file for each of its steps',
-  },
-  {
-    rule: 'folder-size',
     path: 'server/session',
     reason:
       'the waist of the building: statements, transactions, bulk loads and users, a file each',

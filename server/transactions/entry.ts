@@ -13,7 +13,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {PackedOperations} from './bulk-operations.ts';
-import {DeleteWrite, PutWrite} from './point-write.ts';
+import {DeleteWrite, PutWrite} from './own-writes/point-write.ts';
 import type {CounterKind} from './system-keys.ts';
 
 const entryVersion = 1;

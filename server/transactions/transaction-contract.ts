@@ -8,7 +8,7 @@
  */
 import type {Reader, ScanRange, View} from '#server/storage/store.ts';
 import type {CommitOutcome, LogIndex, UniqueKeyName} from './commit.ts';
-import type {PutWrite} from './point-write.ts';
+import type {PutWrite} from './own-writes/point-write.ts';
 
 export type Isolation = 'READ_COMMITTED' | 'REPEATABLE_READ';
 

@@ -12,10 +12,10 @@ import {openSimulatedEngine} from '#server/simulation/simulated-engine.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
-import type {Database} from './database.ts';
-import type {Engine} from './engine.ts';
-import type {EngineSettings} from './engine-options.ts';
-import {defaultEngineSettings} from './settings.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {Engine} from '#server/engine/engine.ts';
+import type {EngineSettings} from '#server/engine/engine-options.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {catalogKey} from './system-keys.ts';
 
 interface Fixture {

@@ -23,10 +23,10 @@ import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
 import {type Coordinator, largerThanAnEntry} from './coordinator.ts';
 import type {LiveView} from './live-views.ts';
-import {KeyGap} from './key-gap.ts';
-import {scanMerged} from './merged-scanner.ts';
-import {getManyMerged, getMerged, OverlaidReader} from './overlaid-reader.ts';
-import type {PutWrite} from './point-write.ts';
+import {KeyGap} from './own-writes/key-gap.ts';
+import {scanMerged} from './own-writes/merged-scanner.ts';
+import {getManyMerged, getMerged, OverlaidReader} from './own-writes/overlaid-reader.ts';
+import type {PutWrite} from './own-writes/point-write.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,
@@ -36,7 +36,7 @@ import type {
   Transaction,
 } from './transaction-contract.ts';
 import type {UndecidedState} from './undecided-commits.ts';
-import {WriteSet} from './write-set.ts';
+import {WriteSet} from './own-writes/write-set.ts';
 
 export interface TransactionLimits {
   /** `svc.txSizeMax`: bytes of keys and values of one transaction. */

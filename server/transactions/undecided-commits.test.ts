@@ -11,7 +11,7 @@ import {openSimulatedEngine} from '#server/simulation/simulated-engine.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
 import type {CommitOutcome} from './commit.ts';
-import type {Database} from './database.ts';
+import type {Database} from '#server/engine/database.ts';
 import type {Transaction} from './transaction-contract.ts';
 
 const bucket = 7;

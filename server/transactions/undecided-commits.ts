@@ -16,8 +16,8 @@ import {Fifo} from '#server/base/fifo.ts';
 import type {CommitLog, CommitRequest, LogIndex, Operation} from './commit.ts';
 import {keyText} from './conflict-window.ts';
 import type {Counter} from './entry.ts';
-import {DeleteWrite, PutWrite} from './point-write.ts';
-import {WriteSet} from './write-set.ts';
+import {DeleteWrite, PutWrite} from './own-writes/point-write.ts';
+import {WriteSet} from './own-writes/write-set.ts';
 
 /** What the commits under way leave behind, on top of any state that has those before them. */
 export interface UndecidedState {

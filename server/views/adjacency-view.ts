@@ -17,7 +17,7 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type Reader, StoreFailure} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 import {type AdjacencyChunk, ChunkBuilder, chunkRange, chunkVertices} from './adjacency-chunk.ts';
 import {
   type HeldChunk,

@@ -15,7 +15,7 @@ import type {Rid} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import {type RecordDatabase, RecordWorld} from '#server/testing/record-world.ts';
-import type {RecordWriter} from '#server/transactions/records.ts';
+import type {RecordWriter} from '#server/records/records.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {AdjacencyView} from './adjacency-view.ts';

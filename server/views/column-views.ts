@@ -21,7 +21,7 @@ import {
 import {Rid} from '#server/model/value.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {Column, Segment, segmentRows} from './segment.ts';
 import {TextCodes} from './text-codes.ts';

@@ -12,7 +12,7 @@
  */
 import {indexIdOf, indexRange} from '#server/layout/index-key.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 import {IndexPages, type IndexPage, type PageParts} from './index-pages.ts';
 import type {ViewMemory} from './view-memory.ts';
 

@@ -24,7 +24,7 @@ import type {KnownServers, ListedServer} from '#server/replication/peer-director
 import type {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/session/cluster.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import type {
   Baseline,
   LocalData,
@@ -32,7 +32,7 @@ import type {
   MemberBeginning,
   MemberLog,
   MemberLogOpener,
-} from '#server/transactions/engine-log.ts';
+} from '#server/engine/engine-log.ts';
 import {beginningOf, type ClusterPlan, purgeOptions, raftOptions} from './cluster-plan.ts';
 import {MemberSnapshots, type MemberSnapshotsOptions} from './member-snapshots.ts';
 import {listeningHost, openPeerLinks} from './peer-connections.ts';

@@ -16,7 +16,7 @@ import {
   parseServerList,
   peerId,
 } from '#server/replication/server-list.ts';
-import type {MemberBeginning} from '#server/transactions/engine-log.ts';
+import type {MemberBeginning} from '#server/engine/engine-log.ts';
 
 export interface ClusterPlan {
   readonly clusterName: string;

@@ -10,7 +10,7 @@ import type {Checkpoint} from '#server/raft/membership.ts';
 import {clusterToken} from '#server/replication/cluster-token.ts';
 import type {OpenedLog} from '#server/replication/member-log.ts';
 import {hasStoredLog, openStoredLog} from '#server/replication/stored-log.ts';
-import {formatsOf} from '#server/transactions/formats/levels.ts';
+import {formatsOf} from '#server/engine/formats/levels.ts';
 import {startMemberLogThread} from '../member-log/member-log-thread.ts';
 import {givenRootPassword} from '../root-password.ts';
 import {version} from '../version.ts';

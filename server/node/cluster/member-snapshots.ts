@@ -19,10 +19,10 @@ import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
-import type {Engine} from '#server/transactions/engine.ts';
-import type {ServerState} from '#server/transactions/server-state.ts';
+import type {Engine} from '#server/engine/engine.ts';
+import type {ServerState} from '#server/engine/server-state.ts';
 import type {CopiesTaken, CopyTaken} from '#server/session/cluster.ts';
-import {isSetAside} from '#server/transactions/set-aside.ts';
+import {isSetAside} from '#server/engine/set-aside.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {

@@ -1,7 +1,7 @@
 /** The thread of `store-compactions.ts`: carries out the one order that it is started with. */
 import {setPriority} from 'node:os';
 import {parentPort, workerData} from 'node:worker_threads';
-import type {CompactionOrder} from '#server/transactions/store-compaction.ts';
+import type {CompactionOrder} from '#server/engine/store-compaction.ts';
 import {packError} from '#server/session/thread-errors.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';

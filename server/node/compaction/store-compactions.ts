@@ -3,7 +3,7 @@
  * whoever makes it waits for all of it. One at a time: each takes a disk's whole attention.
  */
 import {Worker} from 'node:worker_threads';
-import type {CompactionOrder, CompactionThread} from '#server/transactions/store-compaction.ts';
+import type {CompactionOrder, CompactionThread} from '#server/engine/store-compaction.ts';
 import {type PackedError, unpackError} from '#server/session/thread-errors.ts';
 
 /** What the thread says before it ends. */

@@ -10,7 +10,7 @@
 import type {Entry as LogEntry, LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult} from '#server/transactions/commit.ts';
 import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
-import type {EngineLogObserver} from '#server/transactions/engine-log.ts';
+import type {EngineLogObserver} from '#server/engine/engine-log.ts';
 import {decodeEntry, type Entry, EntryEncoder} from '#server/transactions/entry.ts';
 import type {PendingEntries} from '#server/transactions/pending-entries.ts';
 import type {Replicator} from '../replicator.ts';

@@ -11,7 +11,7 @@
  * Source: specification, "Offline bootstrap"; reference 3.9.
  */
 import type {NodeId} from '#server/raft/message.ts';
-import type {Baseline, LocalData} from '#server/transactions/engine-log.ts';
+import type {Baseline, LocalData} from '#server/engine/engine-log.ts';
 
 export interface PeerReport {
   /**

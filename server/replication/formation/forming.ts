@@ -9,7 +9,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {NodeId} from '#server/raft/message.ts';
-import type {LocalData} from '#server/transactions/engine-log.ts';
+import type {LocalData} from '#server/engine/engine-log.ts';
 import {decideFormation, type FormationDecision, type PeerReport} from './formation-decision.ts';
 import type {PeerTalk} from './peer-talk.ts';
 

@@ -6,7 +6,7 @@
  * the replicator knows nobody yet, and passes everything else on.
  */
 import type {NodeId} from '#server/raft/message.ts';
-import type {Baseline, LocalData} from '#server/transactions/engine-log.ts';
+import type {Baseline, LocalData} from '#server/engine/engine-log.ts';
 import type {
   PeerAddress,
   PeerConnection,

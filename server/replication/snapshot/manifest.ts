@@ -7,8 +7,8 @@
 import {Corruption} from '#server/base/errors.ts';
 import {type Checkpoint, ordered} from '#server/raft/membership.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
-import type {ServerState} from '#server/transactions/server-state.ts';
-import {checkedServerState} from '#server/transactions/server-state-check.ts';
+import type {ServerState} from '#server/engine/server-state.ts';
+import {checkedServerState} from '#server/engine/server-state-check.ts';
 
 export interface SnapshotFile {
   readonly name: string;

@@ -12,7 +12,7 @@ import type {Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
-import type {ServerState} from '#server/transactions/server-state.ts';
+import type {ServerState} from '#server/engine/server-state.ts';
 import {encodeManifest, type SnapshotDatabase, type SnapshotFile} from './manifest.ts';
 
 /** What the shelf asks of the server whose snapshots it keeps. */

@@ -8,7 +8,7 @@
  * is noted here in the order of time and held against the log when the world is over.
  */
 import type {LogIndex} from '#server/raft/message.ts';
-import type {Database} from '#server/transactions/database.ts';
+import type {Database} from '#server/engine/database.ts';
 import type {Reader} from '#server/storage/store.ts';
 import {type Attempt, type Ledger, readAll, Violation} from '../ledger.ts';
 import type {Begun, RegisterHistory} from '../raft/register-history.ts';

@@ -12,7 +12,7 @@
  */
 import {ordered} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
-import type {Engine} from '#server/transactions/engine.ts';
+import type {Engine} from '#server/engine/engine.ts';
 import {type Attempt, countOldRows, Ledger, Violation} from '../ledger.ts';
 import {Machine, SimulatedCrash} from '../machine.ts';
 import {

@@ -8,7 +8,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {version} from '#server/node/version.ts';
-import {formatLevels, formatsOf} from '#server/transactions/formats/levels.ts';
+import {formatLevels, formatsOf} from '#server/engine/formats/levels.ts';
 import {type KeptAnswer, keptDatabases, keptName} from './databases.ts';
 import {ServiceWorld, TestDatabase} from '../service-world.ts';
 

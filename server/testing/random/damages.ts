@@ -25,7 +25,7 @@ import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {createPackedRows, eachRow} from '#server/storage/packed-rows.ts';
 import type {Store} from '#server/storage/store.ts';
-import {CatalogSchema} from '#server/transactions/records-context.ts';
+import {CatalogSchema} from '#server/records/context.ts';
 import {catalogKey, counterKey, encodeCounter} from '#server/transactions/system-keys.ts';
 import type {SeededRandom} from './seeded-random.ts';
 

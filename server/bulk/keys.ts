@@ -1,0 +1,160 @@
+/**
+ * The index keys of one record of a bulk load.
+ *
+ * A single text or whole number, the usual key, is encoded into one array that serves all
+ * records; any other is made as for single records. Keys that must be unique are checked against
+ * the entry that is being built; what is stored and under way is looked at by the commit.
+ */
+import {ByteWriter} from '#server/base/byte-writer.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {declaredParts, keyText as valuesText, keysOfRecord} from '#server/indexes/index-parts.ts';
+import {indexKeyPrefix} from '#server/layout/index-key.ts';
+import {putRid, ridBytes} from '#server/layout/namespace.ts';
+import {type DataType, isWholeNumberType} from '#server/model/data-type.ts';
+import type {Rid} from '#server/model/value.ts';
+import {type BulkDraft, withLine} from './draft.ts';
+import {type BulkEntry, UniqueKey} from './entry.ts';
+import {duplicateRefusal} from '#server/records/indexes.ts';
+
+interface IndexPlan {
+  readonly index: IndexDefinition;
+  readonly declared: readonly (DataType | undefined)[];
+  /** The property whose plain values are keys; undefined when keys are made the general way. */
+  readonly plain: string | undefined;
+}
+
+interface Place {
+  readonly plan: IndexPlan;
+  readonly isUnique: boolean;
+  /** Key and value are bytes [keyStart, keyEnd) and [keyEnd, end). */
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly end: number;
+}
+
+interface KeyedRecord {
+  readonly rid: Rid;
+  readonly from: Rid | undefined;
+  readonly to: Rid | undefined;
+}
+
+export class BulkKeys {
+  readonly #draft: BulkDraft;
+  readonly #plans = new Map<number, IndexPlan>();
+  readonly #bytes = new ByteWriter(1024);
+  #buffer: Buffer = Buffer.alloc(0);
+  #places: Place[] = [];
+
+  constructor(draft: BulkDraft) {
+    this.#draft = draft;
+  }
+
+  /**
+   * Puts the keys of the drafted record into the entry.
+   *
+   * @throws {Refusal} `commit.duplicate-key` when the entry has one already, `limit.index-key`;
+   * nothing is put then.
+   */
+  add(
+    entry: BulkEntry,
+    indexes: readonly IndexDefinition[],
+    record: KeyedRecord,
+    line: number,
+  ): void {
+    this.#bytes.clear();
+    this.#places = [];
+    for (const index of indexes) this.#make(this.#planOf(index), record);
+    const unique: UniqueKey[] = [];
+    const {workspace} = this.#draft.context;
+    for (const {plan, isUnique, keyStart, keyEnd} of this.#places) {
+      workspace.indexes.requireFit(plan.index, keyEnd - keyStart);
+      if (!isUnique) continue;
+      const text = this.#text(keyStart, keyEnd);
+      const {index, declared} = plan;
+      const key = new UniqueKey({index, declared, text, rid: record.rid, line});
+      if (entry.operations.uniqueKeys.has(text)) throw duplicate(entry, key);
+      unique.push(key);
+    }
+    for (const key of unique) {
+      entry.operations.uniqueKeys.add(key.text);
+      entry.uniqueKeys.push(key);
+    }
+    this.#put(entry);
+  }
+
+  #put({operations}: BulkEntry): void {
+    const {bytes} = this.#bytes;
+    for (const {keyStart, keyEnd, end} of this.#places) {
+      operations.open(keyEnd - keyStart, end - keyEnd);
+      let to = operations.keyAt;
+      for (let at = keyStart; at < keyEnd; at++) operations.bytes[to++] = bytes[at] as number;
+      to = operations.valueAt;
+      for (let at = keyEnd; at < end; at++) operations.bytes[to++] = bytes[at] as number;
+    }
+  }
+
+  #make(plan: IndexPlan, record: KeyedRecord): void {
+    const {index, declared, plain} = plan;
+    const out = this.#bytes;
+    const value = plain === undefined ? undefined : this.#draft.get(plain);
+    if (typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))) {
+      const keyStart = out.length;
+      indexKeyPrefix(index.id, [value], out);
+      const keyEnd = index.unique ? out.length : out.length + ridBytes;
+      out.reserve(ridBytes);
+      putRid(out.bytes, out.length, record.rid);
+      out.length += ridBytes;
+      this.#places.push({plan, isUnique: index.unique, keyStart, keyEnd, end: out.length});
+      return;
+    }
+    const {rid, from, to} = record;
+    const get = (name: string) => this.#draft.get(name);
+    for (const {key, value: rest, unique} of keysOfRecord(index, declared, rid, {from, to, get})) {
+      const keyStart = out.length;
+      out.raw(key);
+      const keyEnd = out.length;
+      out.raw(rest);
+      this.#places.push({plan, isUnique: unique, keyStart, keyEnd, end: out.length});
+    }
+  }
+
+  #text(start: number, end: number): string {
+    const {buffer} = this.#bytes.bytes;
+    if (this.#buffer.buffer !== buffer) this.#buffer = Buffer.from(buffer);
+    return this.#buffer.toString('latin1', start, end);
+  }
+
+  #planOf(index: IndexDefinition): IndexPlan {
+    const known = this.#plans.get(index.id);
+    if (known?.index === index) return known;
+    const made = planOf(index, this.#draft.catalog);
+    this.#plans.set(index.id, made);
+    return made;
+  }
+}
+
+function planOf(index: IndexDefinition, catalog: Catalog): IndexPlan {
+  const type = catalog.typeById(index.typeId);
+  const declared = type === undefined ? [] : declaredParts(index, type);
+  const [property, ...others] = index.properties;
+  const isPlain =
+    property !== undefined &&
+    others.length === 0 &&
+    property.by === undefined &&
+    !property.ignoreCase &&
+    !property.name.startsWith('@') &&
+    isPlainType(declared[0]);
+  return {index, declared, plain: isPlain ? property.name : undefined};
+}
+
+/** Whole numbers and texts of these are given back by their keys as they were. */
+function isPlainType(type: DataType | undefined): boolean {
+  return type === undefined || type === 'STRING' || isWholeNumberType(type);
+}
+
+function duplicate(entry: BulkEntry, key: UniqueKey): unknown {
+  const holder = entry.uniqueKeys.find(({text}) => text === key.text);
+  const rid = holder?.rid ?? key.rid;
+  return withLine(duplicateRefusal(key.index.name, valuesText(key.values), rid), key.line);
+}

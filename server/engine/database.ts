@@ -1,0 +1,328 @@
+/**
+ * One database as sessions see it: transactions, read sessions, counters and the catalog bytes.
+ *
+ * The catalog is one key, written by schema entries like any other; its decoding is done above.
+ * Listeners hear of a new one in log order, before the commit that made it resolves. A fenced
+ * database refuses everything; a closed one is not handed out by the engine.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import {idOfNameKey, isNameKey} from '#server/layout/name-key.ts';
+import type {ShareableStore, Store, View} from '#server/storage/store.ts';
+import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
+import type {
+  CommitLog,
+  CommitOutcome,
+  CommitRequest,
+  LogIndex,
+} from '#server/transactions/commit.ts';
+import type {Coordinator} from '#server/transactions/coordinator.ts';
+import {type Entry, eachOperation} from '#server/transactions/entry.ts';
+import {catalogKey, counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
+import {
+  ReadSession,
+  StoreTransaction,
+  type TransactionLimits,
+  type ViewSource,
+} from '#server/transactions/transaction.ts';
+import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
+
+export type NameListener = (id: number, name: string) => void;
+export type CatalogListener = (bytes: Buffer | undefined, schemaVersion: number) => void;
+
+export interface DatabaseOptions {
+  readonly id: number;
+  readonly name: string;
+  readonly store: Store;
+  readonly log: CommitLog;
+  readonly clock: Clock;
+  readonly limits: TransactionLimits;
+  readonly schemaVersion: number;
+  /** Of the formats in which the server writes at present. */
+  readonly formatLevel: () => number;
+  readonly makeCoordinator: (onSchemaApplied: (schemaVersion: number) => void) => Coordinator;
+}
+
+/** A view as another thread of the process finds it. */
+export interface SharedView {
+  readonly store: ShareableStore;
+  readonly handle: bigint;
+}
+
+export class Database {
+  readonly id: number;
+  readonly name: string;
+  readonly store: Store;
+  readonly #options: DatabaseOptions;
+  readonly #coordinator: Coordinator;
+  readonly #listeners = new Set<CatalogListener>();
+  readonly #nameListeners = new Set<NameListener>();
+  readonly #appliedIndex: () => LogIndex;
+  readonly #views: ViewSource;
+  /** Views that are open, and threads that have the store. */
+  #usersOpen = 0;
+  readonly #releasedWaiters: (() => void)[] = [];
+  #schemaVersion: number;
+
+  constructor(options: DatabaseOptions) {
+    this.id = options.id;
+    this.name = options.name;
+    this.store = options.store;
+    this.#options = options;
+    this.#schemaVersion = options.schemaVersion;
+    this.#appliedIndex = () => options.log.appliedIndex;
+    this.#coordinator = options.makeCoordinator(version => this.#schemaApplied(version));
+    this.#views = this.#makeViews();
+  }
+
+  /** Version of the newest applied catalog; 0 before the first one. */
+  get schemaVersion(): number {
+    return this.#schemaVersion;
+  }
+
+  /** Of the formats in which what is written now must be. */
+  get formatLevel(): number {
+    return this.#options.formatLevel();
+  }
+
+  /** Why the database takes no more commits, if so. */
+  get fence(): string | undefined {
+    return this.#coordinator.fence;
+  }
+
+  /** Open transactions that hold a view. */
+  get liveViewCount(): number {
+    return this.#coordinator.views.count;
+  }
+
+  /** `onUndecided`: on top of what is under way, which only who commits by itself may do. */
+  begin(isolation: Isolation, {onUndecided = false} = {}): Transaction {
+    this.#checkFence();
+    return new StoreTransaction({
+      databaseId: this.id,
+      isolation,
+      views: this.#views,
+      coordinator: this.#coordinator,
+      clock: this.#options.clock,
+      limits: this.#options.limits,
+      appliedIndex: this.#appliedIndex,
+      schemaVersion: this.#schemaVersion,
+      formatLevel: this.formatLevel,
+      onUndecided,
+    });
+  }
+
+  /** Whether a transaction can be on top of what is under way; if not, once that is settled. */
+  knowsUndecided(): boolean {
+    return this.#coordinator.knowsUndecided();
+  }
+
+  /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
+  read(): ReadSession {
+    this.#checkFence();
+    return new ReadSession(this.#views);
+  }
+
+  /** Whether other threads can use its views. */
+  get sharesViews(): boolean {
+    return this.store.shareable?.engine === 'native';
+  }
+
+  /** A hold of an open view beside its own; release it when no other thread uses it any more. */
+  shareView(view: View): {readonly shared: SharedView; readonly release: () => void} {
+    const store = this.store.shareable;
+    assert(store !== undefined && this.sharesViews, 'the store can be shared with threads');
+    const held = this.store.attachView(view.handle);
+    this.#usersOpen += 1;
+    return {shared: {store, handle: view.handle}, release: () => this.#views.release(held)};
+  }
+
+  /** The store for another thread; as with `shareView`. */
+  shareStore(): {readonly store: ShareableStore; readonly release: () => void} {
+    const {shareable} = this.store;
+    assert(shareable !== undefined && this.sharesViews, 'the store can be shared with threads');
+    this.#checkFence();
+    this.#usersOpen += 1;
+    return {store: shareable, release: () => this.#released()};
+  }
+
+  /** The newest applied catalog as its writer encoded it; undefined before the first one. */
+  catalogBytes(): Buffer | undefined {
+    return this.store.get(catalogKey);
+  }
+
+  /** Calls `listener` after every schema entry; the returned function ends it. */
+  onCatalogChange(listener: CatalogListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells `listener` what every later entry changes; see change-feed.ts for what to make of it. */
+  onChange(listener: ChangeListener): ChangeSubscription {
+    return this.#coordinator.changes.listen(listener);
+  }
+
+  /** Applied records in a bucket, outside any transaction. */
+  recordCount(bucketId: number): number {
+    return decodeCounter(this.store.get(counterKey('count', bucketId)));
+  }
+
+  /** The next record position of a bucket, outside any transaction: never handed out again. */
+  nextPosition(bucketId: number): number {
+    return this.#coordinator.nextPosition(bucketId);
+  }
+
+  /** Changes when this node begins to take commits: positions of an earlier era are void. */
+  get era(): number {
+    return this.#coordinator.era;
+  }
+
+  /** This node takes commits from now on, behind the entry at `index`, which is applied. */
+  beginAnew(index: LogIndex): void {
+    this.#coordinator.beginAnew(index, this.#schemaVersion);
+  }
+
+  /** What was appended here behind the entry at `index` never happens. */
+  takeBack(index: LogIndex): void {
+    this.#coordinator.takeBack(index, this.#schemaVersion);
+  }
+
+  /** Calls `listener` with every name of a property that another node stored. */
+  onName(listener: NameListener): void {
+    this.#nameListeners.add(listener);
+  }
+
+  /** Another node's entry is about to be applied here; call what is returned when it is. */
+  follow(index: LogIndex, entry: Entry): () => void {
+    const applied = this.#coordinator.follow(index, entry);
+    const names = namesIn(entry);
+    if (names.length === 0) return applied;
+    this.#tellNames(names);
+    return () => {
+      applied();
+      // Who began to listen meanwhile did not find them in the store yet.
+      this.#tellNames(names);
+    };
+  }
+
+  /** Commits operations that were made without a transaction; a bulk load's way. */
+  submit(request: Omit<CommitRequest, 'databaseId'>): Promise<CommitOutcome> {
+    return this.#coordinator.commit({...request, databaseId: this.id});
+  }
+
+  /** Grows with every commit that deletes something, when it is appended. */
+  get deletingCommits(): number {
+    return this.#coordinator.deletingCommits;
+  }
+
+  /** Index of the newest entry that is applied, of whatever database. */
+  get appliedIndex(): LogIndex {
+    return this.#appliedIndex();
+  }
+
+  /** Index of the newest entry that was appended, by whomever. */
+  get lastIndex(): LogIndex {
+    return this.#options.log.lastIndex;
+  }
+
+  /** Resolves when everything that is under way now is applied, or never will be. */
+  settled(): Promise<void> {
+    return this.#options.log.whenApplied(this.#options.log.lastIndex);
+  }
+
+  /** Resolves when an entry that is not appended yet is applied, of whatever database. */
+  nextApplied(): Promise<void> {
+    return this.#options.log.whenApplied(this.#options.log.lastIndex + 1);
+  }
+
+  /** What became of a request with this id; undefined when none was begun here or committed. */
+  outcomeOf(requestId: string): Promise<CommitOutcome> | undefined {
+    return this.#coordinator.outcomeOf(requestId);
+  }
+
+  /**
+   * Its files are not what was written to them, as a read has found: what needs the damaged bytes
+   * fails, the rest goes on. Another copy should take its place.
+   */
+  damage: string | undefined;
+
+  /** Refuses everything from now on. */
+  close(reason: string): void {
+    this.#coordinator.close(reason);
+  }
+
+  /**
+   * Resolves when no view is open and no thread has the store any more; call after `close`, which
+   * lets no new one be taken. Whoever holds one has to be told to end.
+   */
+  async released(): Promise<void> {
+    if (this.#usersOpen === 0) return;
+    await new Promise<void>(resolve => {
+      this.#releasedWaiters.push(resolve);
+    });
+  }
+
+  /** Takes commits again: what it was closed for did not happen. */
+  reopen(): void {
+    this.#coordinator.reopen();
+  }
+
+  #tellNames(names: readonly StoredName[]): void {
+    for (const {id, name} of names) {
+      for (const listener of this.#nameListeners) listener(id, name);
+    }
+  }
+
+  #schemaApplied(schemaVersion: number): void {
+    this.#schemaVersion = schemaVersion;
+    const bytes = this.catalogBytes();
+    for (const listener of this.#listeners) listener(bytes, schemaVersion);
+  }
+
+  #makeViews(): ViewSource {
+    const schemaVersion = (): number | undefined =>
+      this.#coordinator.schemaVersion === this.#schemaVersion ? this.#schemaVersion : undefined;
+    return {
+      get schemaVersion() {
+        return schemaVersion();
+      },
+      open: () => {
+        this.#checkFence();
+        this.#usersOpen += 1;
+        return this.store.view();
+      },
+      release: view => {
+        view.release();
+        this.#released();
+      },
+    };
+  }
+
+  #released(): void {
+    this.#usersOpen -= 1;
+    if (this.#usersOpen > 0) return;
+    for (const resolve of this.#releasedWaiters.splice(0)) resolve();
+  }
+
+  #checkFence(): void {
+    if (this.#coordinator.fence === undefined) return;
+    throw new Refusal('database.fenced', `database ${this.name}: ${this.#coordinator.fence}`);
+  }
+}
+
+interface StoredName {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The names of properties that an entry stores. */
+function namesIn(entry: Entry): readonly StoredName[] {
+  const names: StoredName[] = [];
+  for (const operation of eachOperation(entry)) {
+    if (operation.kind !== 'put' || !isNameKey(operation.key)) continue;
+    const name = Buffer.from(operation.value).toString('utf8');
+    names.push({id: idOfNameKey(operation.key, 0), name});
+  }
+  return names;
+}

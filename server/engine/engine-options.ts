@@ -1,0 +1,74 @@
+/** What an engine is made from, and whom it tells of what happens by itself (engine.ts). */
+import type {SegmentLog} from '#server/log/segment-log.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Reader} from '#server/storage/store.ts';
+import type {Applier} from '#server/transactions/apply.ts';
+import type {LogIndex} from '#server/transactions/commit.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {CommitLimits} from '#server/transactions/coordinator.ts';
+import type {Database} from './database.ts';
+import type {MemberLogOpener} from './engine-log.ts';
+import type {Formats} from './formats/levels.ts';
+import type {ProcessIdentity} from './recovery/root-lock.ts';
+import type {StoreFactory} from './store-factory.ts';
+import type {TransactionLimits} from '#server/transactions/transaction.ts';
+
+export interface EngineSettings {
+  /** `svc.ha.logSegmentSize`. */
+  readonly segmentBytes: number;
+  /** `svc.txWalFlush`: 2 syncs every commit; 1 and 0 leave that to the system. */
+  readonly walFlush: 0 | 1 | 2;
+  readonly commit: CommitLimits;
+  readonly transaction: TransactionLimits;
+  readonly formats: Formats;
+  /** `svc.storage.freeSpaceMin`: what stays free besides the next segment of the log. */
+  readonly freeBytesMin: number;
+  /** `svc.ha.raftStorageDirectory`; undefined: the root. */
+  readonly raftStorageParent?: string;
+}
+
+/** What a commit pipe is made from; it owns log and applier from then on. */
+export interface PipeParts {
+  /** Undefined in a cluster: what the pipe is offered is committed, and only applied. */
+  readonly log: SegmentLog | undefined;
+  readonly logId: string;
+  /** Index of the last entry that the pipe is not given. */
+  readonly startIndex: LogIndex;
+  /** Where the sorted files of ingests lie. */
+  readonly stagedDirectory: string;
+  readonly applier: Applier;
+  readonly settings: EngineSettings;
+}
+
+export interface EngineOptions {
+  readonly rootPath: string;
+  readonly nodeName: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly stores: StoreFactory;
+  readonly settings: EngineSettings;
+  readonly process: ProcessIdentity;
+  /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
+  readonly startPipe: (parts: PipeParts) => CommitPipe;
+  /** Of a member of a cluster. Undefined: a log of its own. */
+  readonly memberLog?: MemberLogOpener;
+  /** See recovery.ts; for `memberLog`. */
+  readonly fingerprint?: (reader: Reader) => Promise<string>;
+}
+
+export interface EngineEvents {
+  /** The log takes nothing more: the process should be replaced. */
+  readonly failed?: (reason: string) => void;
+  /** An entry changed a document of the server. */
+  readonly documentChanged?: () => void;
+  /** An entry drops a database: whoever uses it has to end. */
+  readonly dropping?: (database: Database) => void;
+  /** A marker was executed (`Engine.mark`): the database holds what it held at its place. */
+  readonly marked?: (marker: string, database: Database) => void;
+  /** Of a member of a cluster: it takes commits from now on, or no longer. */
+  readonly leadership?: (leads: boolean) => void;
+}

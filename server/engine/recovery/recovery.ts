@@ -1,0 +1,511 @@
+/**
+ * From what lies on the disk to a server whose databases hold everything that was acknowledged.
+ *
+ * Finds the log and the server store (or makes them, adopting the databases that are there),
+ * judges every database's position against the log, replays what is missing, makes the result
+ * durable and gives the log's old segments back. Everything happens before the first request,
+ * on one thread. Refuses the start where going on would lose or mix data; fences a single
+ * database where only that one is concerned. Source: design/architecture.md section 3, Identity.
+ */
+import {Corruption, Refusal} from '#server/base/errors.ts';
+import {recoverLog} from '#server/log/segment-recovery.ts';
+import {SegmentLog} from '#server/log/segment-log.ts';
+import type {LogRecord} from '#server/log/segment-reader.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {Reader} from '#server/storage/store.ts';
+import {Applier} from '#server/transactions/apply.ts';
+import {DatabaseSet, type OpenDatabase, readPosition} from '../database-set.ts';
+import {
+  decodeEntry,
+  EntryEncoder,
+  type EntryKind,
+  type ServerBody,
+} from '#server/transactions/entry.ts';
+import {checkFormat, type Formats} from '../formats/levels.ts';
+import {
+  type DatabaseEntry,
+  emptyServerState,
+  type ServerState,
+  ServerStateFile,
+} from '../server-state.ts';
+import type {StoreFactory} from '../store-factory.ts';
+import {encodePosition, positionKey} from '#server/transactions/system-keys.ts';
+
+export interface RecoveryOptions {
+  readonly rootPath: string;
+  readonly nodeName: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly stores: StoreFactory;
+  /** `svc.ha.logSegmentSize`. */
+  readonly segmentBytes: number;
+  readonly formats: Formats;
+  /** Parent of `raft-storage-<node>`; the root unless `svc.ha.raftStorageDirectory` is set. */
+  readonly raftStorageParent: string;
+  /** A digest of what a database holds; absent: equal ones are not told from others. */
+  readonly fingerprint?: ((reader: Reader) => Promise<string>) | undefined;
+}
+
+export interface Recovered {
+  readonly log: SegmentLog;
+  readonly databases: DatabaseSet;
+  readonly applier: Applier;
+  readonly stagedDirectory: string;
+}
+
+/** Of a log, what tells whether a database belongs to it. */
+export interface JudgedLog {
+  readonly logId: string;
+  readonly firstIndex: number;
+  readonly lastIndex: number;
+  chainAt(index: number): number | undefined;
+}
+
+const replayBatchEntries = 512;
+const pendingReason =
+  'not available: interrupted snapshot install. Start the server with svc.ha.enabled to finish ' +
+  'it, or POST /api/v1/cluster/resync/{database} there';
+/** Where the replicated log of a member lies, apart from a single server's. */
+export const memberDirectory = 'raft';
+const emptyEntriesAtOnce = 1024;
+
+/** Makes the root where there is none; durable on return. */
+export function prepareRoot(disk: Disk, rootPath: string): void {
+  makeDirectories(disk, [rootPath]);
+}
+
+/** Brings the server's data up to the end of its log. */
+export async function recover(options: RecoveryOptions): Promise<Recovered> {
+  const {disk} = options;
+  const storage = prepareStorage(options, 'log');
+  await refuseOtherNodes(options);
+
+  const stateFile = new ServerStateFile(disk, `${storage}/server`);
+  const logOptions = {disk, directory: `${storage}/log`, segmentBytes: options.segmentBytes};
+  const saved = loadState(options, stateFile, storage);
+  const found = SegmentLog.open(logOptions);
+  if (found?.wasRelaxed === true) await catchUp(options, found, saved);
+  const start = await agree(options, {saved, log: found});
+  const fits = found !== undefined && found.logId === start.state.logId;
+  if (!fits) found?.destroy();
+  const log = fits ? found : SegmentLog.create(logOptions, start.state.logId, start.firstIndex);
+  if (saved === undefined || saved.logId !== start.state.logId) stateFile.save(start.state);
+
+  const parts = databasesOf(options, {storage, stateFile, logId: log.logId, state: start.state});
+  const {databases, applier} = parts;
+  try {
+    await openKnown(options, databases, log);
+    await replay(databases, applier, log);
+    databases.sweep();
+    await adoptFound(options, databases, log);
+    await raiseFormat(options, databases, log);
+    settle(databases, applier, log);
+    // A cluster's, of which this server is no member any more.
+    disk.removeTree(`${storage}/${memberDirectory}`);
+    return {log, ...parts};
+  } catch (error) {
+    databases.close(false);
+    throw error;
+  }
+}
+
+/** Makes the directories of the root; that of the node, with its log in `logDirectory`. */
+export function prepareStorage(options: RecoveryOptions, logDirectory: string): string {
+  const {disk, rootPath} = options;
+  const storage = storagePath(options.raftStorageParent, options.nodeName);
+  const kept = [`${rootPath}/databases`, `${rootPath}/config`];
+  makeDirectories(disk, [...kept, storage, `${storage}/${logDirectory}`, `${storage}/server`]);
+  // A killed process may have renamed in there without syncing.
+  for (const path of kept) disk.syncDirectory(path);
+  return storage;
+}
+
+/** Where a node keeps its log and its state, beside the databases. */
+export function storagePath(parent: string, nodeName: string): string {
+  return `${parent}/raft-storage-${nodeName}`;
+}
+
+/** The databases of a state, none open yet, and what applies entries to them meanwhile. */
+export function databasesOf(
+  {disk, rootPath, stores, logger, formats}: RecoveryOptions,
+  found: {
+    readonly storage: string;
+    readonly stateFile: ServerStateFile;
+    readonly logId: string;
+    readonly state: ServerState;
+  },
+): Omit<Recovered, 'log'> {
+  const {storage, stateFile, logId, state} = found;
+  const stagedDirectory = `${storage}/staged`;
+  const applier = new Applier({logId, stagedFile: digest => `${stagedDirectory}/${digest}`});
+  const options = {disk, rootPath, logId, stores, stateFile, logger, formats};
+  return {databases: new DatabaseSet(options, state, applier), applier, stagedDirectory};
+}
+
+/** The server's own state, before anything is written: it says which formats to expect. */
+export function loadState(
+  options: RecoveryOptions,
+  stateFile: ServerStateFile,
+  storage: string,
+): ServerState | undefined {
+  const saved = stateFile.load();
+  if (saved === undefined) return undefined;
+  const level = saved.formatLevel;
+  // Databases say for themselves how old their rows are.
+  const oldest = Math.max(level, options.formats.level - 1);
+  checkFormat(options.formats, {level, oldest}, `the data of this server (${storage})`);
+  return saved;
+}
+
+/**
+ * After a power loss with `svc.txWalFlush` below 2 a database may hold what the log has lost.
+ * The lost entries' places are taken by empty ones, so that no index is used twice.
+ */
+async function catchUp(
+  options: RecoveryOptions,
+  log: SegmentLog,
+  saved: ServerState | undefined,
+): Promise<void> {
+  const positions = await ownPositions(options, log.logId);
+  const greatest = Math.max(saved?.index ?? 0, saved?.durableIndex ?? 0, ...positions);
+  const missing = greatest - log.lastIndex;
+  if (missing <= 0) return;
+  options.logger.log('warn', 'log.entries-lost', {entries: missing, walFlush: 'below 2'});
+  const nothing = {head: {}, bytes: new Uint8Array(0)};
+  const entry = Buffer.from(new EntryEncoder().encodeServer('nothing', 0, nothing));
+  const chains = new Uint32Array(emptyEntriesAtOnce);
+  for (let left = missing; left > 0; left -= emptyEntriesAtOnce) {
+    const count = Math.min(left, emptyEntriesAtOnce);
+    log.append(new Array<Buffer>(count).fill(entry), chains, true);
+  }
+}
+
+async function ownPositions(options: RecoveryOptions, logId: string): Promise<number[]> {
+  const positions: number[] = [];
+  for (const name of databaseNames(options)) {
+    const path = `${options.rootPath}/databases/${name}`;
+    const store = await options.stores.open(path, {mustExist: true});
+    const position = readPosition(store, path, options.formats);
+    if (position?.logId === logId) {
+      positions.push(position.index);
+      // What stands at its index now is not what it applied.
+      const batch = store.batch();
+      batch.put(positionKey, encodePosition({...position, chain: 0}));
+      store.write(batch, {sync: true});
+    }
+    store.close();
+  }
+  return positions;
+}
+
+/** Makes the present state durable and lets the log forget what is in it. */
+function settle(databases: DatabaseSet, applier: Applier, log: SegmentLog): void {
+  applier.makeDurable();
+  const floor = databases.heldFloor(applier.durableFloor(log.lastIndex));
+  databases.saveDurable(floor, applier.positions());
+  log.recycle(floor);
+}
+
+interface Start {
+  readonly state: ServerState;
+  /** Where a log that must be made begins. */
+  readonly firstIndex: number;
+}
+
+/** Decides whether server store and log belong together, and what to begin with if not. */
+async function agree(
+  options: RecoveryOptions,
+  found: {readonly saved: ServerState | undefined; readonly log: SegmentLog | undefined},
+): Promise<Start> {
+  const {saved, log} = found;
+  if (saved !== undefined && log !== undefined && saved.logId === log.logId) {
+    if (saved.index > log.lastIndex || saved.durableIndex > log.lastIndex) {
+      throw new Refusal(
+        'start.refused',
+        `the server store knows entry ${Math.max(saved.index, saved.durableIndex)}, but the log ` +
+          `ends at ${log.lastIndex}: entries are missing, restore the log`,
+      );
+    }
+    return {state: saved, firstIndex: log.firstIndex};
+  }
+  if (log !== undefined && log.lastIndex >= log.firstIndex) {
+    throw new Refusal(
+      'start.refused',
+      `the log in raft-storage-${options.nodeName} holds entries, but the server store beside it ` +
+        'is missing or belongs to another log: restore the directory as a whole',
+    );
+  }
+  const greatest = Math.max(
+    saved?.index ?? 0,
+    log?.lastIndex ?? 0,
+    await greatestPosition(options),
+  );
+  if (saved === undefined && log !== undefined && log.firstIndex > greatest) {
+    const state = emptyServerState(log.logId, log.firstIndex - 1, options.formats.level);
+    return {state, firstIndex: log.firstIndex};
+  }
+  const logId = makeLogId(options.random);
+  const empty = emptyServerState(logId, greatest, options.formats.level);
+  if (saved === undefined) return {state: empty, firstIndex: greatest + 1};
+  options.logger.log('warn', 'log.missing', {node: options.nodeName, lastKnown: greatest});
+  const state = {
+    ...saved,
+    logId,
+    index: greatest,
+    durableIndex: greatest,
+    positions: {},
+  };
+  return {state, firstIndex: greatest + 1};
+}
+
+function makeLogId(random: Random): string {
+  const bytes = Buffer.alloc(16);
+  random.fill(bytes);
+  return bytes.toString('hex');
+}
+
+/** Bookmarks never go backwards: a new log begins above everything any database has seen. */
+async function greatestPosition(options: RecoveryOptions): Promise<number> {
+  let greatest = 0;
+  for (const name of databaseNames(options)) {
+    const path = `${options.rootPath}/databases/${name}`;
+    const store = await options.stores.open(path, {mustExist: true});
+    greatest = Math.max(greatest, readPosition(store, path, options.formats)?.index ?? 0);
+    store.close();
+  }
+  return greatest;
+}
+
+export function databaseNames(options: RecoveryOptions): string[] {
+  const {stores, rootPath} = options;
+  return stores
+    .list(`${rootPath}/databases`)
+    .filter(name => !name.startsWith('.') && !stores.isPending(`${rootPath}/databases/${name}`));
+}
+
+/** Opens every database that the state names and judges where it stands. */
+export async function openKnown(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: JudgedLog,
+): Promise<void> {
+  for (const entry of databases.state.databases) {
+    if (options.stores.isPending(databases.path(entry.name))) {
+      databases.pending.add(entry.id);
+      fence(options, databases, {entry, reason: pendingReason});
+      databases.holdLog(entry.id);
+      continue;
+    }
+    if (!options.stores.exists(databases.path(entry.name))) {
+      // An entry that drops it may follow: the directory then goes before the state is saved.
+      const reason = `its directory ${databases.path(entry.name)} is missing`;
+      fence(options, databases, {entry, reason});
+      continue;
+    }
+    const database = await openSound(options, databases, entry);
+    if (database === undefined) continue;
+    const obstacle = judge(database, databases.state, log);
+    if (obstacle === undefined) databases.adopt(database);
+    else {
+      database.store.close();
+      fence(options, databases, {entry, reason: obstacle});
+    }
+  }
+}
+
+/** Undefined, and fenced, when its files are damaged: the log keeps what a copy of it may lack. */
+async function openSound(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  entry: DatabaseEntry,
+): Promise<OpenDatabase | undefined> {
+  try {
+    return await databases.openStore(entry);
+  } catch (error) {
+    if (!(error instanceof Corruption)) throw error;
+    const reason = `${error.message} (its files are damaged: restore it from a copy)`;
+    fence(options, databases, {entry, reason});
+    databases.holdLog(entry.id);
+    return undefined;
+  }
+}
+
+function fence(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  fenced: {readonly entry: {readonly id: number; readonly name: string}; readonly reason: string},
+): void {
+  databases.fences.set(fenced.entry.id, fenced.reason);
+  options.logger.log('error', 'database.fenced', {
+    database: fenced.entry.name,
+    reason: fenced.reason,
+  });
+}
+
+/** Why a database cannot go on with this log; throws where the whole start is in question. */
+function judge(database: OpenDatabase, state: ServerState, log: JudgedLog): string | undefined {
+  const {index, chain} = database.position;
+  if (database.position.logId !== log.logId) {
+    // The log was lost and made anew: it begins above everything that any database held.
+    if (index < log.firstIndex) return undefined;
+    return `it stands at entry ${index} of another log: drop it and attach it under a new name`;
+  }
+  if (index > log.lastIndex) {
+    throw new Refusal(
+      'start.refused',
+      `database ${database.name} holds entry ${index}, but the log ends at ${log.lastIndex}: ` +
+        'entries are missing, restore the log or start without it',
+    );
+  }
+  const needed = state.positions[String(database.id)] ?? 0;
+  if (index < needed && index < log.firstIndex - 1) {
+    return (
+      `it stands at entry ${index} and needs those from ${index + 1} on, but the log begins at ` +
+      `${log.firstIndex}: entries ${index + 1} to ${log.firstIndex - 1} are missing, restore a ` +
+      'newer copy of the database'
+    );
+  }
+  const expected = chain === 0 ? undefined : log.chainAt(index);
+  if (expected === undefined || expected === chain) return undefined;
+  return `its entry ${index} is not the one that the log holds: it is a copy of another history`;
+}
+
+/**
+ * Proposes what lies in the root and no entry has told of: directories of databases (a copy, an
+ * upgrade, a root whose log was removed) and documents in `config/` that a person wrote.
+ */
+async function adoptFound(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): Promise<void> {
+  const propose = proposer(options, databases, log);
+  const known = new Set(databases.state.databases.map(entry => entry.name));
+  for (const name of databaseNames(options)) {
+    if (known.has(name)) continue;
+    const store = await options.stores.open(databases.path(name), {mustExist: true});
+    const position = readPosition(store, databases.path(name), options.formats);
+    store.close();
+    if (position === undefined) {
+      options.logger.log('warn', 'database.not-ours', {directory: name});
+      continue;
+    }
+    const {logId, index, transactionCount} = position;
+    const id = databases.state.nextDatabaseId;
+    const head = {id, name, oldLogId: logId, oldIndex: index, transactionCount};
+    await propose('attach-database', {head, bytes: new Uint8Array(0)});
+  }
+  for (const {name, bytes} of databases.editedDocuments()) {
+    const version = (databases.document(name)?.version ?? 0) + 1;
+    await propose('put-document', {head: {name, version}, bytes});
+  }
+}
+
+/**
+ * A single server raises its format level at its start, by an entry. A database that was not
+ * there at an earlier raise (a copy, one that was fenced) is raised by another one.
+ */
+async function raiseFormat(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): Promise<void> {
+  const {level} = options.formats;
+  const levels = [...databases.openDatabases].map(({position}) => position.formatLevel);
+  if (Math.min(databases.state.formatLevel, ...levels) >= level) return;
+  const propose = proposer(options, databases, log);
+  await propose('format-level', {head: {level}, bytes: new Uint8Array(0)});
+}
+
+/** Appends server-level entries at the end of a start and executes them. */
+function proposer(
+  options: RecoveryOptions,
+  databases: DatabaseSet,
+  log: SegmentLog,
+): (kind: EntryKind, body: ServerBody) => Promise<void> {
+  const encoder = new EntryEncoder();
+  const clock = Math.max(0, Math.floor(options.clock.now()));
+  return async (kind, body) => {
+    const bytes = Buffer.from(encoder.encodeServer(kind, clock, body));
+    log.append([bytes], new Uint32Array(1), true);
+    await databases.execute(log.lastIndex, decodeEntry(bytes));
+  };
+}
+
+/** Applies, in log order, every entry that the state or a database does not have yet. */
+async function replay(databases: DatabaseSet, applier: Applier, log: SegmentLog): Promise<void> {
+  let oldest = databases.state.durableIndex;
+  for (const {id, position} of databases.openDatabases) {
+    // Idle databases stand far behind; one that is behind its own mark is an older copy.
+    const mark = databases.state.positions[String(id)] ?? 0;
+    if (position.index < mark) oldest = Math.min(oldest, position.index);
+  }
+  const from = Math.max(log.firstIndex, oldest + 1);
+  let pending: LogRecord[] = [];
+  const flush = () => {
+    if (!applier.apply(pending)) {
+      throw new Refusal('start.refused', 'the disk has no room for what the log holds: make some');
+    }
+    pending = [];
+  };
+  if (from > log.lastIndex) return;
+  for (const record of log.read(from)) {
+    const entry = decodeEntry(record.payload);
+    if (entry.kind === 'transaction' || entry.kind === 'ingest') {
+      pending.push({...record, payload: Buffer.from(record.payload)});
+      if (pending.length >= replayBatchEntries) flush();
+    } else {
+      flush();
+      await databases.execute(record.index, entry);
+    }
+  }
+  flush();
+}
+
+/** Another name's log with entries that its databases lack would be lost silently. */
+export async function refuseOtherNodes(options: RecoveryOptions): Promise<void> {
+  const {disk, raftStorageParent, nodeName} = options;
+  for (const name of disk.list(raftStorageParent)) {
+    const other = /^raft-storage-(.+)$/.exec(name)?.[1];
+    if (other === undefined || other === nodeName) continue;
+    const storage = `${raftStorageParent}/${name}`;
+    const log = recoverLog(disk, `${storage}/log`);
+    const tail = log?.segments.at(-1);
+    if (log === undefined || tail === undefined) continue;
+    const state = new ServerStateFile(disk, `${storage}/server`).load();
+    if (state !== undefined && state.durableIndex >= tail.lastIndex) continue;
+    throw new Refusal(
+      'start.refused',
+      `this data was written by the node '${other}', whose log holds entries that are not in the ` +
+        `databases yet: start it once as '${other}' and stop it cleanly before '${nodeName}'`,
+    );
+  }
+}
+
+/**
+ * Makes directories where there are none, and their names durable in any case: a process that
+ * was killed between the two leaves a name that a power loss may still take.
+ */
+function makeDirectories(disk: Disk, paths: readonly string[]): void {
+  const parents = new Set<string>();
+  for (const path of paths) {
+    const missing: string[] = [];
+    for (let name = path; !disk.exists(name); name = parentOf(name)) missing.unshift(name);
+    for (const name of missing) {
+      disk.makeDirectory(name);
+      parents.add(parentOf(name));
+    }
+    parents.add(parentOf(path));
+  }
+  for (const parent of [...parents].sort((left, right) => left.length - right.length)) {
+    disk.syncDirectory(parent);
+  }
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
+}

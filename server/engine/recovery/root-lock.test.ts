@@ -1,0 +1,37 @@
+/** One process per root, and no commit on a disk that is nearly full. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Machine} from '#server/simulation/machine.ts';
+import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
+import {DiskSpace} from '../disk-space.ts';
+import {lockRoot} from './root-lock.ts';
+
+test('a root in use is refused by process id; a dead owner is taken over', () => {
+  const disk = new SimulatedDisk(new Machine());
+  disk.makeDirectory('/data');
+  lockRoot(disk, '/data', {pid: 7, isAlive: () => true});
+  const second = {pid: 8, isAlive: (pid: number) => pid === 7};
+  assert.throws(() => lockRoot(disk, '/data', second), /the process 7 works on \/data already/);
+  const unlock = lockRoot(disk, '/data', {pid: 8, isAlive: () => false});
+  unlock();
+  unlock();
+  assert.deepEqual(disk.list('/data'), []);
+});
+
+test('too little room refuses commits until there is more', () => {
+  const disk = new SimulatedDisk(new Machine());
+  let now = 0;
+  const clock = {now: () => now, monotonic: () => now};
+  const space = new DiskSpace(disk, clock, {paths: ['/data', '/log'], reserveBytes: 1000});
+  assert.equal(space.obstacle(1), undefined);
+  disk.freeBytesLeft = 999;
+  now = 1500;
+  assert.equal(space.obstacle(1)?.code, 'disk-full');
+  disk.freeBytesLeft = 5000;
+  assert.equal(space.obstacle(1)?.code, 'disk-full', 'looked at once a second');
+  now = 3000;
+  assert.equal(space.obstacle(1), undefined);
+  disk.freeBytesLeft = 999;
+  assert.equal(space.obstacle(100), undefined, 'a second has not passed');
+  assert.equal(space.obstacle(100)?.code, 'disk-full', 'but an eighth of the reserve has');
+});

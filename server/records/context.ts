@@ -1,0 +1,61 @@
+/**
+ * What reading and writing records needs beside the transaction: the schema, the dictionary of
+ * names, and choices that belong to the database.
+ */
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {NameAllocator} from '#server/catalog/names.ts';
+import {RecordBuilder} from '#server/layout/record-builder.ts';
+import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {Value} from '#server/model/value.ts';
+import {IndexMaintenance} from './indexes.ts';
+
+/** Evaluates the text of a property's default, for one new record. */
+export type DefaultEvaluator = (text: string) => Value;
+
+export interface RecordContext {
+  readonly catalog: Catalog;
+  readonly names: NameAllocator;
+  readonly schema: RecordSchema;
+  readonly defaults: DefaultEvaluator;
+  /** `svc.recordSizeMax`. */
+  readonly recordBytesMax: number;
+  /** `svc.txStaleReadCheck`, default true: a record that changed meanwhile is not rewritten. */
+  readonly staleReadCheck?: boolean;
+  /** Next bucket by type id (round robin); shared by the transactions of a database. */
+  readonly bucketTurns: Map<number, number>;
+  readonly workspace: RecordWorkspace;
+}
+
+/** What the writers under one catalog share because each needs it within one call only. */
+export class RecordWorkspace {
+  readonly indexes: IndexMaintenance;
+  /** For one record after another. */
+  readonly builder = new RecordBuilder();
+
+  constructor(catalog: Catalog, indexKeyBytesMax?: number) {
+    this.indexes = new IndexMaintenance(catalog, indexKeyBytesMax);
+  }
+}
+
+/** Names for the ids in records, by one catalog. */
+export class CatalogSchema implements RecordSchema {
+  private readonly catalog: Catalog;
+  private readonly names: NameAllocator;
+
+  constructor(catalog: Catalog, names: NameAllocator) {
+    this.catalog = catalog;
+    this.names = names;
+  }
+
+  typeName(typeId: number): string {
+    return this.catalog.typeById(typeId)?.name ?? `dropped type ${typeId}`;
+  }
+
+  propertyName(id: number): string {
+    return this.names.nameOf(id) ?? `unknown name ${id}`;
+  }
+
+  propertyId(name: string): number | undefined {
+    return this.names.knownId(name);
+  }
+}
