@@ -1,7 +1,7 @@
 /** `svc cluster` in front of a real HTTP server: what a person reads, and where requests go. */
 import assert from 'node:assert/strict';
 import {test, type TestContext} from 'node:test';
-import type {ClusterState} from '#server/session/cluster.ts';
+import type {ClusterState} from '#server/cluster/cluster.ts';
 import {followerState, leaderState, peerOf} from '#server/testing/cluster/member-states.ts';
 import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
 import {httpWorld, rootPassword} from '#server/testing/http-world.ts';

@@ -9,6 +9,7 @@
  * Memory is an estimate of what operators keep (sorts, groups, joins), not of rows passing by;
  * a value that an expression makes is bounded by itself.
  */
+import type {Cancellation} from '#server/base/cancellation.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Machine} from '#server/platform/machine.ts';
@@ -22,11 +23,6 @@ export interface BudgetLimits {
   readonly valueBytesMax?: number | undefined;
   /** Where the memory counts together with that of other statements. */
   readonly pool?: MemoryPool | undefined;
-}
-
-/** Told from outside, read here; `AbortSignal` is one. */
-export interface Cancellation {
-  readonly aborted: boolean;
 }
 
 /** Part of the heap beyond which nothing new is made; the rest is for what others do meanwhile. */

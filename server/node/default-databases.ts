@@ -4,9 +4,9 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {Security} from '#server/session/security.ts';
+import type {Security} from '#server/security/security.ts';
 import type {SessionService} from '#server/session/service.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import {demoStatements} from './demo.ts';

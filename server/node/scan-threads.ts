@@ -14,7 +14,7 @@ import type {
   PlanThreads,
   ThreadNews,
   ThreadOrder,
-} from '#server/session/thread-order.ts';
+} from '#server/session/threads/thread-order.ts';
 
 export interface ScanThreadStart {
   readonly ledger: MemoryLedger;

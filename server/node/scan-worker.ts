@@ -1,5 +1,5 @@
 /**
- * A thread that runs long reads, one after the other; what it does is session/thread-run.ts.
+ * A thread that runs long reads, one after the other (session/threads/thread-run.ts).
  *
  * It uses the stores that are open in the process, each for one order only, and says that it is
  * free when it has let go. Its niceness is that of work which others should not wait for.
@@ -10,8 +10,8 @@ import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
-import type {ThreadNews, ThreadOrder} from '#server/session/thread-order.ts';
-import {ThreadRunner} from '#server/session/thread-run.ts';
+import type {ThreadNews, ThreadOrder} from '#server/session/threads/thread-order.ts';
+import {ThreadRunner} from '#server/session/threads/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {View} from '#server/storage/store.ts';
 import type {ScanThreadStart} from './scan-threads.ts';

@@ -24,9 +24,9 @@ import {MemberCopies} from '#server/protocols/http/member-copies.ts';
 import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import {createHttpServer, type HttpServer} from '#server/protocols/http/server.ts';
 import {createBatchHandler} from '#server/protocols/http/batch.ts';
-import type {Cluster} from '#server/session/cluster.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
-import {Security, type SecurityDocument} from '#server/session/security.ts';
+import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import {
   chooseEngine,

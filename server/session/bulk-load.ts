@@ -23,10 +23,10 @@ import {BulkWriter, type EdgeEnd} from '#server/bulk/writer.ts';
 import type {BulkIds} from './bulk-ids.ts';
 import type {MadeRecord} from './made-record.ts';
 import {LineSplitter} from './bulk-lines.ts';
-import {schemaVersionFor} from './bulk-schema.ts';
-import type {DatabaseSession} from './database-session.ts';
+import {schemaVersionFor} from './schema/bulk-schema.ts';
+import type {DatabaseSession} from './open/database-session.ts';
 import type {TypeGuard} from './guarded-graph.ts';
-import {refusalOf} from './outcome.ts';
+import {refusalOf} from './statements/outcome.ts';
 
 export interface BulkLoadOptions {
   readonly session: DatabaseSession;

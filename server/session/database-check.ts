@@ -7,7 +7,8 @@
  * under its own, so that what others have changed or mended meanwhile is left alone.
  */
 import type {Catalog} from '#server/catalog/catalog.ts';
-import {Budget, type Cancellation} from '#server/execution/budget.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import {checkDatabase, checkPartCount} from '#server/integrity/check.ts';
 import {type CheckScope, CheckView} from '#server/integrity/check-view.ts';
@@ -23,7 +24,7 @@ import {RecordWriter} from '#server/records/records.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type CompactionThread, compactStore, rangesOf} from '#server/engine/store-compaction.ts';
-import {row} from './planned-change.ts';
+import {row} from './statements/planned-change.ts';
 import type {Work, WorkBoard} from './work-progress.ts';
 import {readerInForce} from './reader-in-force.ts';
 

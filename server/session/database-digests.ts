@@ -12,7 +12,7 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
-import type {LocalDigest} from './cluster-verify.ts';
+import type {LocalDigest} from '#server/cluster/verify.ts';
 
 export interface DatabaseDigestsOptions {
   readonly engine: Pick<Engine, 'database' | 'mark'>;

@@ -6,7 +6,8 @@ import {assert} from '#server/base/assert.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
 import {parseRid} from '#server/model/rid.ts';
 import type {MapValue, Rid} from '#server/model/value.ts';
-import type {Principal, Service} from './session.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {Service} from './session.ts';
 import {statementRequest} from './statement-request.ts';
 
 export interface MadeRecord {

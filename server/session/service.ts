@@ -11,7 +11,8 @@ import {isStoreDamage, Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import {requireDatabaseSetting} from '#server/catalog/database-settings.ts';
-import {type Cancellation, MemoryPool} from '#server/execution/budget.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import {MemoryPool} from '#server/execution/budget.ts';
 import type {FunctionRegistry, TableFunction} from '#server/execution/function-registry.ts';
 import {
   type Procedure,
@@ -29,38 +30,38 @@ import type {Engine} from '#server/engine/engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 import type {CompactionThread} from '#server/engine/store-compaction.ts';
-import {Admission, type AdmissionLimits} from './admission.ts';
-import type {Cluster} from './cluster.ts';
+import {Admission, type AdmissionLimits} from './statements/admission.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
 import {
   type AlignedMember,
   alignDatabase,
   alignedAlone,
   type ClusterCopies,
-} from './cluster-align.ts';
+} from '#server/cluster/align.ts';
 import type {DatabaseFiles} from './database-check.ts';
-import {DatabaseSession} from './database-session.ts';
-import {KeptMemory} from './database-views.ts';
-import {withLeader} from './leadership.ts';
-import {defaultEvaluator} from './default-values.ts';
-import {PrincipalView} from './principal-view.ts';
-import {RequestSources} from './request-sources.ts';
-import {refusalOf, unlessCommitted} from './outcome.ts';
-import {type RegisteredQuery, RunningQueries} from './running-queries.ts';
-import type {Security} from './security.ts';
+import {DatabaseSession} from './open/database-session.ts';
+import {KeptMemory} from './schema/database-views.ts';
+import {withLeader} from '#server/cluster/leadership.ts';
+import {defaultEvaluator} from './schema/default-values.ts';
+import {PrincipalView} from './open/principal-view.ts';
+import {RequestSources} from './statements/request-sources.ts';
+import {refusalOf, unlessCommitted} from './statements/outcome.ts';
+import {type RegisteredQuery, RunningQueries} from './open/running-queries.ts';
+import type {Security} from '#server/security/security.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {
-  Principal,
   ResultCursor,
   RunningQuery,
   RunningTransaction,
   RunRequest,
   Service,
 } from './session.ts';
-import type {RunEnvironment} from './statement-run.ts';
-import type {RunParts} from './run-parts.ts';
-import {mayWrite} from './statement-preparation.ts';
-import {StatementRunner} from './statement-runner.ts';
-import type {PlanThreads} from './thread-order.ts';
-import {TransactionSessions} from './transaction-sessions.ts';
+import type {RunEnvironment} from './statements/statement-run.ts';
+import type {RunParts} from './statements/run-parts.ts';
+import {mayWrite} from './statements/statement-preparation.ts';
+import {StatementRunner} from './statements/statement-runner.ts';
+import type {PlanThreads} from './threads/thread-order.ts';
+import {TransactionSessions} from './open/transaction-sessions.ts';
 import type {WorkProgress} from './work-progress.ts';
 
 export interface ServiceOptions {

@@ -5,17 +5,10 @@
  * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
  * already in the format asked for, because plans may run on another thread.
  */
-import type {Subject} from '#server/access/decide.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Value} from '#server/model/value.ts';
-import type {AlignedMember} from './cluster-align.ts';
+import type {AlignedMember} from '#server/cluster/align.ts';
 import type {WorkProgress} from './work-progress.ts';
-
-/** Who asks. Made by `Security` only. */
-export interface Principal extends Subject {
-  readonly name: string;
-  /** Milliseconds since 1970 after which it is nobody any more; absent: never. */
-  readonly expiresAt?: number;
-}
 
 /** Positional parameters are named "0", "1", ... */
 export type Parameters = ReadonlyMap<string, Value>;

@@ -16,7 +16,7 @@ import {refusedSettings} from '#server/base/settings-refused.ts';
 import {dataTypes} from '#server/model/data-type.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import {routeTable} from '#server/protocols/http/server.ts';
-import {alertIds} from '#server/session/cluster-alerts.ts';
+import {alertIds} from '#server/cluster/alerts.ts';
 import type {ResultCursor} from '#server/session/session.ts';
 import {type Block, blocksOf, examplesOf, printsAs} from './documents/blocks.ts';
 import {exampleStatement, manualPages, peopleOfExamples} from './documents/manual.ts';

@@ -18,10 +18,10 @@ import type {HttpOptions} from '#server/protocols/http/context.ts';
 import {PeerClient} from '#server/protocols/http/peer-client.ts';
 import type {SettingKey} from '#server/base/settings.ts';
 import type {Administration} from '#server/session/administration.ts';
-import {type AlignedMember, alignedAlone} from '#server/session/cluster-align.ts';
-import {Security, type SecurityDocument} from '#server/session/security.ts';
+import {type AlignedMember, alignedAlone} from '#server/cluster/align.ts';
+import {Security, type SecurityDocument} from '#server/security/security.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {
-  Principal,
   ResultCursor,
   RunningQuery,
   RunningTransaction,

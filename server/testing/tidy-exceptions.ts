@@ -22,12 +22,6 @@ export const tidyExceptions: readonly TidyException[] = [
   },
   {
     rule: 'folder-size',
-    path: 'server/session',
-    reason:
-      'the waist of the building: statements, transactions, bulk loads and users, a file each',
-  },
-  {
-    rule: 'folder-size',
     path: 'server/plan',
     reason: 'the one table of functions has a file for each family',
   },

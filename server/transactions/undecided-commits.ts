@@ -7,7 +7,7 @@
  * transaction that reads on top of those commits goes on at once. That is safe because the log
  * keeps its order: what is appended behind a commit happens only if that commit does. Whatever
  * leaves the server without being appended (a refusal, a result that wrote nothing) must not rest
- * on them, and whoever asked sees to that (session/transact.ts).
+ * on them, and whoever asked sees to that (session/statements/transact.ts).
  *
  * Nothing is kept until somebody asks, and no longer than some commits after the last one did, so
  * that writers that never meet pay nothing.

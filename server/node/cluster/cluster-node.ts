@@ -23,7 +23,7 @@ import {
 import type {KnownServers, ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerLinks} from '#server/replication/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
-import type {ClusterState} from '#server/session/cluster.ts';
+import type {ClusterState} from '#server/cluster/cluster.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {
   Baseline,

@@ -1,5 +1,5 @@
 /**
- * The cluster as sessions and protocols see it (session/cluster.ts), over the node that runs it.
+ * The cluster as sessions and protocols see it (cluster/cluster.ts), over the node that runs it.
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
@@ -16,7 +16,7 @@ import {
   type HttpAddress,
   httpAddressOf,
   type PeerProgress,
-} from '#server/session/cluster.ts';
+} from '#server/cluster/cluster.ts';
 import type {ClusterNode} from './cluster-node.ts';
 import {noCopies} from './member-snapshots.ts';
 

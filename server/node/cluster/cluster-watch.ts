@@ -2,7 +2,7 @@
  * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does,
  * what a leader does about one that it hears nothing of (replication/channel-resets.ts), what
  * becomes of copies that stand still or cannot be used (copy-care.ts), and when the cluster's data
- * takes the formats of a newer release (session/format-raise.ts).
+ * takes the formats of a newer release (cluster/format-raise.ts).
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
@@ -14,11 +14,11 @@ import {
   type ResetStep,
 } from '#server/replication/channel-resets.ts';
 import type {PeerTransport} from '#server/replication/peer-transport.ts';
-import type {ClusterState} from '#server/session/cluster.ts';
-import {successorsOf} from '#server/session/cluster-changes.ts';
-import {membersBehind} from '#server/session/format-raise.ts';
-import {type OwnTroubles, StandstillWatch} from '#server/session/own-troubles.ts';
-import {followersOf, ReplicaHealth} from '#server/session/replica-health.ts';
+import type {ClusterState} from '#server/cluster/cluster.ts';
+import {successorsOf} from '#server/cluster/changes.ts';
+import {membersBehind} from '#server/cluster/format-raise.ts';
+import {type OwnTroubles, StandstillWatch} from '#server/cluster/own-troubles.ts';
+import {followersOf, ReplicaHealth} from '#server/cluster/replica-health.ts';
 import {CopyCare, type CopyCareOptions} from './copy-care.ts';
 
 export interface ClusterWatchOptions extends CopyCareOptions {

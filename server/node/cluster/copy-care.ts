@@ -1,18 +1,18 @@
 /**
  * Carries out what a member decides about copies that stand still or cannot be used: a follower
- * takes its own anew, a leader asks followers to (session/self-care.ts, stalled-replicas.ts).
+ * takes its own anew, a leader asks followers to (cluster/self-care.ts, stalled-replicas.ts).
  */
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import type {Cluster, ClusterState} from '#server/session/cluster.ts';
-import type {ClusterCopies} from '#server/session/cluster-align.ts';
+import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
+import type {ClusterCopies} from '#server/cluster/align.ts';
 import {
   type CareStep,
   SelfCare,
   type SelfCareOptions,
   type UnusableDatabase,
-} from '#server/session/self-care.ts';
-import {type StalledReplica, StalledReplicas} from '#server/session/stalled-replicas.ts';
+} from '#server/cluster/self-care.ts';
+import {type StalledReplica, StalledReplicas} from '#server/cluster/stalled-replicas.ts';
 
 export interface CopyCareOptions {
   readonly cluster: Cluster;

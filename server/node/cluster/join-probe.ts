@@ -17,8 +17,8 @@ import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import type {PeerClient, PeerQuestion} from '#server/protocols/http/peer-client.ts';
 import {addressOfId} from '#server/replication/peer-directory.ts';
 import {ordinalOf} from '#server/replication/server-list.ts';
-import type {Cluster, ClusterState} from '#server/session/cluster.ts';
-import {localPeer} from '#server/session/cluster-readiness.ts';
+import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
+import {localPeer} from '#server/cluster/readiness.ts';
 import type {ClusterNode} from './cluster-node.ts';
 import {ClusterView} from './cluster-view.ts';
 

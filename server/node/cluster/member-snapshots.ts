@@ -21,7 +21,7 @@ import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
-import type {CopiesTaken, CopyTaken} from '#server/session/cluster.ts';
+import type {CopiesTaken, CopyTaken} from '#server/cluster/cluster.ts';
 import {isSetAside} from '#server/engine/set-aside.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
 

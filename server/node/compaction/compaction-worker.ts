@@ -2,7 +2,7 @@
 import {setPriority} from 'node:os';
 import {parentPort, workerData} from 'node:worker_threads';
 import type {CompactionOrder} from '#server/engine/store-compaction.ts';
-import {packError} from '#server/session/thread-errors.ts';
+import {packError} from '#server/session/threads/thread-errors.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {CompactionNews} from './store-compactions.ts';

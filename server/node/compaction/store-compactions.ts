@@ -4,7 +4,7 @@
  */
 import {Worker} from 'node:worker_threads';
 import type {CompactionOrder, CompactionThread} from '#server/engine/store-compaction.ts';
-import {type PackedError, unpackError} from '#server/session/thread-errors.ts';
+import {type PackedError, unpackError} from '#server/session/threads/thread-errors.ts';
 
 /** What the thread says before it ends. */
 export type CompactionNews =

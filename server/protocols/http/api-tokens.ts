@@ -5,8 +5,8 @@
  * a way that nobody reads along: TLS, this machine, or a listed proxy that vouches for TLS. On
  * other ways it is given with a warning, or refused where the setting asks for that.
  */
-import {isApiTokenValue, type MadeToken} from '#server/session/security-api-tokens.ts';
-import type {Principal} from '#server/session/session.ts';
+import {isApiTokenValue, type MadeToken} from '#server/security/api-tokens.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import {checkFields, plainValue, textField, timeField} from './json-body.ts';

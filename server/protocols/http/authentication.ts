@@ -5,8 +5,8 @@
  * are 401 and say which part is wrong, never whether a user exists.
  */
 import {Refusal} from '#server/base/errors.ts';
-import {isApiTokenValue} from '#server/session/security-api-tokens.ts';
-import type {Principal} from '#server/session/session.ts';
+import {isApiTokenValue} from '#server/security/api-tokens.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

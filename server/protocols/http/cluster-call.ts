@@ -6,10 +6,10 @@
  * consensus runs the answer is 503; a server alone says so.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster, ClusterState} from '#server/session/cluster.ts';
-import {leaderHttpAddress} from '#server/session/cluster-status.ts';
-import type {ReplicaStatus} from '#server/session/replica-health.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
+import {leaderHttpAddress} from '#server/cluster/status.ts';
+import type {ReplicaStatus} from '#server/cluster/replica-health.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 import type {OpenHandler, Operation} from './router.ts';

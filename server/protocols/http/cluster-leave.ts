@@ -8,8 +8,8 @@
  * Source: reference 3.4 (transfer 10 s, wait 5 s, remove self).
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster} from '#server/session/cluster.ts';
-import {checkRemoval, successorsOf} from '#server/session/cluster-changes.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import {checkRemoval, successorsOf} from '#server/cluster/changes.ts';
 import {isForced, replicaStatusIn} from './cluster-call.ts';
 import type {Exchange} from './exchange.ts';
 import type {PeerAnswer} from './peer-client.ts';

@@ -5,9 +5,9 @@
  * that counts one server twice has a majority that it does not have.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {AddedPeer, Cluster} from '#server/session/cluster.ts';
-import {checkAddition, checkRemoval, ownAddress} from '#server/session/cluster-changes.ts';
-import {localPeer} from '#server/session/cluster-readiness.ts';
+import type {AddedPeer, Cluster} from '#server/cluster/cluster.ts';
+import {checkAddition, checkRemoval, ownAddress} from '#server/cluster/changes.ts';
+import {localPeer} from '#server/cluster/readiness.ts';
 import {isForced, requireLeader} from './cluster-call.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

@@ -5,7 +5,7 @@
  * All members are asked at once, and none is waited for longer than `askMs`.
  * Source: reference 3.1.
  */
-import type {Cluster, ClusterPeer, ClusterState} from '#server/session/cluster.ts';
+import type {Cluster, ClusterPeer, ClusterState} from '#server/cluster/cluster.ts';
 import type {Exchange} from './exchange.ts';
 import type {PeerClient} from './peer-client.ts';
 

@@ -5,8 +5,8 @@
  * The leader compares (member-copies.ts); any other member answers with its own digest alone.
  * Source: specification, "Verify result"; reference 3.5.
  */
-import type {Cluster} from '#server/session/cluster.ts';
-import {checksumsOf, type LocalDigest} from '#server/session/cluster-verify.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import {checksumsOf, type LocalDigest} from '#server/cluster/verify.ts';
 import type {DatabaseDigests} from '#server/session/database-digests.ts';
 import {byMember, byRoot} from './cluster-call.ts';
 import {ownDatabases} from './cluster-presence.ts';

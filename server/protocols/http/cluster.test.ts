@@ -1,7 +1,7 @@
 /** The routes of the cluster over a socket, in front of a cluster that is kept in memory. */
 import assert from 'node:assert/strict';
 import {test, type TestContext} from 'node:test';
-import type {ClusterState} from '#server/session/cluster.ts';
+import type {ClusterState} from '#server/cluster/cluster.ts';
 import {followerState, leaderState, peerOf} from '#server/testing/cluster/member-states.ts';
 import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
 import {type Call, type HttpAnswer, type HttpWorld, httpWorld} from '#server/testing/http-world.ts';

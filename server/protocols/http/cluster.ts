@@ -5,13 +5,13 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
-import type {Cluster} from '#server/session/cluster.ts';
-import {clusterAlerts} from '#server/session/cluster-alerts.ts';
-import {checkSuccessor, successorsOf} from '#server/session/cluster-changes.ts';
-import {clusterStatus} from '#server/session/cluster-status.ts';
-import {noTroubles} from '#server/session/own-troubles.ts';
-import type {SeededDocument} from '#server/session/security-seed.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import {clusterAlerts} from '#server/cluster/alerts.ts';
+import {checkSuccessor, successorsOf} from '#server/cluster/changes.ts';
+import {clusterStatus} from '#server/cluster/status.ts';
+import {noTroubles} from '#server/cluster/own-troubles.ts';
+import type {SeededDocument} from '#server/security/seed.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {byMember, byRoot, replicaStatusIn, requireLeader} from './cluster-call.ts';
 import {leave} from './cluster-leave.ts';
 import {addPeer, removePeer} from './cluster-peers.ts';

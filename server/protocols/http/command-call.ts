@@ -1,7 +1,7 @@
 /**
  * What a server command is given, and how its words are read.
  */
-import type {Principal} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 

@@ -1,8 +1,8 @@
 /**
  * Health, readiness, what databases there are, and what words their languages have.
  */
-import {faultSentences, faultsOf} from '#server/session/cluster-readiness.ts';
-import type {Principal} from '#server/session/session.ts';
+import {faultSentences, faultsOf} from '#server/cluster/readiness.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {vocabularies} from '#server/session/vocabulary.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from './router.ts';

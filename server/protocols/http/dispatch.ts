@@ -4,8 +4,8 @@
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
-import {isForLeader, isOfOwnCopy} from '#server/session/leadership.ts';
-import type {Principal} from '#server/session/session.ts';
+import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {authenticate} from './authentication.ts';
 import {checkDeclaredLength} from './body.ts';
 import type {HttpContext} from './context.ts';

@@ -6,7 +6,7 @@
  * refusal is a defect of ours: it answers 500 and says nothing of the inside.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
-import {isForLeader} from '#server/session/leadership.ts';
+import {isForLeader} from '#server/cluster/leadership.ts';
 import {exceptionArguments, statusRow} from './status.ts';
 
 /** A failure before a request reaches the server's parts: a label, perhaps a detail, no class. */

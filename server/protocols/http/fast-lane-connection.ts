@@ -8,8 +8,9 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
-import {isForLeader, isOfOwnCopy} from '#server/session/leadership.ts';
-import type {Principal, RunRequest} from '#server/session/session.ts';
+import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {authenticateSocket, requireUsers} from './authentication.ts';
 import type {HttpContext, KnownCredentials} from './context.ts';

@@ -14,7 +14,7 @@ import {
   forwardedUserHeader,
   type MemberWords,
 } from './forwarded-headers.ts';
-import {readConsistencies, type ReadWish} from '#server/session/freshness.ts';
+import {readConsistencies, type ReadWish} from '#server/cluster/freshness.ts';
 
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
 

@@ -13,9 +13,9 @@
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {type Cluster, isSameAddress} from '#server/session/cluster.ts';
-import {leaderNeeded} from '#server/session/leadership.ts';
-import type {Principal} from '#server/session/session.ts';
+import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
+import {leaderNeeded} from '#server/cluster/leadership.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {HttpContext} from './context.ts';
 import {clientGone, type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

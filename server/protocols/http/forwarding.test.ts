@@ -11,7 +11,7 @@ import {
   clusterToken,
 } from '#server/testing/members/cluster-of-two.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {leaderNeeded} from '#server/session/leadership.ts';
+import {leaderNeeded} from '#server/cluster/leadership.ts';
 import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
 
 // No machine is too slow for these; a test that waits for the end of one shortens it.

@@ -7,7 +7,7 @@
  */
 import {Agent, type ClientRequest, type RequestOptions, request as sendPlainly} from 'node:http';
 import {Agent as SecureAgent, request as sendSecurely} from 'node:https';
-import {type ClusterPeer, type HttpAddress, httpAddressOf} from '#server/session/cluster.ts';
+import {type ClusterPeer, type HttpAddress, httpAddressOf} from '#server/cluster/cluster.ts';
 
 export interface HttpTarget extends HttpAddress {
   readonly isSecure: boolean;

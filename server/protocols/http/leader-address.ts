@@ -5,7 +5,7 @@
  * Source: specification, "Authentication" 7.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import {type Cluster, isSameAddress} from '#server/session/cluster.ts';
+import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
 import type {HttpContext} from './context.ts';
 import {type HttpTarget, targetOf} from './kept-connections.ts';
 

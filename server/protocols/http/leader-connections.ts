@@ -9,8 +9,8 @@
 import type {ClientRequest, IncomingMessage} from 'node:http';
 import {hostAndPort} from '#server/base/addresses.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {Cluster, HttpAddress} from '#server/session/cluster.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Cluster, HttpAddress} from '#server/cluster/cluster.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {encodedUser, relayedHeaders} from './forwarded-headers.ts';

@@ -8,7 +8,7 @@
  */
 import {connect, type Socket} from 'node:net';
 import {assert} from '#server/base/assert.ts';
-import type {HttpAddress} from '#server/session/cluster.ts';
+import type {HttpAddress} from '#server/cluster/cluster.ts';
 import {BodyEnd} from './body-end.ts';
 import {isRelayed} from './forwarded-headers.ts';
 import type {Relayed} from './relayed-answer.ts';

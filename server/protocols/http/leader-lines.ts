@@ -4,7 +4,7 @@
  * that is still unanswered a while after another server took over is given up.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
-import {type Cluster, isSameAddress} from '#server/session/cluster.ts';
+import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
 import type {HttpContext} from './context.ts';
 import type {HttpTarget} from './kept-connections.ts';
 import {deposedPatienceMs} from './leader-address.ts';

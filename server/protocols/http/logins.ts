@@ -1,7 +1,7 @@
 /**
  * `/login`, `/logout` and `/sessions`: tokens that stand for a user (reference 1.3).
  */
-import type {Principal} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {bearerToken} from './authentication.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from './router.ts';

@@ -5,16 +5,16 @@
  * Members are asked at once, and one that does not answer is an ERROR of its own. Source:
  * specification, "Verify result"; reference 3.5.
  */
-import type {Cluster, ClusterPeer} from '#server/session/cluster.ts';
-import type {ClusterCopies} from '#server/session/cluster-align.ts';
-import {printedHttpAddress} from '#server/session/cluster-status.ts';
+import type {Cluster, ClusterPeer} from '#server/cluster/cluster.ts';
+import type {ClusterCopies} from '#server/cluster/align.ts';
+import {printedHttpAddress} from '#server/cluster/status.ts';
 import {
   type LocalDigest,
   type PeerDigest,
   type VerifiedFile,
   type VerifyResult,
   verifyResult,
-} from '#server/session/cluster-verify.ts';
+} from '#server/cluster/verify.ts';
 import type {DatabaseDigests} from '#server/session/database-digests.ts';
 import type {PeerClient} from './peer-client.ts';
 

@@ -11,9 +11,10 @@ import {hash, timingSafeEqual} from 'node:crypto';
 import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster} from '#server/session/cluster.ts';
-import {Freshness, type ReadWish} from '#server/session/freshness.ts';
-import type {Principal, RunRequest} from '#server/session/session.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import {Freshness, type ReadWish} from '#server/cluster/freshness.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {RunRequest} from '#server/session/session.ts';
 import type {HttpContext} from './context.ts';
 import type {Exchange} from './exchange.ts';
 import {

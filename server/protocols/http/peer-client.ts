@@ -4,7 +4,7 @@
  * The cluster's token vouches for the request. An answer that does not come in time, is too long
  * or is no JSON is an error that names the peer and never the token.
  */
-import type {ClusterPeer} from '#server/session/cluster.ts';
+import type {ClusterPeer} from '#server/cluster/cluster.ts';
 import {encodedUser} from './forwarded-headers.ts';
 import {KeptConnections, targetOf} from './kept-connections.ts';
 

@@ -6,7 +6,7 @@
  * requests took (request-timings.ts). A figure that is not known is left out or -1, never 0.
  * Source: specification, "Metrics"; reference 7.1.
  */
-import {clusterFigures} from '#server/session/cluster-figures.ts';
+import {clusterFigures} from '#server/cluster/figures.ts';
 import {authenticate} from './authentication.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

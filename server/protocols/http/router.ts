@@ -4,7 +4,7 @@
  * A known path with another method is 405 with `Allow`; HEAD goes wherever GET does. An unknown
  * path is 404 without a body. Segments are decoded once, after splitting.
  */
-import type {Principal} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';
 

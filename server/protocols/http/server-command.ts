@@ -5,7 +5,7 @@
  * words behind them. What the catalogue has and this server does not yet is refused by name.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
 import {type CommandCall, invalidCommand, splitWord} from './command-call.ts';
 import type {Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

@@ -6,9 +6,9 @@
  * own report.
  */
 import {settingRows} from '#server/base/settings.ts';
-import {clusterFigures} from '#server/session/cluster-figures.ts';
-import {driverRecord} from '#server/session/cluster-status.ts';
-import type {Principal} from '#server/session/session.ts';
+import {clusterFigures} from '#server/cluster/figures.ts';
+import {driverRecord} from '#server/cluster/status.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from './router.ts';
 import {runServerCommand} from './server-command.ts';

@@ -8,7 +8,7 @@
  */
 import {crc32} from 'node:zlib';
 import {Refusal} from '#server/base/errors.ts';
-import type {Cluster} from '#server/session/cluster.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
 import {byMember, requireLeader} from './cluster-call.ts';
 import type {Exchange} from './exchange.ts';
 import type {Route} from './router.ts';

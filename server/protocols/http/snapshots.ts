@@ -8,7 +8,7 @@
  * when it is the same one. Note 20.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {SnapshotContent, SnapshotSource} from '#server/session/snapshot-source.ts';
+import type {SnapshotContent, SnapshotSource} from '#server/cluster/snapshot-source.ts';
 import {byMember} from './cluster-call.ts';
 import {clientGone, type Exchange} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

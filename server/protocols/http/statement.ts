@@ -6,7 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
-import {readConsistencies, type ReadWish} from '#server/session/freshness.ts';
+import {readConsistencies, type ReadWish} from '#server/cluster/freshness.ts';
 import type {ResultFormat, RunRequest} from '#server/session/session.ts';
 import {type Exchange, ndjsonType, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

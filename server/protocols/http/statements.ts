@@ -2,7 +2,8 @@
  * The routes that run a statement: `/query` (GET and POST, reads only) and `/command`.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Principal, ResultCursor, RunRequest} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {ResultCursor, RunRequest} from '#server/session/session.ts';
 import type {Exchange} from './exchange.ts';
 import {answerResult} from './result.ts';
 import type {Route} from './router.ts';

@@ -2,7 +2,7 @@
  * `/begin`, `/commit` and `/rollback` (reference 2.3): a transaction named by the session header.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {Principal} from '#server/session/session.ts';
+import type {Principal} from '#server/security/principal.ts';
 import type {MapValue} from '#server/model/value.ts';
 import {type Exchange, sessionHeader} from './exchange.ts';
 import {PlainFailure} from './failure.ts';

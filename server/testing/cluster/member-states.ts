@@ -3,7 +3,7 @@
  *
  * A test says what differs from a cluster in which all is well.
  */
-import type {ClusterPeer, ClusterState, PeerProgress} from '#server/session/cluster.ts';
+import type {ClusterPeer, ClusterState, PeerProgress} from '#server/cluster/cluster.ts';
 
 export const wellProgress: PeerProgress = {
   matchIndex: 100,

@@ -3,7 +3,7 @@
  * wants, and remembers what it was asked for.
  */
 import {Refusal} from '#server/base/errors.ts';
-import type {AddedPeer, Cluster, ClusterState, HttpAddress} from '#server/session/cluster.ts';
+import type {AddedPeer, Cluster, ClusterState, HttpAddress} from '#server/cluster/cluster.ts';
 
 /** Takes a transfer within 666 ms as one during which the leadership ends. */
 export class MemoryCluster implements Cluster {

@@ -6,7 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {BatchHandler} from '#server/protocols/http/server.ts';
-import type {HttpAddress} from '#server/session/cluster.ts';
+import type {HttpAddress} from '#server/cluster/cluster.ts';
 import {MemoryCluster} from '../cluster/memory-cluster.ts';
 import {followerState, peerOf} from '../cluster/member-states.ts';
 import {type HttpWorld, httpWorld} from '../http-world.ts';

@@ -1,0 +1,126 @@
+/**
+ * Logins: tokens that stand for a user until they are left unused for too long.
+ *
+ * A token is `AU-<server name>-<uuid>` and is known to this server only. A login keeps the name of
+ * its user, not a principal, so that a change of the user's grants shows at its next request.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import {uuidOf} from '#server/platform/uuid.ts';
+
+/** One row of the list of logins; times in milliseconds since 1970. */
+export interface Login {
+  readonly token: string;
+  readonly user: string;
+  readonly createdAt: number;
+  readonly lastUpdate: number;
+  readonly elapsedMs: number;
+  readonly sourceIp: string;
+  readonly userAgent: string | undefined;
+}
+
+/** Where a login came from, for the list. */
+export interface LoginOrigin {
+  readonly sourceIp: string;
+  readonly userAgent: string | undefined;
+}
+
+export interface LoginsOptions {
+  readonly serverName: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly idleMs: () => number;
+  /** Longest life of a login, used or not; 0 for no end. */
+  readonly absoluteMs: () => number;
+  readonly countMax: () => number;
+}
+
+interface Entry {
+  readonly user: string;
+  readonly origin: LoginOrigin;
+  readonly createdAt: number;
+  lastUpdate: number;
+  /** Monotonic twins of the two times above: the wall clock may jump. */
+  readonly began: number;
+  lastUsed: number;
+}
+
+export class Logins {
+  readonly #options: LoginsOptions;
+  readonly #byToken = new Map<string, Entry>();
+
+  constructor(options: LoginsOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a login and returns its token. @throws {Refusal} `admission.full`. */
+  open(user: string, origin: LoginOrigin): string {
+    const {clock, random, serverName} = this.#options;
+    if (this.#byToken.size >= this.#options.countMax()) this.#sweep();
+    if (this.#byToken.size >= this.#options.countMax()) {
+      throw new Refusal('admission.full', 'Too many logins are open; log out elsewhere or wait');
+    }
+    const token = `AU-${serverName}-${uuidOf(random)}`;
+    const now = clock.now();
+    const began = clock.monotonic();
+    this.#byToken.set(token, {
+      user,
+      origin,
+      createdAt: now,
+      lastUpdate: now,
+      began,
+      lastUsed: began,
+    });
+    return token;
+  }
+
+  /** The user of a live login, which counts as used now; undefined for any other token. */
+  userOf(token: string): string | undefined {
+    const entry = this.#byToken.get(token);
+    if (entry === undefined) return undefined;
+    const now = this.#options.clock.monotonic();
+    if (this.#hasEnded(entry, now)) {
+      this.#byToken.delete(token);
+      return undefined;
+    }
+    entry.lastUsed = now;
+    entry.lastUpdate = this.#options.clock.now();
+    return entry.user;
+  }
+
+  close(token: string): void {
+    this.#byToken.delete(token);
+  }
+
+  closeAllOf(user: string): void {
+    for (const [token, entry] of this.#byToken) {
+      if (entry.user === user) this.#byToken.delete(token);
+    }
+  }
+
+  list(): readonly Login[] {
+    this.#sweep();
+    const now = this.#options.clock.now();
+    return Array.from(this.#byToken, ([token, {user, origin, createdAt, lastUpdate}]) => ({
+      token,
+      user,
+      createdAt,
+      lastUpdate,
+      elapsedMs: now - lastUpdate,
+      ...origin,
+    }));
+  }
+
+  #hasEnded(entry: Entry, now: number): boolean {
+    const absoluteMs = this.#options.absoluteMs();
+    if (absoluteMs > 0 && now - entry.began >= absoluteMs) return true;
+    return now - entry.lastUsed >= this.#options.idleMs();
+  }
+
+  #sweep(): void {
+    const now = this.#options.clock.monotonic();
+    for (const [token, entry] of this.#byToken) {
+      if (this.#hasEnded(entry, now)) this.#byToken.delete(token);
+    }
+  }
+}

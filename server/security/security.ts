@@ -1,0 +1,444 @@
+/**
+ * Who is asking: credentials to principals, and the users behind them.
+ *
+ * Users, groups and API tokens are documents of the server (`access/` reads and prints them), kept
+ * by a `SecurityStore`: changing one is an entry of the log, so every replica knows the same.
+ * `reload` follows whatever the store says, however it came there.
+ *
+ * A verified password is remembered under a hash with a random key of this process, for a few
+ * minutes and until any user changes, so that a request does not cost a password hash. Requests
+ * that bring the same credentials at the same time share one check.
+ * Invariant S1: a user who was dropped, or whose password changed, and an API token that was
+ * deleted, has no login and no open transaction once the change is acknowledged.
+ */
+import {hash} from 'node:crypto';
+import {type ApiTokens, parseApiTokens, printApiTokens} from '#server/access/api-tokens.ts';
+import {accessTo, type DatabaseAccess} from '#server/access/decide.ts';
+import {
+  defaultGroups,
+  groupNamed,
+  type Groups,
+  parseGroups,
+  parseNewGroup,
+  plainGroups,
+  printGroups,
+} from '#server/access/groups.ts';
+import {
+  checkPassword,
+  checkUserName,
+  parseGrants,
+  parseUsers,
+  printUsers,
+  rootName,
+  type User,
+  type Users,
+} from '#server/access/users.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Random} from '#server/platform/clock.ts';
+import {withLeader} from '#server/cluster/leadership.ts';
+import {TokenList} from './api-tokens.ts';
+import {Lockout} from './lockout.ts';
+import {type Login, type LoginOrigin, Logins} from './logins.ts';
+import {PasswordHasher} from './passwords.ts';
+import {differingFrom, fingerprintsOf, type SeededDocument, seededDocuments} from './seed.ts';
+import type {Principal} from './principal.ts';
+
+/** Where the documents live. A `read` after a resolved `write` sees what was written. */
+export interface SecurityStore {
+  read(name: SecurityDocument): Uint8Array | undefined;
+  write(name: SecurityDocument, bytes: Uint8Array): Promise<void>;
+}
+
+/** Names of the documents, which are also those of their files. */
+export type SecurityDocument =
+  | 'server-users.jsonl'
+  | 'server-groups.json'
+  | 'server-api-tokens.json';
+
+export interface SecurityOptions {
+  readonly store: SecurityStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly settings: () => Settings;
+  /** Ends what a user left open: dropped, or its password changed. */
+  readonly endSessionsOf: (user: string) => void;
+}
+
+/** A user as lists show it: never with its password. */
+export interface ListedUser {
+  readonly name: string;
+  readonly databases: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Verified {
+  readonly principal: Principal;
+  readonly until: number;
+}
+
+const verifiedMs = 5 * 60_000;
+const verifiedMax = 4_096;
+
+const noTokens: ApiTokens = new Map();
+/** Guesses at API tokens are counted by as much of them. */
+const tokenPrefixLength = 11;
+
+export class Security {
+  readonly apiTokens: TokenList;
+  readonly #options: SecurityOptions;
+  readonly #hasher: PasswordHasher;
+  readonly #lockout: Lockout;
+  readonly #logins: Logins;
+  readonly #verifiedKey: string;
+  readonly #verified = new Map<string, Verified>();
+  readonly #underCheck = new Map<string, Promise<Principal>>();
+  #users: Users = new Map();
+  #reloadCount = 0;
+  #groups: Groups = defaultGroups;
+  #principals = new Map<string, Principal>();
+  #access = new WeakMap<Principal, Map<string, DatabaseAccess>>();
+  #lastChange: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SecurityOptions) {
+    const {clock, random, settings} = options;
+    this.#options = options;
+    this.#hasher = new PasswordHasher({
+      random,
+      concurrencyMax: settings().get('svc.security.hashConcurrencyMax'),
+      rounds: () => settings().get('svc.server.saltIterations'),
+    });
+    this.#lockout = new Lockout(clock);
+    this.#logins = new Logins({
+      serverName: settings().get('svc.server.name'),
+      clock,
+      random,
+      idleMs: () => settings().get('svc.server.httpAuthSessionExpireTimeout'),
+      absoluteMs: () => settings().get('svc.server.httpAuthSessionAbsoluteTimeout'),
+      countMax: () => settings().get('svc.server.httpAuthSessionMax'),
+    });
+    const key = Buffer.alloc(32);
+    random.fill(key);
+    this.#verifiedKey = key.toString('base64');
+    this.apiTokens = new TokenList({
+      clock,
+      random,
+      change: next =>
+        this.#write('server-api-tokens.json', () => printApiTokens(next(this.apiTokens.tokens))),
+    });
+    this.reload();
+  }
+
+  /**
+   * As long as this stays the same, credentials that were accepted once are still good: no user
+   * changed and no name was locked.
+   */
+  get generation(): number {
+    return this.#reloadCount + this.#lockout.lockCount;
+  }
+
+  /**
+   * Takes over what the store says now. Called at start and whenever a document changed.
+   *
+   * @throws {Refusal} when a document cannot be read; the users and groups stay as they were.
+   */
+  reload(): void {
+    const {store, endSessionsOf} = this.#options;
+    const usersBytes = store.read('server-users.jsonl');
+    const groupsBytes = store.read('server-groups.json');
+    const tokensBytes = store.read('server-api-tokens.json');
+    const users = usersBytes === undefined ? new Map<string, User>() : parseUsers(text(usersBytes));
+    const groups = groupsBytes === undefined ? defaultGroups : parseGroups(text(groupsBytes));
+    const tokens = tokensBytes === undefined ? noTokens : parseApiTokens(text(tokensBytes));
+    const before = this.#users;
+    this.#reloadCount++;
+    this.#users = users;
+    this.#groups = groups;
+    const ended = [...this.apiTokens.replace(tokens)];
+    this.#principals = new Map(
+      [...Array.from(users.values(), principal), ...this.apiTokens.principals()].map(who => [
+        who.name,
+        who,
+      ]),
+    );
+    this.#access = new WeakMap();
+    this.#verified.clear();
+    this.#underCheck.clear();
+    for (const {name, passwordHash} of before.values()) {
+      if (users.get(name)?.passwordHash !== passwordHash) ended.push(name);
+    }
+    for (const name of ended) {
+      this.#logins.closeAllOf(name);
+      endSessionsOf(name);
+    }
+  }
+
+  /**
+   * The user of a name and a password. A promise only when a password must be hashed.
+   *
+   * @throws {Refusal} `security.unauthenticated`, `security.locked`, `admission.full`.
+   */
+  authenticate(user: string, password: string): Principal | Promise<Principal> {
+    if (this.#lockout.isLocked(user)) throw locked();
+    const key = hash('sha256', `${this.#verifiedKey}${user}\u0000${password}`, 'base64');
+    const verified = this.#verified.get(key);
+    if (verified && verified.until > this.#options.clock.monotonic()) return verified.principal;
+    const same = this.#underCheck.get(key);
+    if (same) return same;
+    const check = this.#check(user, password, key).finally(() => {
+      if (this.#underCheck.get(key) === check) this.#underCheck.delete(key);
+    });
+    this.#underCheck.set(key, check);
+    return check;
+  }
+
+  /** The user of a login's token, which counts as used now; undefined: no such login. */
+  principalOfToken(token: string): Principal | undefined {
+    const user = this.#logins.userOf(token);
+    return user === undefined ? undefined : this.principalOf(user);
+  }
+
+  /**
+   * Who holds an API token; undefined: nobody does, or it has expired.
+   *
+   * @throws {Refusal} `security.locked` after too many wrong ones with one beginning.
+   */
+  principalOfApiToken(value: string): Principal | undefined {
+    const found = this.apiTokens.find(value);
+    if (found !== undefined) return this.#unlessExpired(found);
+    const prefix = value.slice(0, tokenPrefixLength);
+    if (!this.#lockout.begin(prefix)) throw locked();
+    this.#lockout.end(prefix, 'wrong');
+    return undefined;
+  }
+
+  /** What a principal may do in a database; undefined: nothing. Cached until a reload. */
+  access(who: Principal, database: string): DatabaseAccess | undefined {
+    const known = this.#access.get(who)?.get(database);
+    if (known) return known;
+    const access = accessTo(this.#groups, who, database);
+    if (access === undefined) return undefined;
+    const byDatabase = this.#access.get(who) ?? new Map<string, DatabaseAccess>();
+    if (byDatabase.size >= verifiedMax) byDatabase.clear();
+    this.#access.set(who, byDatabase.set(database, access));
+    return access;
+  }
+
+  /** Opens a login and returns its token. @throws {Refusal} `admission.full`. */
+  login(who: Principal, origin: LoginOrigin): string {
+    return this.#logins.open(who.name, origin);
+  }
+
+  /** Ends a login; ending an unknown one is done already. */
+  logout(token: string): void {
+    this.#logins.close(token);
+  }
+
+  logins(): readonly Login[] {
+    return this.#logins.list();
+  }
+
+  users(): readonly ListedUser[] {
+    return Array.from(this.#users.values(), ({name, grants}) => ({
+      name,
+      databases: Object.fromEntries(grants),
+    }));
+  }
+
+  /** The principal of a name, for parts of the server that act for it. */
+  principalOf(name: string): Principal | undefined {
+    return this.#unlessExpired(this.#principals.get(name));
+  }
+
+  #unlessExpired(who: Principal | undefined): Principal | undefined {
+    const ends = who?.expiresAt;
+    return ends !== undefined && ends <= this.#options.clock.now() ? undefined : who;
+  }
+
+  /** Whether root exists and can log in; otherwise `ensureRoot` must give it a password. */
+  get hasRoot(): boolean {
+    return (this.#users.get(rootName)?.passwordHash ?? '') !== '';
+  }
+
+  /** Gives root its first password; does nothing when it has one. @throws {Refusal} */
+  async ensureRoot(password: string): Promise<void> {
+    if (this.hasRoot) return;
+    checkPassword(password);
+    const passwordHash = await this.#hasher.hash(password);
+    await this.#change(users => {
+      const grants = users.get(rootName)?.grants ?? new Map([['*', ['admin']]]);
+      return new Map(users).set(rootName, {name: rootName, passwordHash, grants});
+    });
+  }
+
+  /**
+   * @param user - `databases` as a client wrote it: database names to lists of groups.
+   * @throws {Refusal} `user.exists`, `user.invalid`, `admission.full`.
+   */
+  async createUser(user: {
+    readonly name: string;
+    readonly password: string;
+    readonly databases: unknown;
+  }): Promise<void> {
+    const {name, password, databases = {}} = user;
+    checkUserName(name);
+    checkPassword(password);
+    const grants = parseGrants(databases, 'user.invalid');
+    if (this.#users.has(name)) throw exists(name);
+    const passwordHash = await this.#hasher.hash(password);
+    await this.#change(users => {
+      if (users.has(name)) throw exists(name);
+      return new Map(users).set(name, {name, passwordHash, grants});
+    });
+  }
+
+  /** Changes what is given and keeps the rest. @throws {Refusal} `user.missing`, `user.invalid`. */
+  async changeUser(
+    name: string,
+    change: {readonly password: string | undefined; readonly databases: unknown},
+  ): Promise<void> {
+    if (!this.#users.has(name)) throw missing(name);
+    const {password, databases} = change;
+    if (password !== undefined) checkPassword(password);
+    const granted = databases === undefined ? undefined : parseGrants(databases, 'user.invalid');
+    const passwordHash = password === undefined ? undefined : await this.#hasher.hash(password);
+    await this.#change(users => {
+      const user = users.get(name);
+      if (!user) throw missing(name);
+      const grants = granted ?? user.grants;
+      const changed = {name, passwordHash: passwordHash ?? user.passwordHash, grants};
+      return new Map(users).set(name, changed);
+    });
+  }
+
+  /** @throws {Refusal} `user.missing`, `user.invalid` for root. */
+  async dropUser(name: string): Promise<void> {
+    if (name === rootName) throw new Refusal('user.invalid', 'Cannot delete the root user');
+    await this.#change(users => {
+      if (!users.has(name)) throw missing(name);
+      const rest = new Map(users);
+      rest.delete(name);
+      return rest;
+    });
+  }
+
+  /** The groups document as plain data. */
+  groups(): unknown {
+    return plainGroups(this.#groups);
+  }
+
+  /**
+   * Creates or replaces a group.
+   *
+   * @param group - As a client wrote it: `access`, `types`, `resultSetLimit`, `readTimeout`.
+   * @throws {Refusal} `argument`.
+   */
+  async saveGroup(
+    database: string,
+    name: string,
+    group: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const parsed = parseNewGroup(group, groupNamed(name));
+    await this.#write('server-groups.json', () => {
+      const named = new Map(this.#groups.get(database)).set(name, parsed);
+      return printGroups(new Map(this.#groups).set(database, named));
+    });
+  }
+
+  /** Whether there was such a group. */
+  async dropGroup(database: string, name: string): Promise<boolean> {
+    if (this.#groups.get(database)?.has(name) !== true) return false;
+    await this.#write('server-groups.json', () => {
+      const named = new Map(this.#groups.get(database));
+      named.delete(name);
+      const rest = new Map(this.#groups).set(database, named);
+      if (named.size === 0) rest.delete(database);
+      return printGroups(rest);
+    });
+    return true;
+  }
+
+  /** Digest of each document as it stands here, by which members compare their copies. */
+  fingerprints(): Readonly<Record<SeededDocument, string>> {
+    return fingerprintsOf(name => this.#options.store.read(name));
+  }
+
+  /**
+   * Writes those documents again that another member holds otherwise, or all that it does not
+   * tell of: every member then has ours. Returns what was written.
+   */
+  async seed(
+    theirs: Readonly<Partial<Record<SeededDocument, string>>>,
+  ): Promise<readonly SeededDocument[]> {
+    const differing = differingFrom(this.fingerprints(), theirs);
+    for (const kind of differing) {
+      const name = seededDocuments[kind];
+      await this.#write(name, () => text(this.#options.store.read(name) ?? new Uint8Array()));
+    }
+    return differing;
+  }
+
+  #change(next: (users: Users) => Users): Promise<void> {
+    return this.#write('server-users.jsonl', () => printUsers(next(this.#users)));
+  }
+
+  /** One change after the other, each on top of what the store has then. */
+  #write(name: SecurityDocument, next: () => string): Promise<void> {
+    const change = this.#lastChange.then(async () => {
+      await withLeader(() => this.#options.store.write(name, Buffer.from(next(), 'utf8')));
+      this.reload();
+    });
+    this.#lastChange = change.catch(() => undefined);
+    return change;
+  }
+
+  async #check(name: string, password: string, key: string): Promise<Principal> {
+    if (!this.#lockout.begin(name)) throw locked();
+    let outcome: 'right' | 'wrong' | 'undecided' = 'undecided';
+    try {
+      const stored = this.#users.get(name)?.passwordHash;
+      const right = await this.#hasher.matches(password, stored);
+      // The user may have changed while the hash was made: what counts is what stands now.
+      const same = stored === this.#users.get(name)?.passwordHash;
+      const found = right && same ? this.#principals.get(name) : undefined;
+      outcome = found ? 'right' : right ? 'undecided' : 'wrong';
+      if (!found) throw new Refusal('security.unauthenticated', 'User/Password not valid');
+      this.#remember(key, found);
+      return found;
+    } finally {
+      this.#lockout.end(name, outcome);
+    }
+  }
+
+  #remember(key: string, who: Principal): void {
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size >= verifiedMax && oldest !== undefined) this.#verified.delete(oldest);
+    this.#verified.delete(key);
+    this.#verified.set(key, {
+      principal: who,
+      until: this.#options.clock.monotonic() + verifiedMs,
+    });
+  }
+}
+
+function principal({name, grants}: User): Principal {
+  return {name, root: name === rootName, grants};
+}
+
+function text(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', {fatal: false}).decode(bytes);
+}
+
+function locked(): Refusal {
+  return new Refusal(
+    'security.locked',
+    'Too many failed authentication attempts. Try again later.',
+  );
+}
+
+function exists(name: string): Refusal {
+  return new Refusal('user.exists', `User '${name}' already exists`);
+}
+
+function missing(name: string): Refusal {
+  return new Refusal('user.missing', `User '${name}' not found on server`);
+}

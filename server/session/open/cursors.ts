@@ -1,0 +1,81 @@
+/**
+ * Cursors over what is at hand: rows made by a command, or the pieces of an answer that had to
+ * be whole before its first byte may leave (a statement that commits).
+ */
+import {attributesOf} from '#server/execution/output.ts';
+import {jsonText} from '#server/model/json.ts';
+import {RecordValue, type Value} from '#server/model/value.ts';
+import type {ResultCursor, ResultFormat, ResultSummary} from '../session.ts';
+
+export function newSummary(limit: number): ResultSummary {
+  return {
+    returned: 0,
+    truncated: false,
+    limit,
+    stats: undefined,
+    explain: undefined,
+    explainPlan: undefined,
+    profile: undefined,
+    wrote: false,
+  };
+}
+
+const nothing = Buffer.alloc(0);
+
+/** An answer that lies in memory. */
+export class PiecesCursor implements ResultCursor {
+  readonly summary: ResultSummary;
+  readonly #pieces: readonly Buffer[];
+  #at = 0;
+
+  constructor(pieces: readonly Buffer[], summary: ResultSummary) {
+    this.#pieces = pieces;
+    this.summary = summary;
+  }
+
+  get whole(): Buffer | undefined {
+    return this.#at > 0 || this.#pieces.length > 1 ? undefined : (this.#pieces[0] ?? nothing);
+  }
+
+  next(): Promise<Buffer | undefined> {
+    const piece = this.#pieces[this.#at];
+    this.#at += 1;
+    return Promise.resolve(piece);
+  }
+
+  close(): void {
+    this.#at = this.#pieces.length;
+  }
+}
+
+/** Rows that are maps or plain values, in the format asked for. */
+export function rowsCursor(
+  rows: readonly Value[],
+  format: ResultFormat,
+  summary: ResultSummary,
+): ResultCursor {
+  summary.returned = rows.length;
+  return new PiecesCursor(rowPieces(rows.map(rowText), format), summary);
+}
+
+/** A record begins with its attributes; a value that is no map is named `value`. */
+function rowText(row: Value): string {
+  if (row instanceof Map) return jsonText(row);
+  if (!(row instanceof RecordValue)) return jsonText(new Map([['value', row]]));
+  const map = attributesOf(row);
+  for (const [name, value] of row.properties()) map.set(name, value);
+  return jsonText(map);
+}
+
+function rowPieces(rows: readonly string[], format: ResultFormat): readonly Buffer[] {
+  switch (format) {
+    case 'ndjson':
+      return rows.map(row => Buffer.from(`{"record":${row}}\n`));
+    case 'graph':
+      return [Buffer.from('{"vertices":[],"edges":[]}')];
+    case 'studio':
+      return [Buffer.from(`{"vertices":[],"edges":[],"records":[${rows.join(',')}]}`)];
+    default:
+      return rows.length === 0 ? [] : [Buffer.from(rows.join(','))];
+  }
+}

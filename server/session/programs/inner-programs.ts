@@ -1,0 +1,235 @@
+/**
+ * Everything that runs inside of a statement: functions of the database's own, triggers, queries
+ * that are texts. One a run of a statement.
+ *
+ * What runs inside shares the statement's view and transaction, its rights, budget and time; it has
+ * parameters of its own. How deep one may stand in another is bounded. Bodies are prepared by the
+ * session, which keeps them by text and catalog like any statement.
+ * See docs/design/0008-programs-in-statements.md.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal, type RefusalCode} from '#server/base/errors.ts';
+import type {FunctionDefinition, TriggerDefinition} from '#server/catalog/definition.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import {Budget} from '#server/execution/budget.ts';
+import type {ExecutionContext, InnerPrograms} from '#server/execution/context.ts';
+import {innerRows, innerValues} from '#server/execution/run.ts';
+import {TypesNeeded} from '#server/execution/needed.ts';
+import type {Value} from '#server/model/value.ts';
+import {
+  type DatabaseQuestion,
+  JavaScriptPrograms,
+  type RecordImages,
+  type TriggerVerdict,
+} from './javascript-programs.ts';
+import {type PreparedQuery, requireParameters} from '../statements/prepared-query.ts';
+import type {ReadSchema, RunHome} from '../statements/run-home.ts';
+
+const depthMax = 32;
+/** What JavaScript asks of the database ends before the interpreter's own time does. */
+const answerMsMax = 1_000;
+
+const noChanges: ReadonlyMap<string, Value | undefined> = new Map();
+
+export interface ProgramsOptions {
+  readonly session: RunHome;
+  readonly schema: ReadSchema;
+  readonly signal: Cancellation;
+  readonly memoryBytesMax: number;
+}
+
+export class Programs implements InnerPrograms {
+  readonly #options: ProgramsOptions;
+  #context: ExecutionContext | undefined;
+  #javascript: JavaScriptPrograms | undefined;
+  #depth = 0;
+
+  constructor(options: ProgramsOptions) {
+    this.#options = options;
+  }
+
+  /** What triggers run in: that of the statement. */
+  begin(context: ExecutionContext): void {
+    this.#context = context;
+  }
+
+  *rows(
+    text: string,
+    parameters: ReadonlyMap<string, Value>,
+    context: ExecutionContext,
+  ): Generator<Value, void, undefined> {
+    this.#enter();
+    try {
+      const query = this.#prepare('cypher', text);
+      yield* innerRows(query, inside(query, context, parameters));
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  call(name: string, args: readonly Value[], context: ExecutionContext): Value {
+    const definition = this.#options.schema.catalog.functionNamed(name);
+    assert(definition !== undefined, 'a bound function is in the catalog it was bound with');
+    context.budget.spend(1);
+    this.#enter();
+    try {
+      return definition.language === 'js'
+        ? this.#script(context, scripts => scripts.call(definition, args))
+        : this.#answer(definition, args, context);
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  /** Runs a trigger. @throws {Refusal} `trigger.refused` when it fails. */
+  fire(trigger: TriggerDefinition, images: RecordImages): TriggerVerdict {
+    const context = this.#context;
+    assert(context !== undefined, 'nothing is read or written before there is a context');
+    context.budget.spend(8);
+    this.#enter();
+    try {
+      if (trigger.language === 'js') {
+        return this.#script(context, scripts => scripts.fire(trigger, images));
+      }
+      const parameters = new Map([
+        ['$record', images.record],
+        ['$oldRecord', images.oldRecord],
+      ]);
+      const query = this.#prepare('sql', trigger.code);
+      let forbids = false;
+      let rows = 0;
+      for (const row of innerRows(query, inside(query, context, parameters))) {
+        if (rows++ === 0) forbids = row instanceof Map && row.size === 1 && isFalse(row);
+      }
+      return {forbids, changes: noChanges};
+    } catch (error) {
+      throw failureOf(trigger, error);
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  /** Ends what the programs of the run have left. */
+  close(): void {
+    this.#javascript?.close();
+  }
+
+  /** Of openCypher the first row, of SQL all of them. */
+  #answer(
+    definition: FunctionDefinition,
+    args: readonly Value[],
+    context: ExecutionContext,
+  ): Value {
+    const {language, parameters, code} = definition;
+    const query = this.#prepare(language, code);
+    const given = new Map(parameters.map((name, at) => [name, args[at] ?? null]));
+    const rowsMax = language === 'opencypher' ? 1 : undefined;
+    const values = innerValues(query, inside(query, context, given), rowsMax);
+    return values.length > 1 ? values : (values[0] ?? null);
+  }
+
+  #prepare(language: string, text: string): PreparedQuery {
+    const {session, schema} = this.#options;
+    const prepared = session.prepare(language, text, schema);
+    if (prepared.kind === 'needs-types') throw new TypesNeeded(prepared.missing);
+    if (prepared.kind === 'query') return prepared;
+    throw new Refusal(
+      'query.execution',
+      'inside of a statement only queries and changes of records can be run',
+    );
+  }
+
+  /** What ended because the statement's time is over is refused as that. */
+  #script<T>(context: ExecutionContext, work: (scripts: JavaScriptPrograms) => T): T {
+    try {
+      return work(this.#scripts(context));
+    } catch (error) {
+      context.budget.look();
+      throw error;
+    }
+  }
+
+  #scripts(context: ExecutionContext): JavaScriptPrograms {
+    const {session} = this.#options;
+    const {random, startedAt, budget} = context;
+    this.#javascript ??= new JavaScriptPrograms(session.javascript, {
+      now: startedAt,
+      random: () => random.u32() / 2 ** 32,
+      isEnded: () => budget.isOver,
+      answer: question => this.#rowsFor(question, context),
+    });
+    return this.#javascript;
+  }
+
+  #rowsFor(
+    {kind, language, text, parameters}: DatabaseQuestion,
+    context: ExecutionContext,
+  ): readonly Value[] {
+    const query = this.#prepare(language, text);
+    if (kind === 'query' && query.writes) {
+      throw new Refusal('query.not-idempotent', 'database.query only reads: use database.command');
+    }
+    const {signal, memoryBytesMax} = this.#options;
+    const budget = new Budget(context.clock, {timeoutMs: answerMsMax, memoryBytesMax}, signal);
+    return [...innerRows(query, {...inside(query, context, parameters), budget})];
+  }
+
+  #enter(): void {
+    if (this.#depth >= depthMax) {
+      throw new Refusal(
+        'limit.depth',
+        `functions, triggers and queries run ${depthMax} deep in each other at most`,
+        {detail: {depthMax}},
+      );
+    }
+    this.#depth += 1;
+  }
+}
+
+/**
+ * What a query runs in that stands inside of a statement.
+ *
+ * @throws {Refusal} `query.not-idempotent` when it writes and the statement only reads,
+ *   `query.parameter-missing`.
+ */
+function inside(
+  query: PreparedQuery,
+  context: ExecutionContext,
+  parameters: ReadonlyMap<string, Value>,
+): ExecutionContext {
+  if (query.writes && context.writes === undefined) {
+    throw new Refusal(
+      'query.not-idempotent',
+      'a statement that only reads cannot run what writes: send it to /command',
+    );
+  }
+  requireParameters(query, parameters);
+  return {...context, parameters, memo: new Map<object, Value>()};
+}
+
+function isFalse(row: ReadonlyMap<string, unknown>): boolean {
+  for (const value of row.values()) return value === false;
+  return false;
+}
+
+/** Refusals that are not about what the trigger does. */
+const passing: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'trigger.refused',
+  'limit.depth',
+  'query.timeout',
+  'query.terminated',
+  'query.memory',
+  'query.not-idempotent',
+  'security.denied',
+]);
+
+/** What made it fail, with its name; what is to be done again is said as it is. */
+function failureOf(trigger: TriggerDefinition, error: unknown): unknown {
+  if (!(error instanceof Refusal) || error.retry !== 'never' || passing.has(error.code)) {
+    return error;
+  }
+  return new Refusal('trigger.refused', `trigger '${trigger.name}': ${error.message}`, {
+    detail: {trigger: trigger.name},
+    cause: error,
+  });
+}

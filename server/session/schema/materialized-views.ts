@@ -1,0 +1,330 @@
+/**
+ * Keeps the records of materialized views what their queries answer.
+ *
+ * A refresh is one transaction: it runs the query and writes what differs, so readers see all of it
+ * or nothing, and a refresh that changes nothing writes nothing. Whoever commits what an
+ * incremental view reads is answered after its refresh; several who wait share one. Where each row
+ * comes from one record, such a refresh looks at the changed records alone (view-records.ts). A
+ * refresh that fails leaves the view as it was, and its figures say so. Figures count since the
+ * database was opened; at that moment, which is its first use, incremental views come up to date,
+ * because a stop may have come between a commit and its refresh.
+ *
+ * Views that read along edges or through links follow every commit but those of other refreshes,
+ * so that no two of them ever follow each other.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {requireView, viewsOf, type ViewType} from '#server/catalog/change-view.ts';
+import type {ViewFigures} from '#server/execution/surroundings.ts';
+import {printName} from '#server/languages/sql/printer.ts';
+import {traceQuery, sourcesParameter} from '#server/languages/sql/view-query.ts';
+import {ridText} from '#server/model/rid.ts';
+import type {Rid, Value} from '#server/model/value.ts';
+import type {RecordChanges} from '#server/records/record-changes.ts';
+import type {DatabaseSession} from '../open/database-session.ts';
+import {
+  type RunEnvironment,
+  type RunOptions,
+  StatementRun,
+  type WriteData,
+} from '../statements/statement-run.ts';
+import {transact} from '../statements/transact.ts';
+import {type SourceMap, takeOver, type ViewWriter, writeAll, writeSome} from './view-records.ts';
+
+const attemptsMax = 50;
+const rowsMax = 1_000_000;
+
+/** What is known of one view since the database was opened. */
+class ViewState {
+  refreshCount = 0;
+  errorCount = 0;
+  totalMs = 0;
+  minMs = 0;
+  maxMs = 0;
+  lastMs = 0;
+  lastAt: number | undefined;
+  hasFailed = false;
+  /** Tail of the queue: one refresh of a view at a time. */
+  tail: Promise<unknown> = Promise.resolve();
+  /** Asked for and not begun yet. */
+  pending: Promise<void> | undefined;
+  cancelTimer: (() => void) | undefined;
+  everyMs = 0;
+  /** What the next refresh looks at: these records, or (undefined) all. */
+  due: Map<string, Rid> | undefined = new Map();
+  /** What came from what, under one catalog. */
+  traced: {readonly catalogVersion: number; readonly sources: SourceMap} | undefined;
+}
+
+interface KnownViews {
+  readonly catalog: Catalog;
+  readonly all: readonly ViewType[];
+  readonly incremental: readonly ViewType[];
+}
+
+export class MaterializedViews {
+  readonly #session: DatabaseSession;
+  readonly #environment: RunEnvironment;
+  readonly #states = new Map<number, ViewState>();
+  /** Those of the catalog that was looked at last; every commit asks for them. */
+  #views: KnownViews | undefined;
+
+  constructor(session: DatabaseSession, environment: RunEnvironment) {
+    this.#session = session;
+    this.#environment = environment;
+  }
+
+  /** Call once, when the database is opened. */
+  open(): void {
+    this.schedule();
+    void this.followAll();
+  }
+
+  /**
+   * Refreshes one view in the name of whoever asks.
+   *
+   * @throws {Refusal} `schema.unknown-type`, and what its query and its commit are refused for.
+   */
+  refresh(name: string, options: RunOptions): Promise<void> {
+    const {type} = requireView(this.#session.schema.catalog, name);
+    const state = this.#stateOf(type.id);
+    return this.#queued(state, () => {
+      state.due = undefined;
+      return this.#refresh(type.id, options);
+    });
+  }
+
+  /** Brings up to date what follows a commit; undefined where nothing does. Never rejects. */
+  follow(changes: RecordChanges): Promise<void> | undefined {
+    const views = this.#known().incremental;
+    if (views.length === 0 || changes.typeIds.size === 0) return undefined;
+    // Somebody wrote into a view: what is remembered of its records may not hold any more.
+    for (const id of changes.typeIds) this.#forget(id);
+    return this.#followed(views, changes, true);
+  }
+
+  /**
+   * The same where nobody knows what has changed: after a start, and where this server begins to
+   * lead, since what others wrote meanwhile was not told here.
+   */
+  followAll(): Promise<void> | undefined {
+    const views = this.#known().incremental;
+    if (views.length === 0) return undefined;
+    for (const {type} of views) this.#forget(type.id);
+    return this.#demandAll(views);
+  }
+
+  #forget(typeId: number): void {
+    const state = this.#states.get(typeId);
+    if (state === undefined) return;
+    state.due = undefined;
+    state.traced = undefined;
+  }
+
+  /** @param withOthers - Also views that read what they do not name: see the head of the file. */
+  #followed(
+    views: readonly ViewType[],
+    changes: RecordChanges,
+    withOthers: boolean,
+  ): Promise<void> | undefined {
+    const concerned = views.filter(({type, view}) => {
+      const reads = this.#readsAny(view, changes.typeIds);
+      if (!reads && !(withOthers && view.readsOthers)) return false;
+      const state = this.#stateOf(type.id);
+      if (changes.records === undefined || view.readsOthers) state.due = undefined;
+      for (const {typeId, rid} of changes.records ?? []) {
+        if (this.#readsAny(view, [typeId])) state.due?.set(ridText(rid), rid);
+      }
+      return true;
+    });
+    return concerned.length === 0 ? undefined : this.#demandAll(concerned);
+  }
+
+  /** Whether a type, or one that it extends, is named by the view. */
+  #readsAny({sourceTypeIds}: ViewType['view'], typeIds: Iterable<number>): boolean {
+    const {catalog} = this.#session.schema;
+    return [...typeIds].some(id => {
+      const lineage = catalog.typeById(id)?.lineage ?? [];
+      return sourceTypeIds.includes(id) || lineage.some(type => sourceTypeIds.includes(type.id));
+    });
+  }
+
+  /** Sets the timers of periodic views as the catalog has them now. */
+  schedule(): void {
+    const views = new Map(this.#known().all.map(({type, view}) => [type.id, view.refresh]));
+    for (const [id, state] of this.#states) {
+      const refresh = views.get(id);
+      if (refresh === undefined) this.#states.delete(id);
+      if (state.everyMs === (refresh?.kind === 'periodic' ? refresh.everyMs : 0)) continue;
+      state.cancelTimer?.();
+      state.everyMs = 0;
+    }
+    for (const [id, refresh] of views) {
+      const state = this.#stateOf(id);
+      if (refresh.kind !== 'periodic' || state.everyMs === refresh.everyMs) continue;
+      state.everyMs = refresh.everyMs;
+      this.#wait(id, state);
+    }
+  }
+
+  figures(typeId: number): ViewFigures | undefined {
+    return this.#states.get(typeId);
+  }
+
+  /** Until the next refresh of a periodic view; a database that was closed has no more of them. */
+  #wait(id: number, state: ViewState): void {
+    state.cancelTimer = this.#environment.timers.after(state.everyMs, () => {
+      if (this.#session.database.fence !== undefined) return;
+      state.due = undefined;
+      // On a replica the leader's refresh arrives as any write.
+      void this.#demand(id).then(() => {
+        if (state.everyMs > 0) this.#wait(id, state);
+      });
+    });
+  }
+
+  async #demandAll(views: readonly ViewType[]): Promise<void> {
+    await Promise.all(views.map(({type}) => this.#demand(type.id)));
+  }
+
+  /** The refresh that begins next, whoever asked for it first. Never rejects. */
+  #demand(id: number): Promise<void> {
+    if (!this.#environment.takesWrites()) return Promise.resolve();
+    const state = this.#stateOf(id);
+    state.pending ??= this.#queued(state, () => {
+      state.pending = undefined;
+      return this.#refresh(id, this.#ownOptions());
+    }).catch(() => undefined);
+    return state.pending;
+  }
+
+  #queued(state: ViewState, work: () => Promise<void>): Promise<void> {
+    const result = state.tail.then(work);
+    state.tail = result.catch(() => undefined);
+    return result;
+  }
+
+  async #refresh(id: number, options: RunOptions): Promise<void> {
+    const state = this.#stateOf(id);
+    const {clock} = this.#environment;
+    const startedAt = clock.monotonic();
+    try {
+      await this.#transact(id, options);
+    } catch (error) {
+      state.errorCount += 1;
+      state.hasFailed = true;
+      throw error;
+    }
+    const elapsedMs = Math.round(clock.monotonic() - startedAt);
+    state.minMs = state.refreshCount === 0 ? elapsedMs : Math.min(state.minMs, elapsedMs);
+    state.maxMs = Math.max(state.maxMs, elapsedMs);
+    state.totalMs += elapsedMs;
+    state.lastMs = elapsedMs;
+    state.lastAt = clock.now();
+    state.refreshCount += 1;
+    state.hasFailed = false;
+  }
+
+  async #transact(id: number, options: RunOptions): Promise<void> {
+    const state = this.#stateOf(id);
+    const {due} = state;
+    state.due = new Map();
+    const parts = {
+      session: this.#session,
+      environment: this.#environment,
+      signal: options.signal,
+      retries: attemptsMax,
+      waitMs: undefined,
+      requestId: undefined,
+      contention: undefined,
+      committed: ({changes}: WriteData['writer']) =>
+        this.#followed(this.#known().incremental, changes, false),
+    };
+    try {
+      const traced = await transact(parts, data => this.#carryOut({id, due, data, options}));
+      state.traced = traced();
+    } catch (error) {
+      this.#forget(id);
+      throw error;
+    }
+  }
+
+  /** Gives what is known of the view once the transaction has succeeded. */
+  async #carryOut(parts: {
+    readonly id: number;
+    readonly due: ReadonlyMap<string, Rid> | undefined;
+    readonly data: WriteData;
+    readonly options: RunOptions;
+  }): Promise<() => ViewState['traced']> {
+    const {id, due, data, options} = parts;
+    const {catalog} = data.context;
+    const type = catalog.typeById(id);
+    const view = type?.definition.view;
+    // Dropped since it was asked for.
+    if (type === undefined || view === undefined) return () => undefined;
+    const rest = (): Promise<void> => this.#environment.timers.yield();
+    const into: ViewWriter = {typeName: type.name, writer: data.writer, rest};
+    const isTraced = view.refresh.kind === 'incremental' && view.isSimple && !view.readsOthers;
+    const query = isTraced ? traceQuery(view.query) : undefined;
+    const {traced} = this.#stateOf(id);
+    if (query !== undefined && due !== undefined && traced?.catalogVersion === catalog.version) {
+      const sources = new Map([[sourcesParameter, [...due.values()]]]);
+      const rows = await this.#rows(query.some, data, {...options, parameters: sources});
+      const news = await writeSome(into, traced.sources, due, rows);
+      return () => {
+        const taken = takeOver(traced.sources, news);
+        return taken && {catalogVersion: catalog.version, sources: taken};
+      };
+    }
+    const rows = await this.#rows(query?.all ?? view.query, data, options);
+    const own = this.#ownOptions();
+    const old = await this.#rows(`SELECT FROM ${printName(type.name)}`, data, own);
+    const sources = await writeAll(into, old, rows);
+    return () => (isTraced && sources ? {catalogVersion: catalog.version, sources} : undefined);
+  }
+
+  async #rows(text: string, data: WriteData, options: RunOptions): Promise<readonly Value[]> {
+    const query = this.#session.prepare('sql', text, data.context);
+    assert(query.kind === 'query', 'a view was made of a query');
+    // Its text only reads; a function that it calls may be another by now.
+    if (query.writes) {
+      throw new Refusal('query.not-idempotent', 'a view cannot call functions that write');
+    }
+    const run = new StatementRun(query, data, options, this.#environment);
+    try {
+      return await run.values(rowsMax);
+    } finally {
+      run.close();
+    }
+  }
+
+  #stateOf(id: number): ViewState {
+    const known = this.#states.get(id);
+    if (known !== undefined) return known;
+    const state = new ViewState();
+    this.#states.set(id, state);
+    return state;
+  }
+
+  #known(): KnownViews {
+    const {catalog} = this.#session.schema;
+    if (this.#views?.catalog === catalog) return this.#views;
+    const all = viewsOf(catalog);
+    const incremental = all.filter(({view}) => view.refresh.kind === 'incremental');
+    this.#views = {catalog, all, incremental};
+    return this.#views;
+  }
+
+  /** In nobody's name: whoever made the view was asked for his rights then. */
+  #ownOptions(): RunOptions {
+    return {
+      session: this.#session,
+      parameters: this.#session.globals.under(new Map()),
+      signal: {aborted: false},
+      sources: undefined,
+      server: undefined,
+      guard: undefined,
+    };
+  }
+}

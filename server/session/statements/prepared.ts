@@ -1,0 +1,332 @@
+/**
+ * From a statement's text to something that runs: parse, bind, optimize, prepare.
+ *
+ * The result holds nothing of a run and is kept by text and catalog version
+ * (statement-cache.ts). This is the only file that knows which language names which front end.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {atOnce, type InPortions} from '#server/base/portions.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Closure} from '#server/execution/closure.ts';
+import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import {PlanPreparation} from '#server/execution/prepare.ts';
+import {bindCypher, type MissingType} from '#server/languages/cypher/bind.ts';
+import {parseCypher, parsingCypher} from '#server/languages/cypher/parser.ts';
+import type {Procedures} from '#server/languages/cypher/procedures.ts';
+import type {Script} from '#server/languages/sql/ast-statement.ts';
+import {bindStatement, isScriptStatement} from '#server/languages/sql/bind-statement.ts';
+import type {ParseLimits} from '#server/languages/limits.ts';
+import {parseScript, parseStatement, parsingStatement} from '#server/languages/sql/parser.ts';
+import {bindSubplans} from '#server/optimizer/bind-subplans.ts';
+import {effortOf} from '#server/optimizer/effort.ts';
+import {Estimates} from '#server/optimizer/estimates.ts';
+import {type OptimizeOptions, optimizing} from '#server/optimizer/optimize.ts';
+import {isReadOnly} from '#server/plan/properties.ts';
+import {depthOf} from '#server/plan/tree.ts';
+import type {PlanNode} from '#server/plan/node.ts';
+import {noStatistics, type Statistics} from '#server/plan/statistics.ts';
+import type {
+  BatchedStatement,
+  QueryStatement,
+  SessionCommand,
+  Statement,
+} from '#server/plan/statement.ts';
+import {drainedBefore} from '#server/plan/writing-calls.ts';
+import {constantEvaluator} from './constant-evaluator.ts';
+import {explain, explainCommand, type Explanation, type PlanFigures} from './explain.ts';
+import {type PreparedQuery, preparingOptimized} from './prepared-query.ts';
+import type {Routines} from '../programs/routines.ts';
+
+export type Prepared =
+  | PreparedQuery
+  | PreparedSchema
+  | PreparedBatched
+  | Extract<Statement, {readonly kind: 'user' | 'align'}>
+  | PreparedSession
+  | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
+  /** EXPLAIN of what has no plan of rows. */
+  | {readonly kind: 'explained-command'; readonly explanation: Explanation}
+  /** Types that must be made before the statement can be prepared. */
+  | {readonly kind: 'needs-types'; readonly missing: readonly MissingType[]}
+  | {readonly kind: 'script'; readonly script: Script};
+
+export type PreparedSchema = Extract<Statement, {readonly kind: 'schema'}>;
+
+export interface PreparedSession {
+  readonly kind: 'session';
+  readonly command:
+    | Exclude<SessionCommand, {readonly kind: 'set'}>
+    | {readonly kind: 'set'; readonly name: string; readonly value: PreparedQuery};
+}
+
+/** Three queries and what holds them together; see BatchedStatement of plan/statement.ts. */
+export interface PreparedBatched {
+  readonly kind: 'batched';
+  readonly statement: BatchedStatement;
+  readonly before: PreparedQuery;
+  readonly inner: PreparedQuery;
+  readonly after: PreparedQuery;
+  readonly size: Closure;
+  readonly retryMs: Closure | undefined;
+}
+
+export interface PrepareOptions {
+  readonly catalog: Catalog;
+  readonly statistics: Statistics;
+  readonly functions: FunctionRegistry;
+  readonly procedures: Procedures;
+  readonly limits: ParseLimits;
+  readonly databaseName: string;
+  /** What the catalog's functions and triggers do. */
+  readonly routines: Routines;
+}
+
+/** A text that is bound and not prepared yet. */
+type BoundText =
+  | {readonly kind: 'bound'; readonly statement: Statement}
+  | Extract<Prepared, {readonly kind: 'needs-types' | 'script'}>;
+
+/** Steps of one plan, each of which reads what the one before gives; fewer where it is complex. */
+const planDepthMax = 4_000;
+
+/** Languages that have a front end. */
+export const languages = ['sql', 'sqlscript', 'cypher', 'opencypher'] as const;
+
+const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
+
+/** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
+export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
+  return atOnce(preparingText(language, text, options));
+}
+
+/** As `prepareText`, in portions: the text is read, bound, optimized and made ready. */
+export function* preparingText(
+  language: string,
+  text: string,
+  options: PrepareOptions,
+): InPortions<Prepared> {
+  const bound = yield* bindingText(language, text, options);
+  if (bound.kind !== 'bound') return bound;
+  yield;
+  return yield* preparingStatement(bound.statement, options);
+}
+
+/** As `prepareText` goes about it, up to the bound statement. */
+export function bindText(
+  language: string,
+  text: string,
+  options: Omit<PrepareOptions, 'routines'>,
+): BoundText {
+  return atOnce(bindingText(language, text, options));
+}
+
+function* bindingText(
+  language: string,
+  text: string,
+  options: Omit<PrepareOptions, 'routines'>,
+): InPortions<BoundText> {
+  switch (language.toLowerCase()) {
+    case 'sql': {
+      const ast = yield* parsingStatement(text, options.limits);
+      yield;
+      // A statement of scripts is a script of one.
+      if (isScriptStatement(ast)) return {kind: 'script', script: {statements: [ast]}};
+      return {kind: 'bound', statement: bindStatement(text, ast, options.catalog)};
+    }
+    case 'sqlscript':
+      return {kind: 'script', script: parseScript(text, options.limits)};
+    case 'cypher':
+    case 'opencypher': {
+      const ast = yield* parsingCypher(text, options.limits);
+      yield;
+      const {statement, missing} = bindCypher(text, ast, options);
+      const runs = statement.kind !== 'explain' || statement.execute;
+      if (missing.length > 0 && runs) return {kind: 'needs-types', missing};
+      return {kind: 'bound', statement};
+    }
+    default:
+      throw unknownLanguage(language);
+  }
+}
+
+/** Refuses what the language cannot read; what it names is looked at when it runs. */
+export function checkSyntax(
+  language: 'sql' | 'opencypher',
+  text: string,
+  limits: ParseLimits,
+): void {
+  if (language === 'opencypher') {
+    parseCypher(text, limits);
+    return;
+  }
+  const [only, ...more] = parseScript(text, limits).statements;
+  if (more.length === 0 && (only === undefined || !isScriptStatement(only))) {
+    parseStatement(text, limits);
+    return;
+  }
+  throw new Refusal('not-available', 'a script is not available here yet: write one statement', {
+    detail: {name: 'a script as the code of a function or trigger'},
+  });
+}
+
+function unknownLanguage(language: string): Refusal {
+  const name = language.toLowerCase();
+  if (laterLanguages.has(name)) {
+    return new Refusal('not-available', `the language '${name}' is not available yet`, {
+      detail: {name},
+    });
+  }
+  return new Refusal(
+    'query.unknown-language',
+    `Query engine '${language.slice(0, 64)}' was not found: ` +
+      `expected one of ${languages.join(', ')}`,
+  );
+}
+
+export function prepareStatement(statement: Statement, options: PrepareOptions): Prepared {
+  return atOnce(preparingStatement(statement, options));
+}
+
+function* preparingStatement(statement: Statement, options: PrepareOptions): InPortions<Prepared> {
+  switch (statement.kind) {
+    case 'query':
+      return yield* preparingQuery(statement, options);
+    case 'schema':
+    case 'user':
+    case 'align':
+      return statement;
+    case 'batched':
+      return yield* preparingBatched(statement, options);
+    case 'session': {
+      const {command} = statement;
+      if (command.kind !== 'set') return {kind: 'session', command};
+      const value = yield* preparingQuery(command.value, options);
+      return {kind: 'session', command: {...command, value}};
+    }
+    case 'explain': {
+      const inner = yield* preparingStatement(statement.statement, options);
+      if (inner.kind === 'query') return {kind: 'explain', execute: statement.execute, inner};
+      if (inner.kind === 'schema' && !statement.execute) {
+        return {kind: 'explained-command', explanation: explainCommand(inner.command.kind)};
+      }
+      throw new Refusal(
+        'query.execution',
+        statement.execute
+          ? 'PROFILE measures queries and single writes; EXPLAIN shows commands of the schema too'
+          : 'EXPLAIN shows plans of queries, single writes and commands of the schema',
+      );
+    }
+    default:
+      return unreachable(statement);
+  }
+}
+
+/** Rows are handed on by their slots, so none may be worked out for the answer alone. */
+const slotsKept: ReadonlySet<string> = new Set(['inline-columns']);
+
+/** What one plan binds another reads: each is asked for all that it hands on. */
+function* preparingBatched(
+  statement: BatchedStatement,
+  options: PrepareOptions,
+): InPortions<PreparedBatched> {
+  const query = (plan: PlanNode): InPortions<PreparedQuery> =>
+    preparingQuery(
+      {
+        kind: 'query',
+        plan,
+        slotCount: statement.slotCount,
+        limit: undefined,
+        timeoutMs: undefined,
+        onTimeout: 'error',
+        reportsStats: true,
+        needs: statement.needs,
+        form: statement.form,
+      },
+      {...options, without: slotsKept},
+    );
+  const handing = (plan: PlanNode, slots: readonly number[]): PlanNode => ({
+    kind: 'project',
+    input: plan,
+    output: {
+      kind: 'columns',
+      columns: slots.map(slot => ({name: `$${slot}`, value: {kind: 'slot', slot}})),
+    },
+  });
+  const {passed, results} = statement;
+  const preparation = new PlanPreparation({kind: 'unit'}, options.functions);
+  return {
+    kind: 'batched',
+    statement,
+    before: yield* query(handing(statement.before, passed)),
+    inner: yield* query(handing(statement.inner, [...passed, ...results])),
+    after: yield* query(statement.after),
+    size: preparation.expression(statement.size),
+    retryMs: statement.retryMs && preparation.expression(statement.retryMs),
+  };
+}
+
+function* preparingQuery(
+  statement: QueryStatement,
+  options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
+): InPortions<PreparedQuery> {
+  const depth = depthOf(statement.plan);
+  if (depth > planDepthMax) throw tooDeep(depth);
+  return yield* withinStack(depth, readying(statement, options));
+}
+
+function* readying(
+  statement: QueryStatement,
+  options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
+): InPortions<PreparedQuery> {
+  const {routines, catalog, statistics, functions} = options;
+  const mayWrite = routines.mayWrite(statement.plan);
+  const constant = constantEvaluator(catalog, functions);
+  const optimized = yield* optimizing(statement.plan, {...options, constant});
+  const drained = mayWrite ? drainedBefore(optimized, name => routines.writes(name)) : optimized;
+  const plan = bindSubplans(drained);
+  yield;
+  const writes = mayWrite || !isReadOnly(plan);
+  const effort = writes ? 0 : effortOf(plan, catalog, statistics);
+  yield;
+  return yield* preparingOptimized({...statement, plan}, functions, {writes, effort});
+}
+
+/**
+ * Plans are walked by recursion, and how deep a stack is depends on how warm the code is.
+ *
+ * @throws {Refusal} `limit.depth` where it does not suffice for a plan of `depth` steps.
+ */
+function* withinStack<Result>(depth: number, work: InPortions<Result>): InPortions<Result> {
+  try {
+    return yield* work;
+  } catch (error) {
+    if (error instanceof RangeError && error.message.includes('call stack')) throw tooDeep(depth);
+    throw error;
+  }
+}
+
+function tooDeep(depth: number): Refusal {
+  return new Refusal(
+    'limit.depth',
+    `the statement has ${depth} steps, each on what the one before gives, and at most ` +
+      `${planDepthMax} are carried out: write several statements, or one over a list (UNWIND)`,
+  );
+}
+
+/**
+ * The plan of a query as people and tools read it.
+ *
+ * @param isGuarded - For a user who may not read everything: estimates tell of the data, so they
+ *   are those of data of which nothing is known.
+ */
+export function explained(
+  {plan: {plan}, columnNodes}: PreparedQuery,
+  {catalog, statistics}: PrepareOptions,
+  {isGuarded, run}: {readonly isGuarded: boolean; readonly run?: PlanFigures['run']},
+): Explanation {
+  const estimates = new Estimates(catalog, isGuarded ? noStatistics : statistics);
+  // From the top down, so that what an inner plan is told of its row is known.
+  estimates.of(plan);
+  return explain(plan, {estimatedRows: node => estimates.of(node).rows, columnNodes, run});
+}

@@ -1,0 +1,139 @@
+/**
+ * From the text of a statement to what is to run, and what it is refused for before it does: by
+ * what it is, where it stands, and who sends it.
+ */
+import type {DatabaseRight} from '#server/access/rights.ts';
+import {assert} from '#server/base/assert.ts';
+import {queryTerminated, Refusal} from '#server/base/errors.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import type {NeededType, SourceNeeded} from '#server/execution/needed.ts';
+import type {SchemaCommand} from '#server/plan/statement.ts';
+import type {Timers} from '#server/platform/clock.ts';
+import {statementLengthMax} from '../open/database-session.ts';
+import type {Prepared, PreparedBatched} from './prepared.ts';
+import type {PreparedQuery} from './prepared-query.ts';
+import type {RunParts} from './run-parts.ts';
+
+type StatementParts = Pick<RunParts, 'session' | 'request' | 'ahead'>;
+
+/**
+ * Whether a statement changes something, or cannot be proven not to; a promise where its text is
+ * long. @throws {Refusal}
+ */
+export function mayWrite(parts: StatementParts, timers: Timers): boolean | Promise<boolean> {
+  if (!isLong(parts)) return !isReadOnly(prepare(parts));
+  const {signal} = parts.request;
+  return prepareAhead({...parts, signal}, timers).then(ahead => !isReadOnly(prepare(ahead)));
+}
+
+/** Whether its text takes so long that it is prepared in turns. */
+export function isLong({request, ahead}: StatementParts): boolean {
+  return ahead === undefined && request.text.length > statementLengthMax;
+}
+
+/** The same with its text prepared, in turns. @throws {Refusal} `query.terminated` between them. */
+export async function prepareAhead<Parts extends StatementParts>(
+  parts: Parts & {readonly signal: Cancellation | undefined},
+  timers: Timers,
+): Promise<Parts> {
+  const {session, request, signal} = parts;
+  const ahead = await session.prepareInTurns(request.language, request.text, async () => {
+    await timers.yield();
+    if (signal?.aborted === true) throw queryTerminated();
+  });
+  return {...parts, ahead};
+}
+
+/**
+ * The statement as it would run now, from the cache where it is there.
+ *
+ * @throws {Refusal} whatever is wrong with it, and `query.not-idempotent`.
+ */
+export function prepare(
+  {session, request, ahead}: StatementParts,
+  context = session.schema.context,
+): Prepared {
+  const prepared =
+    ahead?.catalog === context.catalog
+      ? ahead.prepared
+      : session.prepare(request.language, request.text, context);
+  if (request.readOnly && !isReadOnly(prepared)) throw notIdempotent();
+  if (request.format === 'ndjson' && prepared.kind !== 'query') throw notIdempotent();
+  return prepared;
+}
+
+export function requireBatched(prepared: Prepared): PreparedBatched {
+  assert(prepared.kind === 'batched', 'the same text is the same kind of statement');
+  return prepared;
+}
+
+export function requireQuery(prepared: Prepared): PreparedQuery {
+  assert(prepared.kind === 'query', 'the same text is the same kind of statement');
+  return prepared;
+}
+
+export function sourceInside({address}: SourceNeeded): Refusal {
+  return new Refusal(
+    'query.execution',
+    `'${address}' would be read in the middle of a transaction: load it by a statement of its own`,
+  );
+}
+
+/** @throws {Refusal} `security.denied`. */
+export function requireSchemaRight(
+  {access, guard}: Pick<RunParts, 'access' | 'guard'>,
+  command: SchemaCommand,
+): void {
+  const {right, what} = rightFor(command);
+  if (access.allows(right)) return;
+  throw new Refusal('security.denied', `User '${guard?.user ?? ''}' is not allowed to ${what}`, {
+    detail: {right},
+  });
+}
+
+/** The right that a change of the schema needs. Code in JavaScript is a matter of security. */
+function rightFor(command: SchemaCommand): {readonly right: DatabaseRight; readonly what: string} {
+  switch (command.kind) {
+    case 'alter-database':
+      return {right: 'updateDatabaseSettings', what: 'update the settings of the database'};
+    case 'create-function':
+      if (command.definition.language !== 'js') break;
+      return {right: 'updateSecurity', what: 'define functions in JavaScript'};
+    case 'create-trigger':
+      if (command.trigger.language !== 'js') break;
+      return {right: 'updateSecurity', what: 'create triggers in JavaScript'};
+    default:
+  }
+  return {right: 'updateSchema', what: 'update the schema'};
+}
+
+/** A script is taken to write: what it does is known only when it runs. */
+function isReadOnly(prepared: Prepared): boolean {
+  if (prepared.kind === 'explained-command') return true;
+  if (prepared.kind === 'explain') return !prepared.execute || !prepared.inner.writes;
+  return prepared.kind === 'query' && !prepared.writes;
+}
+
+export function withoutSession(): Refusal {
+  return new Refusal(
+    'query.execution',
+    'the statement is about the session that it is sent in, and it is sent in none: ' +
+      'begin a transaction by the protocol and give its id along',
+  );
+}
+
+export function typesInside(missing: readonly NeededType[]): Refusal {
+  const names = missing.map(type => `'${type.name}'`).join(', ');
+  return new Refusal(
+    'query.execution',
+    `the statement needs the types ${names}, and making a type is an entry of its own: ` +
+      'make them before the transaction, or commit what it wrote',
+  );
+}
+
+export function notIdempotent(): Refusal {
+  return new Refusal(
+    'query.not-idempotent',
+    'the statement changes data or cannot be proven to only read: send it to /command',
+  );
+}

@@ -1,0 +1,339 @@
+/**
+ * One run of a prepared query: in a transaction, or over a view that nothing changes.
+ *
+ * Makes the execution context (data, rights, budget), asks the gate for a place, and gives the
+ * rows as bytes or as values. Whoever starts a run closes it; that ends its operators, gives its
+ * place back and releases its view.
+ */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import {databaseSetting} from '#server/catalog/database-settings.ts';
+import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import {Budget, type BudgetLimits, type MemoryPool} from '#server/execution/budget.ts';
+import type {ExecutionContext} from '#server/execution/context.ts';
+import {type Closure, Frame} from '#server/execution/closure.ts';
+import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
+import {GraphReader} from '#server/execution/graph-reader.ts';
+import {GraphWriter} from '#server/execution/graph-writer.ts';
+import {keepValue, rowValue} from '#server/execution/output.ts';
+import {QueryResult} from '#server/execution/query-result.ts';
+import type {RecordJson} from '#server/execution/record-format.ts';
+import type {ServerView, Sources} from '#server/execution/surroundings.ts';
+import {PlanRun} from '#server/execution/run.ts';
+import {isNumberValue, numberOf} from '#server/model/number.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import {type RecordTally, RecordWriter} from '#server/records/records.ts';
+import type {RecordContext} from '#server/records/context.ts';
+import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
+import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
+import {Programs} from '../programs/inner-programs.ts';
+import {type PreparedQuery, requireParameters} from './prepared-query.ts';
+import type {ReadSchema, RunHome} from './run-home.ts';
+import type {Parameters, ResultFormat} from '../session.ts';
+import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';
+
+/** How long a statement may run unless it says less; 0: without end. */
+export function serverTimeoutMs(catalog: Catalog, environment: RunEnvironment): number {
+  return databaseSetting(catalog, 'svc.command.timeout') ?? environment.timeoutMs();
+}
+
+/** What a statement may spend beside time. */
+export function limitsOf(environment: RunEnvironment): BudgetLimits {
+  const {pool} = environment;
+  return {
+    memoryBytesMax: environment.memoryBytesMax(),
+    valueBytesMax: environment.valueBytesMax(),
+    pool,
+  };
+}
+
+/** What every run of one server shares. */
+export interface RunEnvironment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  /** `svc.queryMemoryMax`. */
+  readonly memoryBytesMax: () => number;
+  /** `svc.queryValueSizeMax`. */
+  readonly valueBytesMax: () => number;
+  readonly pool: MemoryPool;
+  /** `svc.command.timeout`; 0: none. */
+  readonly timeoutMs: () => number;
+  /** False on a replica, which takes no writes, not even those that it would make by itself. */
+  readonly takesWrites: () => boolean;
+}
+
+export interface RunOptions {
+  readonly session: RunHome;
+  readonly parameters: Parameters;
+  readonly signal: Cancellation;
+  /** Undefined: nothing from outside is read. */
+  readonly sources: Sources | undefined;
+  /** Undefined: the server itself asks. */
+  readonly server: ServerView | undefined;
+  /** Undefined: everything is allowed. */
+  readonly guard: {readonly access: DatabaseAccess; readonly user: string} | undefined;
+  /** Wall clock that the statement sees; absent: that of its beginning. */
+  readonly startedAt?: number;
+}
+
+/** What a run reads, and the schema that is in force there. */
+export interface ReadData {
+  readonly kind: 'read';
+  readonly reader: ReadContext;
+  readonly context: ReadSchema;
+}
+
+/** What a run reads and writes, and the schema under which it does. */
+export interface WriteData {
+  readonly kind: 'write';
+  readonly transaction: Transaction;
+  readonly writer: RecordWriter;
+  readonly context: RecordContext;
+}
+
+export type RunData = ReadData | WriteData;
+
+/** @param earlier - Of the same transaction, under a schema that this one extends. */
+export function writeData(
+  transaction: Transaction,
+  context: RecordContext,
+  earlier?: WriteData,
+): WriteData {
+  const writer = new RecordWriter(transaction, context, earlier?.writer);
+  return {kind: 'write', transaction, writer, context};
+}
+
+export interface ResultWish {
+  readonly format: ResultFormat;
+  readonly typeHints: boolean;
+  /** The caller's own limit; see RunRequest. */
+  readonly limit: number | undefined;
+  readonly limitDefault: number;
+  readonly ceiling: number;
+}
+
+export class StatementRun {
+  readonly context: ExecutionContext;
+  readonly #query: PreparedQuery;
+  readonly #json: RecordJson;
+  readonly #environment: RunEnvironment;
+  readonly #run: PlanRun;
+  readonly #data: RunData;
+  readonly #programs: Programs;
+  readonly #tallyBefore: RecordTally | undefined;
+
+  constructor(
+    query: PreparedQuery,
+    data: RunData,
+    options: RunOptions,
+    environment: RunEnvironment,
+    argument?: Batch,
+  ) {
+    requireParameters(query, options.parameters);
+    this.#query = query;
+    this.#data = data;
+    // A transaction's writer serves all of its statements.
+    this.#tallyBefore =
+      data.kind === 'write' && query.reportsStats ? copyOf(data.writer.tally) : undefined;
+    this.#json = options.session.jsonOf(data.context, query.form);
+    this.#environment = environment;
+    this.#programs = new Programs({
+      session: options.session,
+      schema: data.context,
+      signal: options.signal,
+      memoryBytesMax: environment.memoryBytesMax(),
+    });
+    this.context = contextOf(query, data, options, environment, this.#programs);
+    this.#programs.begin(this.context);
+    this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
+  }
+
+  /** The rows as bytes. */
+  result(wish: ResultWish): QueryResult {
+    const known = this.#known(this.#query.limit);
+    // Who states a limit gets it or a refusal; who states none gets at most the ceiling.
+    const stated = wish.limit !== undefined || known !== undefined;
+    const cap = capOf(wish, known);
+    const limit = stated ? cap : smallerCap(cap, wish.ceiling);
+    return new QueryResult({
+      run: this.#run,
+      context: this.context,
+      output: this.#query.output,
+      json: this.#json,
+      options: {
+        format: wish.format,
+        typeHints: wish.typeHints,
+        loneRecords: this.#query.form.loneRecords,
+        rowsMax: limit < 0 ? undefined : limit,
+        ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
+        beyondCeiling: stated ? 'refuse' : 'truncate',
+        writes: this.#query.writes,
+      },
+    });
+  }
+
+  /** The next rows with all of their slots, or undefined at the end. */
+  nextBatch(): Promise<Batch | undefined> {
+    return this.#run.next();
+  }
+
+  /** The rows as values, all of them; for scripts. */
+  async values(rowsMax: number): Promise<Value[]> {
+    const rows: Value[] = [];
+    for (let batch = await this.#run.next(); batch !== undefined; batch = await this.#run.next()) {
+      for (let row = 0; row < batch.rowCount; row += 1) {
+        if (rows.length >= rowsMax) {
+          throw new Refusal(
+            'query.result-too-large',
+            `a statement of the script has more than ${rowsMax} rows`,
+            {detail: {limit: rowsMax, args: String(rowsMax)}},
+          );
+        }
+        const value = rowValue(this.#query.output, batch, row, this.context);
+        keepValue(value, this.context.budget);
+        rows.push(value);
+      }
+      if (this.context.budget.look()) await this.#run.rest();
+    }
+    return rows;
+  }
+
+  /** @throws {Refusal} `value.validation` when a record was left without what it must have. */
+  requireComplete(): void {
+    if (this.#data.kind === 'write') this.#data.writer.requireComplete();
+  }
+
+  /** What the run has changed; undefined when nobody asks or nothing can be. */
+  counts(): WriteCounts | undefined {
+    const before = this.#tallyBefore;
+    if (this.#data.kind === 'read' || before === undefined) return undefined;
+    const {made, deleted} = this.#data.writer.tally;
+    return {
+      ...this.context.counts,
+      nodesCreated: made.vertex - before.made.vertex,
+      nodesDeleted: deleted.vertex - before.deleted.vertex,
+      relationshipsCreated: made.edge - before.made.edge,
+      relationshipsDeleted: deleted.edge - before.deleted.edge,
+    };
+  }
+
+  /** The same as JSON; undefined when nothing was changed. */
+  stats(): string | undefined {
+    const counts = this.counts();
+    return counts && countsText(counts);
+  }
+
+  close(): void {
+    this.#run.close();
+    this.context.budget.end();
+    this.#programs.close();
+  }
+
+  /** What a closure without a row says, as a whole number. */
+  #known(closure: Closure | undefined): number | undefined {
+    return closure && numberWithoutRow(closure, this.context);
+  }
+
+  get timers(): Timers {
+    return this.#environment.timers;
+  }
+}
+
+function copyOf({made, deleted}: RecordTally): RecordTally {
+  return {made: {...made}, deleted: {...deleted}};
+}
+
+/** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
+function capOf(wish: ResultWish, known: number | undefined): number {
+  if (wish.limit !== undefined) return wish.limit <= 0 ? -1 : wish.limit;
+  return wish.limitDefault < 0 ? -1 : Math.max(wish.limitDefault, known ?? 0);
+}
+
+/** The smaller of two caps; negative means none. */
+function smallerCap(left: number, right: number): number {
+  if (left < 0 || right < 0) return Math.max(left, right);
+  return Math.min(left, right);
+}
+
+function numberWithoutRow(closure: Closure, context: ExecutionContext): number | undefined {
+  const value = closure(new Frame(context, unitBatch));
+  return isNumberValue(value) ? numberOf(value) : undefined;
+}
+
+function contextOf(
+  query: PreparedQuery,
+  data: RunData,
+  options: RunOptions,
+  environment: RunEnvironment,
+  programs: Programs,
+): ExecutionContext {
+  const {clock, random} = environment;
+  const {catalog} = data.context;
+  const limits = limitsOf(environment);
+  const graphs = graphsOf(data, options, programs, query.asked);
+  const make = (budget: Budget): ExecutionContext => ({
+    ...graphs,
+    catalog,
+    databaseName: options.session.database.name,
+    parameters: options.parameters,
+    clock,
+    random,
+    budget,
+    startedAt: options.startedAt ?? clock.now(),
+    ...(options.sources && {sources: options.sources}),
+    ...(options.server && {server: options.server}),
+    viewFigures: typeId => options.session.views.figures(typeId),
+    inner: programs,
+    format: options.session.jsonOf(data.context, query.form).format,
+    batchRows: batchRowsDefault,
+    memo: new Map(),
+    counts: newWriteCounts(),
+  });
+  const serverMs = serverTimeoutMs(catalog, environment);
+  if (query.timeoutMs === undefined && serverMs === 0) {
+    return make(new Budget(clock, limits, options.signal));
+  }
+  const first = make(new Budget(clock, limits, options.signal));
+  const ownMs = query.timeoutMs && numberWithoutRow(query.timeoutMs, first);
+  const timeoutMs = smallest(ownMs, serverMs);
+  return timeoutMs === undefined
+    ? first
+    : make(new Budget(clock, {...limits, timeoutMs}, options.signal));
+}
+
+/** The data as the user may read and write it, rights asked before anything fires. */
+function graphsOf(
+  data: RunData,
+  {guard: held, session}: RunOptions,
+  programs: Programs,
+  asked: ReadonlySet<string> | undefined,
+): Pick<ExecutionContext, 'graph' | 'writes'> {
+  const {catalog, schema} = data.context;
+  const plain = new GraphReader(
+    data.kind === 'read' ? data.reader : data.transaction,
+    catalog,
+    schema,
+    session.kept,
+    asked,
+  );
+  const fire: Fire = (trigger, images) => programs.fire(trigger, images);
+  const guard = held && new TypeGuard(held.access, held.user);
+  const reading = hasTriggers(catalog, ['read']) ? firingReads(plain, catalog, fire) : plain;
+  const graph = guard ? guardGraph(reading, guard, catalog) : reading;
+  if (data.kind === 'read') return {graph, writes: undefined};
+  const writer = new GraphWriter(data.writer, catalog);
+  const writing = hasTriggers(catalog, ['create', 'update', 'delete'])
+    ? firingWrites(writer, plain, catalog, fire)
+    : writer;
+  return {graph, writes: guard ? guardWrites(writing, plain, guard) : writing};
+}
+
+/** Zero and undefined mean no limit. */
+function smallest(own: number | undefined, server: number): number | undefined {
+  const limits = [own ?? 0, server].filter(ms => ms > 0);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}

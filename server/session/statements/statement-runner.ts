@@ -1,0 +1,690 @@
+/**
+ * Runs statements: reads over a view, writes in a transaction of their own with retries, and
+ * either inside a client's transaction.
+ *
+ * A write answers only after its commit is known: its rows are kept until then. A conflict runs
+ * it again from the start (new view, newest schema), up to the retries allowed; an unknown
+ * outcome never does. Inside a client's transaction nothing is retried and any failure ends it.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import {Refusal, queryTerminated} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {databaseSetting} from '#server/catalog/database-settings.ts';
+import {extendsCatalog} from '#server/catalog/encode.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import type {Budget} from '#server/execution/budget.ts';
+import {pause} from '#server/execution/operator.ts';
+import type {QueryResult} from '#server/execution/query-result.ts';
+import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
+import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import type {Script} from '#server/languages/sql/ast-statement.ts';
+import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
+import type {RecordWriter} from '#server/records/records.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Admission, Place} from './admission.ts';
+import type {AlignedMember} from '#server/cluster/align.ts';
+import {newSummary, PiecesCursor, rowsCursor} from '../open/cursors.ts';
+import type {DatabaseSession} from '../open/database-session.ts';
+import type {Explanation} from './explain.ts';
+import {ofOneEntry} from '#server/cluster/leadership.ts';
+import {MovableResult} from '../threads/movable-result.ts';
+import {ending, orElse, orFailed} from './now-or-later.ts';
+import {row} from './planned-change.ts';
+import {BatchedRun} from './batched-run.ts';
+import {explained, type Prepared, type PreparedBatched, type PreparedSchema} from './prepared.ts';
+import type {PreparedQuery} from './prepared-query.ts';
+import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
+import {readerInForce} from '../reader-in-force.ts';
+import {runScript} from '../programs/script-runner.ts';
+import type {Security} from '#server/security/security.ts';
+import {runUserCommand} from '../schema/user-command.ts';
+import type {ResultCursor, RunRequest} from '../session.ts';
+import {
+  type ResultWish,
+  type ReadData,
+  type RunData,
+  type RunEnvironment,
+  StatementRun,
+  type WriteData,
+  writeData,
+} from './statement-run.ts';
+import {
+  isLong,
+  notIdempotent,
+  prepare,
+  prepareAhead,
+  requireBatched,
+  requireQuery,
+  requireSchemaRight,
+  sourceInside,
+  typesInside,
+  withoutSession,
+} from './statement-preparation.ts';
+import {runSessionCommand} from '../schema/session-command.ts';
+import {StreamCursor, type Streaming} from './stream-cursor.ts';
+import {ThreadDispatch} from '../threads/thread-dispatch.ts';
+import type {PlanThreads} from '../threads/thread-order.ts';
+import {transact} from './transact.ts';
+import type {HeldSession} from '../open/transaction-sessions.ts';
+import {isGuarded, optionsOf, tellPlan, watched, type WatchedQuery} from './watched-query.ts';
+
+export interface StatementRunnerOptions {
+  readonly environment: RunEnvironment;
+  readonly admission: Admission;
+  readonly settings: () => Settings;
+  readonly security: Security;
+  /** Where long reads run; undefined: here. */
+  readonly threads: PlanThreads | undefined;
+  /** See cluster/align.ts. */
+  readonly align: (database: string, signal: Cancellation) => Promise<readonly AlignedMember[]>;
+}
+
+export class StatementRunner implements StatementHost {
+  readonly environment: RunEnvironment;
+  readonly #admission: Admission;
+  readonly #settings: () => Settings;
+  readonly #security: Security;
+  readonly #threads: ThreadDispatch | undefined;
+  readonly #align: StatementRunnerOptions['align'];
+  readonly #writing = new WeakMap<Transaction, WriteData>();
+
+  constructor(options: StatementRunnerOptions) {
+    this.environment = options.environment;
+    this.#admission = options.admission;
+    this.#settings = options.settings;
+    this.#security = options.security;
+    this.#align = options.align;
+    const {threads} = options;
+    this.#threads = threads && new ThreadDispatch({...options, threads});
+  }
+
+  /** A statement on its own. A short read answers at once, all else in a promise. */
+  run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+    if (isLong(parts)) {
+      return prepareAhead(parts, this.environment.timers).then(ready => this.run(ready));
+    }
+    return orElse(
+      () => this.#run(parts),
+      error => this.#fetched(parts, error),
+    );
+  }
+
+  /** Again, with what the run asked for from outside; it wrote nothing that stands. */
+  async #fetched(parts: RunParts, error: unknown): Promise<ResultCursor> {
+    if (!(error instanceof SourceNeeded)) throw error;
+    await parts.sources.fetch(error.address);
+    return this.run(parts);
+  }
+
+  #run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+    const prepared = prepare(parts);
+    switch (prepared.kind) {
+      case 'query':
+        return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
+      case 'schema':
+        return this.#changeSchema(parts, prepared);
+      case 'user':
+        return this.#changeUser(parts, prepared.command);
+      case 'align':
+        return this.#alignCopies(parts);
+      case 'explained-command':
+        return this.#tellCommand(parts, prepared.explanation);
+      case 'explain':
+        return this.#explain(parts, prepared);
+      case 'script': {
+        const [only, ...more] = prepared.script.statements;
+        // It would end with the request, and whoever sent it would write outside of it.
+        if (only?.kind === 'begin' && more.length === 0) throw withoutSession();
+        return this.#script(parts, prepared.script);
+      }
+      case 'batched':
+        return this.#runBatched(parts);
+      case 'needs-types':
+        return this.#runWithTypes(parts, prepared.missing);
+      case 'session':
+        throw withoutSession();
+      default:
+        return unreachable(prepared);
+    }
+  }
+
+  /** A statement of a client's session, which has a transaction unless it was ended in it. */
+  async runInside(outer: RunParts, held: HeldSession): Promise<ResultCursor> {
+    const parameters = held.parameters.under(outer.request.parameters);
+    const request = {...outer.request, parameters};
+    const {transaction} = held;
+    let parts: RunParts = {...outer, request, signal: eitherOf(outer.signal, held)};
+    try {
+      if (isLong(parts)) parts = await prepareAhead(parts, this.environment.timers);
+    } catch (error) {
+      if (transaction === undefined) held.done();
+      else held.fail();
+      throw error;
+    }
+    return transaction === undefined
+      ? this.#runBetween(parts, held)
+      : this.#runHeld(parts, held, transaction);
+  }
+
+  /** No transaction is open in the session: a statement has one of its own. */
+  async #runBetween(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
+    try {
+      const prepared = prepare(parts);
+      if (prepared.kind === 'session') return await runSessionCommand(this, parts, prepared, held);
+      const end = (): void => {
+        held.done();
+        parts.end();
+      };
+      return await this.run({...parts, end});
+    } catch (error) {
+      held.done();
+      throw error;
+    }
+  }
+
+  async #runHeld(
+    parts: RunParts,
+    held: HeldSession,
+    transaction: Transaction,
+  ): Promise<ResultCursor> {
+    try {
+      const data = this.beginStatement(parts.session, transaction);
+      const prepared = prepare(parts, data.context);
+      if (prepared.kind !== 'query') {
+        return await this.#commandInside(parts, prepared, held, transaction);
+      }
+      if (prepared.writes) {
+        const cursor = await this.#collect(parts, prepared, data);
+        // Told to stop too late to notice: what it wrote is not there all the same.
+        if (held.aborted) throw new Refusal('query.terminated', 'the transaction was terminated');
+        held.done();
+        parts.end();
+        return cursor;
+      }
+      return await this.#stream(parts, prepared, data, {
+        done: () => held.done(),
+        failed: () => held.fail(),
+      });
+    } catch (error) {
+      held.fail();
+      if (error instanceof SourceNeeded) throw sourceInside(error);
+      throw error instanceof TypesNeeded ? typesInside(error.types) : error;
+    }
+  }
+
+  /** The commit of a client's transaction succeeded; what follows from it is done in the end. */
+  async committed(session: DatabaseSession, transaction: Transaction): Promise<void> {
+    const writer = this.#writing.get(transaction)?.writer;
+    writer?.committed();
+    if (writer !== undefined) await session.views.follow(writer.changes);
+  }
+
+  /**
+   * Begins a statement of a client's or a script's transaction, and says what it reads and writes.
+   *
+   * It runs under the schema that its view has: the newest one while nothing is written (with
+   * REPEATABLE_READ, while nothing is read), the same one from then on.
+   */
+  beginStatement(session: DatabaseSession, transaction: Transaction): WriteData {
+    transaction.beginStatement();
+    const {context} = session.schema;
+    const known = this.#writing.get(transaction);
+    if (known !== undefined) {
+      const isBound = transaction.hasWrites || transaction.isolation === 'REPEATABLE_READ';
+      if (isBound || known.context === context) return known;
+    }
+    transaction.beginAnew(context.catalog.version);
+    const data = writeData(transaction, context);
+    this.#writing.set(transaction, data);
+    return data;
+  }
+
+  /**
+   * The transaction goes on under the schema as it is now, which has new types. What it wrote
+   * before means the same under it, unless somebody changed more: then it conflicts.
+   */
+  #underNewTypes({schema}: DatabaseSession, transaction: Transaction): void {
+    const {context} = schema;
+    const known = this.#writing.get(transaction);
+    const isBound = transaction.hasWrites || transaction.isolation === 'REPEATABLE_READ';
+    if (known === undefined || !isBound) {
+      this.#writing.delete(transaction);
+      return;
+    }
+    if (!extendsCatalog(known.context.catalog, context.catalog)) {
+      throw new Refusal(
+        'commit.conflict',
+        'the schema was changed by another transaction: nothing was stored, run it again',
+      );
+    }
+    transaction.schemaVersion = context.catalog.version;
+    this.#writing.set(transaction, writeData(transaction, context, known));
+  }
+
+  /**
+   * Runs `work` in a transaction and commits it, again on conflict: as often as the query says,
+   * else the request, else the server.
+   *
+   * @throws {Refusal} what `work` throws, and what the last commit was refused for.
+   */
+  inTransaction<T>(
+    parts: RunParts,
+    work: (data: RunData) => T | Promise<T>,
+    query?: Pick<PreparedQuery, 'retry' | 'contention'>,
+  ): Promise<T> {
+    const {session, request, signal} = parts;
+    const {environment} = this;
+    const retry = query?.retry;
+    const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
+    const {requestId} = request;
+    const committed = (writer: RecordWriter): Promise<void> | undefined =>
+      session.views.follow(writer.changes);
+    const how = {
+      session,
+      environment,
+      signal,
+      retries,
+      waitMs: retry?.waitMs,
+      requestId,
+      contention: query?.contention,
+      committed,
+    };
+    return transact(how, work);
+  }
+
+  #retriesOf({schema}: DatabaseSession): number {
+    const own = databaseSetting(schema.catalog, 'svc.txRetries');
+    return own ?? this.#settings().get('svc.txRetries');
+  }
+
+  wishOf(request: RunRequest): ResultWish {
+    const settings = this.#settings();
+    return {
+      format: request.format,
+      typeHints: request.typeHints,
+      limit: request.limit,
+      limitDefault: settings.get('svc.server.httpQueryDefaultLimit'),
+      ceiling: settings.get('svc.server.httpQueryMaxResultRows'),
+    };
+  }
+
+  async #changeSchema(
+    parts: RunParts,
+    {command, first = [], counts}: PreparedSchema,
+  ): Promise<ResultCursor> {
+    for (const one of [...first, command]) requireSchemaRight(parts, one);
+    for (const one of first) await parts.session.executor.run(one, parts.signal);
+    const row = await parts.session.change(command, runOptions(parts));
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    if (counts !== undefined) summary.stats = countsText(newWriteCounts(), counts);
+    return rowsCursor(counts === undefined ? [row] : [], parts.request.format, summary);
+  }
+
+  /** The answer is whole before its first byte leaves: what it tells of is committed. */
+  #runBatched(parts: RunParts): Promise<ResultCursor> {
+    return Promise.resolve(
+      this.#admission.within(place => ending(async () => this.#batched(parts), place.leave)),
+    );
+  }
+
+  async #batched(parts: RunParts): Promise<ResultCursor> {
+    const prepared = (): PreparedBatched => requireBatched(prepare(parts));
+    const rows = await this.#reading(parts, data =>
+      new BatchedRun(this, parts, runOptions(parts), prepared).run(data),
+    );
+    try {
+      return await this.#reading(parts, async data => {
+        const {after} = prepared();
+        const options = runOptions(parts);
+        const run = new StatementRun(after, data, options, this.environment, rows.rows);
+        const result = run.result(this.wishOf(parts.request));
+        const pieces: Buffer[] = [];
+        try {
+          await takePieces(result, pieces);
+        } finally {
+          run.close();
+        }
+        const summary = newSummary(result.limit);
+        summary.returned = result.returned;
+        summary.truncated = result.truncated;
+        summary.wrote = true;
+        summary.stats = countsText(rows.counts);
+        return new PiecesCursor(pieces, summary);
+      });
+    } finally {
+      parts.end();
+    }
+  }
+
+  /** Over a view in which the schema is in force. */
+  async #reading<T>(parts: RunParts, work: (data: ReadData) => Promise<T>): Promise<T> {
+    const {database, schema} = parts.session;
+    const {reader, context} = await readerInForce(database, schema, this.environment.timers);
+    try {
+      return await work({kind: 'read', reader, context});
+    } finally {
+      reader.close();
+    }
+  }
+
+  async #changeUser(parts: RunParts, command: UserCommand): Promise<ResultCursor> {
+    await runUserCommand(command, parts, this.#security);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    return rowsCursor([], parts.request.format, summary);
+  }
+
+  async #alignCopies(parts: RunParts): Promise<ResultCursor> {
+    const {request, signal, guard} = parts;
+    if (guard !== undefined) {
+      const message = `User '${guard.user}' is not allowed to align databases: only root is`;
+      throw new Refusal('security.root-only', message);
+    }
+    const members = await this.#align(request.database, signal);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    const rows = members.map(member => row({operation: 'align database', ...member}));
+    return rowsCursor(rows, request.format, summary);
+  }
+
+  /** Makes the types that a statement brings along, an entry each, and then runs it. */
+  async #runWithTypes(parts: RunParts, missing: readonly NeededType[]): Promise<ResultCursor> {
+    await this.makeTypes(parts, missing);
+    return this.run(parts);
+  }
+
+  async makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void> {
+    for (const {name, kind, superTypes} of missing) {
+      const command: SchemaCommand = {
+        kind: 'create-type',
+        recordKind: kind,
+        name,
+        ifNotExists: true,
+        supertypes: superTypes,
+        buckets: undefined,
+        bucketCount: undefined,
+        custom: new Map(),
+        unidirectional: false,
+        lightweight: false,
+        unique: false,
+      };
+      requireSchemaRight(parts, command);
+      await parts.session.executor.run(command, parts.signal);
+    }
+  }
+
+  async #commandInside(
+    parts: RunParts,
+    prepared: Exclude<Prepared, PreparedQuery>,
+    held: HeldSession,
+    transaction: Transaction,
+  ): Promise<ResultCursor> {
+    if (prepared.kind === 'session') return runSessionCommand(this, parts, prepared, held);
+    if (prepared.kind === 'schema') {
+      if (transaction.hasWrites) {
+        throw new Refusal(
+          'query.execution',
+          'a schema change is an entry of its own: commit what the transaction wrote before it',
+        );
+      }
+      const cursor = await this.run(parts);
+      // Nothing is written yet: the next statement begins under the schema as it is then.
+      this.#writing.delete(transaction);
+      held.done();
+      return cursor;
+    }
+    if (prepared.kind === 'batched') {
+      throw new Refusal(
+        'query.execution',
+        'BATCH and IN TRANSACTIONS commit by themselves: the statement stands in no transaction',
+      );
+    }
+    if (prepared.kind === 'align') {
+      throw new Refusal('query.execution', 'ALIGN DATABASE stands in no transaction');
+    }
+    if (prepared.kind === 'user') {
+      throw new Refusal('query.execution', 'users are changed outside of transactions');
+    }
+    if (prepared.kind === 'explain' || prepared.kind === 'explained-command') {
+      const cursor =
+        prepared.kind === 'explain'
+          ? await this.#explain(parts, prepared)
+          : this.#tellCommand(parts, prepared.explanation);
+      held.done();
+      return cursor;
+    }
+    if (prepared.kind === 'needs-types') {
+      await this.makeTypes(parts, prepared.missing);
+      this.#underNewTypes(parts.session, transaction);
+      return this.#runHeld(parts, held, transaction);
+    }
+    const cursor = await this.#script(parts, prepared.script, transaction);
+    held.done();
+    return cursor;
+  }
+
+  #read(parts: RunParts, query: PreparedQuery): ResultCursor | Promise<ResultCursor> {
+    const {context} = parts.session.schema;
+    const reader = parts.session.database.read();
+    const release = (): void => reader.close();
+    // A plan reads only a view in which its catalog is in force.
+    if (reader.schemaVersion !== context.catalog.version) {
+      release();
+      return this.#readAgain(parts);
+    }
+    const data = {kind: 'read', reader, context} as const;
+    return this.#stream(parts, query, data, {done: release, failed: release});
+  }
+
+  /** A schema change is applied and not announced yet. */
+  async #readAgain(parts: RunParts): Promise<ResultCursor> {
+    await this.environment.timers.yield();
+    if (parts.signal.aborted) throw queryTerminated();
+    const prepared = prepare(parts);
+    return this.#read(parts, prepared.kind === 'explain' ? prepared.inner : requireQuery(prepared));
+  }
+
+  /** The cursor has its first piece, so that what is refused at once is refused here. */
+  #stream(
+    parts: RunParts,
+    plain: PreparedQuery,
+    data: RunData,
+    ends: {readonly done: () => void; readonly failed: () => void},
+  ): ResultCursor | Promise<ResultCursor> {
+    const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
+      const {query, tell} = this.#asWished(parts, plain);
+      const {result, close} = this.#begun(parts, query, data);
+      const summary = newSummary(result.limit);
+      const cursor = new StreamCursor({
+        result,
+        summary,
+        place,
+        partialOnTimeout: query.onTimeout === 'partial',
+        onEnd: failure => {
+          close();
+          place.leave();
+          parts.end(failure);
+          if (failure !== undefined) ends.failed();
+          else {
+            tell(summary);
+            ends.done();
+          }
+        },
+      });
+      parts.onTerminate(() => cursor.terminate());
+      return cursor.begin();
+    };
+    return orFailed(
+      () => this.#admission.within(place => orFailed(() => streaming(place), place.leave)),
+      ends.failed,
+    );
+  }
+
+  /** On a thread of its own when it is likely to be long, or when it turns out to hold this one. */
+  #begun(parts: RunParts, query: PreparedQuery, data: RunData): Streaming {
+    const threads = this.#threads;
+    if (threads === undefined || !threads.mayTake(parts, query, data)) {
+      return this.#here(parts, query, data);
+    }
+    const elsewhere = (): Streaming | undefined => {
+      const result = threads.start(parts, query, data, this.wishOf(parts.request));
+      return result && {result, close: () => result.close()};
+    };
+    const far = threads.isFor(query) ? elsewhere() : undefined;
+    if (far !== undefined) return far;
+    const here = this.#here(parts, query, data);
+    here.budget.mayMove = true;
+    const movable = new MovableResult(here, () => elsewhere() ?? this.#here(parts, query, data));
+    return {result: movable, close: () => movable.end()};
+  }
+
+  #here(
+    parts: RunParts,
+    query: PreparedQuery,
+    data: RunData,
+  ): Streaming & {readonly budget: Budget} {
+    const run = new StatementRun(query, data, runOptions(parts), this.environment);
+    const result = run.result(this.wishOf(parts.request));
+    return {result, close: () => run.close(), budget: run.context.budget};
+  }
+
+  /** Again, with the types that the data asked for, as often as it finds new ones. */
+  async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
+    for (let query = first; ; query = requireQuery(prepare(parts))) {
+      try {
+        return await this.#writeOnce(parts, query);
+      } catch (error) {
+        if (!(error instanceof TypesNeeded)) throw error;
+        await this.makeTypes(parts, error.types);
+      }
+    }
+  }
+
+  async #writeOnce(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
+    let prepared: PreparedQuery | undefined = first;
+    try {
+      let watched = this.#asWished(parts, first);
+      const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
+        // Prepared anew for another attempt: the conflict may have been about the schema.
+        if (prepared === undefined) {
+          watched = this.#asWished(parts, requireQuery(prepare(parts)));
+        }
+        prepared = undefined;
+        return this.#collect(parts, watched.query, data);
+      };
+      const cursor = await this.inTransaction(parts, attempt, first);
+      watched.tell(cursor.summary);
+      return cursor;
+    } catch (error) {
+      throw ofOneEntry(error);
+    } finally {
+      parts.end();
+    }
+  }
+
+  /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
+  #script(parts: RunParts, script: Script, outer?: Transaction): Promise<ResultCursor> {
+    return Promise.resolve(
+      this.#admission.within(place =>
+        ending(() => runScript(this, {...parts, place}, script, outer), place.leave),
+      ),
+    );
+  }
+
+  /** Runs to the end and keeps the rows; in a promise only when it had to wait. */
+  #collect(
+    parts: RunParts,
+    query: PreparedQuery,
+    data: RunData,
+  ): ResultCursor | Promise<ResultCursor> {
+    return this.#admission.within(place => {
+      let run: StatementRun | undefined;
+      return ending(
+        () => {
+          run = new StatementRun(query, data, runOptions(parts), this.environment);
+          const result = run.result(this.wishOf(parts.request));
+          const pieces: Buffer[] = [];
+          const pausing = takePieces(result, pieces);
+          const collected = (): ResultCursor => {
+            run?.requireComplete();
+            const summary = newSummary(result.limit);
+            summary.returned = result.returned;
+            summary.truncated = result.truncated;
+            summary.wrote = true;
+            if (query.reportsStats) summary.stats = run?.stats();
+            return new PiecesCursor(pieces, summary);
+          };
+          return pausing === undefined ? collected() : pausing.then(collected);
+        },
+        () => {
+          run?.close();
+          place.leave();
+        },
+      );
+    });
+  }
+
+  #tellCommand(parts: RunParts, explanation: Explanation): ResultCursor {
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    parts.end();
+    tellPlan(summary, explanation);
+    return rowsCursor([], parts.request.format, summary);
+  }
+
+  async #explain(
+    parts: RunParts,
+    {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
+  ): Promise<ResultCursor> {
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    const measured = execute ? watched(parts, inner, this.environment.clock) : undefined;
+    if (measured !== undefined) {
+      if (inner.writes && parts.request.readOnly) throw notIdempotent();
+      const request = {...parts.request, format: 'record' as const, profile: undefined};
+      const cursor = inner.writes
+        ? await this.#writePrepared({...parts, request}, measured.query)
+        : await this.#read({...parts, request}, measured.query);
+      while ((await cursor.next()) !== undefined);
+      cursor.close();
+    }
+    parts.end();
+    if (measured !== undefined) measured.tell(summary);
+    else tellPlan(summary, explained(inner, optionsOf(parts), {isGuarded: isGuarded(parts)}));
+    return rowsCursor([], parts.request.format, summary);
+  }
+
+  #writePrepared(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
+    return this.inTransaction(parts, data => this.#collect(parts, query, data), query);
+  }
+
+  /** As it is, unless the request asks for a profile. */
+  #asWished(parts: RunParts, query: PreparedQuery): WatchedQuery {
+    return parts.request.profile === undefined
+      ? {query, tell: () => {}}
+      : watched(parts, query, this.environment.clock);
+  }
+}
+
+/** Takes all pieces; answers a promise only when the plan pauses. */
+function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<void> {
+  for (;;) {
+    const piece = result.pull();
+    if (piece === undefined) return undefined;
+    if (piece === pause) return result.rest().then(() => takePieces(result, into));
+    // The result would use the bytes for its next piece again.
+    into.push(result.isWhole ? piece : Buffer.from(piece));
+    if (result.isWhole) return undefined;
+  }
+}
+
+/** Told to stop when one of the two is. */
+function eitherOf(left: Cancellation, right: Cancellation): Cancellation {
+  return {
+    get aborted() {
+      return left.aborted || right.aborted;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * A transaction of one piece of work: begun, carried out, committed, and all of it again when
+ * another commit was faster. An unknown outcome is never run again.
+ *
+ * Work that is known to meet others runs on top of the commits under way, so that it need not wait
+ * for them ([note 23](../../docs/design/0023-writing-on-top-of-what-is-under-way.md)). Only a
+ * commit behind them says what it found there; a refusal or a run without writes is void, and the
+ * work is done again over what is decided.
+ */
+import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {RecordWriter} from '#server/records/records.ts';
+import type {Contention} from './contention.ts';
+import type {DatabaseSession} from '../open/database-session.ts';
+import {refusalOf, repeated} from './outcome.ts';
+import {type RunEnvironment, type WriteData, writeData} from './statement-run.ts';
+
+export interface TransactOptions {
+  readonly session: DatabaseSession;
+  readonly environment: RunEnvironment;
+  readonly signal: Cancellation;
+  /** How often it is run again. */
+  readonly retries: number;
+  /** Pause before that; undefined: until the other commits are applied. */
+  readonly waitMs: number | undefined;
+  readonly requestId: string | undefined;
+  /** How often this work meets others; undefined: it sees nothing but what is decided. */
+  readonly contention: Contention | undefined;
+  /** What follows from the commit, before anybody is told of it. */
+  readonly committed: (writer: RecordWriter) => Promise<void> | undefined;
+}
+
+/** @throws {Refusal} what `work` throws, and what the last commit was refused for. */
+export async function transact<T>(
+  options: TransactOptions,
+  work: (data: WriteData) => T | Promise<T>,
+): Promise<T> {
+  const {retries, contention} = options;
+  const {database} = options.session;
+  let onUndecided = contention?.isLikely === true;
+  for (let attempt = 0; ; ) {
+    const outcome = await attempted(options, work, onUndecided);
+    if (outcome.kind === 'done') {
+      contention?.passed();
+      return outcome.result;
+    }
+    if (outcome.kind === 'void') {
+      onUndecided = false;
+      await database.settled();
+      requireGoing(options.signal);
+      continue;
+    }
+    if (attempt >= retries) throw outcome.refusal;
+    contention?.met();
+    onUndecided = contention !== undefined;
+    // Most often the other commit is still under way: whoever runs before it is applied meets it
+    // again unless it builds on it, and of those who run then one wins.
+    if (!onUndecided || !database.knowsUndecided()) await database.settled();
+    if (attempt < eagerAttempts && options.waitMs === undefined) requireGoing(options.signal);
+    else {
+      const {environment, signal, waitMs} = options;
+      await backOff(environment, {attempt: attempt - eagerAttempts, signal, waitMs});
+    }
+    attempt += 1;
+  }
+}
+
+type Attempt<T> =
+  | {readonly kind: 'done'; readonly result: T}
+  | {readonly kind: 'conflict'; readonly refusal: unknown}
+  /** What it said rests on commits that may never happen, and would not be one of them itself. */
+  | {readonly kind: 'void'};
+
+async function attempted<T>(
+  {session, requestId, committed}: TransactOptions,
+  work: (data: WriteData) => T | Promise<T>,
+  onUndecided: boolean,
+): Promise<Attempt<T>> {
+  const transaction = session.database.begin('REPEATABLE_READ', {onUndecided});
+  try {
+    const data = writeData(transaction, session.schema.context);
+    const working = work(data);
+    const result = working instanceof Promise ? await working : working;
+    if (transaction.seesUndecided && !transaction.hasWrites) return {kind: 'void'};
+    const outcome = await transaction.commit(requestId);
+    if (outcome.kind === 'conflict') return {kind: 'conflict', refusal: refusalFor(outcome)};
+    if (outcome.kind !== 'committed') throw refusalFor(outcome);
+    if (outcome.repeated) throw repeated(outcome.index);
+    data.writer.committed();
+    const following = committed(data.writer);
+    if (following !== undefined) await following;
+    return {kind: 'done', result};
+  } catch (error) {
+    if (isConflict(error)) return {kind: 'conflict', refusal: error};
+    if (transaction.seesUndecided) return {kind: 'void'};
+    throw error;
+  } finally {
+    transaction.rollback();
+  }
+}
+
+/** Attempts that do not pause: work so short that others win so often gets a chance by chance. */
+const eagerAttempts = 30;
+
+/**
+ * Waits before another attempt. Full jitter unless the pause is given: those who collided do not
+ * collide again in step.
+ *
+ * @throws {Refusal} `query.terminated`.
+ */
+export async function backOff(
+  {random, timers}: Pick<RunEnvironment, 'random' | 'timers'>,
+  {
+    attempt,
+    signal,
+    waitMs,
+  }: Pick<TransactOptions, 'signal' | 'waitMs'> & {
+    readonly attempt: number;
+  },
+): Promise<void> {
+  requireGoing(signal);
+  const delayMs = waitMs ?? (random.u32() / 2 ** 32) * Math.min(50, 2 ** attempt);
+  await new Promise<void>(resolve => timers.after(delayMs, resolve));
+}
+
+/** @throws {Refusal} `query.terminated`. */
+function requireGoing(signal: Cancellation): void {
+  if (signal.aborted) throw new Refusal('query.terminated', 'the statement was terminated');
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'commit.conflict';
+}
+
+function refusalFor(outcome: CommitOutcome): Refusal {
+  const refusal = refusalOf(outcome);
+  assert(refusal !== undefined, 'a commit that succeeded is no refusal');
+  return refusal;
+}

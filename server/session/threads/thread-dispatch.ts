@@ -1,0 +1,154 @@
+/**
+ * Decides whether a read runs on a thread of its own, and sends it there.
+ *
+ * One that is likely to be long does, when a thread is free: it reads nothing but records, and what
+ * it needs can travel. Whatever else comes up runs here, in slices, as everything does without
+ * threads; a full house makes the network thread slower and nobody wait.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {packPortable} from '#server/plan/portable.ts';
+import {needsServer, routinesOf} from '#server/plan/properties.ts';
+import type {PreparedQuery} from '../statements/prepared-query.ts';
+import {runOptions, type RunParts} from '../statements/run-parts.ts';
+import type {ReadSchema} from '../statements/run-home.ts';
+import type {ResultWish, RunData, RunEnvironment} from '../statements/statement-run.ts';
+import {
+  controlWords,
+  type PlanThreads,
+  type RoutineBody,
+  type ThreadOrder,
+  type ThreadSpending,
+} from './thread-order.ts';
+import {ThreadResult} from './thread-result.ts';
+
+export interface ThreadDispatchOptions {
+  readonly threads: PlanThreads;
+  readonly environment: RunEnvironment;
+  readonly settings: () => Settings;
+}
+
+export class ThreadDispatch {
+  readonly #options: ThreadDispatchOptions;
+
+  constructor(options: ThreadDispatchOptions) {
+    this.#options = options;
+  }
+
+  /** Whether another thread can answer it, now or when it turns out to be long. */
+  mayTake({session}: RunParts, query: PreparedQuery, data: RunData): boolean {
+    if (query.writes || (data.kind === 'write' && data.transaction.hasWrites)) return false;
+    // Columns are kept on this thread alone, and make the answer faster than another thread could.
+    return query.columnNodes.size === 0 || !session.kept.columns.isOn;
+  }
+
+  /** Whether it is likely to be worth a thread; every read pays for this question. */
+  isFor(query: PreparedQuery): boolean {
+    return query.effort >= this.#options.settings().get('svc.scanWorkerCostMin');
+  }
+
+  /**
+   * The answer, from there, of a query that another thread may take; undefined when it has to run
+   * here all the same.
+   */
+  start(
+    parts: RunParts,
+    query: PreparedQuery,
+    data: RunData,
+    wish: ResultWish,
+  ): ThreadResult | undefined {
+    const {threads, environment} = this.#options;
+    const {database, kept} = parts.session;
+    const {adjacency} = kept;
+    const travelling = database.sharesViews ? travellingParts(parts, query, data) : undefined;
+    const thread = travelling && threads.take();
+    if (travelling === undefined || thread === undefined) return undefined;
+    const reader = data.kind === 'read' ? data.reader : data.transaction;
+    const held = database.shareView(reader.view);
+    const order: ThreadOrder = {
+      ...travelling,
+      database: {id: database.id, name: database.name},
+      view: held.shared,
+      schemaVersion: data.context.catalog.version,
+      adjacency: adjacency.share(reader.viewIndex),
+      wish,
+      spending: this.#spending(),
+      patterns: parts.session.patterns,
+      startedAt: environment.clock.now(),
+      guard: parts.guard && {user: parts.guard.user, groups: parts.guard.access.groups},
+      isMeasured: query.profile !== undefined,
+      control: new Int32Array(new SharedArrayBuffer(controlWords * Int32Array.BYTES_PER_ELEMENT)),
+    };
+    return new ThreadResult({
+      thread,
+      order,
+      signal: parts.signal,
+      timers: environment.timers,
+      profile: query.profile,
+      onKeysRead: reads => adjacency.noteKeysRead(reads),
+      release: () => held.release(),
+    });
+  }
+
+  #spending(): ThreadSpending {
+    const {environment, settings} = this.#options;
+    return {
+      memoryBytesMax: environment.memoryBytesMax(),
+      valueBytesMax: environment.valueBytesMax(),
+      memoryTotalMax: settings().get('svc.queryMemoryTotalMax'),
+      timeoutMs: environment.timeoutMs(),
+    };
+  }
+}
+
+type Travelling = Pick<ThreadOrder, 'statement' | 'bodies' | 'runsJavaScript' | 'parameters'>;
+
+/**
+ * The query with all that it may call; undefined when something of it belongs to this thread. So do
+ * triggers on reads: what they do is known only when they fire.
+ */
+function travellingParts(
+  parts: RunParts,
+  query: PreparedQuery,
+  {context}: RunData,
+): Travelling | undefined {
+  const {catalog} = context;
+  if (catalog.triggers.some(({event}) => event === 'read')) return undefined;
+  const parameters = packPortable(runOptions(parts).parameters);
+  const statement = packPortable(query.statement);
+  if (parameters === undefined || statement === undefined) return undefined;
+  const bodies = new Map<string, RoutineBody>();
+  let runsJavaScript = false;
+  const plans = [query.statement.plan];
+  for (let plan = plans.pop(); plan !== undefined; plan = plans.pop()) {
+    if (needsServer(plan)) return undefined;
+    for (const name of routinesOf(plan)) {
+      const definition = catalog.functionNamed(name);
+      if (definition?.language === 'js') runsJavaScript = true;
+      if (definition === undefined || definition.language === 'js' || bodies.has(name)) continue;
+      const {language, code} = definition;
+      const body = bodyOf(parts, language, code, context);
+      const packed = body && packPortable(body.statement);
+      if (body === undefined || packed === undefined) return undefined;
+      bodies.set(name, {language, text: code, statement: packed});
+      plans.push(body.statement.plan);
+    }
+  }
+  return {statement, parameters, bodies: [...bodies.values()], runsJavaScript};
+}
+
+/** Undefined for a body that cannot be prepared: whoever calls it here is told why. */
+function bodyOf(
+  {session}: RunParts,
+  language: string,
+  text: string,
+  context: ReadSchema,
+): PreparedQuery | undefined {
+  try {
+    const prepared = session.prepare(language, text, context);
+    return prepared.kind === 'query' ? prepared : undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}

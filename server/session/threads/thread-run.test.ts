@@ -1,0 +1,350 @@
+/**
+ * Reads on threads of their own: the same answers as here, stopped when they are told to, bounded
+ * by whoever reads them, and gone without a trace.
+ */
+import assert from 'node:assert/strict';
+import {after, before, beforeEach, test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import {ScanThreads} from '#server/node/scan-threads.ts';
+import {Rid, type Value} from '#server/model/value.ts';
+import {createTimers} from '#server/platform/real/clock.ts';
+import {graph, queryPairs} from '#server/testing/random/query-pairs.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {ManualTimers} from '#server/testing/manual-timers.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {ResultFormat, RunRequest} from '../session.ts';
+import type {PlanThread, PlanThreads, ThreadNews, ThreadOrder} from './thread-order.ts';
+import {ThreadResult} from './thread-result.ts';
+
+const records = 20_000;
+
+/** Real threads, and how many orders they got. */
+class CountedThreads implements PlanThreads {
+  readonly inner: ScanThreads;
+  readonly pages: Int32Array;
+  orders = 0;
+
+  constructor(threadsMax: number, heapMegabytesMax?: number) {
+    this.inner = new ScanThreads({threadsMax, timers: createTimers(), heapMegabytesMax});
+    this.pages = this.inner.pages;
+  }
+
+  onRelease(listener: () => void): void {
+    this.inner.onRelease(listener);
+  }
+
+  take(): PlanThread | undefined {
+    const thread = this.inner.take();
+    if (thread !== undefined) this.orders += 1;
+    return thread;
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}
+
+/** A world where every read takes a thread while one is free. */
+function openFar(
+  threads: PlanThreads,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServiceWorld> {
+  return ServiceWorld.open({'svc.scanWorkerCostMin': '0', ...settings}, {threads});
+}
+
+const threads = new CountedThreads(2);
+let far: ServiceWorld;
+let near: ServiceWorld;
+let there: TestDatabase;
+let here: TestDatabase;
+
+before(async () => {
+  far = await openFar(threads);
+  near = await ServiceWorld.open();
+  there = await filled(far);
+  here = await filled(near);
+});
+
+// A thread is free some moments after its answer is whole.
+beforeEach(() => eventually('all threads are free', () => threads.inner.busy === 0));
+
+after(async () => {
+  await far.close();
+  await near.close();
+});
+
+async function filled(world: ServiceWorld): Promise<TestDatabase> {
+  const database = await world.database(['CREATE DOCUMENT TYPE D', 'CREATE DOCUMENT TYPE Own']);
+  const rows = Array.from({length: records}, (_, at) => `(${at}, 'text ${at}')`);
+  await database.run(`INSERT INTO D (n, t) VALUES ${rows.join(',')}`);
+  for (const text of graph) await database.run(text, {language: 'cypher'});
+  const one = '"SELECT count(*) AS c FROM D WHERE n < :a" PARAMETERS [a] LANGUAGE sql';
+  await database.run(`DEFINE FUNCTION f.below ${one}`);
+  await database.run(
+    'DEFINE FUNCTION f.twice "RETURN f.below($a) * 2" PARAMETERS [a] LANGUAGE cypher',
+  );
+  await database.run('DEFINE FUNCTION f.js "return a.length" PARAMETERS [a] LANGUAGE js');
+  await database.run('DEFINE FUNCTION f.types "SELECT name FROM schema:types" LANGUAGE sql');
+  return database;
+}
+
+/** What a client gets: the bytes and what is said about them, or the refusal. */
+async function answerOf(
+  database: TestDatabase,
+  text: string,
+  more: Partial<RunRequest> = {},
+  who: Principal = root,
+): Promise<unknown> {
+  try {
+    const cursor = await database.service.run(who, {...database.request(text), ...more});
+    const pieces: string[] = [];
+    for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
+      pieces.push(piece.toString('utf8'));
+    }
+    cursor.close();
+    const {returned, truncated, limit} = cursor.summary;
+    return [pieces.join(''), returned, truncated, limit];
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const {code, message, place, detail} = error;
+    return {code, message, place, detail};
+  }
+}
+
+async function isSameThere(text: string, more: Partial<RunRequest> = {}): Promise<void> {
+  await eventually('all threads are free', () => threads.inner.busy === 0);
+  const ordersBefore = threads.orders;
+  assert.deepEqual(await answerOf(there, text, more), await answerOf(here, text, more), text);
+  assert.equal(threads.orders, ordersBefore + 1, `on a thread: ${text}`);
+}
+
+const formats: readonly ResultFormat[] = ['record', 'graph', 'studio', 'counts', 'ndjson'];
+
+for (const format of formats) {
+  test(`an answer as ${format} is the same from a thread`, async () => {
+    await isSameThere('SELECT FROM D WHERE n % 3 = 0', {format, limit: 5_000});
+    await isSameThere('SELECT n, t FROM D LIMIT 3', {format});
+    await isSameThere('SELECT FROM D WHERE n < 0', {format});
+  });
+}
+
+const statements: readonly (readonly [text: string, language: string])[] = [
+  ['SELECT sum(n) AS s, max(t) AS m FROM D GROUP BY n % 7 ORDER BY s', 'sql'],
+  ['SELECT FROM D ORDER BY t.toUpperCase() DESC LIMIT 10', 'sql'],
+  ['SELECT n, (SELECT count(*) FROM D WHERE n < $parent.$current.n) AS c FROM D LIMIT 3', 'sql'],
+  ['SELECT f.below(n) AS c, f.twice(n) AS d, f.js(t) AS j FROM D LIMIT 3', 'sql'],
+  ['SELECT FROM D LIMIT 200000', 'sql'],
+  ['SELECT n / (n - 15000) AS q FROM D', 'sql'],
+  ['SELECT [1, 2].asDate() FROM D', 'sql'],
+  ['MATCH (d:D) RETURN d.n AS n ORDER BY n SKIP 19990', 'cypher'],
+  ['MATCH (d:D) WHERE d.n > 3 RETURN toInteger([d.t]) AS x', 'cypher'],
+];
+
+test('what columns do not hold is sorted on a thread, once a run has shown it', async () => {
+  const lists = `UNWIND range(1, ${records}) AS n CREATE (:L {l: [n]})`;
+  for (const database of [there, here]) await database.run(lists, {language: 'cypher'});
+  const text = 'SELECT l FROM L ORDER BY l DESC LIMIT 2';
+  const ordersBefore = threads.orders;
+  assert.deepEqual(await answerOf(there, text), await answerOf(here, text));
+  assert.equal(threads.orders, ordersBefore);
+  await isSameThere(text);
+});
+
+for (const [text, language] of statements) {
+  test(`the same from a thread: ${text}`, () => isSameThere(text, {language}));
+}
+
+test('two languages and 200 questions are answered alike by threads and by none', async () => {
+  const ordersBefore = threads.orders;
+  for (const {sql, cypher} of queryPairs(20_261_122, 200)) {
+    for (const [text, language] of [
+      [sql, 'sql'],
+      [cypher, 'cypher'],
+    ] as const) {
+      assert.deepEqual(
+        await answerOf(there, text, {language}),
+        await answerOf(here, text, {language}),
+        text,
+      );
+    }
+  }
+  assert.ok(threads.orders - ordersBefore > 200, `${threads.orders - ordersBefore} on threads`);
+});
+
+test('parameters of every kind arrive', () =>
+  isSameThere('SELECT :a AS a, :b AS b, :c.x AS c FROM D LIMIT 1', {
+    parameters: new Map<string, Value>([
+      ['a', new Rid(3, 4)],
+      ['b', [2n ** 63n - 1n, 0.5, new Uint8Array([1, 2])]],
+      ['c', new Map([['x', 'y']])],
+    ]),
+  }));
+
+test('names of properties and types that are new are known', async () => {
+  await there.run('CREATE DOCUMENT TYPE Later IF NOT EXISTS');
+  await there.run('INSERT INTO Later SET first = 1');
+  assert.deepEqual(await there.run('SELECT first FROM Later'), [{first: 1}]);
+  await there.run('INSERT INTO Later SET second = 2');
+  assert.deepEqual(await there.run('SELECT second FROM Later WHERE second = 2'), [{second: 2}]);
+});
+
+test('a profile tells what each node did', async () => {
+  const cursor = await there.service.run(root, {
+    ...there.request('SELECT FROM D WHERE n % 100 = 0'),
+    profile: 'plan',
+  });
+  while ((await cursor.next()) !== undefined);
+  assert.match(cursor.summary.explain ?? '', /scan.*\b200\b/s);
+});
+
+test('who may not read a type is refused on a thread as well', async () => {
+  const reader: Principal = {name: 'ann', root: false, grants: new Map([['*', ['none']]])};
+  const before = threads.orders;
+  const [refused, same] = [
+    await answerOf(there, 'SELECT count(*) FROM D', {}, reader),
+    await answerOf(here, 'SELECT count(*) FROM D', {}, reader),
+  ];
+  assert.deepEqual(refused, same);
+  assert.match(JSON.stringify(refused), /security.denied/);
+  assert.equal(threads.orders, before + 1);
+});
+
+test('a transaction that wrote sees what it wrote', async () => {
+  const {name, service} = there;
+  const transactionId = await service.begin(root, name, 'REPEATABLE_READ');
+  const count = (): Promise<unknown> => there.run('SELECT count(*) AS c FROM Own', {transactionId});
+  const before = threads.orders;
+  assert.deepEqual(await count(), [{c: 0}]);
+  assert.equal(threads.orders, before + 1, 'on a thread as long as nothing is written');
+  await there.run('INSERT INTO Own SET n = 1', {transactionId});
+  assert.deepEqual(await count(), [{c: 1}]);
+  assert.equal(threads.orders, before + 1, 'here from then on');
+  await service.rollback(root, name, transactionId);
+});
+
+test('what is not about records is answered here', async () => {
+  const before = threads.orders;
+  assert.ok((await there.run('SELECT name FROM schema:types')).length > 3);
+  assert.ok((await there.run('SELECT f.types() AS names FROM D LIMIT 1')).length === 1);
+  await there.run('SHOW TRANSACTIONS YIELD transactionId RETURN *', {language: 'cypher'});
+  assert.equal(threads.orders, before);
+});
+
+test('a read that is told to stop is answered, and its thread is free', async () => {
+  const stop = new AbortController();
+  const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';
+  const running = answerOf(there, cross, {language: 'cypher', signal: stop.signal});
+  await eventually('a thread is busy', () => threads.inner.busy === 1);
+  stop.abort();
+  assert.match(JSON.stringify(await running), /query.terminated/);
+  await eventually('all threads are free', () => threads.inner.busy === 0);
+});
+
+test('a reader that does not read holds up the plan, not the memory', async () => {
+  const request = {...there.request('SELECT FROM D'), limit: -1, format: 'ndjson' as const};
+  const cursor = await there.service.run(root, request);
+  await cursor.next();
+  await new Promise(resolve => setTimeout(resolve, 50));
+  const others = await there.run('SELECT count(*) AS c FROM D');
+  assert.deepEqual(others, [{c: records}]);
+  let bytes = 0;
+  for (let piece = await cursor.next(); piece; piece = await cursor.next()) bytes += piece.length;
+  cursor.close();
+  assert.ok(bytes > 1 << 20);
+});
+
+test('beyond the threads there are, reads run here', async () => {
+  const answers = await Promise.all(
+    Array.from({length: 6}, () => there.run('SELECT sum(n) AS s FROM D')),
+  );
+  for (const rows of answers) assert.deepEqual(rows, [{s: (records * (records - 1)) / 2}]);
+});
+
+test('memory counts on all threads together, and what is too large ends alone', async () => {
+  const world = await openFar(new CountedThreads(2), {'svc.queryMemoryTotalMax': '2MB'});
+  try {
+    const database = await world.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
+    const sorted = 'UNWIND range(1, 1000000) AS a WITH a ORDER BY a RETURN a';
+    const answer = await answerOf(database, sorted, {language: 'cypher'});
+    assert.match(JSON.stringify(answer), /query.memory-total/);
+    assert.deepEqual(await database.run('SELECT n FROM D'), [{n: 1}]);
+    await eventually('nothing is held', () => world.service.load.queryMemoryBytes === 0);
+  } finally {
+    await world.close();
+  }
+});
+
+test('a thread that runs out of memory ends its statement alone', async () => {
+  const world = await openFar(new CountedThreads(1, 64));
+  try {
+    const database = await world.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
+    const bomb = "UNWIND range(1, 3000000) AS a RETURN size(collect(toString(a) + 'more text'))";
+    const answer = await answerOf(database, bomb, {language: 'cypher'});
+    assert.match(JSON.stringify(answer), /query.memory/);
+    assert.deepEqual(await database.run('SELECT n FROM D'), [{n: 1}]);
+  } finally {
+    await world.close();
+  }
+});
+
+test('one call that takes long holds nobody up, and is stopped like anything else', async () => {
+  const counted = new CountedThreads(1);
+  // By its estimate it is short, so it begins on the thread that serves everybody.
+  const world = await ServiceWorld.open({}, {threads: counted});
+  try {
+    const database = await world.database(['CREATE DOCUMENT TYPE D', 'INSERT INTO D SET n = 1']);
+    const stop = new AbortController();
+    const language = 'cypher';
+    const sums = (count: number): string =>
+      `RETURN reduce(s = 0, x IN range(1, ${count}) | s + size(range(1, ${count}))) AS r`;
+    const running = answerOf(database, sums(100_000), {language, signal: stop.signal});
+    await eventually('a thread is busy', () => counted.inner.busy === 1);
+    assert.deepEqual(await database.run('SELECT n FROM D'), [{n: 1}]);
+    stop.abort();
+    assert.match(JSON.stringify(await running), /query.terminated/);
+    assert.deepEqual(await database.run(sums(10), {language}), [{r: 100}]);
+    assert.equal(counted.orders, 1);
+  } finally {
+    await world.close();
+  }
+});
+
+test('a database is dropped while a thread reads it', async () => {
+  const database = await filled(far);
+  const cross = 'MATCH (a:D), (b:D) WHERE a.n + b.n < 0 RETURN count(*)';
+  const running = answerOf(database, cross, {language: 'cypher'});
+  await eventually('a thread is busy', () => threads.inner.busy === 1);
+  await far.service.dropDatabase(root, database.name);
+  assert.match(JSON.stringify(await running), /query.terminated/);
+});
+
+test('a thread that does not notice is ended after a second, and the view given back', async () => {
+  const clock = new ManualTimers();
+  const heard: ((news: ThreadNews) => void)[] = [];
+  let ended = 0;
+  let released = 0;
+  const result = new ThreadResult({
+    thread: {
+      run: (_order, hear) => void heard.push(hear),
+      end: () => {
+        ended += 1;
+        heard[0]?.({kind: 'lost', reason: 'other', message: 'ended'});
+        return Promise.resolve();
+      },
+    },
+    order: {control: new Int32Array(new SharedArrayBuffer(8))} as ThreadOrder,
+    signal: {aborted: false},
+    timers: clock,
+    profile: undefined,
+    onKeysRead: () => {},
+    release: () => {
+      released += 1;
+    },
+  });
+  result.close();
+  clock.advance(999);
+  assert.deepEqual([ended, released], [0, 0]);
+  clock.advance(1);
+  assert.deepEqual([ended, released], [1, 1]);
+});

@@ -1,0 +1,225 @@
+/**
+ * The side of a thread that runs plans for others: one order after the other, each over its own
+ * hold of the view.
+ *
+ * What is kept between orders is derived from views alone: the catalog of a version, the names of
+ * properties, which only grow. So no statement can meet what another one left. The plan pauses as
+ * it does on the network thread, which costs nothing here and keeps one way to run it.
+ */
+import {assert} from '#server/base/assert.ts';
+import {DatabaseAccess} from '#server/access/decide.ts';
+import {Catalog} from '#server/catalog/catalog.ts';
+import {decodeCatalog} from '#server/catalog/encode.ts';
+import {NameDictionary} from '#server/catalog/names.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import {type MemoryLedger, MemoryPool} from '#server/execution/budget.ts';
+import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import {pause} from '#server/execution/operator.ts';
+import type {QueryResult} from '#server/execution/query-result.ts';
+import {createRecordJson} from '#server/execution/record-format.ts';
+import {type Portable, unpackPortable} from '#server/plan/portable.ts';
+import type {QueryStatement} from '#server/plan/statement.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import type {Machine} from '#server/platform/machine.ts';
+import {learnNames} from '#server/records/database-schema.ts';
+import {CatalogSchema} from '#server/records/context.ts';
+import {catalogKey} from '#server/transactions/system-keys.ts';
+import {ReadSession, type ViewSource} from '#server/transactions/transaction.ts';
+import {noViews} from '#server/views/kept-views.ts';
+import {SharedAdjacency} from '#server/views/shared-adjacency.ts';
+import {observed, type PreparedQuery, preparedQuery} from '../statements/prepared-query.ts';
+import type {ReadSchema, RunHome} from '../statements/run-home.ts';
+import {type RunEnvironment, type RunOptions, StatementRun} from '../statements/statement-run.ts';
+import {packError} from './thread-errors.ts';
+import {controlWord, pagesWaitingMax, type ThreadNews, type ThreadOrder} from './thread-order.ts';
+
+export interface ThreadMeans {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly machine: Machine;
+  readonly functions: FunctionRegistry;
+  readonly ledger: MemoryLedger;
+  readonly loadJavaScript: () => Promise<JavaScriptEngine>;
+}
+
+/** Sends to the network thread; the bytes of a page are given away. */
+export type Tell = (news: ThreadNews) => void;
+
+/** What is known of a database, as of the view that was seen last. */
+interface KnownDatabase {
+  readonly names: NameDictionary;
+  readonly schema: ReadSchema;
+}
+
+const databasesKnownMax = 16;
+/** Longest wait between two looks at the cancellation. */
+const waitMs = 1_000;
+
+export class ThreadRunner {
+  readonly #means: ThreadMeans;
+  readonly #known = new Map<number, KnownDatabase>();
+  #javascript: JavaScriptEngine | undefined;
+
+  constructor(means: ThreadMeans) {
+    this.#means = means;
+  }
+
+  /**
+   * Runs the order to its end, whatever that is, and gives its view back. Never rejects.
+   *
+   * @param views - Opens the order's view.
+   */
+  async run(order: ThreadOrder, views: ViewSource, tell: Tell): Promise<void> {
+    try {
+      if (order.runsJavaScript) this.#javascript ??= await this.#means.loadJavaScript();
+      const reader = new ReadSession(views);
+      try {
+        await this.#runOver(reader, order, tell);
+      } finally {
+        reader.close();
+      }
+    } catch (error) {
+      tell({kind: 'failed', error: packError(error)});
+    }
+  }
+
+  async #runOver(reader: ReadSession, order: ThreadOrder, tell: Tell): Promise<void> {
+    const {functions} = this.#means;
+    const context = this.#schemaOf(reader, order);
+    const plain = bodyOf(order.statement, functions);
+    const query = order.isMeasured ? observed(plain, functions) : plain;
+    const control = new ControlWords(order.control);
+    const adjacency = new SharedAdjacency(order.adjacency);
+    const run = new StatementRun(
+      query,
+      {kind: 'read', reader, context},
+      this.#optionsOf(order, adjacency, control),
+      this.#environmentOf(order),
+    );
+    try {
+      const result = run.result(order.wish);
+      tell({kind: 'begun', limit: result.limit, timeoutMs: run.context.budget.timeoutMs});
+      for (let sent = 1, isLast = false; !isLast; sent += 1) {
+        const piece = await nextPiece(result);
+        isLast = piece === undefined || result.isWhole;
+        tell({
+          kind: 'page',
+          // The result would use the bytes for its next piece again.
+          bytes: piece && new Uint8Array(piece),
+          returned: result.returned,
+          truncated: result.truncated,
+          isLast,
+          measures: isLast ? query.profile?.measures() : undefined,
+        });
+        if (!isLast) control.waitForTaken(sent - pagesWaitingMax + 1);
+      }
+    } finally {
+      run.close();
+      tell({kind: 'keys-read', reads: adjacency.keysRead});
+    }
+  }
+
+  /** As it is in the view; what was seen before is used again, and only new names are read. */
+  #schemaOf(reader: ReadSession, {database, schemaVersion}: ThreadOrder): ReadSchema {
+    const known = this.#known.get(database.id);
+    const names = known?.names ?? new NameDictionary();
+    learnNames(names, reader);
+    if (known?.schema.catalog.version === schemaVersion) return known.schema;
+    const bytes = reader.get(catalogKey);
+    const catalog = bytes === undefined ? new Catalog() : decodeCatalog(bytes);
+    assert(catalog.version === schemaVersion, 'a view has the catalog of its schema version');
+    const schema = {catalog, schema: new CatalogSchema(catalog, names)};
+    if (this.#known.size >= databasesKnownMax) this.#known.clear();
+    this.#known.set(database.id, {names, schema});
+    return schema;
+  }
+
+  #optionsOf(order: ThreadOrder, adjacency: SharedAdjacency, signal: Cancellation): RunOptions {
+    const {guard, startedAt} = order;
+    return {
+      session: this.#homeOf(order, adjacency),
+      parameters: unpackPortable(order.parameters),
+      signal,
+      sources: undefined,
+      server: undefined,
+      guard: guard && {user: guard.user, access: new DatabaseAccess(false, guard.groups)},
+      startedAt,
+    };
+  }
+
+  /** The bodies that came along are all that can be called. */
+  #homeOf({database, patterns, bodies}: ThreadOrder, adjacency: SharedAdjacency): RunHome {
+    const {functions} = this.#means;
+    const javascript = (): JavaScriptEngine => {
+      assert(this.#javascript !== undefined, 'an order says that it runs JavaScript');
+      return this.#javascript;
+    };
+    return {
+      database,
+      views: {figures: () => undefined},
+      // Columns are read where they are kept: such plans do not come here.
+      kept: {...noViews, adjacency},
+      get javascript() {
+        return javascript();
+      },
+      jsonOf: ({schema, catalog}, form) => createRecordJson(schema, catalog, patterns, form),
+      prepare(language, text) {
+        const body = bodies.find(each => each.language === language && each.text === text);
+        assert(body !== undefined, 'an order has the bodies of all that its plan may call');
+        return bodyOf(body.statement, functions);
+      },
+    };
+  }
+
+  #environmentOf({spending}: ThreadOrder): RunEnvironment {
+    const {clock, random, timers, machine, ledger} = this.#means;
+    const {memoryBytesMax, valueBytesMax, memoryTotalMax, timeoutMs} = spending;
+    return {
+      clock,
+      random,
+      timers,
+      memoryBytesMax: () => memoryBytesMax,
+      valueBytesMax: () => valueBytesMax,
+      pool: new MemoryPool(() => memoryTotalMax, machine, ledger),
+      timeoutMs: () => timeoutMs,
+      takesWrites: () => false,
+    };
+  }
+}
+
+/** Only reads travel, and the decision about where they run is made. */
+function bodyOf(statement: Portable<QueryStatement>, functions: FunctionRegistry): PreparedQuery {
+  return preparedQuery(unpackPortable(statement), functions, {writes: false, effort: 0});
+}
+
+async function nextPiece(result: QueryResult): Promise<Buffer | undefined> {
+  for (;;) {
+    const piece = result.pull();
+    if (piece !== pause) return piece;
+    await result.rest();
+  }
+}
+
+/** The words that both threads see, from the side of the plan. */
+class ControlWords implements Cancellation {
+  readonly #words: Int32Array;
+
+  constructor(words: Int32Array) {
+    this.#words = words;
+  }
+
+  get aborted(): boolean {
+    return Atomics.load(this.#words, controlWord.aborted) !== 0;
+  }
+
+  /** Blocks the thread, which has nothing else to do, until so many pages were taken. */
+  waitForTaken(count: number): void {
+    for (;;) {
+      const taken = Atomics.load(this.#words, controlWord.taken);
+      if (taken >= count || this.aborted) return;
+      Atomics.wait(this.#words, controlWord.taken, taken, waitMs);
+    }
+  }
+}
