@@ -33,6 +33,9 @@ export async function measure(
   return {...outcome, cpuMicrosPerOp: cpu / Math.max(1, outcome.operations)};
 }
 
+/** Ten million edges are deleted by one statement. */
+const answerMillisMax = 1_800_000;
+
 /** The parts of a target that follow from its address and password. */
 export function addressed(
   port: number,
@@ -44,6 +47,7 @@ export function addressed(
   const client = new Client({
     url: `http://${host}:${port}`,
     credentials: {kind: 'basic', user: 'root', password},
+    timeoutMillis: answerMillisMax,
     ...(sessionHeader === undefined ? {} : {sessionHeader}),
   });
   return {client, address: {host, port, authorization: `Basic ${pair}`}};

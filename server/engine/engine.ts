@@ -20,6 +20,7 @@ import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
+import {DocumentVersions} from './document-versions.ts';
 import type {EngineLog, Followed, LocalData} from './engine-log.ts';
 import type {EngineEvents, EngineOptions} from './engine-options.ts';
 import {recoverEngine, type StartLog} from './engine-recovery.ts';
@@ -30,7 +31,7 @@ import {
   type EntryKind,
   type ServerBody,
 } from '#server/transactions/entry.ts';
-import {migrate, migrationOf} from './formats/migration.ts';
+import {Migrations} from './formats/migrations.ts';
 import {prepareRoot, storagePath} from './recovery/recovery.ts';
 import {lockRoot} from './recovery/root-lock.ts';
 import {captureServer} from './server-checkpoint.ts';
@@ -90,8 +91,7 @@ export class Engine {
   readonly #databases = new Map<string, Database>();
   readonly #closed = new Set<string>();
   readonly #changing = new Set<string>();
-  /** By document: versions of entries in flight, and of those whose outcome is not known. */
-  readonly #versionsTaken = new Map<string, readonly number[]>();
+  readonly #versions = new DocumentVersions();
   readonly #checkpoints: Checkpoints;
   readonly #space: DiskSpace;
   #nextDatabaseId: number;
@@ -100,8 +100,7 @@ export class Engine {
   #events: EngineEvents = {};
   /** What an entry of this leader that is under way raises the format level to. */
   #raisesTo: number | undefined;
-  /** Migrations under way, by database. */
-  readonly #migrations = new Map<string, Promise<void>>();
+  readonly #migrations: Migrations;
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options;
@@ -123,6 +122,7 @@ export class Engine {
       formats: options.settings.formats,
       storage: storagePath(raftStorageParent ?? options.rootPath, options.nodeName),
     });
+    this.#migrations = new Migrations(options.settings.formats, options.logger);
     this.#space = new DiskSpace(options.disk, options.clock, {
       paths: [options.rootPath, ...(raftStorageParent === undefined ? [] : [raftStorageParent])],
       reserveBytes: options.settings.segmentBytes + options.settings.freeBytesMin,
@@ -141,13 +141,13 @@ export class Engine {
     for (const database of parts.databases.openDatabases) {
       const served = this.#serve(database);
       // In a cluster the leader's work.
-      if (options.memberLog === undefined) this.#migrate(served);
+      if (options.memberLog === undefined) this.#migrations.resume(served);
     }
   }
 
   /** Names of databases whose rows are being brought to the format level of this release. */
   get migrating(): readonly string[] {
-    return [...this.#migrations.keys()];
+    return this.#migrations.names;
   }
 
   /** Of the formats in which this server writes at present (formats/levels.ts). */
@@ -254,7 +254,7 @@ export class Engine {
       });
     } catch (error) {
       // It did not happen: the database goes on. Where that is not known it may be told later.
-      if (error instanceof Refusal && error.code !== 'commit.unknown') this.#reopen(database);
+      if (error instanceof Refusal && !isUnknown(error)) this.#reopen(database);
       throw error;
     }
     if (database !== undefined) this.#dropping.delete(database);
@@ -303,8 +303,7 @@ export class Engine {
       await this.#propose('format-level', {head: {level}});
     } catch (error) {
       // One whose outcome is not known may be executed yet.
-      if (!(error instanceof Refusal && error.code === 'commit.unknown'))
-        this.#raisesTo = undefined;
+      if (!isUnknown(error)) this.#raisesTo = undefined;
       throw error;
     }
   }
@@ -323,22 +322,17 @@ export class Engine {
     bytes: Uint8Array,
     expectedVersion?: number,
   ): Promise<ServerDocument> {
-    const stored = this.#set.document(name)?.version ?? 0;
-    const taken = (this.#versionsTaken.get(name) ?? []).filter(version => version > stored);
-    const current = Math.max(stored, ...taken);
+    const current = this.#versions.newest(name, this.#set.document(name)?.version ?? 0);
     if (expectedVersion !== undefined && expectedVersion !== current) {
       throw new Refusal('commit.conflict', `${name} was changed by another request meanwhile`);
     }
     const version = current + 1;
-    this.#versionsTaken.set(name, [...taken, version]);
+    const giveBack = this.#versions.take(name, version);
     try {
       await this.#propose('put-document', {head: {name, version}, bytes});
     } catch (error) {
       // An unknown one may be executed yet.
-      if (!(error instanceof Refusal && error.code === 'commit.unknown')) {
-        const others = this.#versionsTaken.get(name)?.filter(other => other !== version);
-        this.#versionsTaken.set(name, others ?? []);
-      }
+      if (!isUnknown(error)) giveBack();
       throw error;
     }
     return {version, bytes: Buffer.from(bytes)};
@@ -440,7 +434,7 @@ export class Engine {
   async close(): Promise<void> {
     this.#log.stop();
     await this.#log.settled();
-    await Promise.all(this.#migrations.values());
+    await this.#migrations.ended();
     await this.#log.close();
     await this.#checkpoints.ended();
     for (const database of this.#databases.values()) database.close('the server is stopping');
@@ -482,24 +476,6 @@ export class Engine {
     return database;
   }
 
-  /** Goes on with the migration that a raise of the format level began, if there is one. */
-  #migrate(database: Database): void {
-    const state = migrationOf(database);
-    if (state === undefined) return;
-    const {logger, settings} = this.#options;
-    const {level, levels} = settings.formats;
-    const about = {database: database.name, from: state.from, to: level};
-    logger.log('info', 'format.migrating', {...about, rowsRewritten: state.rowsRewritten});
-    const step = levels.find(known => known.level === level)?.step;
-    const work = migrate(database, step)
-      .then(done => {
-        if (done) logger.log('info', 'format.migrated', about);
-      })
-      .catch((error: unknown) => logger.log('error', 'format.migration-failed', {...about, error}))
-      .finally(() => this.#migrations.delete(database.name));
-    this.#migrations.set(database.name, work);
-  }
-
   async #change(name: string, work: () => Promise<void>): Promise<void> {
     this.#changing.add(name);
     try {
@@ -537,7 +513,7 @@ export class Engine {
     for (const opened of this.#set.openDatabases) this.#serve(opened);
     if (entry.kind === 'format-level' && this.#raisesTo !== undefined) {
       this.#raisesTo = undefined;
-      this.#eachServed(database => this.#migrate(database));
+      this.#eachServed(database => this.#migrations.resume(database));
     }
     if (entry.kind === 'put-document') this.#events.documentChanged?.();
     if (entry.kind === 'nothing') this.#tellMarked(entry);
@@ -590,7 +566,7 @@ export class Engine {
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
     this.#nextDatabaseId = plan.state.nextDatabaseId;
-    this.#versionsTaken.clear();
+    this.#versions.clear();
     this.#events.documentChanged?.();
   }
 
@@ -604,11 +580,11 @@ export class Engine {
 
   #leads(index: LogIndex): void {
     this.#nextDatabaseId = this.#set.state.nextDatabaseId;
-    this.#versionsTaken.clear();
+    this.#versions.clear();
     this.#raisesTo = undefined;
     this.#eachServed(database => {
       database.beginAnew(index);
-      this.#migrate(database);
+      this.#migrations.resume(database);
     });
     this.#events.leadership?.(true);
   }
@@ -648,6 +624,10 @@ export class Engine {
       throw new Refusal('database.missing', `there is no database ${name}`);
     }
   }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'commit.unknown';
 }
 
 function refusalOf(code: string, detail: string): Refusal {

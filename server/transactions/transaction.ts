@@ -27,6 +27,7 @@ import {KeyGap} from './own-writes/key-gap.ts';
 import {scanMerged} from './own-writes/merged-scanner.ts';
 import {getManyMerged, getMerged, OverlaidReader} from './own-writes/overlaid-reader.ts';
 import type {PutWrite} from './own-writes/point-write.ts';
+import {RecentReads} from './recent-reads.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,
@@ -93,6 +94,7 @@ class HeldView {
   #schemaVersion: number | undefined;
   /** What is known of keys that are not there, by index. */
   #gaps: Map<number, KeyGap> | undefined;
+  readonly #recent = new RecentReads();
 
   constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
     this.since = undecided?.index ?? since;
@@ -113,6 +115,13 @@ class HeldView {
   get schemaVersion(): number {
     if (this.#schemaVersion === undefined) this.#readPosition();
     return this.#schemaVersion as number;
+  }
+
+  /** As `reader.get`; what was read a moment ago comes from memory. Callers change no answer. */
+  get(key: Uint8Array): Buffer | undefined {
+    // What is not decided grows while the view is open.
+    if (this.undecided !== undefined) return this.reader.get(key);
+    return this.#recent.get(key, this.view);
   }
 
   /** For point reads in an index; without own writes. */
@@ -232,8 +241,8 @@ export class StoreTransaction implements Transaction {
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    const {reader} = this.#view();
-    return this.#writes.isEmpty ? reader.get(key) : getMerged(reader, this.#writes, key);
+    const held = this.#view();
+    return this.#writes.isEmpty ? held.get(key) : getMerged(held, this.#writes, key);
   }
 
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
@@ -518,7 +527,7 @@ export class ReadSession implements ReadContext {
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    return this.#view().view.get(key);
+    return this.#view().get(key);
   }
 
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number {

@@ -9,7 +9,11 @@ import {scanMerged} from './merged-scanner.ts';
 import type {WriteSet} from './write-set.ts';
 
 /** A point read under `writes`. */
-export function getMerged(base: Reader, writes: WriteSet, key: Uint8Array): Buffer | undefined {
+export function getMerged(
+  base: Pick<Reader, 'get'>,
+  writes: WriteSet,
+  key: Uint8Array,
+): Buffer | undefined {
   const own = writes.lookup(keyText(key));
   if (own === undefined) return base.get(key);
   return own === 'deleted' ? undefined : Buffer.from(own);
