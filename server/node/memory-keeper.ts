@@ -8,7 +8,8 @@
  * everything is collected, and once more a little later, since a burst is often not over at the
  * first time. A collection stops the process for some 50 ms: what grows again and again is what
  * the load needs, and is looked at less and less often, every 30 s at last. The way that gives
- * most pages back takes twice as long: it waits until the thread has little to do.
+ * most pages back takes twice as long: it waits until the thread has little to do, and while that
+ * is busy every other way waits for some time, too.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
  * first.
@@ -17,13 +18,15 @@ import {setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
-const lookMs = 5_000;
+const lookMs = 1_000;
 const secondLookMs = 15_000;
 const growthBytes = 48 * 1024 * 1024;
 const waitMsMin = 5_000;
 const waitMsMax = 30_000;
 /** Of its time, from which on the main thread is busy. */
 const busyShare = 0.5;
+/** A busy thread allocates so much that V8 collects by itself, in small steps: it may take long. */
+const busyWaitMs = 25_000;
 
 /** With less left for all processes, nothing is kept that can be made again. */
 const availableBytesMin = 192 * 1024 * 1024;
@@ -47,16 +50,21 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   let collectedAt = Number.NEGATIVE_INFINITY;
   let secondIsDue = false;
   let load = performance.eventLoopUtilization();
+  /** Since when there is something to collect. */
+  let grownAt: number | undefined;
   let cancel = timers.after(lookMs, look);
   function look(): void {
     const now = clock.monotonic();
     if (process.availableMemory() < availableBytesMin) shed();
     const hasGrown = process.memoryUsage.rss() > floor + growthBytes;
-    const sinceMs = now - collectedAt;
+    if (hasGrown) grownAt ??= now;
+    else grownAt = undefined;
     const before = load;
     load = performance.eventLoopUtilization();
     const isBusy = performance.eventLoopUtilization(load, before).utilization > busyShare;
-    if (hasGrown ? sinceMs >= waitMs : secondIsDue && !isBusy && sinceMs >= secondLookMs) {
+    const sinceMs = now - collectedAt;
+    const isDue = hasGrown ? sinceMs >= waitMs : secondIsDue && sinceMs >= secondLookMs;
+    if (isDue && (!isBusy || (grownAt !== undefined && now - grownAt >= busyWaitMs))) {
       collect({type: 'major', execution: 'sync', flavor: isBusy ? 'regular' : 'last-resort'});
       trim();
       floor = process.memoryUsage.rss();
