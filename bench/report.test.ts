@@ -1,7 +1,7 @@
 /** What a benchmark prints, and when it fails. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {type Figure, median, Report} from './report.ts';
+import {type Figure, median, quantileOf, Report} from './report.ts';
 
 const figure: Figure = {
   class: 'W2',
@@ -53,6 +53,16 @@ test('a gate that does not hold fails the run, upper bounds too', () => {
   const {lines, holds} = reported(figure, memory);
   assert.equal(holds, false);
   assert.match(lines.at(-1) ?? '', /^worst gate: W2 idle 140 \(bound <= 130\): FAILS \(1 of 2/);
+});
+
+test('a quantile is one of the values', () => {
+  const values = [3, 1, 2, 5, 4];
+  assert.deepEqual(
+    [quantileOf(values, 0), quantileOf(values, 0.5), quantileOf(values, 0.9)],
+    [1, 3, 4],
+  );
+  assert.equal(quantileOf(values, 1), 5);
+  assert.ok(Number.isNaN(quantileOf([], 0.5)));
 });
 
 test('the median of an even number of rounds is between the middle two', () => {

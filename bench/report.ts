@@ -44,6 +44,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** The value below which the share of the others lies, from 0 (the least) to 1 (the greatest). */
+export function quantileOf(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+}
+
 /** Collects figures, prints each as it comes, and the table and the gates at the end. */
 export class Report {
   readonly #figures: Figure[] = [];

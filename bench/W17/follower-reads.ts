@@ -19,7 +19,7 @@ import {
 } from '../peers/clusters.ts';
 import {etcdCall, etcdClient} from '#server/testing/cluster/etcd-cluster.ts';
 import {drive, warmUp} from '../processes.ts';
-import type {Gate, Report} from '../report.ts';
+import {type Gate, quantileOf, type Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 
 type Read = Outcome & {readonly cpuMicrosPerOp: number};
@@ -174,8 +174,7 @@ async function ownWrites(report: Report, options: BenchOptions, svc: SvcCluster)
       times.push(performance.now() - startedAt);
       if (!answer.text.includes(`"k":${k}`)) throw new Error(`not my write: ${answer.text}`);
     }
-    times.sort((one, another) => one - another);
-    p99s.push(times[Math.floor(0.99 * (times.length - 1))] ?? Number.NaN);
+    p99s.push(quantileOf(times, 0.99));
   }
   leader.close();
   other.close();

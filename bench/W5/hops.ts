@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import {type Kuzu, startKuzu} from '../peers/kuzu.ts';
 import {startSvc} from '../peers/svc.ts';
 import type {Target} from '../peers/target.ts';
-import type {Report} from '../report.ts';
+import {quantileOf, type Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 import {database, large, loadLarge} from '../W4/bulk-edges.ts';
 import {type EdgeList, rmatEdges} from './network.ts';
@@ -213,10 +213,6 @@ function touchedEdges({from, to, vertices}: EdgeList, id: number, hopCount: numb
 
 function sorted(values: readonly number[] = []): readonly number[] {
   return values.toSorted((one, other) => one - other);
-}
-
-function quantileOf(values: readonly number[], share: number): number {
-  return sorted(values)[Math.floor(share * (values.length - 1))] ?? Number.NaN;
 }
 
 function sum(values: readonly number[]): number {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';
 import {memoryOf} from '../processes.ts';
-import {median, type Report} from '../report.ts';
+import {median, quantileOf, type Report} from '../report.ts';
 
 const database = 'hub';
 const edges = 10_000_000;
@@ -164,9 +164,11 @@ async function holdDuring({client}: Target, work: Promise<unknown>): Promise<Hol
     waits.push(performance.now() - began);
     await new Promise(resolve => setTimeout(resolve, 2));
   }
-  waits.sort((left, right) => left - right);
-  const at = (share: number): number => waits[Math.floor((waits.length - 1) * share)] ?? 0;
-  return {longest: at(1), median: at(0.5), p99: at(0.99)};
+  return {
+    longest: quantileOf(waits, 1),
+    median: quantileOf(waits, 0.5),
+    p99: quantileOf(waits, 0.99),
+  };
 }
 
 function add(

@@ -158,7 +158,7 @@ export class Database {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells `listener` what every later entry changes; see change-feed.ts for what to make of it. */
+  /** Tells `listener` what every later entry changes; see transactions/change-feed.ts. */
   onChange(listener: ChangeListener): ChangeSubscription {
     return this.#coordinator.changes.listen(listener);
   }

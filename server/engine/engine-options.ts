@@ -52,11 +52,11 @@ export interface EngineOptions {
   readonly stores: StoreFactory;
   readonly settings: EngineSettings;
   readonly process: ProcessIdentity;
-  /** Inline (inline-pipe.ts) or on threads (node/commit-threads.ts). */
+  /** Inline (transactions/inline-pipe.ts) or on threads (node/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipe;
   /** Of a member of a cluster. Undefined: a log of its own. */
   readonly memberLog?: MemberLogOpener;
-  /** See recovery.ts; for `memberLog`. */
+  /** See recovery/recovery.ts; for `memberLog`. */
   readonly fingerprint?: (reader: Reader) => Promise<string>;
 }
 

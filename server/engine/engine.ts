@@ -1,10 +1,11 @@
 /**
  * The engine: everything below sessions of one server, opened from a root directory.
  *
- * `openEngine` recovers (recovery.ts), starts the commit pipe and hands out databases; what is
- * created, dropped or stored for the whole server goes through the same log as every commit.
- * Read next: transaction-contract.ts (what a session may do), commit.ts (the vocabulary),
- * coordinator.ts, commit-pipe.ts and apply.ts (the three phases of a commit).
+ * `openEngine` recovers (recovery/recovery.ts), starts the commit pipe and hands out databases;
+ * what is created, dropped or stored for the whole server goes through the same log as every
+ * commit.
+ * Read next, in `transactions/`: transaction-contract.ts (what a session may do), commit.ts (the
+ * vocabulary), coordinator.ts, commit-pipe.ts and apply.ts (the three phases of a commit).
  *
  * Invariant T9: the log forgets an entry only after every database and the server store that
  * needs it holds it durably, and after the state file says so.
@@ -55,7 +56,7 @@ export interface StorageFigures {
 const checkpointBytesMax = 32 << 20;
 const noBytes = new Uint8Array(0);
 
-/** Recovers the root and opens it for use. Refuses the start where recovery.ts does. */
+/** Recovers the root and opens it for use. Refuses the start where recovery/recovery.ts does. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   prepareRoot(options.disk, options.rootPath);
   const unlock = lockRoot(options.disk, options.rootPath, options.process);

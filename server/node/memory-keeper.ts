@@ -3,13 +3,13 @@
  * large for ever.
  *
  * V8 collects its old objects, and frees the buffers that they own, only when more of them are
- * made; under ordinary load that can take hours. So every few seconds the resident memory is
- * compared with what it was after the last collection; where it has grown by more than a step,
- * everything is collected, and once more a little later, since a burst is often not over at the
- * first time. A collection stops the process for some 50 ms: what grows again and again is what
- * the load needs, and is looked at less and less often, every 30 s at last. The way that gives
- * most pages back takes twice as long: it waits until the thread has little to do, and while that
- * is busy every other way waits for some time, too.
+ * made; under ordinary load that can take hours. So every second the resident memory is compared
+ * with what it was after the last collection; where it has grown by more than a step, everything
+ * is collected, and once more a little later, since a burst is often not over at the first time. A
+ * collection stops the process for some 50 ms: what grows again and again is what the load needs,
+ * and is collected less and less often, every 30 s at last. The way that gives most pages back
+ * takes twice as long, so it waits until the thread has little to do; a busy thread is left alone
+ * for some time altogether.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
  * first.
@@ -64,7 +64,8 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
     const isBusy = performance.eventLoopUtilization(load, before).utilization > busyShare;
     const sinceMs = now - collectedAt;
     const isDue = hasGrown ? sinceMs >= waitMs : secondIsDue && sinceMs >= secondLookMs;
-    if (isDue && (!isBusy || (grownAt !== undefined && now - grownAt >= busyWaitMs))) {
+    const leavesItToV8 = isBusy && now - (grownAt ?? now) < busyWaitMs;
+    if (isDue && !leavesItToV8) {
       collect({type: 'major', execution: 'sync', flavor: isBusy ? 'regular' : 'last-resort'});
       trim();
       floor = process.memoryUsage.rss();

@@ -1,7 +1,7 @@
 /**
  * What a client can do, in every protocol: the waist between bytes on a wire and the engine.
  *
- * A protocol authenticates (security.ts), then calls a `Service` on behalf of a principal.
+ * A protocol authenticates (security/security.ts), then calls a `Service` on behalf of a principal.
  * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
  * already in the format asked for, because plans may run on another thread.
  */
