@@ -46,6 +46,21 @@ test('a connection over which nothing comes back is dialled anew after seconds',
     await node.hears('connected b_1', 2);
   }));
 
+test('a peer that is heard, and does not hear us, is dialled anew a little later', () =>
+  beside(async (node, _, {timers}) => {
+    const itsOwn = await (await RawConnection.open(node.port, 'b_1')).introduce();
+    for (let second = 1; second < 10; second += 1) {
+      timers.advance(1_000);
+      itsOwn.write(itsOwn.framed('ping', Buffer.alloc(0)));
+      assert.equal((await itsOwn.next()).kind, 'pong');
+    }
+    assert.ok(!node.told.join().includes('obstacle'));
+    timers.advance(1_000);
+    await node.hears(/obstacle.*no answer for 10000 ms/);
+    await node.hears('connected b_1', 2);
+    itsOwn.close();
+  }));
+
 test('a pause of this process is no silence of the others', () =>
   beside(async (node, _, time) => {
     time.standStill(20_000);

@@ -74,9 +74,12 @@ export interface PeerLinkFigures extends PeerConnection {
 
 const handshakeMs = 5_000;
 const pingMs = 1_000;
-/** A peer of which nothing is heard at all, and a connection over which nothing comes back. */
+/**
+ * A peer of which nothing is heard at all, and a connection over which nothing comes back. Behind a
+ * cut of one direction the system would send again only after as long as the cut has lasted.
+ */
 const silenceMs = 5_000;
-const unansweredMs = 30_000;
+const unansweredMs = 10_000;
 const quietMs = 60_000;
 
 interface Peer {
