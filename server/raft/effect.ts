@@ -8,8 +8,10 @@
  *    lost, repeated or overtaken; none of that harms.
  * 4. A `send-entries` takes the entries of the log as it was at this effect. Entries are named by
  *    index and term, so a driver that reads them later drops the message if a term differs.
- * 5. Entries are applied in order up to `apply.through`; they are durable here by then.
- * 6. After a crash the core is made anew from what is durable; effects not carried out are void.
+ * 5. A `send-entries` that `mayWait` may be kept back for a moment, in which the next append most
+ *    often makes it void; whatever else goes to the peer goes behind it.
+ * 6. Entries are applied in order up to `apply.through`; they are durable here by then.
+ * 7. After a crash the core is made anew from what is durable; effects not carried out are void.
  */
 import type {ChangeRefusal, Checkpoint, Membership} from './membership.ts';
 import type {AppendHead, Entry, LogIndex, LogPosition, Message, NodeId, Term} from './message.ts';
@@ -62,6 +64,8 @@ export type Effect =
       /** The entries behind `head.previous` up to here; none when equal. */
       readonly through: LogIndex;
       readonly after: number;
+      /** It tells what is committed and no more: void once another append goes to the peer. */
+      readonly mayWait: boolean;
     }
   | {readonly kind: 'apply'; readonly through: LogIndex}
   | {

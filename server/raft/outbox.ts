@@ -61,8 +61,8 @@ export class Outbox {
     this.#sends.push({unsent: {kind: 'send', to, message}, relies});
   }
 
-  sendEntries(to: NodeId, head: AppendHead, through: LogIndex): void {
-    this.#sends.push({unsent: {kind: 'send-entries', to, head, through}, relies: 'term'});
+  sendEntries(to: NodeId, head: AppendHead, through: LogIndex, mayWait: boolean): void {
+    this.#sends.push({unsent: {kind: 'send-entries', to, head, through, mayWait}, relies: 'term'});
   }
 
   add(effect: Exclude<Effect, {readonly kind: 'send' | 'send-entries' | 'persist'}>): void {

@@ -39,25 +39,31 @@ export function broadcast(raft: Raft, leadership: Leadership): void {
 /**
  * Tells the peers what is committed, where no append of this step did. Also those that have entries
  * on their way to the disk: there they are applied as soon as they are durable, not a round later.
+ * Where entries flow the next ones bring the word along, so it need not go by itself.
  */
 export function tellCommit(raft: Raft, leadership: Leadership): void {
   for (const [id, progress] of leadership.peers) {
     if (progress.commitSent < raft.commit && progress.mayTell) {
-      sendCommit(raft, leadership, id, progress);
+      sendCommit(raft, leadership, id, progress, true);
     }
   }
 }
 
-/** Tells one peer what is committed, whether it has taken the last word or not. */
+/**
+ * Tells one peer what is committed, whether it has taken the last word or not.
+ *
+ * @param mayWait - Nobody relies on its being told at once.
+ */
 export function sendCommit(
   raft: Raft,
   leadership: Leadership,
   id: NodeId,
   progress: Progress,
+  mayWait: boolean,
 ): void {
   // The log begins behind what it has: it is offered a snapshot when it is sent entries next.
   if (progress.next <= raft.log.base.index) return;
-  sendAppend(raft, leadership, id, progress, progress.next - 1);
+  sendAppend(raft, leadership, id, progress, progress.next - 1, mayWait);
   progress.told();
 }
 
@@ -99,6 +105,7 @@ function sendAppend(
   id: NodeId,
   progress: Progress,
   through: LogIndex,
+  mayWait = false,
 ): void {
   const {term, log, commit} = raft;
   const index = progress.next - 1;
@@ -107,7 +114,8 @@ function sendAppend(
   const previous = {index, term: previousTerm};
   const {round} = leadership;
   progress.commitSent = commit;
-  raft.outbox.sendEntries(id, {kind: 'append', term, round, previous, commit}, through);
+  const head = {kind: 'append', term, round, previous, commit} as const;
+  raft.outbox.sendEntries(id, head, through, mayWait);
 }
 
 function offerSnapshot(raft: Raft, leadership: Leadership, id: NodeId): void {

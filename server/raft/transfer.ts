@@ -40,7 +40,7 @@ export function askTarget(raft: Raft, leadership: Leadership): void {
   const progress = peers.get(transfer.to);
   if (progress === undefined || progress.match < log.lastIndex) return;
   if (options.quorum === 'majority' && commit < log.lastIndex) return;
-  if (progress.commitSent < commit) sendCommit(raft, leadership, transfer.to, progress);
+  if (progress.commitSent < commit) sendCommit(raft, leadership, transfer.to, progress, false);
   transfer.asked = true;
   raft.outbox.send(transfer.to, {kind: 'timeout-now', term: raft.term}, 'term');
 }

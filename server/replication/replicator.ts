@@ -112,6 +112,7 @@ export class Replicator {
     this.#cache = new EntryCache(this.#raft.log.lastIndex, cacheBytesMax);
     this.#outgoing = new OutgoingMessages({
       transport: options.transport,
+      timers: options.timers,
       atHand: (after, through) => this.#cache.between(after, through),
       read: (after, through) => options.storage.read(after + 1, through, Number.POSITIVE_INFINITY),
       isCurrent: (head, entries) => this.#isCurrent(head, entries),
@@ -479,7 +480,10 @@ export class Replicator {
   }
 
   #tick(): void {
-    if (!this.#isOver) this.#take({kind: 'tick'});
+    if (this.#isOver) return;
+    // At a tick a peer may be let go, and is not told any more.
+    this.#outgoing.tellAll();
+    this.#take({kind: 'tick'});
   }
 
   /** Takes part no more, and lets the others know at once. */

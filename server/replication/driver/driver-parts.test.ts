@@ -1,8 +1,8 @@
 /** The parts of the driver: entries in memory, the clock, reads that wait, messages that wait. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import type {Persist} from '#server/raft/effect.ts';
-import type {AppendHead, Entry} from '#server/raft/message.ts';
+import type {Effect, Persist} from '#server/raft/effect.ts';
+import type {Entry} from '#server/raft/message.ts';
 import {decodeMessage} from '#server/raft/message-encoding.ts';
 import {ManualTimers} from '#server/testing/manual-timers.ts';
 import {EntryCache} from './entry-cache.ts';
@@ -10,6 +10,8 @@ import {LeaderRequests} from './leader-requests.ts';
 import {ListeningClock} from './listening-clock.ts';
 import {OutgoingMessages} from './outgoing-messages.ts';
 import {ReadQuestions} from './read-questions.ts';
+
+type SendEntries = Extract<Effect, {readonly kind: 'send-entries'}>;
 
 function entry(term: number, bytes = 84): Entry {
   return {kind: 'data', term, data: new Uint8Array(bytes)};
@@ -124,9 +126,9 @@ test('a laggard gets entries from the disk in order, and none that were replaced
   const sent: string[] = [];
   const reads: ((entries: readonly Entry[]) => void)[] = [];
   const outgoing = outgoingTo(sent, () => new Promise(resolve => reads.push(resolve)));
-  outgoing.sendEntries({kind: 'send-entries', to: 'b', head: head(3), through: 5, after: 0});
-  outgoing.sendEntries({kind: 'send-entries', to: 'b', head: head(5), through: 6, after: 0});
-  outgoing.sendEntries({kind: 'send-entries', to: 'b', head: head(3), through: 3, after: 0});
+  outgoing.sendEntries(append(3, 5));
+  outgoing.sendEntries(append(5, 6));
+  outgoing.sendEntries(append(3, 3));
   assert.deepEqual(sent, ['b append 3 of 0'], 'a heartbeat does not wait');
   await settle();
   assert.equal(reads.length, 1, 'one read at a time');
@@ -137,12 +139,39 @@ test('a laggard gets entries from the disk in order, and none that were replaced
   assert.deepEqual(sent, ['b append 3 of 0', 'b append 3 of 2']);
 });
 
+test('a word about the commit goes a moment later, unless an append brings it along', () => {
+  const sent: string[] = [];
+  const timers = new ManualTimers();
+  const outgoing = outgoingTo(sent, () => Promise.resolve(undefined), timers);
+  const word = (index: number) => outgoing.sendEntries({...append(index, index), mayWait: true});
+  word(3);
+  timers.advance(3);
+  assert.deepEqual(sent, []);
+  timers.advance(3);
+  assert.deepEqual(sent.splice(0), ['b append 3 of 0']);
+  word(4);
+  outgoing.sendEntries(append(4, 4));
+  timers.advance(100);
+  assert.deepEqual(sent.splice(0), ['b append 4 of 0'], 'the append, and no word behind it');
+  word(5);
+  outgoing.send({kind: 'send', to: 'c', after: 0, message: vote(6)});
+  outgoing.send({kind: 'send', to: 'b', after: 0, message: vote(6)});
+  const behind = ['c vote-reply 6', 'b append 5 of 0', 'b vote-reply 6'];
+  assert.deepEqual(sent.splice(0), behind, 'what else goes to the peer goes behind it');
+  word(6);
+  outgoing.tellAll();
+  timers.advance(100);
+  assert.deepEqual(sent, ['b append 6 of 0']);
+});
+
 /** Entries of term 1 are what the log holds. */
 function outgoingTo(
   sent: string[],
   read: () => Promise<readonly Entry[] | undefined>,
+  timers = new ManualTimers(),
 ): OutgoingMessages {
   return new OutgoingMessages({
+    timers,
     transport: {
       listen() {},
       setPeers() {},
@@ -169,8 +198,10 @@ function vote(term: number) {
   return {kind: 'vote-reply', term, granted: true} as const;
 }
 
-function head(index: number): AppendHead {
-  return {kind: 'append', term: 1, round: 1, previous: {index, term: 1}, commit: 0};
+/** Of the entries behind `index`, to b. */
+function append(index: number, through: number): SendEntries {
+  const head = {kind: 'append', term: 1, round: 1, previous: {index, term: 1}, commit: 0} as const;
+  return {kind: 'send-entries', to: 'b', head, through, after: 0, mayWait: false};
 }
 
 const settle = () => new Promise<void>(resolve => setImmediate(resolve));

@@ -4,11 +4,13 @@
  * One that relies on a write waits until that is durable; others pass it by. An append gets its
  * entries here: from memory for peers that keep up, whose appends are the same and are encoded
  * once; for a laggard from the storage, in order, and only if the log still is what the core meant
- * when they are there. What is dropped the core sends again.
+ * when they are there. What is dropped the core sends again. A word about the commit alone waits a
+ * moment for an append that brings it along; where writes follow each other it never goes by itself.
  */
 import type {Effect} from '#server/raft/effect.ts';
 import type {AppendHead, Entry, LogIndex, NodeId} from '#server/raft/message.ts';
 import {encodeMessage} from '#server/raft/message-encoding.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import type {PeerTransport} from '../peer-transport.ts';
 
 type Send = Extract<Effect, {readonly kind: 'send'}>;
@@ -16,6 +18,7 @@ type SendEntries = Extract<Effect, {readonly kind: 'send-entries'}>;
 
 export interface OutgoingOptions {
   readonly transport: PeerTransport;
+  readonly timers: Timers;
   /** Entries in memory; undefined when one is not there any more. */
   readonly atHand: (after: LogIndex, through: LogIndex) => readonly Entry[] | undefined;
   /** Entries on the disk, from the first on; undefined when they are gone. */
@@ -30,6 +33,12 @@ interface Held {
   readonly bytes: Uint8Array;
 }
 
+/** Of what is committed. */
+interface Word {
+  readonly effect: SendEntries;
+  hasWaited: boolean;
+}
+
 interface Encoded {
   readonly head: AppendHead;
   readonly through: LogIndex;
@@ -38,6 +47,8 @@ interface Encoded {
 
 /** Reads for one peer that wait for each other. */
 const readsMax = 16;
+/** A word waits for one to two of these: longer than until the next writes, and no delay to note. */
+const wordStepMs = 3;
 
 export class OutgoingMessages {
   readonly #options: OutgoingOptions;
@@ -45,6 +56,9 @@ export class OutgoingMessages {
   #durable = 0;
   #held: Held[] = [];
   #encoded: Encoded | undefined;
+  /** Not sent yet, by the peer. */
+  readonly #words = new Map<NodeId, Word>();
+  #wordsAreDue = false;
   readonly #laggards = new Map<NodeId, {reads: number; last: Promise<void>}>();
 
   constructor(options: OutgoingOptions) {
@@ -52,10 +66,45 @@ export class OutgoingMessages {
   }
 
   send({to, message, after}: Send): void {
+    this.#tell(to);
     this.#sendBytes(to, after, encodeMessage(message));
   }
 
-  sendEntries({to, head, through, after}: SendEntries): void {
+  sendEntries(effect: SendEntries): void {
+    const {to} = effect;
+    this.#words.delete(to);
+    if (effect.mayWait) {
+      this.#words.set(to, {effect, hasWaited: false});
+      this.#tellLater();
+    } else this.#sendNow(effect);
+  }
+
+  /** Sends the words that wait. */
+  tellAll(): void {
+    for (const to of this.#words.keys()) this.#tell(to);
+  }
+
+  #tell(to: NodeId): void {
+    const word = this.#words.get(to);
+    if (word === undefined) return;
+    this.#words.delete(to);
+    this.#sendNow(word.effect);
+  }
+
+  #tellLater(): void {
+    if (this.#wordsAreDue) return;
+    this.#wordsAreDue = true;
+    this.#options.timers.after(wordStepMs, () => {
+      this.#wordsAreDue = false;
+      for (const [to, word] of this.#words) {
+        if (word.hasWaited) this.#tell(to);
+        word.hasWaited = true;
+      }
+      if (this.#words.size > 0) this.#tellLater();
+    });
+  }
+
+  #sendNow({to, head, through, after}: SendEntries): void {
     // Heartbeats pass by; entries keep their order.
     if (!this.#laggards.has(to) || through <= head.previous.index) {
       const bytes = this.#encode(head, through);
