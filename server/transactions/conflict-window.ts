@@ -12,6 +12,7 @@
 import {PackedOperations} from './bulk-operations.ts';
 import type {CommitRequest, LogIndex, Operation, Precondition} from './commit.ts';
 import type {ConditionKeys} from './condition-keys.ts';
+import {KeyIndexes} from './key-indexes.ts';
 
 /** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
 const callBytesMax = 256;
@@ -82,10 +83,10 @@ const valueBytesGuess = 100;
 
 export class ConflictWindow {
   readonly #bytesMax: number;
-  /** Puts and deletes: index of the last one by key. */
-  readonly #writes = new Map<string, LogIndex>();
-  readonly #deletes = new Map<string, LogIndex>();
-  readonly #pins = new Map<string, LogIndex>();
+  /** Puts and deletes. */
+  readonly #writes = new KeyIndexes();
+  readonly #deletes = new KeyIndexes();
+  readonly #pins = new KeyIndexes();
   #ranges: DeletedRange[] = [];
   #large: LargeCommit[] = [];
   /** Oldest first; what is forgotten leaves its place at once, so that it is never old garbage. */
@@ -156,8 +157,7 @@ export class ConflictWindow {
       case 'unchanged': {
         const key = precondition.text ?? keyText(precondition.key);
         const isUnique = precondition.unique !== undefined;
-        const written = this.#lastWrite(key, since, isUnique) > since;
-        if (!written && !this.#inRange(key, since)) return undefined;
+        if (!this.#isWritten(key, since, isUnique) && !this.#inRange(key, since)) return undefined;
         const reason = 'a record that this transaction read or wrote was changed by another one';
         if (precondition.unique === undefined) return {kind: 'conflict', reason};
         const {index, text} = precondition.unique;
@@ -165,12 +165,12 @@ export class ConflictWindow {
       }
       case 'present': {
         const key = precondition.text ?? keyText(precondition.key);
-        if (this.#lastDelete(key, since) <= since && !this.#inRange(key, since)) return undefined;
+        if (!this.#isDeleted(key, since) && !this.#inRange(key, since)) return undefined;
         return {kind: 'conflict', reason: 'an end of an edge was deleted by another transaction'};
       }
       case 'unpinned': {
         const key = precondition.text ?? keyText(precondition.key);
-        if ((this.#pins.get(key) ?? 0) <= since && !this.#isEdgeEnd(key, since)) return undefined;
+        if (!this.#pins.isBehind(key, since) && !this.#isEdgeEnd(key, since)) return undefined;
         return {kind: 'conflict', reason: 'another transaction attached an edge to the vertex'};
       }
       default:
@@ -178,28 +178,29 @@ export class ConflictWindow {
     }
   }
 
-  #lastWrite(key: string, since: LogIndex, isUniqueKey: boolean): LogIndex {
+  /** Put or deleted behind `since`. */
+  #isWritten(key: string, since: LogIndex, isUniqueKey: boolean): boolean {
     for (const commit of this.#large) {
       if (commit.index <= since) continue;
       const {operations} = commit;
       if (isUniqueKey && operations instanceof PackedOperations) {
         // A bulk load keeps these texts at hand.
-        if (operations.uniqueKeys.has(key)) return commit.index;
+        if (operations.uniqueKeys.has(key)) return true;
         continue;
       }
       commit.writes ??= textsOf(commit.operations, false);
-      if (commit.writes.has(key)) return commit.index;
+      if (commit.writes.has(key)) return true;
     }
-    return this.#writes.get(key) ?? 0;
+    return this.#writes.isBehind(key, since);
   }
 
-  #lastDelete(key: string, since: LogIndex): LogIndex {
+  #isDeleted(key: string, since: LogIndex): boolean {
     for (const commit of this.#large) {
       if (commit.index <= since) continue;
       commit.deletes ??= textsOf(commit.operations, true);
-      if (commit.deletes.has(key)) return commit.index;
+      if (commit.deletes.has(key)) return true;
     }
-    return this.#deletes.get(key) ?? 0;
+    return this.#deletes.isBehind(key, since);
   }
 
   /** Whether a bulk load behind `since` attached an edge to the vertex. */
@@ -220,8 +221,8 @@ export class ConflictWindow {
   /** Walks everything remembered: only drops of whole types ask for it. */
   #checkRange(start: string, end: string, since: LogIndex): Verdict | undefined {
     const reason = 'another transaction wrote to what this one removes';
-    for (const [key, index] of this.#writes) {
-      if (index > since && start <= key && key < end) return {kind: 'conflict', reason};
+    for (const key of this.#writes.behind(since)) {
+      if (start <= key && key < end) return {kind: 'conflict', reason};
     }
     for (const commit of this.#large) {
       if (commit.index <= since) continue;
@@ -290,9 +291,13 @@ export class ConflictWindow {
       const oldest = this.#queue[this.#queueHead];
       if (oldest === undefined) break;
       if (oldest.index > oldestView && this.#bytes <= this.#bytesMax) break;
-      this.#forget(oldest);
+      this.#floor = Math.max(this.#floor, oldest.index);
+      this.#bytes -= oldest.bytes;
       this.#queue[this.#queueHead++] = undefined;
     }
+    this.#writes.forgetThrough(this.#floor);
+    this.#deletes.forgetThrough(this.#floor);
+    this.#pins.forgetThrough(this.#floor);
     if (this.#queueHead > 1024 && this.#queueHead * 2 > this.#queue.length) {
       this.#queue = this.#queue.slice(this.#queueHead);
       this.#queueHead = 0;
@@ -302,20 +307,6 @@ export class ConflictWindow {
     }
     if (this.#ranges.length > 0 && (this.#ranges[0]?.index ?? 0) <= this.#floor) {
       this.#ranges = this.#ranges.filter(range => range.index > this.#floor);
-    }
-  }
-
-  #forget(entry: Remembered): void {
-    this.#floor = Math.max(this.#floor, entry.index);
-    this.#bytes -= entry.bytes;
-    for (const key of entry.writes) {
-      if (this.#writes.get(key) === entry.index) this.#writes.delete(key);
-    }
-    for (const key of entry.deletes) {
-      if (this.#deletes.get(key) === entry.index) this.#deletes.delete(key);
-    }
-    for (const key of entry.pins) {
-      if (this.#pins.get(key) === entry.index) this.#pins.delete(key);
     }
   }
 }

@@ -41,6 +41,9 @@ export class LiveViews {
     else view.previous.next = view.next;
     if (view.next === undefined) this.#newest = view.previous;
     else view.next.previous = view.previous;
+    // One that has become old garbage would keep all younger ones until it is collected.
+    view.previous = undefined;
+    view.next = undefined;
     this.#count--;
   }
 }

@@ -15,22 +15,19 @@ export class RegisteredQuery implements Cancellation {
   readonly user: string;
   readonly request: RunRequest;
   readonly startedMonotonic: number;
-  readonly #entries: Map<number, RegisteredQuery>;
+  readonly #slots: Slots;
+  readonly #slot: number;
   #terminated = false;
   #listener: (() => void) | undefined;
 
-  constructor(
-    id: number,
-    user: string,
-    request: RunRequest,
-    clock: Clock,
-    entries: Map<number, RegisteredQuery>,
-  ) {
+  constructor(id: number, user: string, request: RunRequest, clock: Clock, slots: Slots) {
     this.id = id;
     this.user = user;
     this.request = request;
     this.startedMonotonic = clock.monotonic();
-    this.#entries = entries;
+    this.#slots = slots;
+    this.#slot = slots.free.pop() ?? slots.used.length;
+    slots.used[this.#slot] = this;
   }
 
   /** Told to stop, or its client went away. */
@@ -49,8 +46,20 @@ export class RegisteredQuery implements Cancellation {
   }
 
   done(): void {
-    this.#entries.delete(this.id);
+    const {used, free} = this.#slots;
+    if (used[this.#slot] !== this) return;
+    used[this.#slot] = undefined;
+    free.push(this.#slot);
   }
+}
+
+/**
+ * A place for each that runs, used again. In a Map they would come and go as well, but one that
+ * grows anew leaves its former table behind, which keeps what was in it until it is collected.
+ */
+interface Slots {
+  readonly used: (RegisteredQuery | undefined)[];
+  readonly free: number[];
 }
 
 /** The text of a password, in statements about users: it is shown to nobody. */
@@ -62,7 +71,7 @@ function withoutSecrets(text: string): string {
 
 export class RunningQueries {
   readonly #clock: Clock;
-  readonly #entries = new Map<number, RegisteredQuery>();
+  readonly #slots: Slots = {used: [], free: []};
   #last = 0;
 
   constructor(clock: Clock) {
@@ -70,20 +79,18 @@ export class RunningQueries {
   }
 
   get count(): number {
-    return this.#entries.size;
+    return this.#slots.used.length - this.#slots.free.length;
   }
 
   start(user: string, request: RunRequest): RegisteredQuery {
     this.#last += 1;
-    const query = new RegisteredQuery(this.#last, user, request, this.#clock, this.#entries);
-    this.#entries.set(query.id, query);
-    return query;
+    return new RegisteredQuery(this.#last, user, request, this.#clock, this.#slots);
   }
 
   list(): RunningQuery[] {
     const now = this.#clock.now();
     const monotonic = this.#clock.monotonic();
-    return [...this.#entries.values()].map(({id, user, request, startedMonotonic}) => {
+    return this.#running().map(({id, user, request, startedMonotonic}) => {
       const elapsedMs = Math.round(monotonic - startedMonotonic);
       return {
         id: String(id),
@@ -100,8 +107,13 @@ export class RunningQueries {
 
   /** Tells every matching statement to stop; how many there were. */
   terminateWhere(matches: (query: RegisteredQuery) => boolean): number {
-    const matching = [...this.#entries.values()].filter(matches);
+    const matching = this.#running().filter(matches);
     for (const query of matching) query.terminate();
     return matching.length;
+  }
+
+  /** The longest first. */
+  #running(): RegisteredQuery[] {
+    return this.#slots.used.filter(query => query !== undefined).toSorted((a, b) => a.id - b.id);
   }
 }
