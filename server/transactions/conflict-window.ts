@@ -12,7 +12,7 @@
 import {PackedOperations} from './bulk-operations.ts';
 import type {CommitRequest, LogIndex, Operation, Precondition} from './commit.ts';
 import type {ConditionKeys} from './condition-keys.ts';
-import {KeyIndexes} from './key-indexes.ts';
+import {KeyIndexes} from './recent/key-indexes.ts';
 
 /** Up to here one call over the bytes costs a quarter of making a Buffer of them. */
 const callBytesMax = 256;

@@ -23,7 +23,7 @@ import {ChangeFeed} from './change-feed.ts';
 import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
-import {LiveViews} from './live-views.ts';
+import {LiveViews} from './recent/live-views.ts';
 import {RequestIds} from './request-ids.ts';
 import {UndecidedCommits, type UndecidedState} from './undecided-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';

@@ -22,12 +22,12 @@ import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commi
 import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
 import {type Coordinator, largerThanAnEntry} from './coordinator.ts';
-import type {LiveView} from './live-views.ts';
+import type {LiveView} from './recent/live-views.ts';
 import {KeyGap} from './own-writes/key-gap.ts';
 import {scanMerged} from './own-writes/merged-scanner.ts';
 import {getManyMerged, getMerged, OverlaidReader} from './own-writes/overlaid-reader.ts';
 import type {PutWrite} from './own-writes/point-write.ts';
-import {RecentReads} from './recent-reads.ts';
+import {RecentReads} from './recent/recent-reads.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,

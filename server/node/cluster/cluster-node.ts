@@ -62,7 +62,7 @@ export interface MemberStorage {
 
 /** `svc.ha.logVerbose` from which on every message is logged. */
 const tracingVerbosity = 3;
-const cacheBytesMax = 64 << 20;
+const cacheBytesMax = 16 << 20;
 /** What a server that waits to be a member says of its memory. */
 const noMemory = '-';
 

@@ -37,6 +37,19 @@ test('the newest entries are in memory, as many as fit, and those that are nowhe
   assert.equal(cache.between(12, 15), undefined, 'not there yet');
 });
 
+test('an entry in memory keeps nothing alive but itself and its neighbours', () => {
+  const cache = new EntryCache(0, 1 << 20);
+  const entries = Array.from({length: 3_000}, (_, at): Entry => {
+    const message = Buffer.alloc(64 << 10, at);
+    return {kind: 'data', term: 1, data: message.subarray(100, at === 7 ? 50_000 : 200)};
+  });
+  cache.write(write(0, entries));
+  const kept = cache.between(0, 3_000) ?? [];
+  assert.deepEqual(kept, entries);
+  const memory = new Set(kept.map(one => (one.kind === 'data' ? one.data.buffer : undefined)));
+  assert.equal(memory.size, 3, 'two pieces for small ones, and one for the large one');
+});
+
 test('what is cut off is replaced, also before what is in memory, and a new log begins', () => {
   const cache = new EntryCache(10, 1_000);
   cache.write(write(10, [entry(1), entry(1), entry(1)]));

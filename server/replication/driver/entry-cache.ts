@@ -2,15 +2,18 @@
  * The newest entries of the log, in memory: for peers that keep up, and for what is to be applied.
  *
  * Bounded in bytes, but for what only memory has: entries that are not durable yet are never let
- * go. Older ones are read from the storage. Invariant: what it holds is one run of the log that
- * ends at its last entry.
+ * go. Older ones are read from the storage. Entries are copied, since they stay for seconds and
+ * would keep alive the messages and pools that they came in. Invariant: what it holds is one run
+ * of the log that ends at its last entry.
  */
 import {assert} from '#server/base/assert.ts';
 import type {Persist} from '#server/raft/effect.ts';
 import {type Entry, entryBytes, type LogIndex} from '#server/raft/message.ts';
+import {KeptBytes} from './kept-bytes.ts';
 
 export class EntryCache {
   readonly #bytesMax: number;
+  readonly #memory = new KeptBytes();
   #entries: Entry[] = [];
   /** Places in front that are given up. */
   #head = 0;
@@ -34,7 +37,7 @@ export class EntryCache {
     else this.#truncate(keepThrough);
     assert(this.lastIndex === keepThrough, 'entries follow each other');
     for (const entry of entries) {
-      this.#entries.push(entry);
+      this.#entries.push(this.#kept(entry));
       this.#bytes += entryBytes(entry);
     }
   }
@@ -59,6 +62,11 @@ export class EntryCache {
       this.#entries = this.#entries.slice(this.#head);
       this.#head = 0;
     }
+  }
+
+  #kept(entry: Entry): Entry {
+    if (entry.kind !== 'data') return entry;
+    return {kind: 'data', term: entry.term, data: this.#memory.copy(entry.data)};
   }
 
   #truncate(keepThrough: LogIndex): void {

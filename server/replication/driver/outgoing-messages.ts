@@ -5,7 +5,7 @@
  * entries here: from memory for peers that keep up, whose appends are the same and are encoded
  * once; for a laggard from the storage, in order, and only if the log still is what the core meant
  * when they are there. What is dropped the core sends again. A word about the commit alone waits a
- * moment for an append that brings it along; where writes follow each other it never goes by itself.
+ * moment for an append that brings it along: where writes follow each other none goes by itself.
  */
 import type {Effect} from '#server/raft/effect.ts';
 import type {AppendHead, Entry, LogIndex, NodeId} from '#server/raft/message.ts';
@@ -47,7 +47,7 @@ interface Encoded {
 
 /** Reads for one peer that wait for each other. */
 const readsMax = 16;
-/** A word waits for one to two of these: longer than until the next writes, and no delay to note. */
+/** A word waits for one or two of these: longer than until the next writes, and hardly noticed. */
 const wordStepMs = 3;
 
 export class OutgoingMessages {

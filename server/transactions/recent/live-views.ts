@@ -5,7 +5,7 @@
  * is the order of bounds and the oldest is found without searching. The conflict window keeps
  * what the oldest view may still ask for (conflict-window.ts).
  */
-import type {LogIndex} from './commit.ts';
+import type {LogIndex} from '../commit.ts';
 
 export interface LiveView {
   readonly bound: LogIndex;

@@ -6,7 +6,7 @@
  * ever would do as well, but every time it grows anew it leaves its former table behind, which
  * points at the next one: once such a table is old garbage, all keys behind it grow old, too.
  */
-import type {LogIndex} from './commit.ts';
+import type {LogIndex} from '../commit.ts';
 
 interface Generation {
   readonly indexes: Map<string, LogIndex>;
