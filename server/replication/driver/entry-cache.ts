@@ -35,7 +35,7 @@ export class EntryCache {
     return this.#lastIndex;
   }
 
-  /** Does with the entries what the effect does with the log. Their bytes are copied. */
+  /** Does what the effect does with the log; the bytes of small entries are copied. */
   write({restart, keepThrough, entries}: Persist): void {
     if (restart !== undefined || keepThrough < this.#first) this.#clear(keepThrough + 1);
     else this.#truncate(keepThrough);
@@ -72,8 +72,7 @@ export class EntryCache {
     this.#bytes += entryBytes(entry);
     const index = ++this.#lastIndex;
     if (this.#pages.at(-1)?.push(entry) === true) return;
-    const bytes = entry.kind === 'data' ? entry.data.length : 0;
-    const page = new EntryPage(index, Math.max(bytes, this.#pageBytes));
+    const page = new EntryPage(index, this.#pageBytes);
     page.push(entry);
     this.#pages.push(page);
   }

@@ -3,12 +3,15 @@
  *
  * Entries in memory live for seconds. As objects of their own they would all be copied twice by
  * the collector of what is young; and one that is a window on the message or the pool it came in
- * would keep all of that. What is taken out is a window on the page, whose bytes never change.
+ * would keep all of that. What is taken out is a window on the page, whose bytes never change. A
+ * large entry stays as it came: copying it would take longer than it is worth.
  */
 import {assert} from '#server/base/assert.ts';
 import {type Entry, entryBytes, type LogIndex} from '#server/raft/message.ts';
 
 const entriesMax = 256;
+/** Of a page, what one entry on it may take. */
+const largeShare = 1 / 8;
 
 export class EntryPage {
   readonly first: LogIndex;
@@ -19,7 +22,7 @@ export class EntryPage {
   readonly #starts = new Uint32Array(entriesMax);
   readonly #lengths = new Uint32Array(entriesMax);
   readonly #terms = new Float64Array(entriesMax);
-  /** Those without bytes of somebody else, by their place; there are few. */
+  /** Those that are not packed, by their place; there are few. */
   readonly #others = new Map<number, Entry>();
 
   /** Of entries from the index `first` on. */
@@ -36,9 +39,10 @@ export class EntryPage {
   push(entry: Entry): boolean {
     const place = this.#count;
     const start = this.#used;
-    const length = entry.kind === 'data' ? entry.data.length : 0;
+    const isPacked = entry.kind === 'data' && entry.data.length <= this.#memory.length * largeShare;
+    const length = isPacked ? entry.data.length : 0;
     if (place === entriesMax || start + length > this.#memory.length) return false;
-    if (entry.kind === 'data') this.#memory.set(entry.data, start);
+    if (isPacked) this.#memory.set(entry.data, start);
     else this.#others.set(place, entry);
     this.#starts[place] = start;
     this.#lengths[place] = length;
