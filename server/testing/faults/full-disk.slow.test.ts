@@ -110,18 +110,24 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
   };
   try {
     const writers = Promise.all(Array.from({length: 8}, write));
+    // Their failure is told where they are awaited, and hides none before.
+    writers.catch(() => undefined);
+    const told = (): string => `${acknowledged.size} acknowledged\n${server.log}`;
     await eventually('writers have begun', () => acknowledged.size > 200);
     disk.fill(0);
     // Commits under way wait for room; others are refused.
     const probes: Promise<void>[] = [];
-    await eventually('a write is refused', () => {
-      probes.push(once());
+    const probe = (): Promise<boolean> => {
+      const probing = once();
+      probing.catch(() => undefined);
+      probes.push(probing);
       return Promise.resolve(refused > 0);
-    });
+    };
+    await eventually('a write is refused', probe, {told});
     assert.ok((await count(client)) > 0, 'reads go on');
     disk.empty();
     const before = acknowledged.size;
-    await eventually('writes go on', () => acknowledged.size > before + 100);
+    await eventually('writes go on', () => acknowledged.size > before + 100, {told});
     running = false;
     await Promise.all([writers, ...probes]);
     t.diagnostic(`${acknowledged.size} acknowledged, ${refused} refused`);
