@@ -20,36 +20,33 @@ export class EntryCache {
   #pages: EntryPage[] = [];
   /** Index of the oldest entry, or of the next one. */
   #first: LogIndex;
-  #lastIndex: LogIndex;
   #bytes = 0;
 
   /** Behind the entry `last`, which it does not hold. */
   constructor(last: LogIndex, bytesMax: number) {
     this.#first = last + 1;
-    this.#lastIndex = last;
     this.#bytesMax = bytesMax;
     this.#pageBytes = Math.min(pageBytesMax, Math.ceil(bytesMax / pagesMin));
   }
 
   get lastIndex(): LogIndex {
-    return this.#lastIndex;
+    return this.#pages.at(-1)?.last ?? this.#first - 1;
   }
 
   /** Does what the effect does with the log; the bytes of small entries are copied. */
   write({restart, keepThrough, entries}: Persist): void {
     if (restart !== undefined || keepThrough < this.#first) this.#clear(keepThrough + 1);
     else this.#truncate(keepThrough);
-    assert(this.#lastIndex === keepThrough, 'entries follow each other');
+    assert(this.lastIndex === keepThrough, 'entries follow each other');
     for (const entry of entries) this.#push(entry);
   }
 
   /** The entries behind `after` up to `through`; undefined when one is not here any more. */
   between(after: LogIndex, through: LogIndex): readonly Entry[] | undefined {
-    if (after + 1 < this.#first || through > this.#lastIndex) return undefined;
+    if (after + 1 < this.#first || through > this.lastIndex) return undefined;
     const entries: Entry[] = [];
     // What is asked for stands near the end.
-    let at = this.#pages.length - 1;
-    while (at > 0 && (this.#pages[at] as EntryPage).first > after + 1) at--;
+    let at = this.#pages.findLastIndex(({first}) => first <= after + 1);
     for (let index = after + 1; index <= through; index++) {
       let page = this.#pages[at] as EntryPage;
       if (index > page.last) page = this.#pages[++at] as EntryPage;
@@ -60,7 +57,7 @@ export class EntryCache {
 
   /** Lets go of the oldest entries up to `durable` while there are too many bytes. */
   evict(durable: LogIndex): void {
-    while (this.#bytes > this.#bytesMax && this.#first <= Math.min(durable, this.#lastIndex)) {
+    while (this.#bytes > this.#bytesMax && this.#first <= Math.min(durable, this.lastIndex)) {
       const oldest = this.#pages[0] as EntryPage;
       this.#bytes -= oldest.bytesAt(this.#first);
       if (this.#first === oldest.last) this.#pages.shift();
@@ -70,20 +67,18 @@ export class EntryCache {
 
   #push(entry: Entry): void {
     this.#bytes += entryBytes(entry);
-    const index = ++this.#lastIndex;
     if (this.#pages.at(-1)?.push(entry) === true) return;
-    const page = new EntryPage(index, this.#pageBytes);
+    const page = new EntryPage(this.lastIndex + 1, this.#pageBytes);
     page.push(entry);
     this.#pages.push(page);
   }
 
   #truncate(keepThrough: LogIndex): void {
-    while (this.#lastIndex > keepThrough) {
+    while (this.lastIndex > keepThrough) {
       const newest = this.#pages.at(-1);
-      assert(newest?.last === this.#lastIndex, 'what is cut off was there');
-      this.#bytes -= newest.bytesAt(this.#lastIndex);
+      assert(newest !== undefined, 'what is cut off was there');
+      this.#bytes -= newest.bytesAt(newest.last);
       newest.pop();
-      this.#lastIndex--;
       if (newest.last < Math.max(newest.first, this.#first)) this.#pages.pop();
     }
   }
@@ -91,7 +86,6 @@ export class EntryCache {
   #clear(next: LogIndex): void {
     this.#pages = [];
     this.#first = next;
-    this.#lastIndex = next - 1;
     this.#bytes = 0;
   }
 }

@@ -19,9 +19,9 @@ const generationKeysMin = 1_024;
 const generationShare = 1 / 4;
 
 export class KeyIndexes {
-  #newest: Generation = {indexes: new Map(), last: 0};
-  /** Oldest first. */
-  readonly #older: Generation[] = [];
+  /** Oldest first; the last one takes what comes. */
+  readonly #generations: Generation[] = [{indexes: new Map(), last: 0}];
+  /** In those before the last one. */
   #olderKeys = 0;
 
   /** Keys that take memory; one of several generations counts as often. */
@@ -29,30 +29,35 @@ export class KeyIndexes {
     return this.#olderKeys + this.#newest.indexes.size;
   }
 
+  get #newest(): Generation {
+    return this.#generations[this.#generations.length - 1] as Generation;
+  }
+
   /** A commit that is newer than all before, or the same as the last. */
   set(key: string, index: LogIndex): void {
     const {size} = this.#newest.indexes;
-    if (size >= generationKeysMin && size >= this.#olderKeys * generationShare) this.#beginNext();
-    this.#newest.indexes.set(key, index);
-    this.#newest.last = index;
+    if (size >= generationKeysMin && size >= this.#olderKeys * generationShare) {
+      this.#olderKeys += size;
+      this.#generations.push({indexes: new Map(), last: index});
+    }
+    const newest = this.#newest;
+    newest.indexes.set(key, index);
+    newest.last = index;
   }
 
   /** Whether a commit behind `since` touched the key. Cost: the generations behind it. */
   isBehind(key: string, since: LogIndex): boolean {
-    const {indexes, last} = this.#newest;
-    if (last <= since) return false;
-    if ((indexes.get(key) ?? 0) > since) return true;
-    for (let at = this.#older.length - 1; at >= 0; at -= 1) {
-      const generation = this.#older[at] as Generation;
-      if (generation.last <= since) return false;
-      if ((generation.indexes.get(key) ?? 0) > since) return true;
+    for (let at = this.#generations.length - 1; at >= 0; at -= 1) {
+      const {indexes, last} = this.#generations[at] as Generation;
+      if (last <= since) return false;
+      if ((indexes.get(key) ?? 0) > since) return true;
     }
     return false;
   }
 
   /** The keys that commits behind `since` touched, some perhaps more than once. */
   *behind(since: LogIndex): Iterable<string> {
-    for (const {indexes, last} of [...this.#older, this.#newest]) {
+    for (const {indexes, last} of this.#generations) {
       if (last <= since) continue;
       for (const [key, index] of indexes) if (index > since) yield key;
     }
@@ -60,18 +65,11 @@ export class KeyIndexes {
 
   /** Nobody asks about commits up to `index` any more. */
   forgetThrough(index: LogIndex): void {
-    for (;;) {
-      const oldest = this.#older[0];
-      if (oldest === undefined || oldest.last > index) return;
-      this.#older.shift();
+    while (this.#generations.length > 1) {
+      const oldest = this.#generations[0] as Generation;
+      if (oldest.last > index) return;
+      this.#generations.shift();
       this.#olderKeys -= oldest.indexes.size;
     }
-  }
-
-  #beginNext(): void {
-    const {indexes, last} = this.#newest;
-    this.#older.push(this.#newest);
-    this.#olderKeys += indexes.size;
-    this.#newest = {indexes: new Map(), last};
   }
 }
