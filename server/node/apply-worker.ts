@@ -16,10 +16,7 @@ import {RoomWait} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
-/** Without anything to apply for so long, the stores do what they have put off. */
-const restAfterMs = 1_000;
 
-/** A request with its place among the entries. */
 type PositionedRequest = Exclude<ApplyRequest, {readonly kind: 'outside'}>;
 
 class ApplyThread {
@@ -32,8 +29,6 @@ class ApplyThread {
   #applier: Applier | undefined;
   #appliedIndex = 0;
   #fenceCount = 0;
-  /** Whether something was applied since the stores rested. */
-  #restsSoon = false;
   #closed = false;
 
   constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
@@ -55,15 +50,8 @@ class ApplyThread {
       else if (request !== undefined && this.#isDue(request)) {
         this.#requests.shift();
         await this.#handle(request);
-      } else this.#wait(seen);
+      } else Atomics.wait(this.#control, word.applySignal, seen);
     }
-  }
-
-  #wait(seen: number): void {
-    const timeout = this.#restsSoon ? restAfterMs : Number.POSITIVE_INFINITY;
-    if (Atomics.wait(this.#control, word.applySignal, seen, timeout) !== 'timed-out') return;
-    for (const store of this.#stores.values()) store.rest();
-    this.#restsSoon = false;
   }
 
   /** Whether everything that was offered before the request is applied, or never will be. */
@@ -86,7 +74,6 @@ class ApplyThread {
       chain,
       payload,
     }));
-    this.#restsSoon = true;
     Atomics.add(this.#control, word.begunCount, records.length);
     const wait = new RoomWait();
     for (let done = applier.apply(taken); !done; done = applier.apply([])) {
@@ -144,8 +131,12 @@ class ApplyThread {
         this.#tell({kind: 'done', id: request.id, result});
         return;
       }
-      case 'skip':
+      case 'moved':
+        for (const [id, move] of request.moves) this.#applier?.follow(id, move);
         this.#appliedIndex = request.index;
+        return;
+      case 'rest':
+        for (const store of this.#stores.values()) store.rest();
         return;
       case 'make-durable': {
         const applier = this.#applier;

@@ -6,7 +6,7 @@
  * head when a request was made: the apply thread carries it out when it has applied exactly what
  * was offered before it, so requests and entries form one order.
  */
-import type {Fence} from '#server/transactions/apply.ts';
+import type {Fence, Move} from '#server/transactions/apply.ts';
 import type {DatabaseCopy} from '#server/transactions/commit-pipe.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {LogState} from '#server/log/segment-log.ts';
@@ -33,37 +33,35 @@ export type LogRequest =
   | {readonly kind: 'close'; readonly id: number};
 
 export type ApplyRequest =
+  | (ApplyWork & {readonly after: number})
+  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer};
+
+/** What the apply thread does at its place among the entries. */
+export type ApplyWork =
   | {
       readonly kind: 'start';
       readonly logId: string;
       readonly stagedDirectory: string;
       readonly startIndex: number;
-      readonly after: number;
     }
-  | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer}
   | {
       readonly kind: 'attach';
-      readonly after: number;
       readonly databaseId: number;
       readonly store: ShareableStore;
       readonly position: DatabasePosition;
     }
+  | {readonly kind: 'detach'; readonly id: number; readonly databaseId: number}
+  | {readonly kind: 'copy'; readonly id: number; readonly copies: readonly DatabaseCopy[]}
+  /** Entries up to this index were applied on the network thread, or need no applying. */
   | {
-      readonly kind: 'detach';
-      readonly id: number;
-      readonly after: number;
-      readonly databaseId: number;
+      readonly kind: 'moved';
+      readonly index: number;
+      readonly moves: ReadonlyMap<number, Move>;
     }
-  | {
-      readonly kind: 'copy';
-      readonly id: number;
-      readonly after: number;
-      readonly copies: readonly DatabaseCopy[];
-    }
-  /** Entries go on behind this index. */
-  | {readonly kind: 'skip'; readonly index: number; readonly after: number}
-  | {readonly kind: 'make-durable'; readonly id: number; readonly after: number}
-  | {readonly kind: 'close'; readonly id: number; readonly after: number};
+  /** Nothing was applied for a while. */
+  | {readonly kind: 'rest'}
+  | {readonly kind: 'make-durable'; readonly id: number}
+  | {readonly kind: 'close'; readonly id: number};
 
 export type WorkerNews =
   | {readonly kind: 'ready'}

@@ -223,6 +223,7 @@ export function signal(control: Int32Array, place: number): void {
   Atomics.notify(control, place);
 }
 
-function recordBytes(payloadBytes: number): number {
+/** What an entry takes of the ring. */
+export function recordBytes(payloadBytes: number): number {
   return (headerBytes + payloadBytes + 7) & ~7;
 }

@@ -3,11 +3,13 @@
  * cluster the log is the replicated one, and what is committed goes straight to the apply thread.
  *
  * The network thread only copies an entry into the ring and wakes the log thread; it hears of
- * applied entries by one message for however many there are. Start the threads early
- * (`startCommitThreads`), they load while the data is recovered.
+ * applied entries by one message for however many there are. In a cluster it applies itself, at the
+ * end of its turn, what is small, while the apply thread has nothing to do (docs/design/0027).
+ * Start the threads early (`startCommitThreads`), they load while the data is recovered.
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
+import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {ShareableStore, Store} from '#server/storage/store.ts';
 import type {Fence} from '#server/transactions/apply.ts';
 import type {LogIndex, Refused} from '#server/transactions/commit.ts';
@@ -20,7 +22,14 @@ import type {
 } from '#server/transactions/commit-pipe.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
-import type {ApplyRequest, LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
+import {TurnApplier} from '#server/transactions/turn-applier.ts';
+import type {
+  ApplyRequest,
+  ApplyWork,
+  LogRequest,
+  WorkerNews,
+  WorkerStart,
+} from './commit-messages.ts';
 import {
   createRingMemory,
   entryBytesInside,
@@ -29,6 +38,7 @@ import {
   signal,
   word,
 } from './commit-ring.ts';
+import {TurnEntries} from './turn-entries.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -48,6 +58,8 @@ export interface CommitThreads {
 
 const ringBytesDefault = 4 << 20;
 const outsideBytesDefault = 64 << 20;
+/** Without anything to apply for so long, the stores do what they have put off. */
+const restAfterMs = 1_000;
 
 /** Starts the threads; they wait for `startPipe`. */
 export function startCommitThreads(options: CommitThreadsOptions = {}): CommitThreads {
@@ -98,7 +110,18 @@ class ThreadedPipe implements CommitPipe {
   readonly #outside: {readonly index: LogIndex; readonly bytes: number}[] = [];
   #outsideBytes = 0;
   #closing = false;
-  #wakes = false;
+  #turnEnds = false;
+  /** Head of the ring when the next thread was woken last. */
+  #wokenAt = 0;
+  #rests: NodeJS.Timeout | undefined;
+  /** Applies on this thread; undefined with a log, whose thread hands on to the apply thread. */
+  readonly #own: TurnApplier | undefined;
+  /** What waits for `#own`. */
+  readonly #turn: TurnEntries;
+  /** Index of the last entry that another thread was given. */
+  #givenIndex: LogIndex;
+  /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
+  #hasMoved = false;
 
   constructor(workers: Workers, parts: PipeParts, outsideBytesMax: number) {
     const {log, settings, logId, stagedDirectory} = parts;
@@ -111,6 +134,9 @@ class ThreadedPipe implements CommitPipe {
     this.startIndex = parts.startIndex;
     this.#appliedIndex = parts.startIndex;
     this.#offeredIndex = parts.startIndex;
+    this.#givenIndex = parts.startIndex;
+    this.#own = log === undefined ? new TurnApplier(logId) : undefined;
+    this.#turn = new TurnEntries(this.#insideBytesMax);
     if (workers.log !== undefined) this.#listen(workers.log);
     this.#listen(workers.apply);
     if (log !== undefined) {
@@ -122,7 +148,7 @@ class ThreadedPipe implements CommitPipe {
         state: log.handOver(),
       });
     }
-    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex, after: 0});
+    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
   }
 
   get begunIndex(): LogIndex {
@@ -138,53 +164,51 @@ class ThreadedPipe implements CommitPipe {
     if (this.#failure !== undefined) {
       return {kind: 'refused', code: 'log-failed', detail: this.#failure};
     }
+    const before = this.#turn.bytes;
     const fits =
       bytes <= this.#insideBytesMax
-        ? this.#writer.hasRoom(bytes)
-        : this.#writer.hasRoom(4) &&
+        ? this.#writer.hasRoom(before + bytes)
+        : this.#writer.hasRoom(before + 4) &&
           (this.#outsideBytes === 0 || this.#outsideBytes + bytes <= this.#outsideBytesMax);
     if (fits) return undefined;
     return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
   }
 
   offer(entry: Uint8Array, chain: number): void {
-    this.#offeredIndex++;
-    this.#wakeSoon();
-    if (entry.length <= this.#insideBytesMax) return this.#writer.write(entry, chain);
-    const bytes = new SharedArrayBuffer(entry.length);
-    new Uint8Array(bytes).set(entry);
-    const number = this.#nextOutside++;
-    this.#outside.push({index: this.#offeredIndex, bytes: entry.length});
-    this.#outsideBytes += entry.length;
-    if (this.#workers.log !== undefined) this.#askLog({kind: 'outside', number, bytes});
-    this.#askApply({kind: 'outside', number, bytes});
-    this.#writer.writeOutside(number, chain);
+    const index = ++this.#offeredIndex;
+    this.#endTurnSoon();
+    const record = {index, chain, payload: asBuffer(entry)};
+    const isForTurn = this.#own !== undefined && this.#fences.size === 0;
+    if (isForTurn && this.#turn.hasRoom(entry.length)) return this.#turn.add(record);
+    this.#giveTurn();
+    this.#give(record);
   }
 
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
     const shareable: ShareableStore | undefined = store.shareable;
     assert(shareable !== undefined, 'threads need a store that threads can share');
-    const after = this.#writer.head;
-    this.#askApply({kind: 'attach', after, databaseId, store: shareable, position});
+    this.#askApply({kind: 'attach', databaseId, store: shareable, position});
+    this.#own?.attach(databaseId, store, position);
   }
 
   detach(databaseId: number): Promise<DatabasePosition | undefined> {
     const {id, answer} = this.#request<DatabasePosition | undefined>();
-    this.#askApply({kind: 'detach', id, after: this.#writer.head, databaseId});
+    this.#askApply({kind: 'detach', id, databaseId});
+    this.#own?.detach(databaseId);
     return answer;
   }
 
   async makeDurable(): Promise<DurableState> {
     await this.#logSynced();
     const {id, answer} = this.#request<DurableState>();
-    this.#askApply({kind: 'make-durable', id, after: this.#writer.head});
+    this.#askApply({kind: 'make-durable', id});
     return await answer;
   }
 
   async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
     await this.#logSynced();
     const {id, answer} = this.#request<CopyOutcome | undefined>();
-    this.#askApply({kind: 'copy', id, after: this.#writer.head, copies});
+    this.#askApply({kind: 'copy', id, copies});
     const outcome = await answer;
     return outcome ?? {kind: 'failed', reason: this.#failure ?? 'the server stops'};
   }
@@ -194,7 +218,7 @@ class ThreadedPipe implements CommitPipe {
     assert(this.#workers.log === undefined && isIdle, 'only an idle pipe without a log skips');
     this.#offeredIndex = index;
     this.#appliedIndex = index;
-    this.#askApply({kind: 'skip', index, after: this.#writer.head});
+    this.#hasMoved = true;
   }
 
   recycle(floor: LogIndex): void {
@@ -203,8 +227,9 @@ class ThreadedPipe implements CommitPipe {
 
   async close(): Promise<void> {
     this.#closing = true;
+    clearTimeout(this.#rests);
     const applied = this.#request<void>();
-    this.#askApply({kind: 'close', id: applied.id, after: this.#writer.head});
+    this.#askApply({kind: 'close', id: applied.id});
     await applied.answer;
     if (this.#workers.log !== undefined) {
       const logged = this.#request<void>();
@@ -212,6 +237,40 @@ class ThreadedPipe implements CommitPipe {
       await logged.answer;
     }
     await Promise.all([this.#workers.log?.terminate(), this.#workers.apply.terminate()]);
+  }
+
+  /** The apply thread has nothing to do. */
+  get #isAlone(): boolean {
+    return this.#givenIndex <= this.#appliedIndex && this.#waiting.size === 0;
+  }
+
+  /** The turn's entries go to the apply thread after all. */
+  #giveTurn(): void {
+    for (const record of this.#turn.take()) this.#give(record);
+  }
+
+  #give(record: LogRecord): void {
+    const {index, chain, payload} = record;
+    this.#tellMoves();
+    this.#givenIndex = index;
+    this.#own?.pass(record);
+    if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, chain);
+    const bytes = new SharedArrayBuffer(payload.length);
+    new Uint8Array(bytes).set(payload);
+    const number = this.#nextOutside++;
+    this.#outside.push({index, bytes: payload.length});
+    this.#outsideBytes += payload.length;
+    if (this.#workers.log !== undefined) this.#askLog({kind: 'outside', number, bytes});
+    this.#workers.apply.postMessage({kind: 'outside', number, bytes} satisfies ApplyRequest);
+    this.#writer.writeOutside(number, chain);
+  }
+
+  /** Before the apply thread is given anything else. */
+  #tellMoves(): void {
+    if (!this.#hasMoved) return;
+    this.#hasMoved = false;
+    const moves = this.#own?.takeMoves() ?? new Map();
+    this.#postApply({kind: 'moved', index: this.#appliedIndex, moves});
   }
 
   /** A database must never be durable ahead of the log. */
@@ -249,6 +308,7 @@ class ThreadedPipe implements CommitPipe {
       case 'done':
         this.#waiting.get(news.id)?.(news.result);
         this.#waiting.delete(news.id);
+        this.#endTurn();
         return;
       default:
         news satisfies never;
@@ -266,7 +326,9 @@ class ThreadedPipe implements CommitPipe {
       this.#outside.shift();
       this.#outsideBytes -= oldest.bytes;
     }
+    this.#restLater();
     this.#report();
+    this.#endTurn();
   }
 
   #fail(reason: string): void {
@@ -293,16 +355,47 @@ class ThreadedPipe implements CommitPipe {
   }
 
   /**
-   * Wakes the next thread once for all entries of this turn of the event loop: they become one
-   * batch, and a core that both threads share is not taken away in the middle of the turn.
+   * Once for all entries of this turn of the event loop: they become one batch, and a core that
+   * both threads share is not taken away in the middle of the turn.
    */
-  #wakeSoon(): void {
-    if (this.#wakes) return;
-    this.#wakes = true;
+  #endTurnSoon(): void {
+    if (this.#turnEnds) return;
+    this.#turnEnds = true;
     setImmediate(() => {
-      this.#wakes = false;
-      signal(this.#control, this.#workers.log === undefined ? word.applySignal : word.logSignal);
+      this.#turnEnds = false;
+      this.#endTurn();
+      this.#wake();
     });
+  }
+
+  /** Waits for the apply thread where that one is at work: what it does next comes later anyway. */
+  #endTurn(): void {
+    const {records} = this.#turn;
+    if (records.length === 0 || !this.#isAlone || this.#failure !== undefined) return;
+    if (this.#own?.apply(records) !== true) {
+      this.#giveTurn();
+      return this.#wake();
+    }
+    this.#appliedIndex += this.#turn.take().length;
+    this.#hasMoved = true;
+    this.#restLater();
+    this.#report();
+  }
+
+  /** Who comes next looks at what lies in the ring. */
+  #wake(): void {
+    if (this.#wokenAt === this.#writer.head) return;
+    this.#wokenAt = this.#writer.head;
+    signal(this.#control, this.#workers.log === undefined ? word.applySignal : word.logSignal);
+  }
+
+  #restLater(): void {
+    const seen = this.#appliedIndex;
+    this.#rests ??= setTimeout(() => {
+      this.#rests = undefined;
+      if (this.#appliedIndex !== seen) return this.#restLater();
+      this.#askApply({kind: 'rest'});
+    }, restAfterMs).unref();
   }
 
   #askLog(request: LogRequest): void {
@@ -310,8 +403,20 @@ class ThreadedPipe implements CommitPipe {
     signal(this.#control, word.logSignal);
   }
 
-  #askApply(request: ApplyRequest): void {
-    this.#workers.apply.postMessage(request);
+  #askApply(work: ApplyWork): void {
+    this.#giveTurn();
+    this.#tellMoves();
+    this.#postApply(work);
     signal(this.#control, word.applySignal);
   }
+
+  #postApply(work: ApplyWork): void {
+    const request: ApplyRequest = {...work, after: this.#writer.head};
+    this.#workers.apply.postMessage(request);
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  if (Buffer.isBuffer(bytes)) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

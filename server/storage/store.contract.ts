@@ -184,6 +184,20 @@ function testScans({name, open}: StoreHarness): void {
 }
 
 function testWrites({name, open}: StoreHarness): void {
+  test(`${name}: a write at once is done, or nothing of it is`, async () => {
+    const store = await open('at-once');
+    const batch = store.batch();
+    batch.put(bytes('a'), bytes('one'));
+    batch.delete(bytes('b'));
+    const isDone = store.writeAtOnce(batch);
+    assert.equal(store.get(bytes('a'))?.toString(), isDone ? 'one' : undefined);
+    assert.equal(isDone, store.properties().engine !== 'fallback');
+    store.write(batch);
+    assert.equal(store.get(bytes('a'))?.toString(), 'one');
+    store.close();
+    assert.throws(() => store.writeAtOnce(batch));
+  });
+
   test(`${name}: later operations of a batch win over earlier ones`, async () => {
     const store = await filled(open, 'batch', {a: '1', b: '1', c: '1', d: '1'});
     const batch = store.batch();

@@ -9,8 +9,8 @@
  * under way).
  *
  * Keys are compared as unsigned bytes. Rows cross packed in one buffer, never as one object
- * each. All calls are synchronous and run on the caller's thread. Exactly one thread writes;
- * any thread may read. No handle outlives its store: `close()` releases every view.
+ * each. All calls are synchronous and run on the caller's thread. One thread at a time
+ * writes; any thread may read. No handle outlives its store: `close()` releases every view.
  */
 
 /**
@@ -151,13 +151,18 @@ export interface Store extends Reader {
   readonly shareable: ShareableStore | undefined;
   batch(): Batch;
   /**
-   * Atomic. Blocks the calling thread: only the apply thread calls it.
+   * Atomic. Blocks the calling thread, which should be the apply thread.
    *
    * A StoreFailure leaves open whether the batch is found after a restart; until then it is not
    * there. With `no-space` later writes fail alike and succeed again a few seconds after there is
    * room.
    */
   write(batch: Batch, options?: WriteOptions): void;
+  /**
+   * As `write` without options, but never waits for the disk's syncs or for merging; false where it
+   * would have to: nothing was written.
+   */
+  writeAtOnce(batch: Batch): boolean;
   view(): View;
   /**
    * Uses a view of another thread (or of this one). Both sides release their own; the point in

@@ -37,12 +37,21 @@ export interface Fence {
   readonly reason: string;
 }
 
+/** Values of counters that a run of entries changed: the last one wins, so each is written once. */
+export type CounterValues = Map<number, number>;
+
+/** What another applier did with a database (turn-applier.ts). */
+export interface Move {
+  /** Index of an entry at or before the first one that it applied. */
+  readonly firstIndex: number;
+  readonly position: DatabasePosition;
+}
+
 interface Attached {
   readonly store: Store;
   readonly batch: Batch;
   position: DatabasePosition;
-  /** Values of counters that this run changed: the last one wins, so each is written once. */
-  readonly counters: Map<number, number>;
+  readonly counters: CounterValues;
   /** Oldest entry that a power loss could take back; undefined when there is none. */
   firstUndurable: number | undefined;
   fence: Fence | undefined;
@@ -120,6 +129,14 @@ export class Applier {
     return {kind: 'copied', index, positions};
   }
 
+  /** Another applier, which had the store since the last entry here, applied entries to it. */
+  follow(databaseId: number, {firstIndex, position}: Move): void {
+    const database = this.#databases.get(databaseId);
+    assert(database !== undefined && !database.dirty, 'nobody else has entries to apply');
+    database.firstUndurable ??= firstIndex;
+    database.position = position;
+  }
+
   position(databaseId: number): DatabasePosition | undefined {
     return this.#databases.get(databaseId)?.position;
   }
@@ -193,22 +210,13 @@ export class Applier {
       database.dirty = true;
       this.#dirty.push(database);
     }
-    const {batch, position} = database;
+    const {batch} = database;
     // Packed in the entry as the store's batch packs them: copied as they are.
     if (entry.kind === 'transaction') batch.appendPacked(entry.operations, entry.operationCount);
     else this.#collectOneByOne(database, record.index, entry);
-    for (const {kind, bucketId, value} of entry.counters) {
-      database.counters.set(bucketId * 2 + (kind === 'position' ? 0 : 1), value);
-    }
+    addCounters(database.counters, entry);
     database.firstUndurable ??= record.index;
-    database.position = {
-      ...position,
-      logId: this.#options.logId,
-      index: record.index,
-      chain: record.chain,
-      transactionCount: position.transactionCount + 1,
-      schemaVersion: entry.newSchemaVersion ?? position.schemaVersion,
-    };
+    database.position = positionBehind(database.position, this.#options.logId, record, entry);
   }
 
   #collectOneByOne(database: Attached, index: number, entry: Entry): void {
@@ -238,12 +246,8 @@ export class Applier {
     database.dirty = false;
     if (database.fence !== undefined) return;
     const {batch, counters, position, store} = database;
-    for (const [slot, value] of counters) {
-      const kind = slot % 2 === 0 ? 'position' : 'count';
-      batch.put(counterKey(kind, Math.floor(slot / 2)), encodeCounter(value));
-    }
+    addPosition(batch, counters, position);
     counters.clear();
-    batch.put(positionKey, encodePosition(position));
     const index = database.firstUndurable ?? position.index;
     if (this.#guard(database, index, () => store.write(batch))) batch.clear();
     else database.dirty = true;
@@ -276,4 +280,40 @@ export class Applier {
     database.fence = {index, reason};
     this.fenceCount++;
   }
+}
+
+export function addCounters(values: CounterValues, {counters}: Entry): void {
+  for (const {kind, bucketId, value} of counters) {
+    values.set(bucketId * 2 + (kind === 'position' ? 0 : 1), value);
+  }
+}
+
+/** What is written in one batch with the changes of the entries up to `position`. */
+export function addPosition(
+  batch: Batch,
+  counters: CounterValues,
+  position: DatabasePosition,
+): void {
+  for (const [slot, value] of counters) {
+    const kind = slot % 2 === 0 ? 'position' : 'count';
+    batch.put(counterKey(kind, Math.floor(slot / 2)), encodeCounter(value));
+  }
+  batch.put(positionKey, encodePosition(position));
+}
+
+/** Where a database stands with the entry applied. */
+export function positionBehind(
+  before: DatabasePosition,
+  logId: string,
+  {index, chain}: LogRecord,
+  {newSchemaVersion}: Entry,
+): DatabasePosition {
+  return {
+    ...before,
+    logId,
+    index,
+    chain,
+    transactionCount: before.transactionCount + 1,
+    schemaVersion: newSchemaVersion ?? before.schemaVersion,
+  };
 }

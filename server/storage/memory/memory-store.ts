@@ -123,6 +123,11 @@ class TwinStore implements MemoryStore {
     if (options.sync === true) this.makeDurable();
   }
 
+  writeAtOnce(batch: Batch): boolean {
+    this.write(batch);
+    return true;
+  }
+
   view(): View {
     this.#check();
     const handle = this.#nextHandle++;

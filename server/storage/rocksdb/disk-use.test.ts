@@ -87,6 +87,36 @@ test('much that is written is merged late, until the store rests', async () => {
   store.close();
 });
 
+test('a write at once leaves to others what takes long', async () => {
+  const path = join(root, 'at once');
+  const store = await openStore(path, {engine: 'native', memtableBytes: 64 << 10});
+  const batch = store.batch();
+  let row = 0;
+  const writesOne = (): boolean => {
+    batch.clear();
+    batch.put(keyOf(row), Buffer.alloc(1000, 7));
+    const isDone = store.writeAtOnce(batch);
+    if (isDone) row += 1;
+    return isDone;
+  };
+  for (let round = 0; round < 3; round++) {
+    while (writesOne());
+    assert.ok(row > 20 * (round + 1) && row < 65 * (round + 1), `${row} rows fill a memtable`);
+    assert.equal(store.get(keyOf(row)), undefined);
+    store.write(batch);
+    row += 1;
+  }
+  batch.clear();
+  batch.deleteRange(keyOf(0), keyOf(5));
+  assert.equal(store.writeAtOnce(batch), false);
+  batch.clear();
+  batch.delete(keyOf(7));
+  assert.equal(store.writeAtOnce(batch), true);
+  const found = [0, 6, 7, row - 1].map(number => store.get(keyOf(number)) !== undefined);
+  assert.deepEqual(found, [true, true, false, true]);
+  store.close();
+});
+
 test('settings of the store reach RocksDB', async () => {
   const path = join(root, 'settings');
   const options = {engine: 'native', memtableBytes: 3 << 20, backgroundJobs: 5} as const;

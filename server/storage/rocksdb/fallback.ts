@@ -156,6 +156,12 @@ class FallbackStore implements Store {
     guarded(() => binding.batch_write(context, this.#translated(batch), {sync}));
   }
 
+  /** The package's write waits where it has to, and tells nobody before. */
+  writeAtOnce(): boolean {
+    this.#check();
+    return false;
+  }
+
   view(): View {
     this.#check();
     const {binding, context} = this.#parts;

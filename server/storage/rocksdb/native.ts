@@ -70,6 +70,7 @@ export interface NativeBinding {
   nextRows(client: number, cursor: number, into: Buffer, rowsMax: number): number;
   closeCursor(client: number, cursor: number): void;
   write(client: number, packed: Buffer, sync: boolean): void;
+  writeAtOnce(client: number, packed: Buffer): boolean;
   flush(client: number): void;
   rest(client: number): void;
   /** Empty: from the first key, to behind the last one, nobody stops it. */
@@ -251,6 +252,12 @@ class NativeStore extends NativeReader implements Store {
     this.check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     this.binding.write(this.client, batch.packed(), options?.sync === true);
+  }
+
+  writeAtOnce(batch: Batch): boolean {
+    this.check();
+    assert(batch instanceof PackedBatch, 'a batch comes from batch()');
+    return this.binding.writeAtOnce(this.client, batch.packed());
   }
 
   view(): View {

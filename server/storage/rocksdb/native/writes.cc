@@ -79,6 +79,11 @@ class DeletionCounter : public rocksdb::WriteBatch::Handler {
 constexpr size_t kDeletionsInMemory = 20'000;
 constexpr uint64_t kEmptiedBytes = 1 << 20;
 
+// What a batch takes of a memtable, about.
+size_t MemtableBytes(const rocksdb::WriteBatch& batch) {
+  return batch.GetDataSize() + kRowOverheadBytes * static_cast<size_t>(batch.Count());
+}
+
 rocksdb::Status WriteDeletionsSoon(Database* database, const rocksdb::WriteBatch& batch) {
   if (!batch.HasDelete() && !batch.HasDeleteRange()) return rocksdb::Status::OK();
   DeletionCounter counter;
@@ -96,8 +101,7 @@ rocksdb::Status WriteDeletionsSoon(Database* database, const rocksdb::WriteBatch
 
 rocksdb::Status WriteInTime(Database* database, const rocksdb::WriteOptions& options,
                             rocksdb::WriteBatch* batch) {
-  const size_t bytes =
-      batch->GetDataSize() + kRowOverheadBytes * static_cast<size_t>(batch->Count());
+  const size_t bytes = MemtableBytes(*batch);
   if (database->memtable_bytes + bytes > database->memtable_bytes_max) {
     const rocksdb::Status changed = ChangeMemtable(database);
     if (!changed.ok()) return changed;
@@ -132,6 +136,39 @@ napi_value Write(napi_env env, napi_callback_info info) {
   database->is_full = status.IsNoSpace();
   call.Check(status);
   return nullptr;
+}
+
+// Whether a write of the batch changes the memtable, before or behind it.
+bool ChangesMemtable(const Database& database, const rocksdb::WriteBatch& batch) {
+  if (batch.HasDeleteRange()) return true;
+  if (database.memtable_bytes + MemtableBytes(batch) > database.memtable_bytes_max) return true;
+  if (!batch.HasDelete()) return false;
+  DeletionCounter counter;
+  const rocksdb::Status counted = batch.Iterate(&counter);
+  return !counted.ok() || database.memtable_deletions + counter.deletions >= kDeletionsInMemory;
+}
+
+// writeAtOnce(client, packedBatch) -> whether it was written: not where it would have to wait for
+// the disk or for merging
+napi_value WriteAtOnce(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Client* client = call.UsedClient();
+  if (client == nullptr) return nullptr;
+  const rocksdb::Slice packed = call.Bytes(1);
+  if (!call.ok) return nullptr;
+  rocksdb::WriteBatch batch(packed.ToString());
+  Database* database = client->database.get();
+  rocksdb::Status status = rocksdb::Status::Incomplete();
+  if (!database->is_full && !ChangesMemtable(*database, batch)) {
+    rocksdb::WriteOptions options;
+    options.no_slowdown = true;
+    status = WriteInTime(database, options, &batch);
+    database->is_full = status.IsNoSpace();
+  }
+  if (!status.IsIncomplete() && !call.Check(status)) return nullptr;
+  napi_value written = nullptr;
+  napi_get_boolean(env, status.ok(), &written);
+  return written;
 }
 
 // flush(client): the memtable becomes a synced file
@@ -323,6 +360,7 @@ napi_value ReleaseFiles(napi_env env, napi_callback_info info) {
 
 void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment) {
   Define(env, exports, "write", Write, environment);
+  Define(env, exports, "writeAtOnce", WriteAtOnce, environment);
   Define(env, exports, "flush", Flush, environment);
   Define(env, exports, "rest", Rest, environment);
   Define(env, exports, "compact", Compact, environment);

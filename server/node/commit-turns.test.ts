@@ -1,0 +1,164 @@
+/**
+ * The commit pipe of a member: entries that the network thread applies at the end of its turn and
+ * those that the apply thread gets, requests between them, and a store that must not wait, form
+ * one order without a gap.
+ */
+import assert from 'node:assert/strict';
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {after, test} from 'node:test';
+import {setImmediate as turn} from 'node:timers/promises';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
+import {createSeededRandom} from '#server/simulation/seeded-random.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import type {Store} from '#server/storage/store.ts';
+import {Applier} from '#server/transactions/apply.ts';
+import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import {EntryEncoder} from '#server/transactions/entry.ts';
+import {
+  type DatabasePosition,
+  decodePosition,
+  positionKey,
+} from '#server/transactions/system-keys.ts';
+import {startCommitThreads} from './commit-threads.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-turns-'));
+after(() => rmSync(root, {recursive: true}));
+
+const logId = 'ab'.repeat(16);
+const start: DatabasePosition = {
+  databaseId: 1,
+  logId,
+  index: 0,
+  chain: 0,
+  transactionCount: 0,
+  schemaVersion: 0,
+  formatLevel: 1,
+};
+
+/** A pipe over one store, with a memtable that is changed every few entries. */
+class Member {
+  readonly store: Store;
+  readonly pipe: CommitPipe;
+  readonly #encoder = new EntryEncoder();
+  readonly #told: number[] = [];
+  offered = 0;
+  progress: PipeProgress | undefined;
+
+  constructor(store: Store) {
+    this.store = store;
+    const threads = startCommitThreads({withLog: false, ringBytes: 64 << 10});
+    const applier = new Applier({logId, stagedFile: digest => digest});
+    const settings = defaultEngineSettings;
+    const parts = {log: undefined, logId, startIndex: 0, stagedDirectory: root, applier, settings};
+    this.pipe = threads.startPipe(parts);
+    this.pipe.listen(progress => {
+      this.progress = progress;
+      assert.equal(progress.failure, undefined);
+      assert.ok(progress.appliedIndex >= (this.#told.at(-1) ?? 0), 'nothing is taken back');
+      this.#told.push(progress.appliedIndex);
+    });
+    this.pipe.attach(1, store, start);
+  }
+
+  get applied(): number {
+    return this.progress?.appliedIndex ?? 0;
+  }
+
+  /** Puts its number under its key, as many bytes long as told. */
+  async offer(bytes: number): Promise<void> {
+    const number = this.offered + 1;
+    const head = {
+      databaseId: 1,
+      schemaVersion: 0,
+      clock: 1,
+      newSchemaVersion: undefined,
+      requestId: undefined,
+    };
+    const value = Buffer.alloc(bytes, 7);
+    value.writeUInt32LE(number);
+    const put = {kind: 'put' as const, key: keyOf(number), value};
+    const entry = this.#encoder.encode({...head, kind: 'transaction', counters: []}, [put]);
+    while (this.pipe.admission(entry.length) !== undefined) await turn();
+    this.pipe.offer(Buffer.from(entry), 1);
+    this.offered = number;
+  }
+
+  async settled(): Promise<void> {
+    while (this.applied < this.offered) await turn();
+  }
+
+  /** The store holds every entry up to its position, and none behind it. */
+  check(position: number): void {
+    const stored = decodePosition(this.store.get(positionKey) ?? assert.fail('no position'));
+    assert.equal(stored.index, position);
+    assert.equal(stored.transactionCount, position);
+    for (let number = 1; number <= position; number++) {
+      assert.equal(this.store.get(keyOf(number))?.readUInt32LE(), number);
+    }
+    assert.equal(this.store.get(keyOf(position + 1)), undefined);
+  }
+}
+
+const keyOf = (number: number) => Buffer.from(` k${String(number).padStart(8, '0')}`);
+
+test('what is small is applied in its turn, and told at once', async () => {
+  const member = new Member(await openStore(join(root, 'small')));
+  for (let number = 1; number <= 50; number++) {
+    await member.offer(100);
+    await turn();
+    assert.equal(member.applied, number, 'no other thread was waited for');
+    assert.equal(member.pipe.begunIndex, number);
+  }
+  member.check(50);
+  const {floor, positions} = await member.pipe.makeDurable();
+  assert.equal(floor, 50);
+  assert.equal(positions.get(1)?.transactionCount, 50, 'the other thread was told');
+  await member.pipe.close();
+  member.store.close();
+});
+
+for (const seed of [1, 2, 3, 4]) {
+  test(`entries and requests of two threads form one order (seed ${seed})`, async () => {
+    const random = createSeededRandom(seed);
+    const path = join(root, `order${seed}`);
+    const member = new Member(await openStore(path, {engine: 'native', memtableBytes: 128 << 10}));
+    const requests: Promise<void>[] = [];
+    for (let step = 0; step < 400; step++) {
+      const burst = random.chance(5) ? 300 : 1 + random.below(4);
+      // Some are too large for a turn, some for the ring.
+      for (let count = 0; count < burst; count++) {
+        await member.offer(random.chance(2) ? 30_000 : 100 + random.below(600));
+      }
+      const copyTo = join(root, `copy${seed}-${step}`);
+      if (random.chance(3)) requests.push(copied(member, copyTo));
+      if (random.chance(3)) {
+        const {offered} = member;
+        requests.push(member.pipe.makeDurable().then(({floor}) => assert.ok(floor >= offered)));
+      }
+      if (random.chance(50)) await turn();
+      if (random.chance(5)) await member.settled();
+    }
+    await Promise.all(requests);
+    await member.settled();
+    member.check(member.offered);
+    const position = await member.pipe.detach(1);
+    assert.equal(position?.index, member.offered);
+    await member.pipe.close();
+    member.store.close();
+  });
+}
+
+/** A copy holds exactly the entries up to the index that it names. */
+async function copied(member: Member, directory: string): Promise<void> {
+  const {offered} = member;
+  const outcome = await member.pipe.copy([{databaseId: 1, directory}]);
+  assert.ok(outcome.kind === 'copied' && outcome.index >= offered);
+  const store = await openStore(directory, {mustExist: true});
+  const stored = decodePosition(store.get(positionKey) ?? assert.fail('no position'));
+  assert.equal(stored.index, outcome.index);
+  assert.notEqual(store.get(keyOf(outcome.index)), undefined);
+  assert.equal(store.get(keyOf(outcome.index + 1)), undefined);
+  store.close();
+}
