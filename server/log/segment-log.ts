@@ -63,6 +63,8 @@ export interface LogState {
 const firstSegmentBytes = 1 << 20;
 const segmentGrowth = 4;
 const rewriteBytes = 1 << 20;
+/** Of the second half of the active segment, when the next file should be finished. */
+const readyAtShare = 0.8;
 
 export class SegmentLog {
   readonly logId: string;
@@ -282,18 +284,24 @@ export class SegmentLog {
   }
 
   /**
-   * A little of the work that makes the next segment ready; returns false when it is. Called
-   * when there is nothing to append, so that a commit seldom waits for zero-filling.
+   * A little of the work that makes the next segment ready; returns false when it is. Takes a
+   * millisecond or two, so call it in quiet moments, or when it is late.
    */
   prepareNext(): boolean {
     this.#checkAlive();
     return this.#spares.prepare(this.#nextCapacity(0));
   }
 
-  /** True when less than half of the active segment is left and the next one is not ready. */
-  get shouldPrepare(): boolean {
-    const tail = this.#tail;
-    return tail.end * 2 > tail.capacity && !this.#spares.isReady(this.#nextCapacity(0));
+  /**
+   * Whether the file after the active one is there. It is made from when half of the active one is
+   * full, `late` when it would not be finished in time as fast as that fills up.
+   */
+  get nextSegment(): 'ready' | 'in time' | 'late' {
+    const {end, capacity} = this.#tail;
+    const next = this.#nextCapacity(0);
+    if (end * 2 <= capacity || this.#spares.isReady(next)) return 'ready';
+    const filledShare = (end * 2 - capacity) / capacity;
+    return this.#spares.preparedShare(next) * readyAtShare < filledShare ? 'late' : 'in time';
   }
 
   /** Closes the files without touching them and returns what `resume` needs. */

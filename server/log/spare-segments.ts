@@ -10,7 +10,8 @@ import {parseName, spareName} from './segment-format.ts';
 import type {SegmentInfo} from './segment-recovery.ts';
 
 const sparesMax = 2;
-const stepBytes = 1 << 20;
+/** Synced as it is made: a segment in one go holds up the log for as long as the disk takes. */
+const stepBytes = 256 << 10;
 
 export interface Spare {
   readonly path: string;
@@ -49,6 +50,11 @@ export class SpareSegments {
     return spare !== undefined && this.#synced && spare.size >= capacity;
   }
 
+  /** How much of the next spare of `capacity` bytes there is: 0 to 1. */
+  preparedShare(capacity: number): number {
+    return Math.min(1, (this.#spares[0]?.size ?? 0) / capacity);
+  }
+
   /**
    * Zero-fills one step of the next spare; true while there is more to do. A disk that fails or
    * is full costs the spare, not the log: nobody's data is in it. It is tried again when the
@@ -74,12 +80,10 @@ export class SpareSegments {
       const size = Math.min(capacity, spare.size + stepBytes);
       spare.file.preallocate(size);
       spare.size = size;
-      this.#synced = false;
-      return true;
     }
     spare.file.sync();
     this.#synced = true;
-    return false;
+    return spare.size < capacity;
   }
 
   /** The next spare, made as large as `capacity` first; the caller owns it from now on. */

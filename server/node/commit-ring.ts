@@ -33,6 +33,9 @@ export interface RingMemory {
   readonly bytes: SharedArrayBuffer;
 }
 
+/** Nothing was written for so long: a log thread has time for something else. */
+export const quietMs = 20;
+
 const controlBytes = 64;
 const headerBytes = 8;
 const chainAt = 4;

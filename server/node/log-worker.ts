@@ -2,21 +2,20 @@
  * The log thread: appends what waits in the ring as one batch, syncs, and passes it on.
  *
  * Nothing else happens here, so that no commit waits behind anything but other commits: batches
- * are whatever queued during the last fdatasync. In idle moments it zero-fills the next segment
- * a megabyte at a time. A failed write or sync ends appending for good (F3).
+ * are whatever queued during the last fdatasync. The next segment is zero-filled in small steps, in
+ * quiet moments or as fast as the active one fills up. A failed write or sync ends appending for
+ * good (F3).
  */
 import {receiveMessageOnPort, workerData, parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {LogFailure, LogFull, SegmentLog} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
-import {RingReader, signal, word} from './commit-ring.ts';
+import {quietMs, RingReader, signal, word} from './commit-ring.ts';
 import {untilRoom} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
-/** While commits flow, one step of preparing the next segment every so many batches. */
-const batchesPerStep = 8;
 /** With `svc.txWalFlush` below 2, what was written is synced this long after it at the latest. */
 const relaxedSyncMs = 1000;
 
@@ -28,7 +27,6 @@ class LogThread {
   readonly #chains = new Uint32Array(batchEntriesMax);
   #log: SegmentLog | undefined;
   #syncCommits = true;
-  #batches = 0;
   #closed = false;
 
   constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
@@ -45,12 +43,22 @@ class LogThread {
       const {end} = this.#reader;
       this.#receive();
       if (this.#log?.failed === undefined && end !== this.#reader.cursor) this.#append(end);
-      else if (!this.#closed && !this.#prepare()) {
-        const timeout = this.#hasUnsynced ? relaxedSyncMs : Number.POSITIVE_INFINITY;
-        const woken = Atomics.wait(this.#control, word.logSignal, seen, timeout);
-        if (woken === 'timed-out') this.#attempt(log => log.sync());
-      }
+      else if (!this.#closed) this.#wait(seen);
     }
+  }
+
+  #wait(seen: number): void {
+    const isReady = this.#nextSegment === 'ready';
+    const untilSync = this.#hasUnsynced ? relaxedSyncMs : Number.POSITIVE_INFINITY;
+    const timeout = isReady ? untilSync : quietMs;
+    if (Atomics.wait(this.#control, word.logSignal, seen, timeout) !== 'timed-out') return;
+    if (this.#hasUnsynced) this.#attempt(log => log.sync());
+    if (!isReady) this.#attempt(log => log.prepareNext());
+  }
+
+  get #nextSegment(): SegmentLog['nextSegment'] {
+    const log = this.#log;
+    return log === undefined || log.failed !== undefined ? 'ready' : log.nextSegment;
   }
 
   get #hasUnsynced(): boolean {
@@ -71,15 +79,7 @@ class LogThread {
     }
     this.#reader.advance(to);
     signal(this.#control, word.applySignal);
-    this.#batches++;
-    if (this.#batches % batchesPerStep === 0) this.#prepare();
-  }
-
-  /** True while there is more to prepare. */
-  #prepare(): boolean {
-    const log = this.#log;
-    if (log === undefined || log.failed !== undefined || !log.shouldPrepare) return false;
-    return this.#attempt(() => log.prepareNext());
+    while (this.#nextSegment === 'late') this.#attempt(log => log.prepareNext());
   }
 
   #receive(): void {

@@ -329,11 +329,14 @@ export class StoredLog {
     return {bytes: writer.view(), ends};
   }
 
-  /** True while there is more to prepare for the next segment; a little is done each time. */
+  /** As of the segment log; `ready` when it has failed. */
+  get nextSegment(): SegmentLog['nextSegment'] {
+    return this.failed === undefined ? this.#segments.nextSegment : 'ready';
+  }
+
+  /** A little of what makes the next segment ready; false when it is. */
   prepareNext(): boolean {
-    return this.failed === undefined && this.#segments.shouldPrepare
-      ? this.#segments.prepareNext()
-      : false;
+    return this.nextSegment !== 'ready' && this.#segments.prepareNext();
   }
 
   close(): void {

@@ -169,7 +169,7 @@ export class InlinePipe implements CommitPipe {
     if (this.#queue.length > 0) {
       this.#appendScheduled = true;
       this.#options.schedule(() => this.#append());
-    } else if (log.shouldPrepare) this.#guard(() => log.prepareNext());
+    } else if (log.nextSegment !== 'ready') this.#guard(() => log.prepareNext());
   }
 
   #applyLater(): void {

@@ -12,7 +12,7 @@ import {Corruption} from '#server/base/errors.ts';
 import {LogFailure, LogFull} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {StoredLog} from '#server/replication/stored-log.ts';
-import {RingReader, word} from '../commit-ring.ts';
+import {quietMs, RingReader, word} from '../commit-ring.ts';
 import {untilRoom} from '../room-wait.ts';
 import {
   type Command,
@@ -24,8 +24,6 @@ import {
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
-/** While entries flow, one step of preparing the next segment every so many batches. */
-const batchesPerStep = 8;
 /** What the log takes is told when it has changed by so much. */
 const retainedStepBytes = 256 << 10;
 
@@ -37,7 +35,6 @@ class MemberLogThread {
   #log: StoredLog | undefined;
   #failed = false;
   #durableNumber = 0;
-  #batches = 0;
   #retainedBytes = 0;
   #isClosing = false;
   #closed = false;
@@ -60,10 +57,18 @@ class MemberLogThread {
       }
       if (!this.#failed && end !== this.#reader.cursor) this.#write(end);
       else if (isClosing) this.#close();
-      else if (!this.#isClosing && !this.#prepare()) {
-        Atomics.wait(this.#control, word.logSignal, seen);
-      }
+      else if (!this.#isClosing) this.#wait(seen);
     }
+  }
+
+  #wait(seen: number): void {
+    const timeout = this.#nextSegment === 'ready' ? Number.POSITIVE_INFINITY : quietMs;
+    if (Atomics.wait(this.#control, word.logSignal, seen, timeout) !== 'timed-out') return;
+    this.#attempt(log => log.prepareNext());
+  }
+
+  get #nextSegment(): StoredLog['nextSegment'] {
+    return this.#log?.nextSegment ?? 'ready';
   }
 
   #write(end: number): void {
@@ -84,8 +89,7 @@ class MemberLogThread {
     this.#reader.advance(to);
     this.#tell(this.#durableNumber);
     this.#tellRetained();
-    this.#batches++;
-    if (this.#batches % batchesPerStep === 0) this.#prepare();
+    while (this.#nextSegment === 'late') this.#attempt(log => log.prepareNext());
   }
 
   #tellRetained(): void {
@@ -93,16 +97,6 @@ class MemberLogThread {
     if (Math.abs(bytes - this.#retainedBytes) < retainedStepBytes) return;
     this.#retainedBytes = bytes;
     this.#tell({kind: 'retained', bytes});
-  }
-
-  /** True while there is more to prepare. */
-  #prepare(): boolean {
-    if (this.#log === undefined || this.#failed) return false;
-    let isMore = false;
-    this.#attempt(log => {
-      isMore = log.prepareNext();
-    });
-    return isMore;
   }
 
   #handle(request: MemberLogRequest): void {

@@ -32,7 +32,11 @@ const flags: Record<OpenMode, string> = {
   create: 'a+',
   'create-new': 'wx+',
 };
-const zeroBytes = 1 << 20;
+/**
+ * Written once, so that its pages are there: the system copies from memory that was never touched
+ * far more slowly (64 MB: 300 ms instead of 20). Small, so that it stays in the processor's cache.
+ */
+const zeros = Buffer.allocUnsafeSlow(64 << 10).fill(0);
 
 export function createDisk(): Disk {
   return {
@@ -114,7 +118,6 @@ class RealFile implements File {
   }
 
   preallocate(size: number): void {
-    const zeros = Buffer.alloc(Math.min(zeroBytes, Math.max(0, size - this.size())));
     for (let at = this.size(); at < size; at += zeros.length) {
       this.writeAt(zeros.subarray(0, Math.min(zeros.length, size - at)), at);
     }
