@@ -4,12 +4,15 @@
  * The server itself is imported when `svc start` asks for it, so that the other commands answer
  * at once.
  */
+import {setFlagsFromString} from 'node:v8';
 import {readConfiguration} from './configuration.ts';
 import {version} from './version.ts';
 import {runCommandLine} from '#server/commands/command-line.ts';
 import type {StartOptions} from '#server/commands/command.ts';
 
 async function start(options: StartOptions): Promise<number> {
+  // Of this thread alone (bin/svc): others start from here, and have less to keep.
+  setFlagsFromString('--initial-old-space-size=0');
   const {runServer} = await import('./run-server.ts');
   return runServer(readConfiguration(options, process.env), {
     stdin: process.stdin,
