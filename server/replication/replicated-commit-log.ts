@@ -51,12 +51,6 @@ interface Appended {
   resolve: ((result: AppendResult) => void) | undefined;
 }
 
-interface Leadership {
-  readonly firstIndex: LogIndex;
-  /** Everything before its first entry is applied: appends are taken. */
-  isReady: boolean;
-}
-
 const lengthLookMs = 1_000;
 /** Each holds a commit's operations. */
 const roomWaitersMax = 10_000;
@@ -67,7 +61,10 @@ export class ReplicatedCommitLog implements EngineLog {
   readonly #feed: CommittedFeed;
   /** Of one leadership, in the order of the log. */
   readonly #appended = new Fifo<Appended>();
-  #leadership: Leadership | undefined;
+  /** Index of the first entry of this node's leadership; undefined when it does not lead. */
+  #leadsFrom: LogIndex | undefined;
+  /** Everything in front of that entry is applied here: appends are taken. */
+  #isReady = false;
   #failure: string | undefined;
   #stopping = false;
   #timerRuns = false;
@@ -105,7 +102,7 @@ export class ReplicatedCommitLog implements EngineLog {
 
   get lastIndex(): LogIndex {
     const {replicator} = this.#options;
-    return this.#leadership === undefined ? this.#feed.offeredIndex : replicator.lastIndex;
+    return this.#leadsFrom === undefined ? this.#feed.offeredIndex : replicator.lastIndex;
   }
 
   get failure(): string | undefined {
@@ -114,7 +111,7 @@ export class ReplicatedCommitLog implements EngineLog {
 
   /** Appends are taken here: this node leads, and its state is the newest. */
   get isLeading(): boolean {
-    return this.#leadership?.isReady === true;
+    return this.#isReady;
   }
 
   /** Entries up to `through` may be applied. */
@@ -123,16 +120,17 @@ export class ReplicatedCommitLog implements EngineLog {
   }
 
   roleChanged(role: Role): void {
-    const before = this.#leadership;
+    const led = this.#leadsFrom !== undefined;
+    const wasReady = this.#isReady;
+    this.#leadsFrom = role.firstIndex;
+    this.#isReady = false;
     if (role.firstIndex !== undefined) {
-      this.#leadership = {firstIndex: role.firstIndex, isReady: false};
       // Not from within a step of the core: who hears of it proposes.
       void this.#options.timers.yield().then(() => this.#checkLeadership());
-    } else if (before !== undefined) {
-      this.#leadership = undefined;
+    } else if (led) {
       // Who appends next is open, so nobody waits for a place behind what is known.
       this.#pending.wakeApplied(Number.POSITIVE_INFINITY);
-      if (before.isReady) this.#options.observer.leadershipEnded();
+      if (wasReady) this.#options.observer.leadershipEnded();
     }
   }
 
@@ -300,11 +298,11 @@ export class ReplicatedCommitLog implements EngineLog {
   }
 
   #checkLeadership(): void {
-    const leadership = this.#leadership;
-    if (leadership === undefined || leadership.isReady || this.#stopping) return;
-    if (this.appliedIndex < leadership.firstIndex - 1 || this.#failure !== undefined) return;
+    const firstIndex = this.#leadsFrom;
+    if (firstIndex === undefined || this.#isReady || this.#stopping) return;
+    if (this.appliedIndex < firstIndex - 1 || this.#failure !== undefined) return;
     assert(this.#appended.length === 0, 'what an earlier leadership appended is decided');
-    leadership.isReady = true;
+    this.#isReady = true;
     this.#options.observer.leads(this.appliedIndex);
   }
 
