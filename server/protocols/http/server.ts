@@ -13,12 +13,13 @@ import {
   type ServerResponse,
 } from 'node:http';
 import {createServer as createSecureServer, type Server as SecureServer} from 'node:https';
-import type {AddressInfo, Socket} from 'node:net';
+import type {Socket} from 'node:net';
 import type {SecureContextOptions} from 'node:tls';
 import {assert} from '#server/base/assert.ts';
 import type {Ports} from '#server/base/setting-row.ts';
 import {uuidOf} from '#server/platform/uuid.ts';
 import type {Principal} from '#server/security/principal.ts';
+import {Acceptors} from './acceptors.ts';
 import {apiTokenRoutes} from './api-tokens.ts';
 import {answerBroken} from './broken-request.ts';
 import {clusterRoutes} from './cluster.ts';
@@ -116,11 +117,11 @@ export function createHttpServer(
     get laneAnswers() {
       return listeners().reduce((sum, {lane}) => sum + lane.answered, 0);
     },
-    listen: (host, ports) => listenOnFirstFree(plain.server, host, ports),
+    listen: (host, ports) => plain.acceptors.listen(host, ports),
     listenSecurely(host, ports, keys) {
       const server = createSecureServer({...serverOptions(context), ...keys});
       secure = new Listener(context, router, server, 'secureConnection');
-      return listenOnFirstFree(server, host, ports);
+      return secure.acceptors.listen(host, ports);
     },
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
@@ -155,6 +156,7 @@ function serverOptions({settings}: HttpContext): ServerOptions {
 /** One of node's servers with the fast lane in front, over TCP or over TLS. */
 class Listener<S extends Server | SecureServer = Server | SecureServer> {
   readonly server: S;
+  readonly acceptors: Acceptors;
   readonly lane: FastLane;
 
   constructor(
@@ -164,8 +166,8 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
     connected: 'connection' | 'secureConnection' = 'connection',
   ) {
     this.server = server;
-    server.maxConnections = context.settings.get('svc.network.connectionsMax');
     this.lane = openLane(server, context, connected);
+    this.acceptors = new Acceptors(server, context.settings.get('svc.network.connectionsMax'));
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void dispatch(context, router, request, response, false);
     });
@@ -180,7 +182,7 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
   /** Takes no more connections; resolves when those that are open have ended. */
   async close(): Promise<void> {
     const {server, lane} = this;
-    const closed = new Promise<void>(resolve => server.close(() => resolve()));
+    const closed = this.acceptors.close();
     server.closeIdleConnections();
     lane.closeIdle();
     await closed;
@@ -210,29 +212,4 @@ function openLane(
   });
   server.on(connected, (socket: Socket) => lane.accept(socket));
   return lane;
-}
-
-async function listenOnFirstFree(
-  server: Server | SecureServer,
-  host: string,
-  ports: Ports,
-): Promise<number> {
-  for (let port = ports.from; ; port++) {
-    try {
-      return await listen(server, host, port);
-    } catch (error) {
-      const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      if (!taken || port >= ports.to) throw error;
-    }
-  }
-}
-
-function listen(server: Server | SecureServer, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }

@@ -1,0 +1,97 @@
+/** Several sockets on one port are one server: its limit, its port and its end are theirs. */
+import assert from 'node:assert/strict';
+import {createServer, type Server} from 'node:http';
+import {connect, createServer as createPlainServer, type Socket} from 'node:net';
+import {once} from 'node:events';
+import {after, test} from 'node:test';
+import {Acceptors} from './acceptors.ts';
+
+const host = '127.0.0.1';
+const ends: (() => void)[] = [];
+after(() => {
+  for (const end of ends) end();
+});
+
+function serve(connectionsMax: number): {server: Server; acceptors: Acceptors} {
+  const server = createServer((request, response) => response.end(request.url));
+  const acceptors = new Acceptors(server, connectionsMax);
+  ends.push(() => {
+    void acceptors.close();
+    server.closeAllConnections();
+  });
+  return {server, acceptors};
+}
+
+/** A request on a connection of its own; what came back when that is over, or kept open. */
+async function ask(port: number, path: string): Promise<{socket: Socket; answer: string}> {
+  const socket = connect(port, host);
+  ends.push(() => socket.destroy());
+  socket.on('error', () => {});
+  socket.write(`GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  let answer = '';
+  // One that is refused is reset.
+  const isOver = new Promise(resolve => socket.once('close', resolve));
+  await Promise.race([
+    isOver,
+    new Promise<void>(resolve => {
+      socket.on('data', bytes => {
+        answer += String(bytes);
+        if (answer.endsWith(`/${path}`)) resolve();
+      });
+    }),
+  ]);
+  return {socket, answer};
+}
+
+test('connections that come all at once are all served, by several sockets', async () => {
+  const {server, acceptors} = serve(1_000);
+  const port = await acceptors.listen(host, {from: 0, to: 0});
+  let byTheServer = 0;
+  server.on('connection', (socket: Socket & {_server?: unknown}) => {
+    if (socket._server === server) byTheServer += 1;
+  });
+  const paths = Array.from({length: 200}, (_, number) => `path${number}`);
+  const found = await Promise.all(paths.map(path => ask(port, path)));
+  for (const [number, {answer}] of found.entries())
+    assert.match(answer, new RegExp(`path${number}$`));
+  assert.ok(byTheServer < 100, `one of eight took ${byTheServer} of 200`);
+  const closed = acceptors.close();
+  server.closeIdleConnections();
+  await closed;
+  await assert.rejects(once(connect(port, host), 'connect'), {code: 'ECONNREFUSED'});
+});
+
+test('the limit counts the connections of all sockets, and frees as they end', async () => {
+  const {server, acceptors} = serve(12);
+  const port = await acceptors.listen(host, {from: 0, to: 0});
+  const paths = Array.from({length: 40}, (_, number) => `path${number}`);
+  const found = await Promise.all(paths.map(path => ask(port, path)));
+  const served = found.filter(({answer}) => answer !== '');
+  assert.equal(served.length, 12);
+  const [first, second] = served;
+  assert.ok(first && second);
+  const gone = [first, second].map(({socket}) => once(socket, 'close'));
+  for (const {socket} of [first, second]) socket.end();
+  await Promise.all(gone);
+  const again = await Promise.all(['x', 'y', 'z'].map(path => ask(port, path)));
+  assert.equal(again.filter(({answer}) => answer !== '').length, 2);
+  const closed = acceptors.close();
+  server.closeAllConnections();
+  await closed;
+});
+
+test('a port is never shared with somebody else', async () => {
+  const {acceptors} = serve(10);
+  const port = await acceptors.listen(host, {from: 0, to: 0});
+  const second = serve(10);
+  await assert.rejects(second.acceptors.listen(host, {from: port, to: port}), {
+    code: 'EADDRINUSE',
+  });
+  const next = await second.acceptors.listen(host, {from: port, to: port + 20});
+  assert.ok(next > port);
+  const stranger = createPlainServer();
+  stranger.listen(port, host);
+  const [error] = await once(stranger, 'error');
+  assert.equal(error.code, 'EADDRINUSE');
+  await Promise.all([acceptors.close(), second.acceptors.close()]);
+});

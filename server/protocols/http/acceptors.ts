@@ -1,0 +1,102 @@
+/**
+ * The sockets on which a server listens: several of them on one port.
+ *
+ * The event loop takes one connection from each listening socket in a turn, and then does what the
+ * connections before have to do. With one socket the clients that come to a new leader all at once
+ * would wait for as many turns as there are clients (64 clients under load: up to 200 ms).
+ */
+import {type AddressInfo, createServer, type ListenOptions, type Server} from 'node:net';
+import type {Ports} from '#server/base/setting-row.ts';
+
+const socketsMax = 8;
+/** Of systems where sockets do not share a port. */
+const unsupported: ReadonlySet<unknown> = new Set(['ENOTSUP', 'EINVAL', 'ENOPROTOOPT']);
+
+export class Acceptors {
+  readonly #server: Server;
+  readonly #connectionsMax: number;
+  /** They give what they take to the server. */
+  readonly #others: Server[] = [];
+  #connections = 0;
+
+  /** Further connections than `connectionsMax` are closed. */
+  constructor(server: Server, connectionsMax: number) {
+    this.#server = server;
+    this.#connectionsMax = connectionsMax;
+    // What the others take comes by here as well.
+    server.prependListener('connection', socket => {
+      this.#count(1);
+      socket.once('close', () => this.#count(-1));
+    });
+  }
+
+  /**
+   * Listens on the first free port of a range and returns it; 0 lets the system choose.
+   *
+   * @throws {Error} `EADDRINUSE` and the like when no port of the range can be had.
+   */
+  async listen(host: string, ports: Ports): Promise<number> {
+    for (let port = ports.from; ; port++) {
+      try {
+        return await this.#listen(host, port);
+      } catch (error) {
+        if (codeOf(error) !== 'EADDRINUSE' || port >= ports.to) throw error;
+      }
+    }
+  }
+
+  /** Takes no more connections; resolves when those that are open have ended. */
+  async close(): Promise<void> {
+    await Promise.all([this.#server, ...this.#others].map(closed));
+  }
+
+  async #listen(host: string, wanted: number): Promise<number> {
+    // Alone first: sockets that share a port do not see that somebody else has it.
+    const first = createServer();
+    const port = await listening(first, {host, port: wanted});
+    await closed(first);
+    try {
+      await listening(this.#server, {host, port, reusePort: true});
+    } catch (error) {
+      if (!unsupported.has(codeOf(error))) throw error;
+      return await listening(this.#server, {host, port});
+    }
+    while (this.#others.length < socketsMax - 1) {
+      // As node's own servers take connections.
+      const other = createServer({allowHalfOpen: true, noDelay: true}, socket =>
+        this.#server.emit('connection', socket),
+      );
+      this.#others.push(other);
+      await listening(other, {host, port, reusePort: true});
+    }
+    return port;
+  }
+
+  #count(change: number): void {
+    this.#connections += change;
+    const isFull = this.#connections >= this.#connectionsMax;
+    for (const acceptor of [this.#server, ...this.#others]) {
+      acceptor.maxConnections = isFull ? 0 : Number.MAX_SAFE_INTEGER;
+    }
+  }
+}
+
+function listening(server: Server, options: ListenOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve());
+  });
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
