@@ -81,10 +81,7 @@ class ApplyThread {
     }
     for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
     this.#reader.advance(to);
-    if (applier.fenceCount !== this.#fenceCount) {
-      this.#fenceCount = applier.fenceCount;
-      this.#tell({kind: 'fences', fences: applier.fences()});
-    }
+    this.#tellFences();
     Atomics.add(this.#control, word.appliedCount, records.length);
     // One message is enough until the network thread has looked.
     if (Atomics.exchange(this.#control, word.notified, 1) === 0) this.#tell({kind: 'applied'});
@@ -123,13 +120,11 @@ class ApplyThread {
         this.#stores.delete(request.databaseId);
         // Whoever attaches it again begins without its fence.
         this.#tell({kind: 'fences', fences: this.#applier?.fences() ?? new Map()});
-        this.#tell({kind: 'done', id: request.id, result});
-        return;
+        return this.#done(request.id, result);
       }
       case 'copy': {
         const result = this.#applier?.copy(request.copies, this.#appliedIndex);
-        this.#tell({kind: 'done', id: request.id, result});
-        return;
+        return this.#done(request.id, result);
       }
       case 'moved':
         for (const [id, move] of request.moves) this.#applier?.follow(id, move);
@@ -142,20 +137,30 @@ class ApplyThread {
         const applier = this.#applier;
         applier?.makeDurable();
         const floor = applier?.durableFloor(this.#appliedIndex) ?? 0;
-        const result = {floor, positions: applier?.positions() ?? new Map()};
-        this.#tell({kind: 'done', id: request.id, result});
-        return;
+        return this.#done(request.id, {floor, positions: applier?.positions() ?? new Map()});
       }
       case 'close': {
         if (Atomics.load(this.#control, word.failed) === 0) this.#applier?.makeDurable();
         for (const store of this.#stores.values()) store.close();
         this.#closed = true;
-        this.#tell({kind: 'done', id: request.id});
-        return;
+        return this.#done(request.id);
       }
       default:
         request satisfies never;
     }
+  }
+
+  /** Who hears that a request is carried out knows of the fences that came with it. */
+  #done(id: number, result?: unknown): void {
+    this.#tellFences();
+    this.#tell({kind: 'done', id, result});
+  }
+
+  #tellFences(): void {
+    const applier = this.#applier;
+    if (applier === undefined || applier.fenceCount === this.#fenceCount) return;
+    this.#fenceCount = applier.fenceCount;
+    this.#tell({kind: 'fences', fences: applier.fences()});
   }
 
   #tell(news: WorkerNews): void {

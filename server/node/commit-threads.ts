@@ -118,6 +118,8 @@ class ThreadedPipe implements CommitPipe {
   readonly #own: TurnApplier | undefined;
   /** What waits for `#own`. */
   readonly #turn: TurnEntries;
+  /** Of what `#own` began with: part of it may be in a store when it leaves it to the other. */
+  #triedIndex: LogIndex;
   /** Index of the last entry that another thread was given. */
   #givenIndex: LogIndex;
   /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
@@ -135,6 +137,7 @@ class ThreadedPipe implements CommitPipe {
     this.#appliedIndex = parts.startIndex;
     this.#offeredIndex = parts.startIndex;
     this.#givenIndex = parts.startIndex;
+    this.#triedIndex = parts.startIndex;
     this.#own = log === undefined ? new TurnApplier(logId) : undefined;
     this.#turn = new TurnEntries(this.#insideBytesMax);
     if (workers.log !== undefined) this.#listen(workers.log);
@@ -153,7 +156,8 @@ class ThreadedPipe implements CommitPipe {
 
   get begunIndex(): LogIndex {
     const begun = Atomics.load(this.#control, word.begunCount);
-    return this.#appliedIndex + ((begun - this.#appliedCount) >>> 0);
+    const byThread = this.#appliedIndex + ((begun - this.#appliedCount) >>> 0);
+    return Math.max(byThread, this.#triedIndex);
   }
 
   listen(listener: (progress: PipeProgress) => void): void {
@@ -372,6 +376,7 @@ class ThreadedPipe implements CommitPipe {
   #endTurn(): void {
     const {records} = this.#turn;
     if (records.length === 0 || !this.#isAlone || this.#failure !== undefined) return;
+    this.#triedIndex = this.#appliedIndex + records.length;
     if (this.#own?.apply(records) !== true) {
       this.#giveTurn();
       return this.#wake();
@@ -391,6 +396,7 @@ class ThreadedPipe implements CommitPipe {
 
   #restLater(): void {
     const seen = this.#appliedIndex;
+    if (this.#closing) return;
     this.#rests ??= setTimeout(() => {
       this.#rests = undefined;
       if (this.#appliedIndex !== seen) return this.#restLater();

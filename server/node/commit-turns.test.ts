@@ -67,10 +67,10 @@ class Member {
   }
 
   /** Puts its number under its key, as many bytes long as told. */
-  async offer(bytes: number): Promise<void> {
+  async offer(bytes: number, databaseId = 1): Promise<void> {
     const number = this.offered + 1;
     const head = {
-      databaseId: 1,
+      databaseId,
       schemaVersion: 0,
       clock: 1,
       newSchemaVersion: undefined,
@@ -149,6 +149,35 @@ for (const seed of [1, 2, 3, 4]) {
     member.store.close();
   });
 }
+
+test('what one store took is behind no bookmark while another store waits', async () => {
+  const member = new Member(await openStore(join(root, 'first')));
+  const second = await openStore(join(root, 'second'));
+  member.pipe.attach(2, second, {...start, databaseId: 2});
+  await member.pipe.makeDurable();
+  second.writeAtOnce = () => false;
+  await member.offer(100);
+  await member.offer(100, 2);
+  await turn();
+  const isShown = member.store.get(keyOf(1)) !== undefined;
+  assert.ok(isShown, 'the first store took its entry');
+  assert.equal(member.pipe.begunIndex, 2);
+  await member.settled();
+  assert.notEqual(second.get(keyOf(2)), undefined);
+  await member.offer(100);
+  await member.settled();
+  const {positions} = await member.pipe.makeDurable();
+  assert.deepEqual(
+    [1, 2].map(id => [positions.get(id)?.index, positions.get(id)?.transactionCount]),
+    [
+      [3, 2],
+      [2, 1],
+    ],
+  );
+  await member.pipe.close();
+  member.store.close();
+  second.close();
+});
 
 /** A copy holds exactly the entries up to the index that it names. */
 async function copied(member: Member, directory: string): Promise<void> {
