@@ -14,7 +14,7 @@ after(() => {
 
 function serve(connectionsMax: number): {server: Server; acceptors: Acceptors} {
   const server = createServer((request, response) => response.end(request.url));
-  const acceptors = new Acceptors(server, connectionsMax);
+  const acceptors = new Acceptors(server, {connectionsMax});
   ends.push(() => {
     void acceptors.close();
     server.closeAllConnections();

@@ -8,21 +8,27 @@
 import {type AddressInfo, createServer, type ListenOptions, type Server} from 'node:net';
 import type {Ports} from '#server/base/setting-row.ts';
 
-const socketsMax = 8;
+const socketsDefault = 8;
 /** Of systems where sockets do not share a port. */
 const unsupported: ReadonlySet<unknown> = new Set(['ENOTSUP', 'EINVAL', 'ENOPROTOOPT']);
 
+export interface AcceptorsOptions {
+  /** Further connections are closed. */
+  readonly connectionsMax: number;
+  /** How many listen; default 8. */
+  readonly sockets?: number;
+}
+
 export class Acceptors {
   readonly #server: Server;
-  readonly #connectionsMax: number;
+  readonly #options: AcceptorsOptions;
   /** They give what they take to the server. */
   readonly #others: Server[] = [];
   #connections = 0;
 
-  /** Further connections than `connectionsMax` are closed. */
-  constructor(server: Server, connectionsMax: number) {
+  constructor(server: Server, options: AcceptorsOptions) {
     this.#server = server;
-    this.#connectionsMax = connectionsMax;
+    this.#options = options;
     // What the others take comes by here as well.
     server.prependListener('connection', socket => {
       this.#count(1);
@@ -61,8 +67,9 @@ export class Acceptors {
       if (!unsupported.has(codeOf(error))) throw error;
       return await listening(this.#server, {host, port});
     }
-    while (this.#others.length < socketsMax - 1) {
-      // As node's own servers take connections.
+    const {sockets = socketsDefault} = this.#options;
+    while (this.#others.length < sockets - 1) {
+      // As node's server takes connections.
       const other = createServer({allowHalfOpen: true, noDelay: true}, socket =>
         this.#server.emit('connection', socket),
       );
@@ -74,7 +81,7 @@ export class Acceptors {
 
   #count(change: number): void {
     this.#connections += change;
-    const isFull = this.#connections >= this.#connectionsMax;
+    const isFull = this.#connections >= this.#options.connectionsMax;
     for (const acceptor of [this.#server, ...this.#others]) {
       acceptor.maxConnections = isFull ? 0 : Number.MAX_SAFE_INTEGER;
     }

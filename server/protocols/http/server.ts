@@ -167,7 +167,11 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
   ) {
     this.server = server;
     this.lane = openLane(server, context, connected);
-    this.acceptors = new Acceptors(server, context.settings.get('svc.network.connectionsMax'));
+    this.acceptors = new Acceptors(server, {
+      connectionsMax: context.settings.get('svc.network.connectionsMax'),
+      // A handshake takes longer than a turn.
+      ...(connected === 'connection' ? {} : {sockets: 1}),
+    });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void dispatch(context, router, request, response, false);
     });
