@@ -123,7 +123,9 @@ test('a disk that is full at once, in the middle of writes, loses nothing', {ski
       probes.push(probing);
       return Promise.resolve(refused > 0);
     };
-    await eventually('a write is refused', probe, {told});
+    // The disk is looked at once a second: those before it hang, each in a connection of its own,
+    // and the client has 64.
+    await eventually('a write is refused', probe, {told, pollMillis: 50});
     assert.ok((await count(client)) > 0, 'reads go on');
     disk.empty();
     const before = acknowledged.size;

@@ -4,11 +4,13 @@
  */
 
 const hangMillis = 50_000;
-const pollMillis = 5;
+const pollMillisDefault = 5;
 
 export interface EventuallyOptions {
   /** For what takes several starts of a process, or a cluster. */
   readonly millisMax?: number;
+  /** Between two looks: longer where each of them uses something up. */
+  readonly pollMillis?: number;
   /** What a person wants to read when it did not come, such as the end of a log. */
   readonly told?: () => string;
 }
@@ -21,8 +23,9 @@ export interface EventuallyOptions {
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  {millisMax = hangMillis, told = () => ''}: EventuallyOptions = {},
+  options: EventuallyOptions = {},
 ): Promise<void> {
+  const {millisMax = hangMillis, pollMillis = pollMillisDefault, told = () => ''} = options;
   const deadline = performance.now() + millisMax;
   let failure: unknown;
   for (;;) {
