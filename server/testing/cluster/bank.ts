@@ -19,8 +19,11 @@ const script =
   'UPDATE Account SET balance = balance + :amount WHERE id = :to; COMMIT;';
 const look = 'SELECT count(*) AS accounts, sum(balance) AS total FROM Account';
 
-/** Opens the accounts in the database of the ledger, which exists. */
-export async function openBank(client: Client): Promise<void> {
+/**
+ * Opens the accounts in the database of the ledger, which exists; a bookmark behind that, for
+ * `X-Svc-Read-After`.
+ */
+export async function openBank(client: Client): Promise<number> {
   for (const statement of [
     'CREATE DOCUMENT TYPE Account',
     'CREATE PROPERTY Account.id LONG',
@@ -32,6 +35,30 @@ export async function openBank(client: Client): Promise<void> {
   ]) {
     await client.command(database, statement);
   }
+  return (await lookAt(client, {'X-Svc-Read-Consistency': 'linearizable'})).shownIndex;
+}
+
+/** What a member shows, and how far it was when it answered. */
+async function lookAt(
+  client: Client,
+  headers: Readonly<Record<string, string>>,
+): Promise<{readonly row: Record<string, number> | undefined; readonly shownIndex: number}> {
+  const {
+    status,
+    text,
+    headers: told,
+  } = await client.send({
+    method: 'POST',
+    path: `/api/v1/query/${database}`,
+    headers: {'Content-Type': 'application/json', ...headers},
+    body: JSON.stringify({language: 'sql', command: look}),
+    again: true,
+  });
+  const shownIndex = Number(told['x-svc-commit-index']);
+  // A linearizable read without a majority, or a member that does not know the accounts yet.
+  if (status !== 200) return {row: undefined, shownIndex};
+  const {result} = JSON.parse(text) as {result: Record<string, number>[]};
+  return {row: result[0] ?? {}, shownIndex};
 }
 
 /** One at the counter of the bank. */
@@ -42,9 +69,12 @@ export class Teller {
   readonly findings: Finding[] = [];
   readonly surprises: string[] = [];
   readonly #random: (below: number) => number;
+  readonly #openedAt: number;
 
-  constructor(random: (below: number) => number) {
+  /** Of a bank that was opened in front of the bookmark `openedAt`. */
+  constructor(random: (below: number) => number, openedAt: number) {
     this.#random = random;
+    this.#openedAt = openedAt;
   }
 
   /** Works until its connection is cut, or until it has been told that it is over. */
@@ -64,24 +94,20 @@ export class Teller {
   /** All accounts, as this member shows them in one of the modes. */
   async #look(client: Client): Promise<void> {
     const mode = readModes[this.#random(readModes.length)] ?? 'eventual';
-    const answer = await client.send({
-      method: 'POST',
-      path: `/api/v1/query/${database}`,
-      headers: {'Content-Type': 'application/json', 'X-Svc-Read-Consistency': mode},
-      body: JSON.stringify({language: 'sql', command: look}),
-      again: true,
+    const {row, shownIndex} = await lookAt(client, {
+      'X-Svc-Read-Consistency': mode,
+      'X-Svc-Read-After': String(this.#openedAt),
     });
-    // A linearizable read without a majority, or a member that does not know the accounts yet.
-    if (answer.status !== 200) return;
-    const [row] = (JSON.parse(answer.text) as {result: Record<string, number>[]}).result;
-    this.#saw(row ?? {}, mode);
+    if (row === undefined) return;
+    // One that did not come so far in time answers from what it has, and says so.
+    const isLate = mode === 'read_your_writes' && shownIndex < this.#openedAt;
+    this.#saw(row, mode, mode === 'eventual' || isLate);
   }
 
-  #saw({accounts: seen, total}: Record<string, number>, mode: string): void {
+  /** `mayBeEmpty`: from before the accounts were opened, all in one commit. */
+  #saw({accounts: seen, total}: Record<string, number>, mode: string, mayBeEmpty: boolean): void {
     this.looks += 1;
-    // A member far behind may be from before the accounts were opened, all in one commit, and
-    // tellers name no bookmark that it would have to wait for.
-    if (mode !== 'linearizable' && seen === 0) return;
+    if (mayBeEmpty && seen === 0) return;
     if (seen === accounts && total === accounts * balance) return;
     const says = `a read of mode ${mode} shows ${seen} accounts with ${total} together`;
     this.findings.push({kind: 'torn', key: 'bank', says});

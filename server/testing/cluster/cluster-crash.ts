@@ -58,13 +58,16 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
     {length: writers},
     (_, index) => new Writer(index, ledger, below => random.below(below)),
   );
-  const bank = Array.from({length: tellers}, () => new Teller(below => random.below(below)));
+  const bank: Teller[] = [];
   const findings: Finding[] = [];
   let kills = 0;
   let cycle = 0;
   try {
     await createLedger(cluster.clientOf(await untilLed(cluster)));
-    await openBank(cluster.clientOf(await untilLed(cluster)));
+    const openedAt = await openBank(cluster.clientOf(await untilLed(cluster)));
+    for (let teller = 0; teller < tellers; teller += 1) {
+      bank.push(new Teller(below => random.below(below), openedAt));
+    }
     for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
       kills += await workThroughKills(cluster, [...crew, ...bank], random);
       findings.push(...bank.flatMap(teller => teller.findings.splice(0)));
