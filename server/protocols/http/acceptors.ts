@@ -57,6 +57,8 @@ export class Acceptors {
   }
 
   async #listen(host: string, wanted: number): Promise<number> {
+    const {sockets = socketsDefault} = this.#options;
+    if (sockets === 1) return await listening(this.#server, {host, port: wanted});
     // Alone first: sockets that share a port do not see that somebody else has it.
     const first = createServer();
     const port = await listening(first, {host, port: wanted});
@@ -67,7 +69,6 @@ export class Acceptors {
       if (!unsupported.has(codeOf(error))) throw error;
       return await listening(this.#server, {host, port});
     }
-    const {sockets = socketsDefault} = this.#options;
     while (this.#others.length < sockets - 1) {
       // As node's server takes connections.
       const other = createServer({allowHalfOpen: true, noDelay: true}, socket =>
