@@ -9,6 +9,7 @@
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
+import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import type {ShareableStore, Store} from '#server/storage/store.ts';
 import type {Fence} from '#server/transactions/apply.ts';
@@ -181,7 +182,7 @@ class ThreadedPipe implements CommitPipe {
   offer(entry: Uint8Array, chain: number): void {
     const index = ++this.#offeredIndex;
     this.#endTurnSoon();
-    const record = {index, chain, payload: asBuffer(entry)};
+    const record = {index, chain, payload: bufferOf(entry)};
     const isForTurn = this.#own !== undefined && this.#fences.size === 0;
     if (isForTurn && this.#turn.hasRoom(entry.length)) return this.#turn.add(record);
     this.#giveTurn();
@@ -420,9 +421,4 @@ class ThreadedPipe implements CommitPipe {
     const request: ApplyRequest = {...work, after: this.#writer.head};
     this.#workers.apply.postMessage(request);
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  if (Buffer.isBuffer(bytes)) return bytes;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

@@ -16,26 +16,15 @@ import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
 import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
 import {EntryEncoder} from '#server/transactions/entry.ts';
-import {
-  type DatabasePosition,
-  decodePosition,
-  positionKey,
-} from '#server/transactions/system-keys.ts';
+import {decodePosition, positionKey} from '#server/transactions/system-keys.ts';
+import {testHead, testLogId, testPosition} from '#server/transactions/testing-entries.ts';
 import {startCommitThreads} from './commit-threads.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-turns-'));
 after(() => rmSync(root, {recursive: true}));
 
-const logId = 'ab'.repeat(16);
-const start: DatabasePosition = {
-  databaseId: 1,
-  logId,
-  index: 0,
-  chain: 0,
-  transactionCount: 0,
-  schemaVersion: 0,
-  formatLevel: 1,
-};
+const logId = testLogId;
+const start = testPosition(0);
 
 /** A pipe over one store, with a memtable that is changed every few entries. */
 class Member {
@@ -69,13 +58,7 @@ class Member {
   /** Puts its number under its key, as many bytes long as told. */
   async offer(bytes: number, databaseId = 1): Promise<void> {
     const number = this.offered + 1;
-    const head = {
-      databaseId,
-      schemaVersion: 0,
-      clock: 1,
-      newSchemaVersion: undefined,
-      requestId: undefined,
-    };
+    const head = {...testHead, databaseId};
     const value = Buffer.alloc(bytes, 7);
     value.writeUInt32LE(number);
     const put = {kind: 'put' as const, key: keyOf(number), value};

@@ -12,6 +12,7 @@ import {
   encodeMembership,
   UnreadableMessage,
 } from '#server/raft/message-encoding.ts';
+import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {Entry} from '#server/raft/message.ts';
 
 export const recordPrefixBytes = 7;
@@ -83,6 +84,6 @@ export interface RecordRun {
 
 /** The entries of a run; their bytes are those of the run, not copies. Throws Corruption. */
 export function decodeRun({bytes, ends}: RecordRun): Entry[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const buffer = bufferOf(bytes);
   return ends.map((end, at) => decodeRecord(buffer.subarray(ends[at - 1] ?? 0, end)));
 }

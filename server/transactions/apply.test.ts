@@ -12,13 +12,8 @@ import {MemoryShelf} from '#server/storage/memory/shelf.ts';
 import type {Store} from '#server/storage/store.ts';
 import {Applier} from './apply.ts';
 import {EntryEncoder, type EntryOperation} from './entry.ts';
-import {
-  counterKey,
-  type DatabasePosition,
-  decodeCounter,
-  decodePosition,
-  positionKey,
-} from './system-keys.ts';
+import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
+import {testHead, testLogId, testPosition} from './testing-entries.ts';
 
 const key = fc.nat(9).map(number => Buffer.from([0x20, number]));
 const operation: fc.Arbitrary<EntryOperation> = fc.oneof(
@@ -30,36 +25,21 @@ const operation: fc.Arbitrary<EntryOperation> = fc.oneof(
   key.map(name => ({kind: 'delete' as const, key: name})),
   fc.tuple(key, key).map(([start, end]) => ({kind: 'delete-range' as const, start, end})),
 );
-const head = {
-  databaseId: 1,
-  schemaVersion: 0,
-  clock: 1,
-  newSchemaVersion: undefined,
-  requestId: undefined,
-};
-const before: DatabasePosition = {
-  databaseId: 1,
-  logId: 'ab'.repeat(16),
-  index: 10,
-  chain: 0,
-  transactionCount: 0,
-  schemaVersion: 0,
-  formatLevel: 1,
-};
+const before = testPosition(10);
 
 function records(entries: readonly (readonly EntryOperation[])[]): LogRecord[] {
   const encoder = new EntryEncoder();
   return entries.map((operations, number) => {
     const counters = [{kind: 'count' as const, bucketId: 3, value: number}];
     const payload = Buffer.from(
-      encoder.encode({...head, kind: 'transaction', counters}, operations),
+      encoder.encode({...testHead, kind: 'transaction', counters}, operations),
     );
     return {index: 11 + number, chain: number + 1, payload};
   });
 }
 
 function applier(store: Store, position = before): Applier {
-  const made = new Applier({logId: before.logId, stagedFile: digest => `/staged/${digest}`});
+  const made = new Applier({logId: testLogId, stagedFile: digest => `/staged/${digest}`});
   made.attach(1, store, position);
   return made;
 }
@@ -109,7 +89,7 @@ test('an ingest is applied in its place and may be repeated', () => {
     {kind: 'ingest', digest, bytes: 10},
     {kind: 'put', key: Buffer.from([0x20, 6]), value: Buffer.from('later')},
   ];
-  const entry = new EntryEncoder().encode({...head, kind: 'ingest', counters: []}, operations);
+  const entry = new EntryEncoder().encode({...testHead, kind: 'ingest', counters: []}, operations);
   const record = {index: 11, chain: 1, payload: Buffer.from(entry)};
   for (const _round of [1, 2]) {
     stage();

@@ -12,31 +12,18 @@ import {type Store, StoreFailure} from '#server/storage/store.ts';
 import {Applier} from './apply.ts';
 import {EntryEncoder} from './entry.ts';
 import {type DatabasePosition, decodePosition, positionKey} from './system-keys.ts';
+import {testHead, testLogId, testPosition} from './testing-entries.ts';
 import {TurnApplier} from './turn-applier.ts';
 
-const logId = 'ab'.repeat(16);
-const before: DatabasePosition = {
-  databaseId: 1,
-  logId,
-  index: 10,
-  chain: 0,
-  transactionCount: 0,
-  schemaVersion: 0,
-  formatLevel: 1,
-};
+const logId = testLogId;
+const before = testPosition(10);
 
 /** One entry each, behind index 10: it puts its number under one of ten keys, and counts. */
 function records(count: number): LogRecord[] {
   const encoder = new EntryEncoder();
   return Array.from({length: count}, (_, number) => {
     const counters = [{kind: 'count' as const, bucketId: number % 3, value: number}];
-    const head = {
-      databaseId: 1,
-      schemaVersion: 0,
-      clock: 1,
-      newSchemaVersion: number % 7 === 6 ? number : undefined,
-      requestId: undefined,
-    };
+    const head = {...testHead, newSchemaVersion: number % 7 === 6 ? number : undefined};
     const put = {
       kind: 'put' as const,
       key: Buffer.from([0x20, number % 10]),
@@ -129,17 +116,8 @@ test('what stands in the way of a write is left to the other one', () => {
 test('ingests and entries that are applied already are not its business', () => {
   const pair = new Pair(createMemoryStore());
   const digest = Buffer.alloc(32, 7);
-  const head = {
-    databaseId: 1,
-    schemaVersion: 0,
-    clock: 1,
-    newSchemaVersion: undefined,
-    requestId: undefined,
-    counters: [],
-  };
-  const ingest = new EntryEncoder().encode({...head, kind: 'ingest'}, [
-    {kind: 'ingest', digest, bytes: 10},
-  ]);
+  const head = {...testHead, kind: 'ingest' as const, counters: []};
+  const ingest = new EntryEncoder().encode(head, [{kind: 'ingest', digest, bytes: 10}]);
   assert.equal(pair.turns.apply([{index: 11, chain: 1, payload: Buffer.from(ingest)}]), false);
   const [, , ...later] = records(4);
   assert.ok(pair.turns.apply(later));

@@ -7,6 +7,7 @@
  *
  * Invariant: `offeredIndex` counts up by one with every offer, as the pipe counts.
  */
+import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {Entry as LogEntry, LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult} from '#server/transactions/commit.ts';
 import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
@@ -152,7 +153,7 @@ export class CommittedFeed {
     const bytes = logEntry.kind === 'data' ? logEntry.data : this.#nothing;
     if (pipe.admission(bytes.length) !== undefined) return false;
     if (logEntry.kind !== 'data') return this.#pass(term, this.#decide(term), 0);
-    const entry = decodeEntry(asBuffer(logEntry.data));
+    const entry = decodeEntry(bufferOf(logEntry.data));
     if (entry.databaseId === 0) return this.#executeAlone(entry, term);
     const own = this.#decide(term);
     const index = this.#offeredIndex + 1;
@@ -194,8 +195,4 @@ export class CommittedFeed {
     );
     return true;
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

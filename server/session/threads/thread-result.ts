@@ -6,6 +6,7 @@
  * notice, is ended after a while, and nobody but this statement is met by that. The view is given
  * back when the thread has let go of it, never before.
  */
+import {bufferOf} from '#server/platform/buffer-of.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
@@ -77,7 +78,7 @@ export class ThreadResult implements PulledResult {
     if (measures !== undefined) profile?.adopt(measures);
     Atomics.add(order.control, controlWord.taken, 1);
     Atomics.notify(order.control, controlWord.taken);
-    return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return bytes && bufferOf(bytes);
   }
 
   get isWhole(): boolean {
