@@ -294,12 +294,14 @@ export class SegmentLog {
 
   /**
    * Whether the file after the active one is there. It is made from when half of the active one is
-   * full, `late` when it would not be finished in time as fast as that fills up.
+   * full, `late` when it would not be finished in time as fast as that fills up. A log that has
+   * failed needs none.
    */
   get nextSegment(): 'ready' | 'in time' | 'late' {
     const {end, capacity} = this.#tail;
     const next = this.#nextCapacity(0);
-    if (end * 2 <= capacity || this.#spares.isReady(next)) return 'ready';
+    const isNeeded = this.#failed === undefined && end * 2 > capacity;
+    if (!isNeeded || this.#spares.isReady(next)) return 'ready';
     const filledShare = (end * 2 - capacity) / capacity;
     return this.#spares.preparedShare(next) * readyAtShare < filledShare ? 'late' : 'in time';
   }

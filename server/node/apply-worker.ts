@@ -10,14 +10,12 @@ import {assert} from '#server/base/assert.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
-import type {ApplyRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
+import type {ApplyRequest, PlacedWork, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {RingReader, word} from './commit-ring.ts';
 import {RoomWait} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
-
-type PositionedRequest = Exclude<ApplyRequest, {readonly kind: 'outside'}>;
 
 class ApplyThread {
   readonly #port: NonNullable<typeof parentPort>;
@@ -25,7 +23,7 @@ class ApplyThread {
   readonly #reader: RingReader;
   readonly #outside = new Map<number, Buffer>();
   readonly #stores = new Map<number, Store>();
-  readonly #requests: PositionedRequest[] = [];
+  readonly #requests: PlacedWork[] = [];
   #applier: Applier | undefined;
   #appliedIndex = 0;
   #fenceCount = 0;
@@ -55,7 +53,7 @@ class ApplyThread {
   }
 
   /** Whether everything that was offered before the request is applied, or never will be. */
-  #isDue(request: PositionedRequest): boolean {
+  #isDue(request: PlacedWork): boolean {
     return request.after === this.#reader.cursor || Atomics.load(this.#control, word.failed) === 1;
   }
 
@@ -98,7 +96,7 @@ class ApplyThread {
     }
   }
 
-  async #handle(request: PositionedRequest): Promise<void> {
+  async #handle(request: PlacedWork): Promise<void> {
     switch (request.kind) {
       case 'start': {
         const {logId, stagedDirectory, startIndex} = request;
@@ -118,8 +116,6 @@ class ApplyThread {
         const result = this.#applier?.detach(request.databaseId);
         this.#stores.get(request.databaseId)?.close();
         this.#stores.delete(request.databaseId);
-        // Whoever attaches it again begins without its fence.
-        this.#tell({kind: 'fences', fences: this.#applier?.fences() ?? new Map()});
         return this.#done(request.id, result);
       }
       case 'copy': {

@@ -33,10 +33,13 @@ export type LogRequest =
   | {readonly kind: 'close'; readonly id: number};
 
 export type ApplyRequest =
-  | (ApplyWork & {readonly after: number})
+  | PlacedWork
   | {readonly kind: 'outside'; readonly number: number; readonly bytes: SharedArrayBuffer};
 
-/** What the apply thread does at its place among the entries. */
+/** Work with its place among the entries. */
+export type PlacedWork = ApplyWork & {readonly after: number};
+
+/** What the apply thread does besides applying. */
 export type ApplyWork =
   | {
       readonly kind: 'start';

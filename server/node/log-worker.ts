@@ -57,8 +57,7 @@ class LogThread {
   }
 
   get #nextSegment(): SegmentLog['nextSegment'] {
-    const log = this.#log;
-    return log === undefined || log.failed !== undefined ? 'ready' : log.nextSegment;
+    return this.#log?.nextSegment ?? 'ready';
   }
 
   get #hasUnsynced(): boolean {

@@ -68,7 +68,7 @@ export class Applier {
   readonly #options: ApplierOptions;
   readonly #databases = new Map<number, Attached>();
   readonly #dirty: Attached[] = [];
-  /** Grows with every database that is fenced. */
+  /** Grows whenever `fences` changes. */
   fenceCount = 0;
   #expectsAll = false;
 
@@ -103,6 +103,8 @@ export class Applier {
     const database = this.#databases.get(databaseId);
     if (database === undefined) return undefined;
     if (database.fence === undefined) this.#makeDurable(database);
+    // Whoever attaches it again begins without its fence.
+    if (database.fence !== undefined) this.fenceCount++;
     this.#databases.delete(databaseId);
     return database.position;
   }

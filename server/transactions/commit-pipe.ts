@@ -26,9 +26,10 @@ export interface CommitPipe {
   /** Why `bytes` cannot be taken now; undefined when `offer` will take them. */
   admission(bytes: number): Refused | undefined;
   /**
-   * Takes a copy of an entry; indexes count up from `startIndex + 1` in the order of calls. Behind
-   * a replicated log entries are durable already, and `chain` is what stores keep beside their
-   * position: the entry's term. A local log has chain values of its own.
+   * Takes an entry; indexes count up from `startIndex + 1` in the order of calls. Behind a
+   * replicated log entries are durable already, their bytes never change, and `chain` is what
+   * stores keep beside their position: the entry's term. A local log has chain values of its own,
+   * and copies the entry at once.
    */
   offer(entry: Uint8Array, chain: number): void;
   /**
