@@ -54,7 +54,10 @@ export class MemberProcess {
   /** The end of what it wrote to its outputs. */
   get log(): string {
     const {logFile} = this.#command;
-    return existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-logCharactersMax) : '';
+    const text = existsSync(logFile) ? readFileSync(logFile, 'utf8') : '';
+    if (text.length <= logCharactersMax) return text;
+    const end = text.slice(-logCharactersMax);
+    return end.slice(end.indexOf('\n') + 1);
   }
 
   /** How it ended, where it did. */
