@@ -3,30 +3,37 @@
  * large for ever.
  *
  * V8 collects its old objects, and frees the buffers that they own, only when more of them are
- * made; under ordinary load that can take hours. So every second the resident memory is compared
- * with what it was after the last collection; where it has grown by more than a step, everything
- * is collected, and once more a little later, since a burst is often not over at the first time. A
- * collection stops the process for some 50 ms: what grows again and again is what the load needs,
- * and is collected less and less often, every 30 s at last. The way that gives most pages back
- * takes twice as long, so it waits until the thread has little to do; a busy thread is left alone
- * for some time altogether.
+ * made; under ordinary load that can take hours. So every second what they take is compared with
+ * what was left by the last collection; where it has grown by more than a step, V8 is made to begin
+ * one, and once more a little later, since a burst is often not over at the first time. What grows
+ * again and again is what the load needs, and is collected less and less often.
+ *
+ * V8 collects in small steps between other work, and keeps what it has compiled. A collection in
+ * one go stops the process for 50 ms, gives back the nursery too, and loses the code of most of the
+ * way of a request: all that was compiled for objects of which there are none at that moment (the
+ * next thousands of requests take twice as long). So it is for a server that has had little to do
+ * for some time, and more and more seldom.
+ *
+ * What the C library keeps free is given back where the whole process has grown.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
  * first.
  */
-import {setFlagsFromString} from 'node:v8';
+import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
 const lookMs = 1_000;
 const secondLookMs = 15_000;
 const growthBytes = 48 * 1024 * 1024;
-const waitMsMin = 5_000;
-const waitMsMax = 30_000;
-/** Of its time, from which on the main thread is busy. */
-const busyShare = 0.5;
-/** A busy thread allocates so much that V8 collects by itself, in small steps: it may take long. */
-const busyWaitMs = 25_000;
+/** Between two collections: at first, and at most. */
+const stepWaits = {min: 5_000, max: 30_000};
+const wholeWaits = {min: 20_000, max: 640_000};
+/** Of its time, up to which the main thread has little to do, and for how long at least. */
+const quietShare = 0.3;
+const quietMs = 15_000;
+/** V8 begins a collection when buffers have grown by 64 MB; memory that is not touched is free. */
+const beginningBytes = 65 * 1024 * 1024;
 
 /** With less left for all processes, nothing is kept that can be made again. */
 const availableBytesMin = 192 * 1024 * 1024;
@@ -40,40 +47,82 @@ export interface MemoryKeeperOptions {
   readonly shed: () => void;
 }
 
+/** Of memory, since some of it was last given back. */
+class Growth {
+  readonly #waits: {readonly min: number; readonly max: number};
+  #floor: number;
+  #waitMs: number;
+  #givenAt = Number.NEGATIVE_INFINITY;
+  #secondIsDue = false;
+
+  constructor(bytes: number, waits = stepWaits) {
+    this.#waits = waits;
+    this.#floor = bytes;
+    this.#waitMs = waits.min;
+  }
+
+  /** Whether some of it is to be given back now; then `given` is called next. */
+  isDue(bytes: number, now: number): boolean {
+    const hasGrown = bytes > this.#floor + growthBytes;
+    const sinceMs = now - this.#givenAt;
+    const isDue = hasGrown ? sinceMs >= this.#waitMs : this.#secondIsDue && sinceMs >= secondLookMs;
+    if (!isDue) return false;
+    this.#secondIsDue = hasGrown;
+    this.#waitMs = hasGrown ? Math.min(this.#waitMs * 2, this.#waits.max) : this.#waits.min;
+    return true;
+  }
+
+  /** So much is left. */
+  given(bytes: number, now: number): void {
+    this.#floor = bytes;
+    this.#givenAt = now;
+  }
+}
+
 /** Looks until the returned function is called. */
-export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
-  const {clock, timers, trim, shed} = options;
+export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: object) => void;
-  let floor = process.memoryUsage.rss();
-  let waitMs = waitMsMin;
-  let collectedAt = Number.NEGATIVE_INFINITY;
-  let secondIsDue = false;
+  const {old: oldAtFirst, nursery: nurseryAtFirst} = bytesOfV8();
+  const old = new Growth(oldAtFirst);
+  const whole = new Growth(oldAtFirst + nurseryAtFirst, wholeWaits);
+  const resident = new Growth(process.memoryUsage.rss());
   let load = performance.eventLoopUtilization();
-  /** Since when there is something to collect. */
-  let grownAt: number | undefined;
+  let quietSince = clock.monotonic();
+  /** One was begun at the last look, and is over by now. */
+  let hasCollected = false;
   let cancel = timers.after(lookMs, look);
   function look(): void {
     const now = clock.monotonic();
     if (process.availableMemory() < availableBytesMin) shed();
-    const hasGrown = process.memoryUsage.rss() > floor + growthBytes;
-    if (hasGrown) grownAt ??= now;
-    else grownAt = undefined;
     const before = load;
     load = performance.eventLoopUtilization();
-    const isBusy = performance.eventLoopUtilization(load, before).utilization > busyShare;
-    const sinceMs = now - collectedAt;
-    const isDue = hasGrown ? sinceMs >= waitMs : secondIsDue && sinceMs >= secondLookMs;
-    const leavesItToV8 = isBusy && now - (grownAt ?? now) < busyWaitMs;
-    if (isDue && !leavesItToV8) {
-      collect({type: 'major', execution: 'sync', flavor: isBusy ? 'regular' : 'last-resort'});
-      trim();
-      floor = process.memoryUsage.rss();
-      secondIsDue = hasGrown || isBusy;
-      waitMs = hasGrown ? Math.min(waitMs * 2, waitMsMax) : waitMsMin;
-      collectedAt = clock.monotonic();
+    const {utilization} = performance.eventLoopUtilization(load, before);
+    if (utilization > quietShare) quietSince = now;
+    const {old: oldBefore, nursery} = bytesOfV8();
+    if (now - quietSince >= quietMs && whole.isDue(oldBefore + nursery, now)) {
+      collect({type: 'major', execution: 'sync', flavor: 'last-resort'});
+      const after = bytesOfV8();
+      whole.given(after.old + after.nursery, now);
+      hasCollected = true;
     }
+    const bytes = bytesOfV8().old;
+    if (hasCollected) old.given(bytes, now);
+    if (resident.isDue(process.memoryUsage.rss(), now) || hasCollected) {
+      trim();
+      resident.given(process.memoryUsage.rss(), now);
+    }
+    hasCollected = old.isDue(bytes, now);
+    if (hasCollected) new ArrayBuffer(beginningBytes);
     cancel = timers.after(lookMs, look);
   }
   return () => cancel();
+}
+
+/** What its heap takes besides the nursery, with the buffers that its objects own. */
+function bytesOfV8(): {readonly old: number; readonly nursery: number} {
+  const space = getHeapSpaceStatistics().find(({space_name: name}) => name === 'new_space');
+  const nursery = space?.space_size ?? 0;
+  const {heapTotal, external} = process.memoryUsage();
+  return {old: heapTotal - nursery + external, nursery};
 }
