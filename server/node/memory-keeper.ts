@@ -24,11 +24,18 @@ import {runInNewContext} from 'node:vm';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 
 const lookMs = 1_000;
-const secondLookMs = 15_000;
 const growthBytes = 48 * 1024 * 1024;
-/** Between two collections: at first, and at most. */
-const stepWaits = {min: 5_000, max: 30_000};
-const wholeWaits = {min: 20_000, max: 640_000};
+
+/** Between two times that something is given back; each that was needed doubles it. */
+interface Waits {
+  readonly minMs: number;
+  readonly maxMs: number;
+  /** So long after one that was needed comes another in any case. */
+  readonly secondMs: number;
+}
+
+const stepWaits: Waits = {minMs: 5_000, maxMs: 30_000, secondMs: 15_000};
+const wholeWaits: Waits = {minMs: 20_000, maxMs: 640_000, secondMs: Number.POSITIVE_INFINITY};
 /** Of its time, up to which the main thread has little to do, and for how long at least. */
 const quietShare = 0.3;
 const quietMs = 15_000;
@@ -49,26 +56,31 @@ export interface MemoryKeeperOptions {
 
 /** Of memory, since some of it was last given back. */
 class Growth {
-  readonly #waits: {readonly min: number; readonly max: number};
+  readonly #waits: Waits;
   #floor: number;
   #waitMs: number;
   #givenAt = Number.NEGATIVE_INFINITY;
   #secondIsDue = false;
 
-  constructor(bytes: number, waits = stepWaits) {
+  constructor(bytes: number, waits: Waits) {
     this.#waits = waits;
     this.#floor = bytes;
-    this.#waitMs = waits.min;
+    this.#waitMs = waits.minMs;
   }
 
   /** Whether some of it is to be given back now; then `given` is called next. */
   isDue(bytes: number, now: number): boolean {
-    const hasGrown = bytes > this.#floor + growthBytes;
+    const {minMs, maxMs, secondMs} = this.#waits;
     const sinceMs = now - this.#givenAt;
-    const isDue = hasGrown ? sinceMs >= this.#waitMs : this.#secondIsDue && sinceMs >= secondLookMs;
-    if (!isDue) return false;
-    this.#secondIsDue = hasGrown;
-    this.#waitMs = hasGrown ? Math.min(this.#waitMs * 2, this.#waits.max) : this.#waits.min;
+    if (bytes > this.#floor + growthBytes) {
+      if (sinceMs < this.#waitMs) return false;
+      this.#secondIsDue = true;
+      this.#waitMs = Math.min(this.#waitMs * 2, maxMs);
+      return true;
+    }
+    if (sinceMs >= 2 * maxMs) this.#waitMs = minMs;
+    if (!this.#secondIsDue || sinceMs < secondMs) return false;
+    this.#secondIsDue = false;
     return true;
   }
 
@@ -84,9 +96,9 @@ export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: object) => void;
   const {old: oldAtFirst, nursery: nurseryAtFirst} = bytesOfV8();
-  const old = new Growth(oldAtFirst);
+  const old = new Growth(oldAtFirst, stepWaits);
   const whole = new Growth(oldAtFirst + nurseryAtFirst, wholeWaits);
-  const resident = new Growth(process.memoryUsage.rss());
+  const resident = new Growth(process.memoryUsage.rss(), stepWaits);
   let load = performance.eventLoopUtilization();
   let quietSince = clock.monotonic();
   /** One was begun at the last look, and is over by now. */
@@ -113,10 +125,19 @@ export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions
       resident.given(process.memoryUsage.rss(), now);
     }
     hasCollected = old.isDue(bytes, now);
-    if (hasCollected) new ArrayBuffer(beginningBytes);
+    if (hasCollected) beginCollection();
     cancel = timers.after(lookMs, look);
   }
   return () => cancel();
+}
+
+function beginCollection(): void {
+  try {
+    new ArrayBuffer(beginningBytes);
+  } catch (error) {
+    // Where addresses are scarce; V8 has collected what it could then.
+    if (!(error instanceof RangeError)) throw error;
+  }
 }
 
 /** What its heap takes besides the nursery, with the buffers that its objects own. */
