@@ -36,7 +36,7 @@ class Kept {
   }
 }
 
-/** Buffers, fewer than V8 would begin to collect by itself; small objects make the nursery large. */
+/** Buffers, fewer than V8 would collect by itself; small objects make the nursery large. */
 function burst(smallObjects: number): object[] {
   const kept: object[] = Array.from({length: 60}, () => Buffer.alloc(MB, 1));
   for (let number = 0; number < smallObjects; number += 1) kept.push({number});
