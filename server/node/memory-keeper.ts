@@ -17,7 +17,7 @@
  * What the C library keeps free is given back where the whole process has grown.
  *
  * Where the machine (or the container) has little left, what is kept only to answer faster goes
- * first.
+ * first. Source: docs/design/0028-giving-memory-back.md.
  */
 import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
