@@ -23,7 +23,6 @@ import {startCommitThreads} from './commit-threads.ts';
 const root = mkdtempSync(join(tmpdir(), 'svc-turns-'));
 after(() => rmSync(root, {recursive: true}));
 
-const logId = testLogId;
 const start = testPosition(0);
 
 /** A pipe over one store, with a memtable that is changed every few entries. */
@@ -38,9 +37,16 @@ class Member {
   constructor(store: Store) {
     this.store = store;
     const threads = startCommitThreads({withLog: false, ringBytes: 64 << 10});
-    const applier = new Applier({logId, stagedFile: digest => digest});
+    const applier = new Applier({logId: testLogId, stagedFile: digest => digest});
     const settings = defaultEngineSettings;
-    const parts = {log: undefined, logId, startIndex: 0, stagedDirectory: root, applier, settings};
+    const parts = {
+      log: undefined,
+      logId: testLogId,
+      startIndex: 0,
+      stagedDirectory: root,
+      applier,
+      settings,
+    };
     this.pipe = threads.startPipe(parts);
     this.pipe.listen(progress => {
       this.progress = progress;

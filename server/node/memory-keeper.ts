@@ -95,9 +95,9 @@ class Growth {
 export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: object) => void;
-  const {old: oldAtFirst, nursery: nurseryAtFirst} = bytesOfV8();
-  const old = new Growth(oldAtFirst, stepWaits);
-  const whole = new Growth(oldAtFirst + nurseryAtFirst, wholeWaits);
+  const first = bytesOfV8();
+  const old = new Growth(first.old, stepWaits);
+  const whole = new Growth(first.whole, wholeWaits);
   const resident = new Growth(process.memoryUsage.rss(), stepWaits);
   let load = performance.eventLoopUtilization();
   let quietSince = clock.monotonic();
@@ -111,20 +111,19 @@ export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions
     load = performance.eventLoopUtilization();
     const {utilization} = performance.eventLoopUtilization(load, before);
     if (utilization > quietShare) quietSince = now;
-    const {old: oldBefore, nursery} = bytesOfV8();
-    if (now - quietSince >= quietMs && whole.isDue(oldBefore + nursery, now)) {
+    let bytes = bytesOfV8();
+    if (now - quietSince >= quietMs && whole.isDue(bytes.whole, now)) {
       collect({type: 'major', execution: 'sync', flavor: 'last-resort'});
-      const after = bytesOfV8();
-      whole.given(after.old + after.nursery, now);
+      bytes = bytesOfV8();
+      whole.given(bytes.whole, now);
       hasCollected = true;
     }
-    const bytes = bytesOfV8().old;
-    if (hasCollected) old.given(bytes, now);
+    if (hasCollected) old.given(bytes.old, now);
     if (resident.isDue(process.memoryUsage.rss(), now) || hasCollected) {
       trim();
       resident.given(process.memoryUsage.rss(), now);
     }
-    hasCollected = old.isDue(bytes, now);
+    hasCollected = old.isDue(bytes.old, now);
     if (hasCollected) beginCollection();
     cancel = timers.after(lookMs, look);
   }
@@ -140,10 +139,10 @@ function beginCollection(): void {
   }
 }
 
-/** What its heap takes besides the nursery, with the buffers that its objects own. */
-function bytesOfV8(): {readonly old: number; readonly nursery: number} {
-  const space = getHeapSpaceStatistics().find(({space_name: name}) => name === 'new_space');
-  const nursery = space?.space_size ?? 0;
+/** What its heap takes with the buffers that its objects own; `old` is that without the nursery. */
+function bytesOfV8(): {readonly whole: number; readonly old: number} {
+  const nursery = getHeapSpaceStatistics().find(({space_name: name}) => name === 'new_space');
   const {heapTotal, external} = process.memoryUsage();
-  return {old: heapTotal - nursery + external, nursery};
+  const whole = heapTotal + external;
+  return {whole, old: whole - (nursery?.space_size ?? 0)};
 }

@@ -9,6 +9,7 @@
  *
  * Invariant T3: a precondition that was broken by an entry behind its view is never accepted.
  */
+import {bufferOf} from '#server/platform/buffer-of.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {CommitRequest, LogIndex, Operation, Precondition} from './commit.ts';
 import type {ConditionKeys} from './condition-keys.ts';
@@ -28,7 +29,7 @@ export function keyTextOf(bytes: Uint8Array, start: number, end: number): string
 export function keyText(key: Uint8Array): string {
   if (Buffer.isBuffer(key)) return key.toString('latin1');
   if (key.length <= callBytesMax) return Reflect.apply(String.fromCharCode, undefined, key);
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+  return bufferOf(key).toString('latin1');
 }
 
 export type Verdict =

@@ -15,7 +15,6 @@ import {type DatabasePosition, decodePosition, positionKey} from './system-keys.
 import {testHead, testLogId, testPosition} from './testing-entries.ts';
 import {TurnApplier} from './turn-applier.ts';
 
-const logId = testLogId;
 const before = testPosition(10);
 
 /** One entry each, behind index 10: it puts its number under one of ten keys, and counts. */
@@ -36,8 +35,8 @@ function records(count: number): LogRecord[] {
 
 class Pair {
   readonly store: Store;
-  readonly turns = new TurnApplier(logId);
-  readonly other = new Applier({logId, stagedFile: digest => digest});
+  readonly turns = new TurnApplier(testLogId);
+  readonly other = new Applier({logId: testLogId, stagedFile: digest => digest});
 
   constructor(store: Store) {
     this.store = store;
@@ -64,7 +63,7 @@ test('any division between the two gives what one applier gives', () => {
     fc.property(fc.array(fc.tuple(fc.boolean(), fc.integer({min: 1, max: 4}))), runs => {
       const all = records(runs.reduce((sum, [, length]) => sum + length, 0));
       const alone = createMemoryStore();
-      const one = new Applier({logId, stagedFile: digest => digest});
+      const one = new Applier({logId: testLogId, stagedFile: digest => digest});
       one.attach(1, alone, before);
       one.apply(all);
       const pair = new Pair(createMemoryStore());
