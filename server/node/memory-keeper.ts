@@ -52,6 +52,8 @@ export interface MemoryKeeperOptions {
   readonly trim: () => void;
   /** Lets go of what is kept only to answer faster. */
   readonly shed: () => void;
+  /** The share of the time since it was last asked that the main thread had something to do. */
+  readonly busyShare: () => number;
 }
 
 /** Of memory, since some of it was last given back. */
@@ -92,14 +94,14 @@ class Growth {
 }
 
 /** Looks until the returned function is called. */
-export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions): () => void {
+export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
+  const {clock, timers, trim, shed, busyShare} = options;
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: object) => void;
   const first = bytesOfV8();
   const old = new Growth(first.old, stepWaits);
   const whole = new Growth(first.whole, wholeWaits);
   const resident = new Growth(process.memoryUsage.rss(), stepWaits);
-  let load = performance.eventLoopUtilization();
   let quietSince = clock.monotonic();
   /** One was begun at the last look, and is over by now. */
   let hasCollected = false;
@@ -107,10 +109,7 @@ export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions
   function look(): void {
     const now = clock.monotonic();
     if (process.availableMemory() < availableBytesMin) shed();
-    const before = load;
-    load = performance.eventLoopUtilization();
-    const {utilization} = performance.eventLoopUtilization(load, before);
-    if (utilization > quietShare) quietSince = now;
+    if (busyShare() > quietShare) quietSince = now;
     let bytes = bytesOfV8();
     if (now - quietSince >= quietMs && whole.isDue(bytes.whole, now)) {
       collect({type: 'major', execution: 'sync', flavor: 'last-resort'});
@@ -128,6 +127,17 @@ export function keepMemorySmall({clock, timers, trim, shed}: MemoryKeeperOptions
     cancel = timers.after(lookMs, look);
   }
   return () => cancel();
+}
+
+/** Of the thread that calls, by the times that its event loop waited. */
+export function eventLoopBusyShare(): () => number {
+  let before = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const {utilization} = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization;
+  };
 }
 
 function beginCollection(): void {

@@ -51,7 +51,7 @@ import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './keys/key-store.ts';
-import {keepMemorySmall} from './memory-keeper.ts';
+import {eventLoopBusyShare, keepMemorySmall} from './memory-keeper.ts';
 import {ScanThreads} from './scan-threads.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
@@ -328,6 +328,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     timers,
     trim: memoryTrimmer(parts.storeEngine),
     shed: () => service.dropViews(),
+    busyShare: eventLoopBusyShare(),
   });
   const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
