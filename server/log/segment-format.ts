@@ -98,7 +98,7 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader | undefined {
 }
 
 /** The part of a checksum that is the same for all records of one segment. */
-export function segmentSeed(header: SegmentHeader): number {
+export function segmentSeed(header: Pick<SegmentHeader, 'generation' | 'logId'>): number {
   const bytes = Buffer.alloc(24);
   writeU64(bytes, header.generation, 0);
   bytes.write(header.logId, 8, 16, 'hex');

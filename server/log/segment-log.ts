@@ -17,23 +17,21 @@
  * Source: design/architecture.md section 3.
  */
 import {assert} from '#server/base/assert.ts';
-import type {Disk, File} from '#server/platform/disk.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {LentEnd} from './lent-tail.ts';
 import {
   batchHeaderBytes,
-  ChainHasher,
   decodeSegmentHeader,
   encodeSegmentHeader,
-  recordHeaderBytes,
-  relaxedFlag,
   type SegmentHeader,
   type SegmentStart,
   segmentHeaderBytes,
   segmentName,
   segmentSeed,
-  writeBatchHeader,
 } from './segment-format.ts';
 import {type LogRecord, markPlace, startBefore, walkSegment} from './segment-reader.ts';
 import {type RecordVisitor, recoverLog, type SegmentInfo} from './segment-recovery.ts';
+import {batchBytesOf, type SegmentEnd, SegmentWriter} from './segment-writer.ts';
 import {type Spare, SpareSegments} from './spare-segments.ts';
 
 export interface SegmentLogOptions {
@@ -62,7 +60,6 @@ export interface LogState {
 
 const firstSegmentBytes = 1 << 20;
 const segmentGrowth = 4;
-const rewriteBytes = 1 << 20;
 /** Of the second half of the active segment, when the next file should be finished. */
 const readyAtShare = 0.8;
 
@@ -73,10 +70,7 @@ export class SegmentLog {
   readonly #options: SegmentLogOptions;
   readonly #segments: SegmentInfo[];
   readonly #spares: SpareSegments;
-  readonly #hasher = new ChainHasher();
-  #active: File;
-  #seed: number;
-  #staging = Buffer.allocUnsafeSlow(64 << 10);
+  #active: SegmentWriter;
   #durableIndex: number;
   #failed: string | undefined;
 
@@ -86,8 +80,7 @@ export class SegmentLog {
     this.logId = state.logId;
     this.#segments = state.segments;
     const tail = this.#tail;
-    this.#active = options.disk.open(tail.path, 'write');
-    this.#seed = segmentSeed(tail.header);
+    this.#active = openWriter(options.disk, tail);
     this.#durableIndex = tail.lastIndex;
     this.#spares = new SpareSegments(options.disk, options.directory);
   }
@@ -173,23 +166,34 @@ export class SegmentLog {
   append(entries: readonly Uint8Array[], chains: Uint32Array, sync: boolean): void {
     this.#checkAlive();
     assert(entries.length > 0 && chains.length >= entries.length, 'a batch has entries');
-    let bodyBytes = entries.length * recordHeaderBytes;
-    for (const entry of entries) bodyBytes += entry.length;
-    const batchBytes = batchHeaderBytes + bodyBytes;
+    const batchBytes = batchBytesOf(entries);
     this.#attempt(() => {
       // The end mark of a close or a cut must fit behind the last batch.
       if (this.#tail.end + batchBytes + batchHeaderBytes > this.#tail.capacity) {
         this.#roll(this.#nextCapacity(batchBytes), 'continues');
       }
-      const batch = this.#compose(entries, chains, {bodyBytes, relaxed: !sync});
-      this.#active.writeAt(batch, this.#tail.end);
-      const tail = this.#tail;
-      markPlace(tail.marks, tail);
-      tail.end += batchBytes;
-      tail.lastIndex += entries.length;
-      tail.lastChain = chains[entries.length - 1] ?? 0;
+      const facts = {durableIndex: this.#durableIndex, relaxed: !sync};
+      this.#advance(this.#active.append(this.#tail, entries, chains, facts));
       if (sync) this.#sync();
     });
+  }
+
+  /** The end for another thread (lent-tail.ts); undefined when nothing may be written there. */
+  lend(): LentEnd | undefined {
+    const {header, capacity, lastIndex, lastChain, end} = this.#tail;
+    const isWhole = this.#failed === undefined && this.#durableIndex === lastIndex;
+    if (!isWhole) return undefined;
+    return {generation: header.generation, capacity, lastIndex, lastChain, end};
+  }
+
+  /** Goes on behind what the other thread has written, durably, since it was lent the end. */
+  takeBack(lent: LentEnd | 'failed'): void {
+    if (lent === 'failed') {
+      this.#failed ??= 'the log cannot write any more: a write of another thread failed';
+    } else if (lent.generation === this.#tail.header.generation && lent.end > this.#tail.end) {
+      this.#advance(lent);
+      this.#durableIndex = lent.lastIndex;
+    }
   }
 
   /** Makes everything appended so far durable. */
@@ -341,12 +345,7 @@ export class SegmentLog {
   #sealTail(provenEnd: number): void {
     this.#attempt(() => {
       const tail = this.#tail;
-      const chunk = Buffer.alloc(Math.min(rewriteBytes, tail.end - provenEnd));
-      for (let at = provenEnd; at < tail.end; at += chunk.length) {
-        const bytes = chunk.subarray(0, Math.min(chunk.length, tail.end - at));
-        this.#active.readAt(bytes, at);
-        this.#active.writeAt(bytes, at);
-      }
+      if (provenEnd < tail.end) this.#active.rewrite(provenEnd, tail.end);
       if (tail.end + batchHeaderBytes <= tail.capacity) this.#writeEndMark();
       const isEmpty = tail.lastIndex < tail.header.firstIndex;
       this.#roll(this.#firstCapacity, isEmpty ? tail.header.start : 'continues');
@@ -364,51 +363,15 @@ export class SegmentLog {
   }
 
   #writeEndMark(): void {
-    const mark = Buffer.alloc(batchHeaderBytes);
-    writeBatchHeader(mark, 0, this.#seed, {
-      kind: 'end',
-      bodyBytes: 0,
-      recordCount: 0,
-      previousChain: this.lastChain,
-      firstIndex: this.lastIndex + 1,
-      durableIndex: this.#durableIndex,
-      flags: 0,
-    });
-    this.#active.writeAt(mark, this.#tail.end);
+    this.#active.writeEndMark(this.#tail, this.#durableIndex);
   }
 
-  #compose(
-    entries: readonly Uint8Array[],
-    chains: Uint32Array,
-    batch: {readonly bodyBytes: number; readonly relaxed: boolean},
-  ): Buffer {
-    const bytes = batchHeaderBytes + batch.bodyBytes;
-    if (this.#staging.length < bytes) this.#staging = Buffer.allocUnsafeSlow(bytes * 2);
-    const target = this.#staging;
-    const firstIndex = this.lastIndex + 1;
-    writeBatchHeader(target, 0, this.#seed, {
-      kind: 'batch',
-      bodyBytes: batch.bodyBytes,
-      recordCount: entries.length,
-      previousChain: this.lastChain,
-      firstIndex,
-      durableIndex: this.#durableIndex,
-      flags: batch.relaxed ? relaxedFlag : 0,
-    });
-    let at = batchHeaderBytes;
-    let chain = this.lastChain;
-    for (let number = 0; number < entries.length; number++) {
-      const entry = entries[number] as Uint8Array;
-      chain = this.#hasher.chain(this.#seed, firstIndex + number, chain, entry);
-      chains[number] = chain;
-      target.writeUInt32LE(entry.length, at);
-      target.writeUInt32LE(chain, at + 4);
-      target.set(entry, at + recordHeaderBytes);
-      at += recordHeaderBytes + entry.length;
-    }
-    const composed = target.subarray(0, bytes);
-    if (bytes > 4 << 20) this.#staging = Buffer.allocUnsafeSlow(64 << 10);
-    return composed;
+  #advance({lastIndex, lastChain, end}: SegmentEnd): void {
+    const tail = this.#tail;
+    markPlace(tail.marks, tail);
+    tail.lastIndex = lastIndex;
+    tail.lastChain = lastChain;
+    tail.end = end;
   }
 
   #sync(): void {
@@ -434,8 +397,7 @@ export class SegmentLog {
     const segment = startSegment(this.#options, spare, header);
     this.#active.close();
     this.#segments.push(segment);
-    this.#active = this.#options.disk.open(segment.path, 'write');
-    this.#seed = segmentSeed(segment.header);
+    this.#active = openWriter(this.#options.disk, segment);
     this.#durableIndex = segment.lastIndex;
   }
 
@@ -472,6 +434,10 @@ export class SegmentLog {
       throw new LogFailure(this.#failed, {cause: error});
     }
   }
+}
+
+function openWriter(disk: Disk, {path, header}: SegmentInfo): SegmentWriter {
+  return new SegmentWriter(disk.open(path, 'write'), segmentSeed(header));
 }
 
 /** Puts a header into a prepared file and gives the file its name; durable on return. */

@@ -78,6 +78,11 @@ export class RingWriter {
     return this.#head;
   }
 
+  /** Whether everything is carried out. */
+  get isEmpty(): boolean {
+    return Atomics.load(this.#control, word.applied) >>> 0 === this.#head;
+  }
+
   /** `chain` stands until a log thread fills in its own. */
   write(entry: Uint8Array, chain: number): void {
     const at = this.#place(recordBytes(entry.length));

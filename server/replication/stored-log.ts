@@ -14,6 +14,7 @@
 import {assert} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {Corruption, Refusal} from '#server/base/errors.ts';
+import type {LentEnd} from '#server/log/lent-tail.ts';
 import {
   LogFailure,
   LogFull,
@@ -327,6 +328,16 @@ export class StoredLog {
       });
     }
     return {bytes: writer.view(), ends};
+  }
+
+  /** As of the segment log; undefined also while something is collected. */
+  lend(): LentEnd | undefined {
+    const isWhole = this.#failed === undefined && this.#pending.length === 0;
+    return isWhole ? this.#segments.lend() : undefined;
+  }
+
+  takeBack(lent: LentEnd | 'failed'): void {
+    this.#segments.takeBack(lent);
   }
 
   /** As of the segment log; `ready` when it has failed. */

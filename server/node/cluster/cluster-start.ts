@@ -69,7 +69,7 @@ async function openStorage(
   checkpoint: Checkpoint | undefined,
 ): Promise<Omit<OpenedLog, 'logId'>> {
   // It loads while the log is read.
-  const thread = startMemberLogThread();
+  const thread = startMemberLogThread(createClock());
   try {
     const {log, recovered} = openStoredLog({
       disk: createDisk(),

@@ -15,6 +15,8 @@ import type {RingMemory} from '../commit-ring.ts';
 
 export interface MemberLogStart {
   readonly ring: RingMemory;
+  /** The end of the log, lent to the network thread while the log thread waits. */
+  readonly tail: SharedArrayBuffer;
 }
 
 export type Command =

@@ -7,12 +7,14 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
-import {createRandom} from '#server/platform/real/clock.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import {createClock, createRandom} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Persist} from '#server/raft/effect.ts';
 import type {Entry} from '#server/raft/message.ts';
 import type {RaftStorage} from '#server/replication/raft-storage.ts';
 import {openStoredLog, type RecoveredLog} from '#server/replication/stored-log.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
 import {startMemberLogThread} from './member-log-thread.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-member-log-'));
@@ -26,11 +28,11 @@ interface Opened {
   readonly told: number[];
 }
 
-function open(name: string): Opened {
+function open(name: string, clock: Clock = createClock()): Opened {
   const disk = createDisk();
   const directory = join(root, name);
   const random = createRandom();
-  const thread = startMemberLogThread(64 << 10);
+  const thread = startMemberLogThread(clock, 64 << 10);
   const {log, recovered} = openStoredLog({disk, directory, segmentBytes: 2 << 20, random});
   const storage = thread.start(log);
   const told: number[] = [];
@@ -125,4 +127,34 @@ test('closing makes durable what was given', async () => {
   const {storage: again, recovered} = open('closing');
   assert.equal([...recovered.entries].length, 2);
   await again.close();
+});
+
+test('entries that come one by one are durable at the end of their turn', async () => {
+  // By this clock no sync takes long.
+  const first = open('alone', {now: () => 0, monotonic: () => 0});
+  const {storage, told} = first;
+  let number = 0;
+  let promptly = 0;
+  const one = async (): Promise<void> => {
+    storage.persist(appending(++number, number - 1, [data(1, 1)]));
+    await new Promise(resolve => setImmediate(resolve));
+    if (told.at(-1) === number) promptly++;
+    await first.durable(number);
+  };
+  // The first one says who leads, and the thread begins to run meanwhile.
+  await one();
+  await eventually('the log thread waits', () => one().then(() => promptly > 0));
+  promptly = 0;
+  for (let count = 0; count < 1_000; count++) {
+    await one();
+    if (count % 100 === 50) {
+      const run = await storage.read(number, number, 1);
+      assert.deepEqual(run?.map(text), [text(data(1, 1))], 'it is read on the other thread');
+    }
+  }
+  assert.ok(promptly > 800, `${promptly} of 1000 were written by this thread`);
+  await storage.close();
+  const again = open('alone');
+  assert.equal([...again.recovered.entries].length, number);
+  await again.storage.close();
 });

@@ -1,12 +1,17 @@
 /**
  * The storage of a member of a cluster on a thread of its own (replication/raft-storage.ts).
  *
- * The network thread copies an entry once, into the ring, as the record that it will be in the
- * log, and hears of durable ones once a batch. What does not fit into the ring yet waits here,
- * uncopied; how much is given is bounded by whoever gives it, who sees `pendingBytes`.
+ * At the end of a turn of its event loop the network thread copies the entries of that turn once,
+ * into the ring, as the records that they will be in the log, and hears of durable ones once a
+ * batch. What does not fit into the ring yet waits here, uncopied; how much is given is bounded by
+ * whoever gives it, who sees `pendingBytes`. A small entry that comes alone is written right here
+ * (prompt-append.ts).
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
+import {createTailMemory, TailBorrower} from '#server/log/lent-tail.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import type {Entry, LogIndex} from '#server/raft/message.ts';
@@ -34,6 +39,7 @@ import {
   type MemberLogRequest,
   type MemberLogStart,
 } from './member-log-messages.ts';
+import {PromptAppender} from './prompt-append.ts';
 
 export interface MemberLogThread {
   /** Hands an opened log to the thread; once. */
@@ -45,14 +51,22 @@ export interface MemberLogThread {
 const ringBytesDefault = 4 << 20;
 
 /** Starts the thread; it loads while the log is read. `ringBytes` is a power of two. */
-export function startMemberLogThread(ringBytes: number = ringBytesDefault): MemberLogThread {
+export function startMemberLogThread(
+  clock: Clock,
+  ringBytes: number = ringBytesDefault,
+): MemberLogThread {
   const ring = createRingMemory(ringBytes);
-  const workerData: MemberLogStart = {ring};
+  const memory = createTailMemory();
+  const workerData: MemberLogStart = {ring, tail: memory};
   const resourceLimits = {maxYoungGenerationSizeMb: 8};
   const url = new URL('./member-log-worker.ts', import.meta.url);
   const worker = new Worker(url, {workerData, resourceLimits});
   return {
-    start: log => new ThreadedStorage(worker, ring, log),
+    start(log) {
+      const {directory, logId} = log;
+      const tail = new TailBorrower({disk: createDisk(), directory, logId, memory});
+      return new ThreadedStorage(worker, {ring, prompt: new PromptAppender(tail, clock)}, log);
+    },
     async abandon() {
       await worker.terminate();
     },
@@ -71,10 +85,16 @@ type Work =
     }
   | {readonly kind: 'compact'; readonly command: Buffer};
 
+interface Means {
+  readonly ring: RingMemory;
+  readonly prompt: PromptAppender;
+}
+
 class ThreadedStorage implements RaftStorage {
   readonly #worker: Worker;
   readonly #control: Int32Array;
   readonly #writer: RingWriter;
+  readonly #prompt: PromptAppender;
   readonly #insideBytesMax: number;
   readonly #prefix = Buffer.alloc(recordPrefixBytes);
   readonly #reads = new Map<number, (run: RecordRun | undefined) => void>();
@@ -93,15 +113,16 @@ class ThreadedStorage implements RaftStorage {
   #nextRead = 1;
   #nextOutside = 1;
   #failure: string | undefined;
-  #wakes = false;
+  #endsTurn = false;
   #settled: (() => void) | undefined;
   #isClosing = false;
   readonly #exit = Promise.withResolvers<void>();
 
-  constructor(worker: Worker, ring: RingMemory, log: StoredLog) {
+  constructor(worker: Worker, {ring, prompt}: Means, log: StoredLog) {
     this.#worker = worker;
     this.#control = new Int32Array(ring.control);
     this.#writer = new RingWriter(ring);
+    this.#prompt = prompt;
     this.#insideBytesMax = entryBytesInside(ring);
     this.#hardState = log.kept.hardState;
     this.#lastIndex = log.lastIndex;
@@ -136,13 +157,13 @@ class ThreadedStorage implements RaftStorage {
     this.#hardState = effect.hardState;
     this.#lastIndex = effect.keepThrough + effect.entries.length;
     this.#waiting.push({kind: 'persist', effect, bytes, command, written: 0});
-    this.#fillRing();
+    this.#endTurnSoon();
   }
 
   compact(base: Checkpoint): void {
     if (this.#failure !== undefined) return;
     this.#waiting.push({kind: 'compact', command: encodeCommand({kind: 'compact', base})});
-    this.#fillRing();
+    this.#endTurnSoon();
   }
 
   async read(first: LogIndex, through: LogIndex, bytesMax: number): Promise<Entry[] | undefined> {
@@ -162,6 +183,7 @@ class ThreadedStorage implements RaftStorage {
       });
     }
     this.#isClosing = true;
+    this.#prompt.close();
     this.#ask({kind: 'close'});
     await this.#exit.promise;
   }
@@ -174,12 +196,47 @@ class ThreadedStorage implements RaftStorage {
     return encodeCommand({kind: 'prepare', hardState, restart, keepThrough});
   }
 
+  /** Once for all that this turn of the event loop gives. */
+  #endTurnSoon(): void {
+    if (this.#endsTurn) return;
+    this.#endsTurn = true;
+    setImmediate(() => {
+      this.#endsTurn = false;
+      if (this.#failure === undefined && !this.#appendAlone()) this.#fillRing();
+    });
+  }
+
+  /** False when the log thread is to do what waits here. */
+  #appendAlone(): boolean {
+    const [work, next] = this.#waiting;
+    const isAlone = this.#undurable.length === 1 && next === undefined && !this.#isClosing;
+    if (!isAlone || work?.kind !== 'persist' || work.command !== undefined) return false;
+    const {entries, number} = work.effect;
+    const [entry, second] = entries;
+    if (entry === undefined || second !== undefined || work.written > 0) return false;
+    try {
+      if (!this.#prompt.append(entry, () => this.#writer.isEmpty)) return false;
+    } catch (error) {
+      // Errors of the system have a code; anything else is a bug and passes through.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      this.#fail(`the log cannot write any more: ${error.message}`);
+      return true;
+    }
+    this.#waiting.length = 0;
+    this.#ended = number;
+    this.#endTold = number;
+    if (this.#prompt.takeLook()) signal(this.#control, word.logSignal);
+    this.#written(number);
+    return true;
+  }
+
   #fillRing(): void {
     for (let work = this.#waiting[0]; work !== undefined; work = this.#waiting[0]) {
       if (!this.#put(work)) break;
       this.#waiting.shift();
     }
-    this.#wakeSoon();
+    this.#putEnd();
+    signal(this.#control, word.logSignal);
   }
 
   /** False when the ring is full before all of it is in there. */
@@ -257,7 +314,7 @@ class ThreadedStorage implements RaftStorage {
       this.#pendingBytes -= oldest.bytes;
       this.#undurable.shift();
     }
-    this.#fillRing();
+    if (this.#waiting.length > 0 || this.#ended !== this.#endTold) this.#endTurnSoon();
     if (this.#undurable.length < before) this.#news?.persisted(number);
     if (this.#undurable.length === 0) this.#settled?.();
   }
@@ -269,17 +326,6 @@ class ThreadedStorage implements RaftStorage {
     this.#reads.clear();
     if (!this.#isClosing) this.#news?.failed(reason);
     this.#settled?.();
-  }
-
-  /** Wakes the log thread once for all that this turn of the event loop gives. */
-  #wakeSoon(): void {
-    if (this.#wakes) return;
-    this.#wakes = true;
-    setImmediate(() => {
-      this.#wakes = false;
-      this.#putEnd();
-      signal(this.#control, word.logSignal);
-    });
   }
 
   #ask(request: MemberLogRequest): void {

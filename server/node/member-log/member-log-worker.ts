@@ -2,6 +2,8 @@
  * The log thread of a member of a cluster: writes what waits in the ring as one batch, syncs, and
  * tells once for all of it.
  *
+ * While it waits, the network thread has the end of the log (log/lent-tail.ts).
+ *
  * As the log thread of a server without cluster (log-worker.ts), but for what it is told between
  * the entries: term and vote, cuts, and where the log begins. Laggards are read to between two
  * batches, in runs whose size the reader bounds.
@@ -9,6 +11,7 @@
 import {parentPort, receiveMessageOnPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
+import {TailLender} from '#server/log/lent-tail.ts';
 import {LogFailure, LogFull} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {StoredLog} from '#server/replication/stored-log.ts';
@@ -31,6 +34,7 @@ class MemberLogThread {
   readonly #port: NonNullable<typeof parentPort>;
   readonly #control: Int32Array;
   readonly #reader: RingReader;
+  readonly #tail: TailLender;
   readonly #outside = new Map<number, Buffer>();
   #log: StoredLog | undefined;
   #failed = false;
@@ -39,10 +43,11 @@ class MemberLogThread {
   #isClosing = false;
   #closed = false;
 
-  constructor(port: NonNullable<typeof parentPort>, {ring}: MemberLogStart) {
+  constructor(port: NonNullable<typeof parentPort>, {ring, tail}: MemberLogStart) {
     this.#port = port;
     this.#control = new Int32Array(ring.control);
     this.#reader = new RingReader(ring, {source: word.head, own: word.applied}, this.#outside);
+    this.#tail = new TailLender(tail);
   }
 
   run(): void {
@@ -61,10 +66,14 @@ class MemberLogThread {
     }
   }
 
+  /** Meanwhile the network thread may write. */
   #wait(seen: number): void {
     const timeout = this.#nextSegment === 'ready' ? Number.POSITIVE_INFINITY : quietMs;
-    if (Atomics.wait(this.#control, word.logSignal, seen, timeout) !== 'timed-out') return;
-    this.#attempt(log => log.prepareNext());
+    this.#tail.lend(this.#failed ? undefined : this.#log?.lend());
+    const woken = Atomics.wait(this.#control, word.logSignal, seen, timeout);
+    this.#log?.takeBack(this.#tail.takeBack());
+    this.#tellRetained();
+    if (woken === 'timed-out') this.#attempt(log => log.prepareNext());
   }
 
   get #nextSegment(): StoredLog['nextSegment'] {
@@ -88,7 +97,6 @@ class MemberLogThread {
     for (const {outside} of records) if (outside !== undefined) this.#outside.delete(outside);
     this.#reader.advance(to);
     this.#tell(this.#durableNumber);
-    this.#tellRetained();
     while (this.#nextSegment === 'late') this.#attempt(log => log.prepareNext());
   }
 

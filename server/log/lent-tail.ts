@@ -1,0 +1,170 @@
+/**
+ * The end of a log, lent by the thread that owns it to another one that writes single batches.
+ *
+ * The owner has it while it is at work and lends it while it waits; the other takes it without
+ * waiting or not at all, and gives it back in the same call. So nothing of the log is done by two
+ * threads at a time, and whoever has it knows where it ends. Only the place for the next batch
+ * travels, in shared memory: segments are begun, cut, read and given back by the owner alone.
+ *
+ * A failed write of either one is final for both (F3). Source:
+ * docs/design/0029-single-entries-on-the-network-thread.md.
+ */
+import type {Disk} from '#server/platform/disk.ts';
+import {batchHeaderBytes, segmentName, segmentSeed} from './segment-format.ts';
+import {batchBytesOf, type SegmentEnd, SegmentWriter} from './segment-writer.ts';
+
+/** The active segment as the other thread needs it; everything in it is durable. */
+export interface LentEnd extends SegmentEnd {
+  readonly generation: number;
+  readonly capacity: number;
+}
+
+const lockBytes = 8;
+/** Who has it. The owner is told when it waits. */
+const owned = 0;
+const free = 1;
+const borrowed = 2;
+/** Places of numbers; a generation of 0 is none. */
+const place = {generation: 0, capacity: 1, lastIndex: 2, lastChain: 3, end: 4, failed: 5};
+
+/** Memory for both sides; the owner has the end at first. */
+export function createTailMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(lockBytes + Object.keys(place).length * 8);
+}
+
+class SharedEnd {
+  readonly lock: Int32Array;
+  readonly #numbers: Float64Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.lock = new Int32Array(memory, 0, 1);
+    this.#numbers = new Float64Array(memory, lockBytes);
+  }
+
+  read(): LentEnd {
+    return {
+      generation: this.#at(place.generation),
+      capacity: this.#at(place.capacity),
+      lastIndex: this.#at(place.lastIndex),
+      lastChain: this.#at(place.lastChain),
+      end: this.#at(place.end),
+    };
+  }
+
+  write({generation, capacity, lastIndex, lastChain, end}: LentEnd): void {
+    this.#numbers[place.generation] = generation;
+    this.#numbers[place.capacity] = capacity;
+    this.#numbers[place.lastIndex] = lastIndex;
+    this.#numbers[place.lastChain] = lastChain;
+    this.#numbers[place.end] = end;
+  }
+
+  get hasFailed(): boolean {
+    return this.#at(place.failed) !== 0;
+  }
+
+  fail(): void {
+    this.#numbers[place.failed] = 1;
+  }
+
+  #at(number: number): number {
+    return this.#numbers[number] ?? 0;
+  }
+}
+
+/** The owner's side. */
+export class TailLender {
+  readonly #shared: SharedEnd;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#shared = new SharedEnd(memory);
+  }
+
+  /** Undefined: there is nothing to write to. */
+  lend(end: LentEnd | undefined): void {
+    this.#shared.write(end ?? {generation: 0, capacity: 0, lastIndex: 0, lastChain: 0, end: 0});
+    Atomics.store(this.#shared.lock, 0, free);
+  }
+
+  /** Waits for a batch that is being written, and returns what the other side left. */
+  takeBack(): LentEnd | 'failed' {
+    const {lock} = this.#shared;
+    while (Atomics.compareExchange(lock, 0, free, owned) !== free) {
+      Atomics.wait(lock, 0, borrowed);
+    }
+    return this.#shared.hasFailed ? 'failed' : this.#shared.read();
+  }
+}
+
+export interface TailBorrowerOptions {
+  readonly disk: Disk;
+  /** Those of the log. */
+  readonly directory: string;
+  readonly logId: string;
+  readonly memory: SharedArrayBuffer;
+}
+
+/** The other side. */
+export class TailBorrower {
+  readonly #options: TailBorrowerOptions;
+  readonly #shared: SharedEnd;
+  readonly #chains = new Uint32Array(1);
+  #writer: {readonly generation: number; readonly segment: SegmentWriter} | undefined;
+
+  constructor(options: TailBorrowerOptions) {
+    this.#options = options;
+    this.#shared = new SharedEnd(options.memory);
+  }
+
+  /**
+   * Appends one entry as a batch, durable on return; false, and nothing was done, when the owner
+   * is at work, when the batch does not fit into the segment, or when `isIdle` (asked while the
+   * end is held) says that the owner has been given something. Throws an error of the system,
+   * after which neither side writes any more.
+   */
+  append(entry: Uint8Array, isIdle: () => boolean): boolean {
+    const {lock} = this.#shared;
+    if (Atomics.compareExchange(lock, 0, free, borrowed) !== free) return false;
+    try {
+      return isIdle() && this.#append([entry]);
+    } finally {
+      Atomics.store(lock, 0, free);
+      Atomics.notify(lock, 0);
+    }
+  }
+
+  close(): void {
+    this.#writer?.segment.close();
+    this.#writer = undefined;
+  }
+
+  #append(batch: readonly Uint8Array[]): boolean {
+    const tail = this.#shared.read();
+    const isPossible = tail.generation > 0 && !this.#shared.hasFailed;
+    // The end mark of a close or a cut must fit behind it.
+    if (!isPossible || tail.end + batchBytesOf(batch) + batchHeaderBytes > tail.capacity) {
+      return false;
+    }
+    try {
+      const writer = this.#writerOf(tail.generation);
+      const facts = {durableIndex: tail.lastIndex, relaxed: false};
+      const next = writer.append(tail, batch, this.#chains, facts);
+      writer.sync();
+      this.#shared.write({...tail, ...next});
+      return true;
+    } catch (error) {
+      this.#shared.fail();
+      throw error;
+    }
+  }
+
+  #writerOf(generation: number): SegmentWriter {
+    if (this.#writer?.generation === generation) return this.#writer.segment;
+    this.close();
+    const {disk, directory, logId} = this.#options;
+    const file = disk.open(`${directory}/${segmentName(generation)}`, 'write');
+    const segment = new SegmentWriter(file, segmentSeed({generation, logId}));
+    this.#writer = {generation, segment};
+    return segment;
+  }
+}

@@ -1,0 +1,97 @@
+/** Which entries the network thread writes itself, as the disk is quick, slow or hanging. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {createTailMemory, TailBorrower, TailLender} from '#server/log/lent-tail.ts';
+import {SegmentLog} from '#server/log/segment-log.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Entry} from '#server/raft/message.ts';
+import {Machine} from '#server/simulation/machine.ts';
+import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
+import {PromptAppender} from './prompt-append.ts';
+
+/** An appender to an idle log; each sync takes `syncMs` of its clock. */
+class Given {
+  now = 0;
+  syncMs = 0.2;
+  readonly appender: PromptAppender;
+
+  constructor() {
+    const disk = new SimulatedDisk(new Machine());
+    disk.makeDirectory('/log');
+    const logId = '0'.repeat(32);
+    const log = SegmentLog.create({disk, directory: '/log', segmentBytes: 1 << 20}, logId, 1);
+    const memory = createTailMemory();
+    new TailLender(memory).lend(log.lend());
+    const tail = new TailBorrower({disk: this.#timed(disk), directory: '/log', logId, memory});
+    const clock = {now: () => this.now, monotonic: () => this.now};
+    this.appender = new PromptAppender(tail, clock);
+  }
+
+  /** How many of the entries that come every millisecond for `ms` are written here. */
+  written(ms: number): number {
+    let count = 0;
+    for (const end = this.now + ms; this.now < end; this.now++) if (this.append(100)) count++;
+    return count;
+  }
+
+  append(bytes: number): boolean {
+    const entry: Entry = {kind: 'data', term: 1, data: Buffer.alloc(bytes)};
+    return this.appender.append(entry, () => true);
+  }
+
+  #timed(disk: Disk): Disk {
+    const open: Disk['open'] = (path, mode) => {
+      const file = disk.open(path, mode);
+      const {sync} = file;
+      file.sync = () => {
+        sync();
+        this.now += this.syncMs;
+      };
+      return file;
+    };
+    return Object.assign(Object.create(disk) as Disk, {open});
+  }
+}
+
+test('a quick disk is written to for as many entries as come one by one', () => {
+  assert.equal(new Given().written(1_000), Math.ceil(1_000 / 1.2));
+});
+
+test('a slow disk is left to the log thread but for a look now and then', () => {
+  const given = new Given();
+  given.syncMs = 20;
+  const began = given.now;
+  const count = given.written(60_000);
+  const share = (count * given.syncMs) / (given.now - began);
+  assert.ok(count > 10 && share < 0.03, `${count} writes, ${share} of the time`);
+  given.syncMs = 0.2;
+  given.written(1_000);
+  assert.ok(given.written(1_000) > 800, 'a disk that is quick again is noticed');
+});
+
+test('one sync that hangs for once changes little', () => {
+  const given = new Given();
+  given.written(100);
+  given.syncMs = 30;
+  assert.ok(given.append(100));
+  given.syncMs = 0.2;
+  given.now += 31;
+  assert.ok(given.written(100) > 80);
+});
+
+test('a large entry is the log thread’s', () => {
+  const given = new Given();
+  assert.equal(given.append(1 << 20), false);
+  assert.equal(given.append(1_000), true);
+});
+
+test('the log thread is to look at the segment every 64 KB', () => {
+  const given = new Given();
+  let looks = 0;
+  for (let number = 0; number < 100; number++) {
+    given.now++;
+    assert.ok(given.append(4_000));
+    if (given.appender.takeLook()) looks++;
+  }
+  assert.equal(looks, Math.floor((100 * 4_007) / (17 * 4_007)));
+});

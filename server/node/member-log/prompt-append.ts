@@ -1,0 +1,61 @@
+/**
+ * Whether the network thread writes an entry itself, which it does for one that comes alone: a
+ * hand-over to the log thread and back costs more then than the write.
+ *
+ * While it syncs, nothing else is answered. So it does that for half of its time at most; and where
+ * two syncs in a row were slow, the log is left to its own thread for a while: a disk that is slow
+ * by nature holds up nobody for long, one that hangs does so once.
+ * Source: docs/design/0029-single-entries-on-the-network-thread.md.
+ */
+import type {TailBorrower} from '#server/log/lent-tail.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import type {Entry} from '#server/raft/message.ts';
+import {encodeRecord, recordBytes} from '#server/replication/stored-record.ts';
+
+/** More is no small entry: copying it, and what others wait for meanwhile, counts. */
+const entryBytesMax = 16 << 10;
+const slowMs = 2;
+/** How many times as long as a sync took no other one follows. */
+const restsUsual = 1;
+const restsSlow = 50;
+/** So often the owner is to look at how full the segment is. */
+const lookBytes = 64 << 10;
+
+export class PromptAppender {
+  readonly #tail: TailBorrower;
+  readonly #clock: Clock;
+  #restsUntil = Number.NEGATIVE_INFINITY;
+  #wasSlow = false;
+  #bytes = 0;
+
+  constructor(tail: TailBorrower, clock: Clock) {
+    this.#tail = tail;
+    this.#clock = clock;
+  }
+
+  /** As `TailBorrower.append`; false also when the log thread had better write this entry. */
+  append(entry: Entry, isIdle: () => boolean): boolean {
+    const began = this.#clock.monotonic();
+    const bytes = recordBytes([entry]);
+    if (bytes > entryBytesMax || began < this.#restsUntil) return false;
+    if (!this.#tail.append(encodeRecord(entry), isIdle)) return false;
+    const ended = this.#clock.monotonic();
+    const tookMs = ended - began;
+    const isSlow = tookMs > slowMs;
+    this.#restsUntil = ended + tookMs * (isSlow && this.#wasSlow ? restsSlow : restsUsual);
+    this.#wasSlow = isSlow;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** True once whenever the log thread has something to look at. */
+  takeLook(): boolean {
+    if (this.#bytes < lookBytes) return false;
+    this.#bytes = 0;
+    return true;
+  }
+
+  close(): void {
+    this.#tail.close();
+  }
+}
