@@ -51,6 +51,7 @@ import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './keys/key-store.ts';
+import {startRehearsal} from './cluster/rehearsal.ts';
 import {eventLoopBusyShare, keepMemorySmall} from './memory-keeper.ts';
 import {ScanThreads} from './scan-threads.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
@@ -323,6 +324,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   followEngine(given, parts, services);
   parts.cluster?.listensOn(port, secure?.port);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
+  const endRehearsal = parts.cluster && rehearseWrites(given, parts, means);
   const leaveMemory = keepMemorySmall({
     clock,
     timers,
@@ -347,6 +349,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       leaveMemory();
       parts.probe?.end();
       watch?.end();
+      await endRehearsal?.();
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
@@ -376,6 +379,31 @@ function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
     rootPath: resolve(given.get('svc.server.rootPath')),
   });
   return {cluster: view, clock, random, timers};
+}
+
+/** Behind the start of a member: it may lead in a moment. */
+function rehearseWrites(given: Settings, {storeEngine, logger}: Parts, means: Means) {
+  // As a server alone: nobody else hears of it.
+  const {cluster: _, ...own} = means;
+  const disk = createDisk();
+  return startRehearsal({
+    ...own,
+    logger,
+    disk,
+    path: join(resolve(given.get('svc.server.rootPath')), 'rehearsal'),
+    sourceReader: createSourceReader(),
+    machine: createMachine(),
+    settings: () => given,
+    stores: createDiskStoreFactory(disk, (path, options) =>
+      openStore(path, {
+        ...options,
+        engine: storeEngine,
+        memtableBytes: 1 << 20,
+        blockCacheBytes: 0,
+        backgroundJobs: 1,
+      }),
+    ),
+  });
 }
 
 /** Looks after the other members; undefined on a server alone. */
