@@ -177,6 +177,8 @@ class ThreadedStorage implements RaftStorage {
   }
 
   async close(): Promise<void> {
+    // What this turn gave is carried out before what is asked for behind it.
+    if (this.#failure === undefined) this.#fillRing();
     if (this.#undurable.length > 0 && this.#failure === undefined) {
       await new Promise<void>(resolve => {
         this.#settled = resolve;
@@ -215,7 +217,8 @@ class ThreadedStorage implements RaftStorage {
     const [entry, second] = entries;
     if (entry === undefined || second !== undefined || work.written > 0) return false;
     try {
-      if (!this.#prompt.append(entry, () => this.#writer.isEmpty)) return false;
+      const isWritten = this.#prompt.append(entry, () => this.#writer.isEmpty);
+      if (!isWritten) return false;
     } catch (error) {
       // Errors of the system have a code; anything else is a bug and passes through.
       if (!(error instanceof Error && 'code' in error)) throw error;
