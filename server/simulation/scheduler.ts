@@ -20,12 +20,16 @@ interface Task {
 const epochMs = 1_700_000_000_000;
 /** Tasks in one turn of the real event loop. */
 const turnsMax = 100;
+/** Tasks without time passing: a thousand times what the busiest world has. */
+const standingTasksMax = 1_000_000;
 
 export class Scheduler {
   readonly #random: SeededRandom;
   readonly #machine: Machine;
   #tasks: Task[] = [];
   #now = 0;
+  /** Since time passed last. */
+  #standingTasks = 0;
   /** By how much the clock on the wall is wrong. */
   wallErrorMs = 0;
 
@@ -106,10 +110,14 @@ export class Scheduler {
     });
   }
 
-  /** Runs the next task; false when none is left. */
+  /** Runs the next task; false when none is left. Throws where time does not pass any more. */
   runNext(): boolean {
     const task = this.#takeFirst();
     if (task === undefined) return false;
+    this.#standingTasks = task.at > this.#now ? 0 : this.#standingTasks + 1;
+    if (this.#standingTasks > standingTasksMax) {
+      throw new Error(`the world stands still at ${this.#now} ms, the next task is '${task.name}'`);
+    }
     this.#now = Math.max(this.#now, task.at);
     this.#machine.trace(task.name);
     task.work();
