@@ -211,12 +211,13 @@ class ThreadedStorage implements RaftStorage {
   /** False when the log thread is to do what waits here. */
   #appendAlone(): boolean {
     const [work, next] = this.#waiting;
-    const isAlone = this.#undurable.length === 1 && next === undefined && !this.#isClosing;
-    if (!isAlone || work?.kind !== 'persist' || work.command !== undefined) return false;
+    if (next !== undefined || this.#isClosing) return false;
+    if (work?.kind !== 'persist' || work.command !== undefined) return false;
     const {entries, number} = work.effect;
     const [entry, second] = entries;
     if (entry === undefined || second !== undefined || work.written > 0) return false;
     try {
+      // Nothing is in front then: what the ring had is durable, heard of or not.
       const isWritten = this.#prompt.append(entry, () => this.#writer.isEmpty);
       if (!isWritten) return false;
     } catch (error) {
