@@ -52,6 +52,7 @@ class MemberLogThread {
 
   run(): void {
     while (!this.#closed) {
+      this.#tellRetained();
       const seen = Atomics.load(this.#control, word.logSignal);
       const {end} = this.#reader;
       const isClosing = this.#isClosing;
@@ -72,7 +73,6 @@ class MemberLogThread {
     this.#tail.lend(this.#failed ? undefined : this.#log?.lend());
     const woken = Atomics.wait(this.#control, word.logSignal, seen, timeout);
     this.#log?.takeBack(this.#tail.takeBack());
-    this.#tellRetained();
     if (woken === 'timed-out') this.#attempt(log => log.prepareNext());
   }
 
