@@ -277,6 +277,11 @@ export const refusals = {
     exception: 'DatabaseNotAvailableException',
     says: 'damage was found, so the database answers nothing until it is repaired',
   },
+  'database.behind': {
+    retry: 'retryable',
+    exception: 'NeedRetryException',
+    says: 'what was committed last is not in the database yet: its disk or its merging is behind',
+  },
   'security.unauthenticated': {
     retry: 'never',
     exception: 'ServerSecurityException',

@@ -53,7 +53,6 @@ export interface SharedView {
 export class Database {
   readonly id: number;
   readonly name: string;
-  readonly store: Store;
   readonly #options: DatabaseOptions;
   readonly #coordinator: Coordinator;
   readonly #listeners = new Set<CatalogListener>();
@@ -68,12 +67,21 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.id = options.id;
     this.name = options.name;
-    this.store = options.store;
     this.#options = options;
     this.#schemaVersion = options.schemaVersion;
     this.#appliedIndex = () => options.log.appliedIndex;
     this.#coordinator = options.makeCoordinator(version => this.#schemaApplied(version));
     this.#views = this.#makeViews();
+  }
+
+  /**
+   * Holds what was told as applied (commit-pipe.ts, `catchUp`).
+   *
+   * @throws {Refusal} `database.behind`
+   */
+  get store(): Store {
+    this.#options.log.catchUp();
+    return this.#options.store;
   }
 
   /** Version of the newest applied catalog; 0 before the first one. */
@@ -126,16 +134,20 @@ export class Database {
 
   /** Whether other threads can use its views. */
   get sharesViews(): boolean {
-    return this.store.shareable?.engine === 'native';
+    return this.#options.store.shareable?.engine === 'native';
   }
 
   /** A hold of an open view beside its own; release it when no other thread uses it any more. */
   shareView(view: View): {readonly shared: SharedView; readonly release: () => void} {
-    const store = this.store.shareable;
-    assert(store !== undefined && this.sharesViews, 'the store can be shared with threads');
-    const held = this.store.attachView(view.handle);
+    const {store} = this.#options;
+    const {shareable} = store;
+    assert(shareable !== undefined && this.sharesViews, 'the store can be shared with threads');
+    const held = store.attachView(view.handle);
     this.#usersOpen += 1;
-    return {shared: {store, handle: view.handle}, release: () => this.#views.release(held)};
+    return {
+      shared: {store: shareable, handle: view.handle},
+      release: () => this.#views.release(held),
+    };
   }
 
   /** The store for another thread; as with `shareView`. */
@@ -289,8 +301,9 @@ export class Database {
       },
       open: () => {
         this.#checkFence();
+        const view = this.store.view();
         this.#usersOpen += 1;
-        return this.store.view();
+        return view;
       },
       release: view => {
         view.release();

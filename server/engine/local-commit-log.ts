@@ -37,6 +37,9 @@ export class LocalCommitLog implements EngineLog {
     return this.#pipe.begunIndex;
   }
 
+  /** Its pipe writes before it tells. */
+  catchUp(): void {}
+
   get lastIndex(): LogIndex {
     return this.#lastIndex;
   }

@@ -4,7 +4,8 @@
  *
  * The network thread only copies an entry into the ring and wakes the log thread; it hears of
  * applied entries by one message for however many there are. In a cluster it applies itself, at the
- * end of its turn, what is small, while the apply thread has nothing to do (docs/design/0027).
+ * end of its turn, what is small, while the apply thread has nothing to do (docs/design/0027), and
+ * tells before it writes where nothing stands in the way of that (docs/design/0031).
  * Start the threads early (`startCommitThreads`), they load while the data is recovered.
  */
 import {Worker} from 'node:worker_threads';
@@ -119,6 +120,14 @@ class ThreadedPipe implements CommitPipe {
   readonly #own: TurnApplier | undefined;
   /** What waits for `#own`. */
   readonly #turn: TurnEntries;
+  /** What `#own` has ready, told and not written yet. */
+  #owed: readonly LogRecord[] = [];
+  /** What that would take of the ring. */
+  #owedBytes = 0;
+  /** Reported last. Ahead of `#appliedIndex` while something is owed. */
+  #toldIndex: LogIndex;
+  /** The last turn was written as it was to be. */
+  #wasWritten = true;
   /** Of what `#own` began with: part of it may be in a store when it leaves it to the other. */
   #triedIndex: LogIndex;
   /** Index of the last entry that another thread was given. */
@@ -139,6 +148,7 @@ class ThreadedPipe implements CommitPipe {
     this.#offeredIndex = parts.startIndex;
     this.#givenIndex = parts.startIndex;
     this.#triedIndex = parts.startIndex;
+    this.#toldIndex = parts.startIndex;
     this.#own = log === undefined ? new TurnApplier(logId) : undefined;
     this.#turn = new TurnEntries(this.#insideBytesMax);
     if (workers.log !== undefined) this.#listen(workers.log);
@@ -169,7 +179,7 @@ class ThreadedPipe implements CommitPipe {
     if (this.#failure !== undefined) {
       return {kind: 'refused', code: 'log-failed', detail: this.#failure};
     }
-    const before = this.#turn.bytes;
+    const before = this.#owedBytes + this.#turn.bytes;
     const fits =
       bytes <= this.#insideBytesMax
         ? this.#writer.hasRoom(before + bytes)
@@ -187,6 +197,11 @@ class ThreadedPipe implements CommitPipe {
     if (isForTurn && this.#turn.hasRoom(entry.length)) return this.#turn.add(record);
     this.#giveTurn();
     this.#give(record);
+  }
+
+  catchUp(): boolean {
+    this.#writeOwed();
+    return this.#appliedIndex >= this.#toldIndex;
   }
 
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
@@ -219,10 +234,12 @@ class ThreadedPipe implements CommitPipe {
   }
 
   skipTo(index: LogIndex): void {
+    this.#writeOwed();
     const isIdle = this.#appliedIndex === this.#offeredIndex;
     assert(this.#workers.log === undefined && isIdle, 'only an idle pipe without a log skips');
     this.#offeredIndex = index;
     this.#appliedIndex = index;
+    this.#toldIndex = index;
     this.#hasMoved = true;
   }
 
@@ -251,6 +268,7 @@ class ThreadedPipe implements CommitPipe {
 
   /** The turn's entries go to the apply thread after all. */
   #giveTurn(): void {
+    this.#writeOwed();
     for (const record of this.#turn.take()) this.#give(record);
   }
 
@@ -344,9 +362,11 @@ class ThreadedPipe implements CommitPipe {
     this.#report();
   }
 
-  #report(): void {
+  #report(appliedIndex: LogIndex = this.#appliedIndex): void {
+    // What was owed and could not be written was told before.
+    this.#toldIndex = Math.max(this.#toldIndex, appliedIndex);
     this.#listener({
-      appliedIndex: this.#appliedIndex,
+      appliedIndex: this.#toldIndex,
       fences: this.#fences,
       failure: this.#failure,
     });
@@ -375,17 +395,45 @@ class ThreadedPipe implements CommitPipe {
 
   /** Waits for the apply thread where that one is at work: what it does next comes later anyway. */
   #endTurn(): void {
+    this.#writeOwed();
+    const own = this.#own;
     const {records} = this.#turn;
-    if (records.length === 0 || !this.#isAlone || this.#failure !== undefined) return;
-    this.#triedIndex = this.#appliedIndex + records.length;
-    if (this.#own?.apply(records) !== true) {
+    if (own === undefined || records.length === 0 || !this.#isAlone) return;
+    if (this.#failure !== undefined) return;
+    const through = this.#appliedIndex + records.length;
+    this.#triedIndex = through;
+    if (!own.prepare(records)) {
       this.#giveTurn();
       return this.#wake();
     }
-    this.#appliedIndex += this.#turn.take().length;
-    this.#hasMoved = true;
-    this.#restLater();
-    this.#report();
+    this.#owedBytes = this.#turn.bytes;
+    this.#owed = this.#turn.take();
+    // Where the last turn had to wait for something, this one may have to.
+    if (!this.#wasWritten || !own.mayTellFirst()) {
+      if (this.#writeOwed()) this.#report();
+      return;
+    }
+    // Behind the answers, before anything else of the event loop.
+    queueMicrotask(() => process.nextTick(() => this.#writeOwed()));
+    this.#report(through);
+  }
+
+  /** False when what is owed goes to the apply thread after all. */
+  #writeOwed(): boolean {
+    const records = this.#owed;
+    if (records.length === 0) return true;
+    this.#owed = [];
+    this.#owedBytes = 0;
+    this.#wasWritten = this.#own?.write() === true;
+    if (this.#wasWritten) {
+      this.#appliedIndex += records.length;
+      this.#hasMoved = true;
+      this.#restLater();
+    } else {
+      for (const record of records) this.#give(record);
+      this.#wake();
+    }
+    return this.#wasWritten;
   }
 
   /** Who comes next looks at what lies in the ring. */

@@ -32,6 +32,7 @@ class Member {
   readonly #encoder = new EntryEncoder();
   readonly #told: number[] = [];
   offered = 0;
+  told = (): void => {};
   progress: PipeProgress | undefined;
 
   constructor(store: Store) {
@@ -53,6 +54,7 @@ class Member {
       assert.equal(progress.failure, undefined);
       assert.ok(progress.appliedIndex >= (this.#told.at(-1) ?? 0), 'nothing is taken back');
       this.#told.push(progress.appliedIndex);
+      this.told();
     });
     this.pipe.attach(1, store, start);
   }
@@ -74,8 +76,13 @@ class Member {
     this.offered = number;
   }
 
+  /** Everything is told and written. */
   async settled(): Promise<void> {
-    while (this.applied < this.offered) await turn();
+    while (this.applied < this.offered || this.isBehind) await turn();
+  }
+
+  get isBehind(): boolean {
+    return !this.pipe.catchUp();
   }
 
   /** The store holds every entry up to its position, and none behind it. */
@@ -104,6 +111,54 @@ test('what is small is applied in its turn, and told at once', async () => {
   const {floor, positions} = await member.pipe.makeDurable();
   assert.equal(floor, 50);
   assert.equal(positions.get(1)?.transactionCount, 50, 'the other thread was told');
+  await member.pipe.close();
+  member.store.close();
+});
+
+test('an entry is told before it is written, and who looks finds it', async () => {
+  const member = new Member(await openStore(join(root, 'told')));
+  await member.offer(100);
+  let seen: readonly (Buffer | undefined)[] = [];
+  member.told = () => {
+    const before = member.store.get(keyOf(1));
+    member.pipe.catchUp();
+    seen = [before, member.store.get(keyOf(1))];
+  };
+  await turn();
+  assert.deepEqual([seen[0], seen[1]?.readUInt32LE()], [undefined, 1]);
+  member.told = () => {};
+  await member.offer(100);
+  await turn();
+  assert.equal(member.applied, 2);
+  member.check(2);
+  await member.pipe.close();
+  member.store.close();
+});
+
+test('while a store is behind nobody looks, and nothing more is told ahead', async () => {
+  const member = new Member(await openStore(join(root, 'behind')));
+  await member.pipe.makeDurable();
+  const writeAtOnce = member.store.writeAtOnce.bind(member.store);
+  let refusals = 0;
+  member.store.writeAtOnce = () => {
+    refusals += 1;
+    return false;
+  };
+  await member.offer(100);
+  await turn();
+  assert.deepEqual([member.applied, refusals], [1, 1], 'the first one was told');
+  await member.settled();
+  member.check(1);
+  const shown: boolean[] = [];
+  member.told = () => shown.push(member.isBehind);
+  await member.offer(100);
+  await member.settled();
+  assert.equal(refusals, 2);
+  member.store.writeAtOnce = writeAtOnce;
+  await member.offer(100);
+  await member.settled();
+  assert.ok(!shown.includes(true), 'what was told then was written');
+  member.check(3);
   await member.pipe.close();
   member.store.close();
 });

@@ -12,7 +12,7 @@
  * when it is elected.
  */
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {Refusal, refusals} from '#server/base/errors.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {LogIndex, Term} from '#server/raft/message.ts';
@@ -86,6 +86,9 @@ export class ReplicatedCommitLog implements EngineLog {
       decided: (index, term) => this.#decided(index, term),
       follows: (index, entry) => observer.follows(index, entry),
       failed: reason => this.fail(reason),
+      timers: options.timers,
+      isAwaited: () =>
+        this.#leadsFrom !== undefined || this.#appended.length > 0 || this.#pending.isAwaited,
     });
     this.#purge = new LogPurge(options.purge, options.clock.monotonic());
     this.#watchLength();
@@ -98,6 +101,11 @@ export class ReplicatedCommitLog implements EngineLog {
 
   get shownIndex(): LogIndex {
     return this.#options.pipe.begunIndex;
+  }
+
+  catchUp(): void {
+    if (this.#options.pipe.catchUp()) return;
+    throw new Refusal('database.behind', refusals['database.behind'].says);
   }
 
   get lastIndex(): LogIndex {
@@ -125,6 +133,7 @@ export class ReplicatedCommitLog implements EngineLog {
     this.#leadsFrom = role.firstIndex;
     this.#isReady = false;
     if (role.firstIndex !== undefined) {
+      this.#feed.goOn();
       // Not from within a step of the core: who hears of it proposes.
       void this.#options.timers.yield().then(() => this.#checkLeadership());
     } else if (led) {
@@ -243,7 +252,10 @@ export class ReplicatedCommitLog implements EngineLog {
 
   async whenApplied(index: LogIndex): Promise<void> {
     const isOver = this.#failure !== undefined || this.#stopping;
-    if (!isOver || index <= this.#feed.offeredIndex) await this.#pending.whenApplied(index);
+    if (isOver && index > this.#feed.offeredIndex) return;
+    const applied = this.#pending.whenApplied(index);
+    this.#feed.goOn();
+    await applied;
   }
 
   fail(reason: string): void {
@@ -298,12 +310,18 @@ export class ReplicatedCommitLog implements EngineLog {
   }
 
   #checkLeadership(): void {
-    const firstIndex = this.#leadsFrom;
-    if (firstIndex === undefined || this.#isReady || this.#stopping) return;
-    if (this.appliedIndex < firstIndex - 1 || this.#failure !== undefined) return;
+    // Who begins to lead looks into the stores; writing what is missing there may end up here.
+    if (!this.#isNewLeader() || !this.#options.pipe.catchUp() || !this.#isNewLeader()) return;
     assert(this.#appended.length === 0, 'what an earlier leadership appended is decided');
     this.#isReady = true;
     this.#options.observer.leads(this.appliedIndex);
+  }
+
+  /** Everything in front of this node's leadership is applied, and nobody was told so. */
+  #isNewLeader(): boolean {
+    const firstIndex = this.#leadsFrom;
+    if (firstIndex === undefined || this.#isReady || this.#stopping) return false;
+    return this.appliedIndex >= firstIndex - 1 && this.#failure === undefined;
   }
 
   get #figures(): LogFigures {

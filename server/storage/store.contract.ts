@@ -189,13 +189,17 @@ function testWrites({name, open}: StoreHarness): void {
     const batch = store.batch();
     batch.put(bytes('a'), bytes('one'));
     batch.delete(bytes('b'));
+    const isTaken = store.takesAtOnce(batch);
+    assert.equal(store.get(bytes('a')), undefined, 'asking writes nothing');
     const isDone = store.writeAtOnce(batch);
+    assert.equal(isDone, isTaken);
     assert.equal(store.get(bytes('a'))?.toString(), isDone ? 'one' : undefined);
     assert.equal(isDone, store.properties().engine !== 'fallback');
     store.write(batch);
     assert.equal(store.get(bytes('a'))?.toString(), 'one');
     store.close();
     assert.throws(() => store.writeAtOnce(batch));
+    assert.throws(() => store.takesAtOnce(batch));
   });
 
   test(`${name}: later operations of a batch win over earlier ones`, async () => {

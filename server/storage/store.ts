@@ -163,6 +163,8 @@ export interface Store extends Reader {
    * would have to: nothing was written.
    */
   writeAtOnce(batch: Batch): boolean;
+  /** Whether `writeAtOnce` would write the batch now, but for what merging may change meanwhile. */
+  takesAtOnce(batch: Batch): boolean;
   view(): View;
   /**
    * Uses a view of another thread (or of this one). Both sides release their own; the point in

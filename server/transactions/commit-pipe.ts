@@ -6,6 +6,9 @@
  * or none, in a cluster: there only what is committed is offered, to be applied. Order is kept
  * from offer to report. Once the log has failed nothing more is taken, and what was not reported
  * as applied is undecided (F3).
+ *
+ * Invariant T11: what was told as applied is in the store for everybody who looks there, since
+ * whoever is about to look calls `catchUp` (docs/design/0031-answers-before-the-store.md).
  */
 import type {Store} from '#server/storage/store.ts';
 import type {Fence} from './apply.ts';
@@ -13,6 +16,7 @@ import type {LogIndex, Refused} from './commit.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface PipeProgress {
+  /** Everything up to here is in the stores, for all who call `catchUp` before they look. */
   readonly appliedIndex: LogIndex;
   /** Databases whose entries are no longer applied, by id. */
   readonly fences: ReadonlyMap<number, Fence>;
@@ -37,6 +41,12 @@ export interface CommitPipe {
    * entry can be read a moment before its application is told.
    */
   readonly begunIndex: LogIndex;
+  /**
+   * The stores hold everything that was told as applied: what a replicated log makes durable may be
+   * told, and answered, a moment before it is written. False while a store takes no write: the
+   * next report may say more. Costs nothing when nothing is missing.
+   */
+  catchUp(): boolean;
   /** Calls `listener` after every step forward. One listener. */
   listen(listener: (progress: PipeProgress) => void): void;
   /** Entries of a database offered from now on are applied to `store`. */

@@ -173,6 +173,12 @@ export interface CommitLog {
   whenApplied(index: LogIndex): Promise<void>;
   /** Greatest index applied on this node. */
   readonly appliedIndex: LogIndex;
+  /**
+   * Call before a store is looked at: it holds what was told (commit-pipe.ts).
+   *
+   * @throws {Refusal} `database.behind` while it cannot.
+   */
+  catchUp(): void;
   /** Greatest index handed out. */
   readonly lastIndex: LogIndex;
 }

@@ -87,7 +87,7 @@ export class Coordinator {
     this.#clockBaseMs = options.clock.now() - options.clock.monotonic();
     this.#window = new ConflictWindow(options.positionIndex, options.limits.windowBytesMax);
     this.changes = new ChangeFeed(options.positionIndex);
-    this.#requests = requestIdsOf(options);
+    this.#requests = this.#makeRequestIds();
   }
 
   /** No commit takes more; at least what its keys and values take. */
@@ -110,7 +110,7 @@ export class Coordinator {
     this.#counts.clear();
     this.#window = new ConflictWindow(index, this.#options.limits.windowBytesMax);
     this.#undecided.clear(index);
-    this.#requests = requestIdsOf(this.#options);
+    this.#requests = this.#makeRequestIds();
     this.#schemaVersion = schemaVersion;
   }
 
@@ -155,7 +155,7 @@ export class Coordinator {
     if (next === undefined && this.#fence !== undefined) {
       throw new Refusal('database.fenced', this.#fence);
     }
-    next ??= decodeCounter(this.#options.store.get(counterKey('position', bucketId)));
+    next ??= decodeCounter(this.#store.get(counterKey('position', bucketId)));
     this.#positions.set(bucketId, next + 1);
     return next;
   }
@@ -163,7 +163,7 @@ export class Coordinator {
   /** Positions below `least` are taken, whatever the stored counter says; it may be unreadable. */
   passPositions(bucketId: number, least: number): void {
     const known = this.#positions.get(bucketId);
-    const stored = this.#options.store.get(counterKey('position', bucketId));
+    const stored = this.#store.get(counterKey('position', bucketId));
     const isReadable = stored !== undefined && counterFault(stored) === undefined;
     const next = known ?? (isReadable ? decodeCounter(stored) : 0);
     this.#positions.set(bucketId, Math.max(next, least));
@@ -228,6 +228,18 @@ export class Coordinator {
     return refused?.code === 'not-leader' ? refused : obstacle;
   }
 
+  /** Holds what was told as applied. */
+  get #store(): Store {
+    this.#options.log.catchUp();
+    return this.#options.store;
+  }
+
+  #makeRequestIds(): RequestIds {
+    const {clock, limits} = this.#options;
+    const {requestIdAgeMsMax: ageMsMax, requestIdsMax: countMax} = limits;
+    return new RequestIds(() => this.#store, clock, {ageMsMax, countMax});
+  }
+
   /** From the start, when there is room: others committed meanwhile. */
   async #commitWithRoom(request: CommitRequest, refused: Refused): Promise<CommitOutcome> {
     return (await this.#options.log.whenRoom()) ? await this.commit(request) : refused;
@@ -280,7 +292,7 @@ export class Coordinator {
     for (const [bucketId, delta] of request.countDeltas) {
       if (delta === 0) continue;
       let value = this.#counts.get(bucketId);
-      value ??= decodeCounter(this.#options.store.get(counterKey('count', bucketId)));
+      value ??= decodeCounter(this.#store.get(counterKey('count', bucketId)));
       counters.push({kind: 'count', bucketId, value: Math.max(0, value + delta)});
     }
     return counters;
@@ -309,11 +321,6 @@ export class Coordinator {
 }
 
 const nothingToDo = (): void => {};
-
-function requestIdsOf({store, clock, limits}: CoordinatorOptions): RequestIds {
-  const {requestIdAgeMsMax: ageMsMax, requestIdsMax: countMax} = limits;
-  return new RequestIds(store, clock, {ageMsMax, countMax});
-}
 
 function tooLarge(bytes: number, bytesMax: number): Refused {
   return {

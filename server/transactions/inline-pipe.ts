@@ -18,6 +18,7 @@ import type {
   DurableState,
   PipeProgress,
 } from './commit-pipe.ts';
+import {decodeEntry} from './entry.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface InlinePipeOptions {
@@ -47,8 +48,14 @@ export class InlinePipe implements CommitPipe {
   #appendScheduled = false;
   #applyScheduled = false;
   #appliedIndex: LogIndex;
-  /** Greatest index that was given to the applier. */
+  /** Reported last; ahead of `#appliedIndex` where that was told before it is written. */
+  #toldIndex: LogIndex;
+  /** Greatest index that was given to the applier, or is owed. */
   #takenIndex: LogIndex;
+  /** What is to be written next; undefined when nothing is, or there was no room for it yet. */
+  #owed: LogRecord[] | undefined;
+  /** Something was given to the applier that had no room for it. */
+  #waits = false;
   #offeredIndex: LogIndex;
   /** Turns since log or stores had room; they may have to wait for it. */
   #turnsWithoutRoom = 0;
@@ -61,6 +68,7 @@ export class InlinePipe implements CommitPipe {
     this.startIndex = options.startIndex;
     options.applier.expectAll();
     this.#appliedIndex = options.startIndex;
+    this.#toldIndex = options.startIndex;
     this.#takenIndex = options.startIndex;
     this.#offeredIndex = options.startIndex;
   }
@@ -95,6 +103,11 @@ export class InlinePipe implements CommitPipe {
     this.#options.schedule(() => this.#append());
   }
 
+  catchUp(): boolean {
+    if (this.#owed !== undefined && this.#appliedIndex < this.#toldIndex) this.#write();
+    return this.#appliedIndex >= this.#toldIndex;
+  }
+
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
     this.#options.applier.attach(databaseId, store, position);
   }
@@ -126,6 +139,7 @@ export class InlinePipe implements CommitPipe {
     this.#offeredIndex = index;
     this.#takenIndex = index;
     this.#appliedIndex = index;
+    this.#toldIndex = index;
   }
 
   recycle(floor: LogIndex): void {
@@ -181,23 +195,55 @@ export class InlinePipe implements CommitPipe {
   #apply(): void {
     const records = this.#appended;
     this.#appended = [];
+    this.#owed = records;
     this.#takenIndex = records.at(-1)?.index ?? this.#takenIndex;
-    if (!this.#options.applier.apply(records)) {
-      if (this.#waitsForRoom()) return this.#options.schedule(() => this.#apply());
+    if (!this.#mayTellFirst(records)) return this.#write();
+    this.#toldIndex = this.#takenIndex;
+    this.#options.schedule(() => this.#write());
+    this.#report();
+  }
+
+  /** As of the threaded pipe: what a log of several nodes holds is told, then written. */
+  #mayTellFirst(records: readonly LogRecord[]): boolean {
+    const {log, applier} = this.#options;
+    if (log !== undefined || applier.fences().size > 0) return false;
+    return records.every(({payload}) => {
+      const {kind, newSchemaVersion} = decodeEntry(payload);
+      return kind !== 'ingest' && newSchemaVersion === undefined;
+    });
+  }
+
+  /** Nothing to do when somebody who looked at a store had it written. */
+  #write(): void {
+    const records = this.#owed;
+    if (records === undefined && !this.#waits) return;
+    const isNews = this.#waits || this.#toldIndex < this.#takenIndex;
+    this.#owed = undefined;
+    this.#waits = !this.#options.applier.apply(records ?? []);
+    if (this.#waits) {
+      if (this.#waitsForRoom()) return this.#options.schedule(() => this.#write());
       this.#options.applier.giveUpWaiting();
+      this.#waits = false;
     }
     this.#turnsWithoutRoom = 0;
     this.#appliedIndex = this.#takenIndex;
+    this.#toldIndex = this.#takenIndex;
     this.#applyScheduled = false;
-    this.#report();
+    if (isNews) this.#report();
+    if (this.#appended.length > 0) this.#applyLater();
+    this.#wakeIdle();
   }
 
   #report(): void {
     this.#listener({
-      appliedIndex: this.#appliedIndex,
+      appliedIndex: this.#toldIndex,
       fences: this.#options.applier.fences(),
       failure: this.#failure,
     });
+    this.#wakeIdle();
+  }
+
+  #wakeIdle(): void {
     if (this.#appendScheduled || this.#applyScheduled) return;
     const waiters = this.#idleWaiters;
     this.#idleWaiters = [];

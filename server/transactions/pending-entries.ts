@@ -44,6 +44,11 @@ export class PendingEntries {
     return this.#entries.length === 0;
   }
 
+  /** Somebody waits until entries are applied that are not. */
+  get isAwaited(): boolean {
+    return this.#appliedWaiters.length > 0;
+  }
+
   add(entry: PendingEntry): void {
     this.#entries.push(entry);
   }

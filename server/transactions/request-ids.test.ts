@@ -13,7 +13,7 @@ test('a clock that jumps ahead forgets no request, time that passes does', async
   let monotonic = 0;
   const clock = {now: () => wall, monotonic: () => monotonic};
   const store = createMemoryStore();
-  const ids = new RequestIds(store, clock, {ageMsMax, countMax: 100});
+  const ids = new RequestIds(() => store, clock, {ageMsMax, countMax: 100});
   let index = 0;
   const commit = async (id: string): Promise<void> => {
     index++;

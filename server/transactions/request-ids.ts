@@ -29,7 +29,7 @@ interface Known {
 const expiredPerCommit = 4;
 
 export class RequestIds {
-  readonly #store: Store;
+  readonly #store: () => Store;
   readonly #clock: Clock;
   readonly #limits: RequestIdLimits;
   readonly #pending = new Map<string, Promise<CommitOutcome>>();
@@ -38,7 +38,7 @@ export class RequestIds {
   /** Ids that the entry being made forgets; they are forgotten here when it is appended. */
   #expiring = 0;
 
-  constructor(store: Store, clock: Clock, limits: RequestIdLimits) {
+  constructor(store: () => Store, clock: Clock, limits: RequestIdLimits) {
     this.#store = store;
     this.#clock = clock;
     this.#limits = limits;
@@ -48,7 +48,7 @@ export class RequestIds {
   find(id: string): Promise<CommitOutcome> | undefined {
     const pending = this.#pending.get(id);
     if (pending !== undefined) return pending.then(asRepeated);
-    const value = this.#store.get(requestKey(id));
+    const value = this.#store().get(requestKey(id));
     if (value === undefined) return undefined;
     return Promise.resolve({kind: 'committed', index: value.readDoubleLE(0), repeated: true});
   }
@@ -102,7 +102,7 @@ export class RequestIds {
     const order: Known[] = [];
     const seenAt = this.#clock.monotonic();
     const start = Buffer.from([systemPrefix, 0x21]);
-    const scanner = this.#store.scan([{start, end: Buffer.from([systemPrefix, 0x22])}]);
+    const scanner = this.#store().scan([{start, end: Buffer.from([systemPrefix, 0x22])}]);
     const rows = createPackedRows(64 << 10);
     try {
       do {

@@ -44,6 +44,11 @@ class Pair {
     this.other.attach(1, store, before);
   }
 
+  /** Whether the first one wrote all of it. */
+  applies(run: readonly LogRecord[]): boolean {
+    return this.turns.prepare(run) && this.turns.write();
+  }
+
   give(run: readonly LogRecord[]): void {
     for (const [id, move] of this.turns.takeMoves()) this.other.follow(id, move);
     for (const record of run) this.turns.pass(record);
@@ -71,7 +76,7 @@ test('any division between the two gives what one applier gives', () => {
       for (const [isTurn, length] of runs) {
         const run = all.slice(at, at + length);
         at += length;
-        if (isTurn) assert.ok(pair.turns.apply(run));
+        if (isTurn) assert.ok(pair.applies(run));
         else pair.give(run);
         assert.equal(pair.stored?.index, run.at(-1)?.index);
       }
@@ -97,19 +102,37 @@ test('what stands in the way of a write is left to the other one', () => {
   const pair = new Pair(store);
   const [first, second, third, fourth, ...rest] = records(6).map(record => [record]);
   assert.ok(first && second && third && fourth);
-  assert.ok(pair.turns.apply(first));
+  assert.ok(pair.applies(first));
   for (const [kind, run] of [['waits', second] as const, ['fails', third] as const]) {
     obstacle = kind;
     const stored = everything(store);
-    assert.equal(pair.turns.apply(run), false);
+    assert.equal(pair.applies(run), false);
     assert.deepEqual(everything(store), stored, 'nothing of it is there');
     obstacle = undefined;
     pair.give(run);
   }
-  assert.ok(pair.turns.apply(fourth), 'it goes on where the other one stopped');
+  assert.ok(pair.applies(fourth), 'it goes on where the other one stopped');
   pair.give(rest.flat());
   assert.deepEqual(pair.stored, pair.other.position(1));
   assert.equal(pair.stored?.transactionCount, 6);
+});
+
+test('what a schema or the store asks for is not told before it is written', () => {
+  const store = createMemoryStore();
+  const pair = new Pair(store);
+  const [plain, schema] = [records(1), records(7)];
+  assert.ok(pair.turns.prepare(plain));
+  assert.ok(pair.turns.mayTellFirst());
+  store.takesAtOnce = () => false;
+  assert.equal(pair.turns.mayTellFirst(), false);
+  store.takesAtOnce = () => true;
+  assert.equal(pair.stored, undefined, 'nothing is written before it is asked for');
+  assert.ok(pair.turns.write());
+  assert.ok(pair.turns.prepare(schema));
+  assert.equal(pair.turns.mayTellFirst(), false);
+  assert.ok(pair.turns.write());
+  assert.ok(pair.turns.prepare([]));
+  assert.ok(pair.turns.mayTellFirst(), 'nothing is left of what was ready before');
 });
 
 test('ingests and entries that are applied already are not its business', () => {
@@ -117,13 +140,13 @@ test('ingests and entries that are applied already are not its business', () => 
   const digest = Buffer.alloc(32, 7);
   const head = {...testHead, kind: 'ingest' as const, counters: []};
   const ingest = new EntryEncoder().encode(head, [{kind: 'ingest', digest, bytes: 10}]);
-  assert.equal(pair.turns.apply([{index: 11, chain: 1, payload: Buffer.from(ingest)}]), false);
+  assert.equal(pair.applies([{index: 11, chain: 1, payload: Buffer.from(ingest)}]), false);
   const [, , ...later] = records(4);
-  assert.ok(pair.turns.apply(later));
+  assert.ok(pair.applies(later));
   const stored = everything(pair.store);
-  assert.ok(pair.turns.apply(records(4)), 'a replay passes over what is there');
+  assert.ok(pair.applies(records(4)), 'a replay passes over what is there');
   assert.deepEqual(everything(pair.store), stored);
   pair.turns.detach(1);
-  assert.ok(pair.turns.apply(records(9)), 'nor is a database that is not open');
+  assert.ok(pair.applies(records(9)), 'nor is a database that is not open');
   assert.deepEqual(everything(pair.store), stored);
 });

@@ -1,6 +1,7 @@
 /**
  * Applies what is small on the thread that offers it, in turns with the applier (apply.ts) of
  * another thread: a few entries cost less there than waking that thread and hearing from it.
+ * Making ready and writing are two steps, so that those who wait can be told in between.
  *
  * Only one of the two has entries at a time; the caller sees to that. Each knows where databases
  * stand: this one is shown everything that the other is given (`pass`), the other is told what
@@ -22,6 +23,8 @@ interface Attached {
   position: DatabasePosition;
   /** Behind the entries in the batch; undefined when there are none. */
   next: DatabasePosition | undefined;
+  /** An entry in the batch changes the schema. */
+  changesSchema: boolean;
   /** Of the entries that were applied since the other one was told. */
   firstMoved: number | undefined;
 }
@@ -29,6 +32,8 @@ interface Attached {
 export class TurnApplier {
   readonly #logId: string;
   readonly #databases = new Map<number, Attached>();
+  /** Those of which entries are made ready. */
+  #touched: Attached[] = [];
 
   /** `logId`: of the log whose entries are applied. */
   constructor(logId: string) {
@@ -38,8 +43,15 @@ export class TurnApplier {
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
     const batch = store.batch();
     const counters: CounterValues = new Map();
-    const attached = {store, batch, counters, position, next: undefined, firstMoved: undefined};
-    this.#databases.set(databaseId, attached);
+    this.#databases.set(databaseId, {
+      store,
+      batch,
+      counters,
+      position,
+      next: undefined,
+      changesSchema: false,
+      firstMoved: undefined,
+    });
   }
 
   detach(databaseId: number): void {
@@ -47,23 +59,35 @@ export class TurnApplier {
   }
 
   /**
-   * Applies entries in the order given, unsynced, or leaves them to the other applier: false, and
-   * what of them was written is written again there. They are entries that `decodeEntry` reads.
+   * Makes entries ready to be written, in the order given; false when there is one that only the
+   * other applier does: nothing is ready then. They are entries that `decodeEntry` reads.
    */
-  apply(records: readonly LogRecord[]): boolean {
-    const touched: Attached[] = [];
-    let isDone = records.every(record => this.#collect(record, touched));
-    for (const database of touched) isDone &&= writeAtOnce(database);
-    for (const database of touched) {
-      const {next, position, batch, counters} = database;
-      if (isDone && next !== undefined) {
-        database.firstMoved ??= position.index + 1;
-        database.position = next;
-      }
-      database.next = undefined;
-      batch.clear();
-      counters.clear();
-    }
+  prepare(records: readonly LogRecord[]): boolean {
+    assert(this.#touched.length === 0, 'what was made ready before is written');
+    const isReady = records.every(record => this.#collect(record));
+    if (isReady)
+      for (const {batch, counters, next} of this.#touched) addNext(batch, counters, next);
+    else this.#clear(false);
+    return isReady;
+  }
+
+  /**
+   * Whether what is ready may be told before it is written: nothing known stands in the way of the
+   * write, and who is told looks into no store for it, as for a schema.
+   */
+  mayTellFirst(): boolean {
+    return this.#touched.every(
+      ({store, batch, changesSchema}) => !changesSchema && store.takesAtOnce(batch),
+    );
+  }
+
+  /**
+   * Writes what is ready, unsynced, or leaves it to the other applier: false, and what of it was
+   * written is written again there.
+   */
+  write(): boolean {
+    const isDone = this.#touched.every(writeAtOnce);
+    this.#clear(isDone);
     return isDone;
   }
 
@@ -89,24 +113,45 @@ export class TurnApplier {
     return moves;
   }
 
+  /** Nothing is ready any more. */
+  #clear(isWritten: boolean): void {
+    for (const database of this.#touched) {
+      const {next, position, batch, counters} = database;
+      if (isWritten && next !== undefined) {
+        database.firstMoved ??= position.index + 1;
+        database.position = next;
+      }
+      database.next = undefined;
+      database.changesSchema = false;
+      batch.clear();
+      counters.clear();
+    }
+    this.#touched = [];
+  }
+
   /** False for what only the other applier does. */
-  #collect(record: LogRecord, touched: Attached[]): boolean {
+  #collect(record: LogRecord): boolean {
     const entry = decodeEntry(record.payload);
     if (entry.kind === 'ingest') return false;
     const database = this.#databases.get(entry.databaseId);
     if (entry.kind !== 'transaction' || database === undefined) return true;
     const before = database.next ?? database.position;
     if (record.index <= before.index) return true;
-    if (database.next === undefined) touched.push(database);
+    if (database.next === undefined) this.#touched.push(database);
     database.batch.appendPacked(entry.operations, entry.operationCount);
+    database.changesSchema ||= entry.newSchemaVersion !== undefined;
     addCounters(database.counters, entry);
     database.next = positionBehind(before, this.#logId, record, entry);
     return true;
   }
 }
 
-function writeAtOnce({store, batch, counters, next, position}: Attached): boolean {
-  addPosition(batch, counters, next ?? position);
+function addNext(batch: Batch, counters: CounterValues, next: DatabasePosition | undefined): void {
+  assert(next !== undefined, 'there is an entry in the batch');
+  addPosition(batch, counters, next);
+}
+
+function writeAtOnce({store, batch}: Attached): boolean {
   try {
     return store.writeAtOnce(batch);
   } catch (error) {

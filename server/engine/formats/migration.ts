@@ -56,8 +56,9 @@ export async function migrate(
   database: Database,
   step: MigrationStep | undefined,
 ): Promise<boolean> {
-  try {
-    while (migrationOf(database) !== undefined) {
+  for (;;) {
+    try {
+      if (migrationOf(database) === undefined) return true;
       const transaction = database.begin('REPEATABLE_READ');
       rewritePiece(transaction, step);
       const outcome = await transaction.commit();
@@ -70,11 +71,11 @@ export async function migrate(
       } else if (outcome.kind === 'refused' && passingRefusals.has(outcome.code)) {
         await database.nextApplied();
       } else return false;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.code !== 'database.behind') return false;
+      await database.nextApplied();
     }
-    return true;
-  } catch (error) {
-    if (error instanceof Refusal) return false;
-    throw error;
   }
 }
 

@@ -198,14 +198,21 @@ class ThreadedStorage implements RaftStorage {
     return encodeCommand({kind: 'prepare', hardState, restart, keepThrough});
   }
 
-  /** Once for all that this turn of the event loop gives. */
+  /**
+   * Once for all that this turn of the event loop gives; of what comes alone at the end of its very
+   * event, behind what that sends: peers have it while this node writes.
+   */
   #endTurnSoon(): void {
     if (this.#endsTurn) return;
     this.#endsTurn = true;
-    setImmediate(() => {
+    const end = (): void => {
       this.#endsTurn = false;
       if (this.#failure === undefined && !this.#appendAlone()) this.#fillRing();
-    });
+    };
+    const [work] = this.#waiting;
+    const isAlone = this.#undurable.length === 1 && work?.kind === 'persist';
+    if (isAlone && work.effect.entries.length === 1) process.nextTick(() => process.nextTick(end));
+    else setImmediate(end);
   }
 
   /** False when the log thread is to do what waits here. */

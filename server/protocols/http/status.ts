@@ -74,6 +74,7 @@ export const statusOf = {
   'database.name': {status: 400, error: command},
   'database.operation': {status: 400, error: command},
   'database.fenced': {status: 503, error: 'Database not available'},
+  'database.behind': {status: 503, error: 'Database not available'},
   'security.unauthenticated': {status: 401, error: 'Authentication failed'},
   'security.denied': {status: 403, error: denied},
   'security.root-only': {status: 403, error: denied},

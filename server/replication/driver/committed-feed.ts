@@ -3,11 +3,14 @@
  *
  * Entries that consensus needs for itself, and those of databases that are not open here, move the
  * position alone. A server-level entry is a barrier: everything before it is applied, then it is
- * executed, then its place is passed. What the pipe has no room for waits in the log.
+ * executed, then its place is passed. What the pipe has no room for waits in the log. Entries that
+ * nobody on this node waits for gather for a moment: together they cost less, and not while others
+ * wait for this node to write what comes behind them.
  *
  * Invariant: `offeredIndex` counts up by one with every offer, as the pipe counts.
  */
 import {bufferOf} from '#server/platform/buffer-of.ts';
+import type {Timers} from '#server/platform/clock.ts';
 import type {Entry as LogEntry, LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult} from '#server/transactions/commit.ts';
 import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
@@ -23,12 +26,15 @@ export interface Owner {
 }
 
 export interface CommittedFeedOptions {
-  readonly replicator: Replicator;
+  readonly replicator: Pick<Replicator, 'entries'>;
   readonly pipe: CommitPipe;
   /** Gets every entry that is offered. */
   readonly pending: PendingEntries;
   readonly execute: EngineLogObserver['execute'];
   readonly follows: EngineLogObserver['follows'];
+  readonly timers: Timers;
+  /** Whether somebody on this node waits for entries to be applied. */
+  readonly isAwaited: () => boolean;
   /** The entry of this name is committed; answers who appended it, if this node did. */
   readonly decided: (index: LogIndex, term: Term) => Owner | undefined;
   /** A server-level entry could not be executed: this node cannot go on. */
@@ -36,6 +42,9 @@ export interface CommittedFeedOptions {
 }
 
 const batchBytes = 1 << 20;
+/** How long entries gather that nobody waits for, and how many at most. */
+const gatherMs = 4;
+const gatherMax = 128;
 const nobody: Owner = {onApplied: undefined, resolve: undefined};
 
 export class CommittedFeed {
@@ -51,6 +60,7 @@ export class CommittedFeed {
   #underWay: Promise<void> | undefined;
   #isStopped = false;
   #isPaused = false;
+  #gathers = false;
 
   constructor(options: CommittedFeedOptions) {
     this.#options = options;
@@ -68,10 +78,20 @@ export class CommittedFeed {
   /** Entries up to `through` are committed. */
   extend(through: LogIndex): void {
     this.#through = Math.max(this.#through, through);
-    this.goOn();
+    const isLong = this.#through - this.#offeredIndex > gatherMax;
+    if (isLong || this.#options.isAwaited()) return this.goOn();
+    if (this.#gathers) return;
+    this.#gathers = true;
+    this.#options.timers.after(gatherMs, () => {
+      this.#gathers = false;
+      this.goOn();
+    });
   }
 
-  /** Offers what can be offered now; called when entries were applied, too. */
+  /**
+   * Offers what can be offered now; called when entries were applied, too, and when somebody begins
+   * to wait.
+   */
   goOn(): void {
     while (this.#underWay === undefined && !this.#isStopped && !this.#isPaused) {
       const entry = this.#batch[this.#batchAt];

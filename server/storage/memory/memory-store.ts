@@ -128,6 +128,11 @@ class TwinStore implements MemoryStore {
     return true;
   }
 
+  takesAtOnce(): boolean {
+    this.#check();
+    return true;
+  }
+
   view(): View {
     this.#check();
     const handle = this.#nextHandle++;

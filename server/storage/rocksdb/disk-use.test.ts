@@ -95,7 +95,9 @@ test('a write at once leaves to others what takes long', async () => {
   const writesOne = (): boolean => {
     batch.clear();
     batch.put(keyOf(row), Buffer.alloc(1000, 7));
+    const isTaken = store.takesAtOnce(batch);
     const isDone = store.writeAtOnce(batch);
+    assert.equal(isDone, isTaken);
     if (isDone) row += 1;
     return isDone;
   };
@@ -108,6 +110,7 @@ test('a write at once leaves to others what takes long', async () => {
   }
   batch.clear();
   batch.deleteRange(keyOf(0), keyOf(5));
+  assert.equal(store.takesAtOnce(batch), false);
   assert.equal(store.writeAtOnce(batch), false);
   batch.clear();
   batch.delete(keyOf(7));

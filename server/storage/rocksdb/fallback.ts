@@ -162,6 +162,11 @@ class FallbackStore implements Store {
     return false;
   }
 
+  takesAtOnce(): boolean {
+    this.#check();
+    return false;
+  }
+
   view(): View {
     this.#check();
     const {binding, context} = this.#parts;

@@ -71,6 +71,7 @@ export interface NativeBinding {
   closeCursor(client: number, cursor: number): void;
   write(client: number, packed: Buffer, sync: boolean): void;
   writeAtOnce(client: number, packed: Buffer): boolean;
+  takesAtOnce(client: number, packed: Buffer): boolean;
   flush(client: number): void;
   rest(client: number): void;
   /** Empty: from the first key, to behind the last one, nobody stops it. */
@@ -258,6 +259,12 @@ class NativeStore extends NativeReader implements Store {
     this.check();
     assert(batch instanceof PackedBatch, 'a batch comes from batch()');
     return this.binding.writeAtOnce(this.client, batch.packed());
+  }
+
+  takesAtOnce(batch: Batch): boolean {
+    this.check();
+    assert(batch instanceof PackedBatch, 'a batch comes from batch()');
+    return this.binding.takesAtOnce(this.client, batch.packed());
   }
 
   view(): View {

@@ -148,6 +148,20 @@ bool ChangesMemtable(const Database& database, const rocksdb::WriteBatch& batch)
   return !counted.ok() || database.memtable_deletions + counter.deletions >= kDeletionsInMemory;
 }
 
+// takesAtOnce(client, packedBatch) -> whether writeAtOnce would write it, but for RocksDB's delays
+napi_value TakesAtOnce(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Client* client = call.UsedClient();
+  if (client == nullptr) return nullptr;
+  const rocksdb::Slice packed = call.Bytes(1);
+  if (!call.ok) return nullptr;
+  const rocksdb::WriteBatch batch(packed.ToString());
+  const Database& database = *client->database;
+  napi_value takes = nullptr;
+  napi_get_boolean(env, !database.is_full && !ChangesMemtable(database, batch), &takes);
+  return takes;
+}
+
 // writeAtOnce(client, packedBatch) -> whether it was written: not where it would have to wait for
 // the disk or for merging
 napi_value WriteAtOnce(napi_env env, napi_callback_info info) {
@@ -361,6 +375,7 @@ napi_value ReleaseFiles(napi_env env, napi_callback_info info) {
 void DefineWriteCalls(napi_env env, napi_value exports, Environment* environment) {
   Define(env, exports, "write", Write, environment);
   Define(env, exports, "writeAtOnce", WriteAtOnce, environment);
+  Define(env, exports, "takesAtOnce", TakesAtOnce, environment);
   Define(env, exports, "flush", Flush, environment);
   Define(env, exports, "rest", Rest, environment);
   Define(env, exports, "compact", Compact, environment);
