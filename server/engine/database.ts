@@ -238,6 +238,16 @@ export class Database {
     return this.#options.log.lastIndex;
   }
 
+  /** As of the log (commit.ts): a view at this index or behind it is of nobody's past. */
+  readIndex(): Promise<LogIndex> | undefined {
+    return this.#options.log.readIndex();
+  }
+
+  /** Resolves when the entry at `index` is applied here, or never will be. */
+  whenApplied(index: LogIndex): Promise<void> {
+    return this.#options.log.whenApplied(index);
+  }
+
   /** Resolves when everything that is under way now is applied, or never will be. */
   settled(): Promise<void> {
     return this.#options.log.whenApplied(this.#options.log.lastIndex);

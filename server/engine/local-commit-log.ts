@@ -37,6 +37,10 @@ export class LocalCommitLog implements EngineLog {
     return this.#pipe.begunIndex;
   }
 
+  readIndex(): undefined {
+    return undefined;
+  }
+
   /** Its pipe writes before it tells. */
   catchUp(): void {}
 

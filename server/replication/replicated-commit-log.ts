@@ -103,6 +103,10 @@ export class ReplicatedCommitLog implements EngineLog {
     return this.#options.pipe.begunIndex;
   }
 
+  readIndex(): Promise<LogIndex> {
+    return this.#options.replicator.readIndex(this.#options.quorumTimeoutMs());
+  }
+
   catchUp(): void {
     if (this.#options.pipe.catchUp()) return;
     throw new Refusal('database.behind', refusals['database.behind'].says);

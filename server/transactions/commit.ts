@@ -174,6 +174,13 @@ export interface CommitLog {
   /** Greatest index applied on this node. */
   readonly appliedIndex: LogIndex;
   /**
+   * Resolves with an index that is not before anything that anybody was told before the call.
+   * Undefined on a server alone, where the applied index is one.
+   *
+   * @throws {Refusal} `cluster.no-quorum`.
+   */
+  readIndex(): Promise<LogIndex> | undefined;
+  /**
    * Call before a store is looked at: it holds what was told (commit-pipe.ts).
    *
    * @throws {Refusal} `database.behind` while it cannot.

@@ -59,7 +59,8 @@ export class Membership {
 
   /**
    * As `reached`, for a statement; a promise only when it must wait. A transaction reads as of its
-   * begin, and a write on the leader is confirmed by its commit: neither waits.
+   * begin, and a write on the leader is confirmed by its commit, or where it wrote nothing asks
+   * itself (transact.ts): neither waits.
    */
   readable(
     principal: Principal,

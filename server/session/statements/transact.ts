@@ -6,11 +6,17 @@
  * for them ([note 23](../../docs/design/0023-writing-on-top-of-what-is-under-way.md)). Only a
  * commit behind them says what it found there; a refusal or a run without writes is void, and the
  * work is done again over what is decided.
+ *
+ * Work that wrote nothing says what it read: no row, a key that is there. On a member of a cluster
+ * that is worth as much as a linearizable read: what others may have been told before it began is
+ * asked for, and what was read before that is read again.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
-import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {CommitOutcome, LogIndex} from '#server/transactions/commit.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Contention} from './contention.ts';
 import type {DatabaseSession} from '../open/database-session.ts';
@@ -40,8 +46,9 @@ export async function transact<T>(
   const {retries, contention} = options;
   const {database} = options.session;
   let onUndecided = contention?.isLikely === true;
+  let readFrom = 0;
   for (let attempt = 0; ; ) {
-    const outcome = await attempted(options, work, onUndecided);
+    const outcome = await attempted(options, work, {onUndecided, readFrom});
     if (outcome.kind === 'done') {
       contention?.passed();
       return outcome.result;
@@ -49,6 +56,12 @@ export async function transact<T>(
     if (outcome.kind === 'void') {
       onUndecided = false;
       await database.settled();
+      requireGoing(options.signal);
+      continue;
+    }
+    if (outcome.kind === 'old') {
+      readFrom = outcome.readFrom;
+      await database.whenApplied(readFrom);
       requireGoing(options.signal);
       continue;
     }
@@ -71,19 +84,31 @@ type Attempt<T> =
   | {readonly kind: 'done'; readonly result: T}
   | {readonly kind: 'conflict'; readonly refusal: unknown}
   /** What it said rests on commits that may never happen, and would not be one of them itself. */
-  | {readonly kind: 'void'};
+  | {readonly kind: 'void'}
+  /** It wrote nothing, and what it read may be of the past: only from this entry on it is not. */
+  | {readonly kind: 'old'; readonly readFrom: LogIndex};
+
+interface Reads {
+  readonly onUndecided: boolean;
+  /** Known not to be of the past. */
+  readonly readFrom: LogIndex;
+}
 
 async function attempted<T>(
   {session, requestId, committed}: TransactOptions,
   work: (data: WriteData) => T | Promise<T>,
-  onUndecided: boolean,
+  {onUndecided, readFrom}: Reads,
 ): Promise<Attempt<T>> {
   const transaction = session.database.begin('REPEATABLE_READ', {onUndecided});
   try {
     const data = writeData(transaction, session.schema.context);
     const working = work(data);
     const result = working instanceof Promise ? await working : working;
-    if (transaction.seesUndecided && !transaction.hasWrites) return {kind: 'void'};
+    if (!transaction.hasWrites) {
+      if (transaction.seesUndecided) return {kind: 'void'};
+      const from = await behind(session.database, transaction, readFrom);
+      if (from !== undefined) return {kind: 'old', readFrom: from};
+    }
     const outcome = await transaction.commit(requestId);
     if (outcome.kind === 'conflict') return {kind: 'conflict', refusal: refusalFor(outcome)};
     if (outcome.kind !== 'committed') throw refusalFor(outcome);
@@ -95,10 +120,25 @@ async function attempted<T>(
   } catch (error) {
     if (isConflict(error)) return {kind: 'conflict', refusal: error};
     if (transaction.seesUndecided) return {kind: 'void'};
+    if (!(error instanceof Refusal) || error.code !== 'commit.duplicate-key') throw error;
+    const from = await behind(session.database, transaction, readFrom);
+    if (from !== undefined) return {kind: 'old', readFrom: from};
     throw error;
   } finally {
     transaction.rollback();
   }
+}
+
+/** The entry that the transaction should have seen and did not, if there is one. */
+async function behind(
+  database: Database,
+  transaction: Transaction,
+  readFrom: LogIndex,
+): Promise<LogIndex | undefined> {
+  const {viewIndex} = transaction;
+  if (readFrom > 0 && viewIndex >= readFrom) return undefined;
+  const index = await database.readIndex();
+  return index === undefined || viewIndex >= index ? undefined : index;
 }
 
 /** Attempts that do not pause: work so short that others win so often gets a chance by chance. */
