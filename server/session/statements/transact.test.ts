@@ -37,6 +37,15 @@ test('an update that found nothing looks again at what others were told', async 
   assert.equal(news.asked(), 2);
 });
 
+test('a vertex that is missing may be there', async () => {
+  const database = await world.database(['CREATE VERTEX TYPE V', 'CREATE EDGE TYPE E']);
+  await database.run('CREATE VERTEX V');
+  withNews(database, 'CREATE VERTEX V');
+  const edge = 'CREATE EDGE E FROM #1:0 TO #1:1';
+  assert.equal((await database.run(edge)).length, 1);
+  await assert.rejects(database.run('CREATE EDGE E FROM #1:0 TO #1:9'), {code: 'record.not-found'});
+});
+
 test('a key that is there may be gone', async () => {
   const database = await world.database(schema);
   withNews(database, 'DELETE FROM R');

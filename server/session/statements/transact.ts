@@ -12,7 +12,7 @@
  * asked for, and what was read before that is read again.
  */
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
+import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {CommitOutcome, LogIndex} from '#server/transactions/commit.ts';
@@ -120,7 +120,7 @@ async function attempted<T>(
   } catch (error) {
     if (isConflict(error)) return {kind: 'conflict', refusal: error};
     if (transaction.seesUndecided) return {kind: 'void'};
-    if (!(error instanceof Refusal) || error.code !== 'commit.duplicate-key') throw error;
+    if (!(error instanceof Refusal && readRefusals.has(error.code))) throw error;
     const from = await behind(session.database, transaction, readFrom);
     if (from !== undefined) return {kind: 'old', readFrom: from};
     throw error;
@@ -128,6 +128,12 @@ async function attempted<T>(
     transaction.rollback();
   }
 }
+
+/** What work is refused for by what it read. */
+const readRefusals: ReadonlySet<RefusalCode> = new Set([
+  'commit.duplicate-key',
+  'record.not-found',
+]);
 
 /** The entry that the transaction should have seen and did not, if there is one. */
 async function behind(
