@@ -23,8 +23,9 @@ export class Fifo<Item> {
 
   /** Takes the one that waits for longest. */
   shift(): Item | undefined {
+    // Often one waits alone; its array serves the next one.
+    if (this.#head === 0 && this.#items.length <= 1) return this.#items.pop();
     const item = this.#items[this.#head];
-    if (item === undefined) return undefined;
     this.#items[this.#head++] = undefined;
     if (this.#head === this.#items.length) {
       this.#items = [];

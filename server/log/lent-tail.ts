@@ -51,9 +51,14 @@ class SharedEnd {
     };
   }
 
-  write({generation, capacity, lastIndex, lastChain, end}: LentEnd): void {
-    this.#numbers[place.generation] = generation;
-    this.#numbers[place.capacity] = capacity;
+  write(end: LentEnd): void {
+    this.#numbers[place.generation] = end.generation;
+    this.#numbers[place.capacity] = end.capacity;
+    this.advance(end);
+  }
+
+  /** The segment ends elsewhere now. */
+  advance({lastIndex, lastChain, end}: SegmentEnd): void {
     this.#numbers[place.lastIndex] = lastIndex;
     this.#numbers[place.lastChain] = lastChain;
     this.#numbers[place.end] = end;
@@ -150,7 +155,7 @@ export class TailBorrower {
       const facts = {durableIndex: tail.lastIndex, relaxed: false};
       const next = writer.append(tail, batch, this.#chains, facts);
       writer.sync();
-      this.#shared.write({...tail, ...next});
+      this.#shared.advance(next);
       return true;
     } catch (error) {
       this.#shared.fail();

@@ -262,7 +262,7 @@ class ThreadedPipe implements CommitPipe {
   }
 
   /** The apply thread has nothing to do. */
-  get #isAlone(): boolean {
+  #isAlone(): boolean {
     return this.#givenIndex <= this.#appliedIndex && this.#waiting.size === 0;
   }
 
@@ -398,7 +398,7 @@ class ThreadedPipe implements CommitPipe {
     this.#writeOwed();
     const own = this.#own;
     const {records} = this.#turn;
-    if (own === undefined || records.length === 0 || !this.#isAlone) return;
+    if (own === undefined || records.length === 0 || !this.#isAlone()) return;
     if (this.#failure !== undefined) return;
     const through = this.#appliedIndex + records.length;
     this.#triedIndex = through;

@@ -6,6 +6,7 @@
  * Invariant: terms never fall along the log, and base <= persisted <= last.
  */
 import {assert} from '#server/base/assert.ts';
+import {Fifo} from '#server/base/fifo.ts';
 import type {LogIndex, LogPosition, Term} from './message.ts';
 
 interface PendingWrite {
@@ -21,7 +22,7 @@ export class LogView {
   #ends: number[] = [];
   #baseEnd = 0;
   #persisted: LogIndex;
-  #writes: PendingWrite[] = [];
+  readonly #writes = new Fifo<PendingWrite>();
 
   constructor(base: LogPosition) {
     this.#base = base;
@@ -37,7 +38,11 @@ export class LogView {
   }
 
   get last(): LogPosition {
-    return {index: this.lastIndex, term: this.#terms.at(-1) ?? this.#base.term};
+    return {index: this.lastIndex, term: this.lastTerm};
+  }
+
+  get lastTerm(): Term {
+    return this.#terms[this.#terms.length - 1] ?? this.#base.term;
   }
 
   /** Everything up to here is durable on this node. */
@@ -72,7 +77,7 @@ export class LogView {
   }
 
   append(term: Term, bytes: number): void {
-    assert(term >= this.last.term, 'terms never fall along the log');
+    assert(term >= this.lastTerm, 'terms never fall along the log');
     this.#ends.push(this.#endOf(this.lastIndex) + bytes);
     this.#terms.push(term);
   }
@@ -105,7 +110,7 @@ export class LogView {
     this.#ends = [];
     this.#baseEnd = 0;
     this.#persisted = base.index;
-    this.#writes = [];
+    this.#writes.takeAll();
   }
 
   /** A write with everything up to the current end is on its way to the disk. */
@@ -115,11 +120,10 @@ export class LogView {
 
   /** All writes up to `number` are durable. */
   persisted(number: number): void {
-    for (;;) {
-      const [write] = this.#writes;
-      if (write === undefined || write.number > number) return;
+    for (let {first} = this.#writes; first !== undefined; {first} = this.#writes) {
+      if (first.number > number) return;
       this.#writes.shift();
-      this.#persisted = Math.max(this.#persisted, write.last);
+      this.#persisted = Math.max(this.#persisted, first.last);
     }
   }
 

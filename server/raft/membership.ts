@@ -78,25 +78,44 @@ interface InForce {
   readonly membership: Membership;
 }
 
+/** A membership with what every message asks of it. */
+interface Current extends InForce {
+  readonly voters: readonly NodeId[];
+  /** Each once. */
+  readonly priorities: readonly number[];
+}
+
 /**
  * The memberships that a log holds, since the last one may be cut off with the log's end.
  *
  * Invariant: ascending by index, and the first one is in force at the log's base.
  */
 export class MembershipHistory {
-  #inForce: InForce[];
+  #inForce: readonly InForce[];
+  #current: Current;
 
   constructor(base: LogIndex, membership: Membership) {
     this.#inForce = [{since: base, membership}];
+    this.#current = currentOf(this.#inForce);
   }
 
   get current(): Membership {
-    return this.#last.membership;
+    return this.#current.membership;
   }
 
   /** Index of the entry that brought the current one. */
   get since(): LogIndex {
-    return this.#last.since;
+    return this.#current.since;
+  }
+
+  /** Of the current one. */
+  get voters(): readonly NodeId[] {
+    return this.#current.voters;
+  }
+
+  /** The priorities of the current one's members, each once. */
+  get priorities(): readonly number[] {
+    return this.#current.priorities;
   }
 
   /** The one before the current one, if the log still tells. */
@@ -123,25 +142,31 @@ export class MembershipHistory {
 
   add(since: LogIndex, membership: Membership): void {
     assert(since > this.since, 'memberships come in the order of the log');
-    this.#inForce.push({since, membership});
+    this.#set([...this.#inForce, {since, membership}]);
   }
 
   /** The entries behind `index` are gone. */
   truncate(index: LogIndex): void {
     const [first] = this.#inForce;
     assert(first !== undefined && first.since <= index, 'the base is never cut off');
-    this.#inForce = this.#inForce.filter(one => one.since <= index);
+    this.#set(this.#inForce.filter(one => one.since <= index));
   }
 
   /** The entries up to `index` are forgotten; what they put in force stays. */
   compact(index: LogIndex): void {
     const membership = this.at(index);
-    this.#inForce = [{since: index, membership}, ...this.#inForce.filter(one => one.since > index)];
+    this.#set([{since: index, membership}, ...this.#inForce.filter(one => one.since > index)]);
   }
 
-  get #last(): InForce {
-    const last = this.#inForce.at(-1);
-    assert(last !== undefined, 'there is always one');
-    return last;
+  #set(inForce: readonly InForce[]): void {
+    this.#inForce = inForce;
+    this.#current = currentOf(inForce);
   }
+}
+
+function currentOf(inForce: readonly InForce[]): Current {
+  const last = inForce.at(-1);
+  assert(last !== undefined, 'there is always one');
+  const priorities = new Set(last.membership.map(member => member.priority));
+  return {...last, voters: votersOf(last.membership), priorities: [...priorities]};
 }

@@ -8,6 +8,7 @@
  * Invariant: match < next, and the peer holds the leader's log up to `match`, durably.
  */
 import {assert} from '#server/base/assert.ts';
+import {Fifo} from '#server/base/fifo.ts';
 import type {LogIndex} from './message.ts';
 
 export interface Window {
@@ -39,7 +40,7 @@ export class Progress {
   /** Of a joining server: the round it is in, and whether the last one was quick. */
   catchUp: CatchUp;
   caughtUp = false;
-  #inFlight: InFlight[] = [];
+  #inFlight = new Fifo<InFlight>();
   #bytes = 0;
   /** In probe: the one append is under way; a heartbeat lifts it. */
   #paused = false;
@@ -87,7 +88,7 @@ export class Progress {
     this.#told = false;
     this.match = Math.max(this.match, match);
     this.next = Math.max(this.next, this.match + 1);
-    while ((this.#inFlight[0]?.last ?? Number.POSITIVE_INFINITY) <= this.match) {
+    while ((this.#inFlight.first?.last ?? Number.POSITIVE_INFINITY) <= this.match) {
       this.#bytes -= this.#inFlight.shift()?.bytes ?? 0;
     }
     return news;
@@ -113,7 +114,7 @@ export class Progress {
   #enter(mode: Progress['mode'], next: LogIndex): void {
     this.mode = mode;
     this.next = next;
-    this.#inFlight = [];
+    this.#inFlight = new Fifo();
     this.#bytes = 0;
     this.#paused = false;
     this.#told = false;

@@ -6,7 +6,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {LogView} from './log-view.ts';
-import {type Membership, MembershipHistory, memberOf, votersOf} from './membership.ts';
+import {type Membership, MembershipHistory, memberOf} from './membership.ts';
 import {
   type EntryShape,
   entryBytes,
@@ -153,7 +153,7 @@ export class Raft {
   }
 
   get voters(): readonly NodeId[] {
-    return votersOf(this.memberships.current);
+    return this.memberships.voters;
   }
 
   /** Puts an entry at the end of the log; a membership is in force from then on. */
@@ -197,20 +197,23 @@ export class Raft {
    * instead of a third, and both within a two-hundredth of it twice in a hundred times instead of
    * once. After the loss of a leader that all notice at once chance is not enough, so each voter
    * that is left has a turn of its own, and leaves most of it to the answers; the first one waits
-   * for nobody. `hopeless`: one that cannot win.
+   * for nobody, and nobody for one that is `hopeless`: it cannot win.
    */
   electionTurn(hopeless?: NodeId): number {
     const {id} = this.options;
-    const gone = [this.leaderLost, hopeless];
-    const left = this.memberships.current.filter(member => !gone.includes(member.id));
-    const mine = left.find(member => member.id === id)?.priority ?? 0;
+    const {current, priorities} = this.memberships;
     if (this.leaderLost !== undefined) {
+      const gone = [this.leaderLost, hopeless];
+      const left = current.filter(member => !gone.includes(member.id));
       const ahead = left.filter(member => member.id !== id && !this.isBefore(member.id));
       if (ahead.length === 0) return 0;
       return (ahead.length + this.random() / 4) / left.length;
     }
-    const priorities = new Set(left.map(member => member.priority)).add(mine);
-    const ahead = [...priorities].filter(priority => priority > mine);
-    return (ahead.length + this.random() ** 2) / priorities.size;
+    // Asked with every message of a leader.
+    const mine = memberOf(current, id)?.priority ?? 0;
+    let ahead = 0;
+    for (const priority of priorities) if (priority > mine) ahead++;
+    const levels = priorities.includes(mine) ? priorities.length : priorities.length + 1;
+    return (ahead + this.random() ** 2) / levels;
   }
 }

@@ -36,6 +36,8 @@ const magic = 0x52435653;
 /** A kind's code is its place; new ones come at the end. */
 const kinds: readonly FrameKind[] = ['hello', 'proof', 'message', 'refusal', 'ping', 'pong'];
 const crcOffset = 12;
+/** To copy so much costs less than to hand over one more piece. */
+const copiedBytesMax = 2 << 10;
 
 /** Writes the frames of one direction. */
 export class FrameWriter {
@@ -48,19 +50,30 @@ export class FrameWriter {
     this.#count = 0;
   }
 
-  /** What goes before a payload, which is given in pieces and not copied. */
-  header(kind: FrameKind, payload: readonly Uint8Array[]): Buffer {
-    const header = Buffer.allocUnsafe(frameHeaderBytes);
-    header.writeUInt32LE(magic, 0);
-    header.writeUInt8(frameVersion, 4);
-    header.writeUInt8(kinds.indexOf(kind), 5);
-    header.writeUInt16LE(0, 6);
-    header.writeUInt32LE(byteLength(payload), 8);
+  /**
+   * The next frame, as the pieces that are to be written one behind another: one for a small
+   * payload; the pieces of a larger one are not copied.
+   */
+  frame(kind: FrameKind, payload: readonly Uint8Array[]): readonly Uint8Array[] {
+    const bytes = byteLength(payload);
+    const isCopied = bytes <= copiedBytesMax;
+    const frame = Buffer.allocUnsafe(frameHeaderBytes + (isCopied ? bytes : 0));
+    frame.writeUInt32LE(magic, 0);
+    frame[4] = frameVersion;
+    frame[5] = kinds.indexOf(kind);
+    frame[6] = 0;
+    frame[7] = 0;
+    frame.writeUInt32LE(bytes, 8);
     let checksum = numbered(this.#seed, this.#count++);
-    checksum = crc32(header.subarray(0, crcOffset), checksum);
-    for (const piece of payload) checksum = crc32(piece, checksum);
-    header.writeUInt32LE(checksum, crcOffset);
-    return header;
+    checksum = crc32(frame.subarray(0, crcOffset), checksum);
+    let at = frameHeaderBytes;
+    for (const piece of payload) {
+      checksum = crc32(piece, checksum);
+      if (isCopied) frame.set(piece, at);
+      at += piece.length;
+    }
+    frame.writeUInt32LE(checksum, crcOffset);
+    return isCopied ? [frame] : [frame, ...payload];
   }
 }
 
@@ -133,10 +146,14 @@ export class FrameReader {
   }
 
   #take(bytes: number): Buffer {
-    const whole = this.#pieces.length === 1 ? this.#pieces[0] : Buffer.concat(this.#pieces);
+    const whole = this.#pieces.length === 1 ? this.#pieces.pop() : Buffer.concat(this.#pieces);
     assert(whole !== undefined, 'there are so many bytes');
     this.#byteLength -= bytes;
-    this.#pieces = this.#byteLength === 0 ? [] : [whole.subarray(bytes)];
+    if (this.#byteLength === 0) {
+      if (this.#pieces.length > 0) this.#pieces = [];
+      return whole;
+    }
+    this.#pieces = [whole.subarray(bytes)];
     return whole.subarray(0, bytes);
   }
 

@@ -29,7 +29,7 @@ const messageBytesMax = 1_000;
 /** A frame of a message, spoilt. */
 function spoilt(writer: FrameWriter, change: (frame: Buffer) => void): Buffer {
   const payload = Buffer.from('an entry of the log');
-  const frame = Buffer.concat([writer.header('message', [payload]), payload]);
+  const frame = Buffer.concat(writer.frame('message', [payload]));
   change(frame);
   return frame;
 }

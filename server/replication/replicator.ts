@@ -11,6 +11,7 @@
  * Source: docs/design/0010-consensus.md, "The seam"; 0019-replicated-engine.md.
  */
 import {assert} from '#server/base/assert.ts';
+import {Fifo} from '#server/base/fifo.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Effect, RefusalReason, RoleName} from '#server/raft/effect.ts';
 import type {Input} from '#server/raft/input.ts';
@@ -88,7 +89,7 @@ export class Replicator {
   readonly #questions: ReadQuestions;
   #news: ReplicatorNews | undefined;
   #role: Role;
-  readonly #inputs: Input[] = [];
+  readonly #inputs = new Fifo<Input>();
   #isStepping = false;
   #proposals: Uint8Array[] = [];
   #proposalBytes = 0;
@@ -218,7 +219,7 @@ export class Replicator {
   /** Why nothing can be proposed now; undefined when `propose` will take it. */
   get obstacle(): 'not-leader' | 'transferring' | 'queue-full' | undefined {
     const {role, options} = this.#raft;
-    if (role.kind !== 'leader' || this.#isOver) return 'not-leader';
+    if (role.kind !== 'leader' || this.#isOver()) return 'not-leader';
     if (role.transfer !== undefined) return 'transferring';
     return this.uncommittedBytes > options.uncommittedBytesMax ? 'queue-full' : undefined;
   }
@@ -286,7 +287,7 @@ export class Replicator {
 
   /** What is applied up to `through` is durable here: the log may begin behind it. */
   compact(through: LogIndex): void {
-    if (this.#isOver || through <= this.#raft.log.base.index) return;
+    if (this.#isOver() || through <= this.#raft.log.base.index) return;
     this.#options.storage.compact(this.checkpointAt(through));
     this.#take({kind: 'compact', through});
   }
@@ -305,7 +306,7 @@ export class Replicator {
   async installed(checkpoint: Checkpoint): Promise<void> {
     this.#take({kind: 'installed', checkpoint});
     const number = this.#givenNumber;
-    if (number <= this.#durableNumber || this.#isOver) return;
+    if (number <= this.#durableNumber || this.#isOver()) return;
     await new Promise<void>(resolve => this.#durableWaiters.push({number, resolve}));
   }
 
@@ -323,7 +324,7 @@ export class Replicator {
     await this.#options.storage.close();
   }
 
-  get #isOver(): boolean {
+  #isOver(): boolean {
     return this.#isClosed || this.#failure !== undefined;
   }
 
@@ -345,19 +346,23 @@ export class Replicator {
 
   #persisted(number: number): void {
     this.#durableNumber = number;
-    const waiters = this.#durableWaiters;
-    this.#durableWaiters = waiters.filter(waiter => waiter.number > number);
-    for (const waiter of waiters) if (waiter.number <= number) waiter.resolve();
+    if (this.#durableWaiters.length > 0) this.#wakeDurableWaiters();
     this.#outgoing.durable(number);
     this.#take({kind: 'persisted', number});
     this.#cache.evict(this.#raft.log.persistedIndex);
+  }
+
+  #wakeDurableWaiters(): void {
+    const waiters = this.#durableWaiters;
+    this.#durableWaiters = waiters.filter(({number}) => number > this.#durableNumber);
+    for (const {number, resolve} of waiters) if (number <= this.#durableNumber) resolve();
   }
 
   #takeRefusable(input: Input): RefusalReason | undefined {
     assert(!this.#isStepping, 'asked from outside of a step');
     this.#refused = undefined;
     this.#take(input);
-    return this.#isOver ? 'not-leader' : this.#refused;
+    return this.#isOver() ? 'not-leader' : this.#refused;
   }
 
   #take(input: Input): void {
@@ -380,8 +385,8 @@ export class Replicator {
 
   /** Proposals come first: their indexes were promised. */
   #next(): Input | undefined {
-    if (this.#isOver) {
-      this.#inputs.length = 0;
+    if (this.#isOver()) {
+      this.#inputs.takeAll();
       this.#proposals = [];
       return undefined;
     }
@@ -432,7 +437,7 @@ export class Replicator {
   /** Whether an append that was read from the disk is what the core would send still. */
   #isCurrent({term, previous}: AppendHead, entries: readonly Entry[]): boolean {
     const {log} = this.#raft;
-    if (this.#isOver || this.#raft.term !== term || !log.holds(previous)) return false;
+    if (this.#isOver() || this.#raft.term !== term || !log.holds(previous)) return false;
     return entries.every((entry, at) => log.termAt(previous.index + 1 + at) === entry.term);
   }
 
@@ -472,7 +477,7 @@ export class Replicator {
   #tickLater(): void {
     const {timers, raft} = this.#options;
     timers.after(raft.heartbeatMs / ticksPerHeartbeat, () => {
-      if (this.#isOver) return;
+      if (this.#isOver()) return;
       this.#tick();
       this.#questions.tick();
       this.#tickLater();
@@ -480,7 +485,7 @@ export class Replicator {
   }
 
   #tick(): void {
-    if (this.#isOver) return;
+    if (this.#isOver()) return;
     // At a tick a peer may be let go, and is not told any more.
     this.#outgoing.tellAll();
     this.#take({kind: 'tick'});

@@ -139,7 +139,7 @@ export class RawConnection {
   }
 
   framed(kind: FrameKind, payload: Uint8Array): Buffer {
-    return Buffer.concat([this.writer.header(kind, [payload]), payload]);
+    return Buffer.concat(this.writer.frame(kind, [payload]));
   }
 
   write(bytes: Uint8Array): void {

@@ -155,7 +155,7 @@ export class Coordinator {
     if (next === undefined && this.#fence !== undefined) {
       throw new Refusal('database.fenced', this.#fence);
     }
-    next ??= decodeCounter(this.#store.get(counterKey('position', bucketId)));
+    next ??= decodeCounter(this.#store().get(counterKey('position', bucketId)));
     this.#positions.set(bucketId, next + 1);
     return next;
   }
@@ -163,7 +163,7 @@ export class Coordinator {
   /** Positions below `least` are taken, whatever the stored counter says; it may be unreadable. */
   passPositions(bucketId: number, least: number): void {
     const known = this.#positions.get(bucketId);
-    const stored = this.#store.get(counterKey('position', bucketId));
+    const stored = this.#store().get(counterKey('position', bucketId));
     const isReadable = stored !== undefined && counterFault(stored) === undefined;
     const next = known ?? (isReadable ? decodeCounter(stored) : 0);
     this.#positions.set(bucketId, Math.max(next, least));
@@ -229,7 +229,7 @@ export class Coordinator {
   }
 
   /** Holds what was told as applied. */
-  get #store(): Store {
+  #store(): Store {
     this.#options.log.catchUp();
     return this.#options.store;
   }
@@ -237,7 +237,7 @@ export class Coordinator {
   #makeRequestIds(): RequestIds {
     const {clock, limits} = this.#options;
     const {requestIdAgeMsMax: ageMsMax, requestIdsMax: countMax} = limits;
-    return new RequestIds(() => this.#store, clock, {ageMsMax, countMax});
+    return new RequestIds(() => this.#store(), clock, {ageMsMax, countMax});
   }
 
   /** From the start, when there is room: others committed meanwhile. */
@@ -292,7 +292,7 @@ export class Coordinator {
     for (const [bucketId, delta] of request.countDeltas) {
       if (delta === 0) continue;
       let value = this.#counts.get(bucketId);
-      value ??= decodeCounter(this.#store.get(counterKey('count', bucketId)));
+      value ??= decodeCounter(this.#store().get(counterKey('count', bucketId)));
       counters.push({kind: 'count', bucketId, value: Math.max(0, value + delta)});
     }
     return counters;

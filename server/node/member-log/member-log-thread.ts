@@ -9,6 +9,7 @@
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
+import {Fifo} from '#server/base/fifo.ts';
 import {createTailMemory, TailBorrower} from '#server/log/lent-tail.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -99,9 +100,9 @@ class ThreadedStorage implements RaftStorage {
   readonly #prefix = Buffer.alloc(recordPrefixBytes);
   readonly #reads = new Map<number, (run: RecordRun | undefined) => void>();
   /** What did not fit into the ring yet, oldest first. */
-  readonly #waiting: Work[] = [];
+  readonly #waiting = new Fifo<Work>();
   /** Persist effects that are not durable, with their bytes, oldest first. */
-  readonly #undurable: {readonly number: number; readonly bytes: number}[] = [];
+  readonly #undurable = new Fifo<{readonly number: number; readonly bytes: number}>();
   #news: RaftStorageNews | undefined;
   #hardState: HardState;
   #lastIndex: LogIndex;
@@ -209,7 +210,7 @@ class ThreadedStorage implements RaftStorage {
       this.#endsTurn = false;
       if (this.#failure === undefined && !this.#appendAlone()) this.#fillRing();
     };
-    const [work] = this.#waiting;
+    const {first: work} = this.#waiting;
     const isAlone = this.#undurable.length === 1 && work?.kind === 'persist';
     if (isAlone && work.effect.entries.length === 1) process.nextTick(() => process.nextTick(end));
     else setImmediate(end);
@@ -217,8 +218,8 @@ class ThreadedStorage implements RaftStorage {
 
   /** False when the log thread is to do what waits here. */
   #appendAlone(): boolean {
-    const [work, next] = this.#waiting;
-    if (next !== undefined || this.#isClosing) return false;
+    const {first: work} = this.#waiting;
+    if (this.#waiting.length > 1 || this.#isClosing) return false;
     if (work?.kind !== 'persist' || work.command !== undefined) return false;
     const {entries, number} = work.effect;
     const [entry, second] = entries;
@@ -233,7 +234,7 @@ class ThreadedStorage implements RaftStorage {
       this.#fail(`the log cannot write any more: ${error.message}`);
       return true;
     }
-    this.#waiting.length = 0;
+    this.#waiting.shift();
     this.#ended = number;
     this.#endTold = number;
     if (this.#prompt.takeLook()) signal(this.#control, word.logSignal);
@@ -242,8 +243,8 @@ class ThreadedStorage implements RaftStorage {
   }
 
   #fillRing(): void {
-    for (let work = this.#waiting[0]; work !== undefined; work = this.#waiting[0]) {
-      if (!this.#put(work)) break;
+    for (let {first} = this.#waiting; first !== undefined; {first} = this.#waiting) {
+      if (!this.#put(first)) break;
       this.#waiting.shift();
     }
     this.#putEnd();
@@ -320,9 +321,9 @@ class ThreadedStorage implements RaftStorage {
 
   #written(number: number): void {
     const before = this.#undurable.length;
-    for (let oldest = this.#undurable[0]; oldest !== undefined; oldest = this.#undurable[0]) {
-      if (oldest.number > number) break;
-      this.#pendingBytes -= oldest.bytes;
+    for (let {first} = this.#undurable; first !== undefined; {first} = this.#undurable) {
+      if (first.number > number) break;
+      this.#pendingBytes -= first.bytes;
       this.#undurable.shift();
     }
     if (this.#waiting.length > 0 || this.#ended !== this.#endTold) this.#endTurnSoon();

@@ -57,6 +57,26 @@ test('a quick disk is written to for as many entries as come one by one', () => 
   assert.equal(new Given().written(1_000), Math.ceil(1_000 / 1.2));
 });
 
+test('of syncs that follow each other it does what fits into half of the time', () => {
+  const given = new Given();
+  let count = 0;
+  while (given.now < 1_000) {
+    if (given.append(100)) count++;
+    else given.now += 0.01;
+  }
+  const share = (count * given.syncMs) / given.now;
+  assert.ok(share > 0.45 && share < 0.51, `${share} of the time`);
+});
+
+test('behind a sync that takes longer for once the next entry is written here as well', () => {
+  const given = new Given();
+  for (let number = 0; number < 100; number++) {
+    given.syncMs = number % 10 === 0 ? 1.2 : 0.3;
+    assert.ok(given.append(100), `entry ${number}`);
+    given.now += 0.5;
+  }
+});
+
 test('a slow disk is left to the log thread but for a look now and then', () => {
   const given = new Given();
   given.syncMs = 20;

@@ -2,9 +2,10 @@
  * Whether the network thread writes an entry itself, which it does for one that comes alone: a
  * hand-over to the log thread and back costs more then than the write.
  *
- * While it syncs, nothing else is answered. So it does that for half of its time at most; and where
- * two syncs in a row were slow, the log is left to its own thread for a while: a disk that is slow
- * by nature holds up nobody for long, one that hangs does so once.
+ * While it syncs, nothing else is answered. So for every sync it owes the others as much time as
+ * that took, and is never far behind with that: over any while it syncs for half of the time at
+ * most. Where two syncs in a row were slow, the log is left to its own thread for longer: a disk
+ * that is slow by nature holds up nobody for long, one that hangs does so once.
  * Source: docs/design/0029-single-entries-on-the-network-thread.md.
  */
 import type {TailBorrower} from '#server/log/lent-tail.ts';
@@ -15,16 +16,20 @@ import {encodeRecord, recordBytes} from '#server/replication/stored-record.ts';
 /** More is no small entry: copying it, and what others wait for meanwhile, counts. */
 const entryBytesMax = 16 << 10;
 const slowMs = 2;
-/** How many times as long as a sync took no other one follows. */
+/** How many times as long as a sync took is owed to others. */
 const restsUsual = 1;
 const restsSlow = 50;
+/** With more owed no other one follows: of two in a row one may take longer than others. */
+const owedMsMax = 1;
 /** So often the owner is to look at how full the segment is. */
 const lookBytes = 64 << 10;
 
 export class PromptAppender {
   readonly #tail: TailBorrower;
   readonly #clock: Clock;
-  #restsUntil = Number.NEGATIVE_INFINITY;
+  #endedMs = Number.NEGATIVE_INFINITY;
+  /** As of then. */
+  #owedMs = 0;
   #wasSlow = false;
   #bytes = 0;
 
@@ -37,12 +42,14 @@ export class PromptAppender {
   append(entry: Entry, isIdle: () => boolean): boolean {
     const began = this.#clock.monotonic();
     const bytes = recordBytes([entry]);
-    if (bytes > entryBytesMax || began < this.#restsUntil) return false;
+    const owedMs = Math.max(0, this.#owedMs - (began - this.#endedMs));
+    if (bytes > entryBytesMax || owedMs > owedMsMax) return false;
     if (!this.#tail.append(encodeRecord(entry), isIdle)) return false;
     const ended = this.#clock.monotonic();
     const tookMs = ended - began;
     const isSlow = tookMs > slowMs;
-    this.#restsUntil = ended + tookMs * (isSlow && this.#wasSlow ? restsSlow : restsUsual);
+    this.#endedMs = ended;
+    this.#owedMs = owedMs + tookMs * (isSlow && this.#wasSlow ? restsSlow : restsUsual);
     this.#wasSlow = isSlow;
     this.#bytes += bytes;
     return true;

@@ -99,7 +99,7 @@ export class PeerChannel {
     return this.#socket.writableLength;
   }
 
-  /** Queues a message; its pieces are not copied and change no more. False: it is not taken. */
+  /** Queues a message; its pieces change no more. False: it is not taken. */
   send(pieces: readonly Uint8Array[]): boolean {
     if (this.#state !== 'trusted') return false;
     const queued = this.#socket.writableLength;
@@ -161,8 +161,7 @@ export class PeerChannel {
         socket.uncork();
       });
     }
-    socket.write(this.#writer.header(kind, pieces));
-    for (const piece of pieces) socket.write(piece);
+    for (const piece of this.#writer.frame(kind, pieces)) socket.write(piece);
   }
 
   #read(bytes: Buffer): void {

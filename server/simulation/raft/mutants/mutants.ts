@@ -25,8 +25,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'quorum.ts',
-    text: 'descending[needed - 1]',
-    replacement: 'descending[needed - 2] ?? descending[0]',
+    text: 'if (count >= needed) greatest',
+    replacement: 'if (count >= Math.max(1, needed - 1)) greatest',
     because: 'one voter less than a quorum decides',
   },
   {
@@ -87,8 +87,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'log-view.ts',
-    text: 'write === undefined || write.number > number',
-    replacement: 'write === undefined',
+    text: '      if (first.number > number) return;\n',
+    replacement: '',
     because: 'a finished write makes those behind it look durable',
   },
   {
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'log-view.ts',
-    text: '    this.#writes = [];\n',
+    text: '    this.#writes.takeAll();\n',
     replacement: '',
     because: 'writes of the log that was given up count for the one that replaces it',
   },
@@ -112,8 +112,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'membership.ts',
-    text: 'this.#inForce = this.#inForce.filter(one => one.since <= index);',
-    replacement: 'this.#inForce = this.#inForce.filter(one => one.since <= index + 1);',
+    text: 'this.#set(this.#inForce.filter(one => one.since <= index));',
+    replacement: 'this.#set(this.#inForce.filter(one => one.since <= index + 1));',
     because: 'a change stays in force after it was cut off',
   },
   {
@@ -300,7 +300,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'state.ts',
-    text: 'return (ahead.length + this.random() ** 2) / priorities.size;',
+    text: 'return (ahead + this.random() ** 2) / levels;',
     replacement: 'return this.random();',
     because: 'priorities mean nothing in an election',
   },
