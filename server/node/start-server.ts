@@ -48,11 +48,12 @@ import {readTrustStore} from './keys/trust-store.ts';
 import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startRehearsal} from './cluster/rehearsal.ts';
+import {compileSooner} from './runtime/compile-sooner.ts';
 import {startCommitThreads} from './commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './keys/key-store.ts';
-import {eventLoopBusyShare, keepMemorySmall} from './memory-keeper.ts';
+import {eventLoopBusyShare, keepMemorySmall} from './runtime/memory-keeper.ts';
 import {ScanThreads} from './scan-threads.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
@@ -324,6 +325,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   followEngine(given, parts, services);
   parts.cluster?.listensOn(port, secure?.port);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
+  const leaveCompiler = compileSooner(timers);
   const endRehearsal = parts.cluster && rehearseWrites(given, parts, means);
   const leaveMemory = keepMemorySmall({
     clock,
@@ -347,6 +349,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     },
     async close() {
       leaveMemory();
+      leaveCompiler();
       parts.probe?.end();
       watch?.end();
       await endRehearsal?.();
