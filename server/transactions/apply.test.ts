@@ -109,3 +109,15 @@ test('an idle database holds no log back, an unsynced one does', () => {
   target.makeDurable();
   assert.equal(target.durableFloor(12), 12);
 });
+
+test('a database is not copied before everything that it holds was applied again', () => {
+  const shelf = new MemoryShelf();
+  const store = createMemoryStore({shelf, path: '/one'});
+  const made = applier(store, testPosition(20));
+  const copies = [{databaseId: 1, directory: '/copy'}];
+  const early = made.copy(copies, 19);
+  assert.equal(early.kind, 'failed');
+  assert.match(early.kind === 'failed' ? early.reason : '', /entry 19 of 20/);
+  assert.equal(shelf.exists('/copy'), false);
+  assert.equal(made.copy(copies, 20).kind, 'copied');
+});

@@ -111,7 +111,8 @@ export class Applier {
 
   /**
    * Copies databases as they are now, with everything up to `index` applied. The log must be
-   * synced up to here: the copies are durable.
+   * synced up to here: the copies are durable. Behind a start a database may hold more than was
+   * applied again: a copy of it would be ahead of the log of whoever goes on with it at `index`.
    */
   copy(copies: readonly DatabaseCopy[], index: number): CopyOutcome {
     const positions = new Map<number, DatabasePosition>();
@@ -120,6 +121,10 @@ export class Applier {
       if (database === undefined) return {kind: 'failed', reason: 'the database is not open'};
       const {store, fence, position} = database;
       if (fence !== undefined) return {kind: 'failed', reason: fence.reason};
+      if (position.index > index) {
+        const reason = `the log is read again up to entry ${index} of ${position.index}, try again`;
+        return {kind: 'failed', reason};
+      }
       try {
         store.checkpoint(directory);
       } catch (error) {

@@ -237,7 +237,7 @@ export class SimulatedServer implements FaultVictim {
     this.disk.makeDirectory(snapshotsDirectory);
     const directory = `${snapshotsDirectory}/${++this.#given}`;
     const state = await engine.capture(directory).catch((error: unknown) => {
-      if (!isDiskFault(error)) throw error;
+      if (!isDiskFault(error) && !isRefusal(error)) throw error;
     });
     if (state === undefined) return undefined;
     const checkpoint = member.replicator.heldCheckpointAt(state.durableIndex);
