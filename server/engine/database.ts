@@ -99,6 +99,13 @@ export class Database {
     return this.#coordinator.fence;
   }
 
+  /** What every request for the database is refused with, if so: its fence. */
+  get refusal(): Refusal | undefined {
+    const {fence} = this;
+    if (fence === undefined) return undefined;
+    return new Refusal('database.fenced', `database ${this.name}: ${fence}`);
+  }
+
   /** Open transactions that hold a view. */
   get liveViewCount(): number {
     return this.#coordinator.views.count;
@@ -329,8 +336,8 @@ export class Database {
   }
 
   #checkFence(): void {
-    if (this.#coordinator.fence === undefined) return;
-    throw new Refusal('database.fenced', `database ${this.name}: ${this.#coordinator.fence}`);
+    const {refusal} = this;
+    if (refusal !== undefined) throw refusal;
   }
 }
 

@@ -210,6 +210,23 @@ test('a transaction terminated while its cursor is open: the cursor refuses', as
   cursor.close();
 });
 
+test('reads whose database is being replaced fail as those that come now: others answer', async () => {
+  const database = await many();
+  const read = (text: string) =>
+    world.service.run(root, {...database.request(text), format: 'ndjson', limit: -1});
+  const cursor = await read('SELECT FROM Many');
+  await cursor.next();
+  const begun = read('SELECT sum(n) FROM Many');
+  const replaced = world.stored(database);
+  replaced.close('a snapshot is being put in its place');
+  world.service.databaseDropped(replaced);
+  const refused = {code: 'database.fenced', message: /a snapshot is being put in its place/};
+  await assert.rejects(Promise.resolve(begun), refused);
+  await assert.rejects(async () => cursor.next(), refused);
+  await assert.rejects(async () => read('SELECT FROM Many'), refused);
+  await replaced.released();
+});
+
 test('a database is dropped under open cursors, running writes and transactions', async () => {
   const database = await many();
   const transactionId = await begin(database);

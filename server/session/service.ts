@@ -237,7 +237,7 @@ export class SessionService implements Service {
         sources: new RequestSources(sourceReader, settings, access.allows('updateSecurity')),
         server: new PrincipalView(principal, this, security),
         guard: principal.root ? undefined : {access, user: principal.name},
-        onTerminate: (listener: () => void) => registered.onTerminate(listener),
+        onTerminate: (listener: (reason: Refusal) => void) => registered.onTerminate(listener),
         end: (failure?: unknown) => {
           registered.done();
           this.#met(session.database, failure);
@@ -253,7 +253,7 @@ export class SessionService implements Service {
       return cursor.catch((error: unknown) => {
         registered.done();
         this.#met(session.database, error);
-        throw error;
+        throw registered.failure(error);
       });
     } catch (error) {
       registered.done();
@@ -376,9 +376,12 @@ export class SessionService implements Service {
     if (database !== undefined) this.#databases.get(database)?.kept.close();
   }
 
-  /** Ends what uses a database that another server of the cluster has dropped. */
+  /**
+   * Ends what uses a database that goes away here: another server of the cluster has dropped it, or
+   * a snapshot takes its place. Reads fail as those that come now do, so the leader answers them.
+   */
   databaseDropped(database: Database): void {
-    this.#endUsersOf(database.name);
+    this.#endUsersOf(database.name, database.refusal);
     this.#databases.get(database)?.kept.close();
   }
 
@@ -392,9 +395,9 @@ export class SessionService implements Service {
     }
   }
 
-  #endUsersOf(name: string): void {
+  #endUsersOf(name: string, reason?: Refusal): void {
     this.#sessions.endWhere(session => session.database === name);
-    this.#queries.terminateWhere(query => query.request.database === name);
+    this.#queries.terminateWhere(query => query.request.database === name, reason);
   }
 
   openDatabase(principal: Principal, name: string): Promise<void> {

@@ -6,6 +6,7 @@
  * statement pays for it. Source: oracle.md 3.7 (list queries, terminate query).
  */
 import type {Cancellation} from '#server/base/cancellation.ts';
+import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {RunningQuery, RunRequest} from '../session.ts';
 
@@ -17,8 +18,9 @@ export class RegisteredQuery implements Cancellation {
   readonly startedMonotonic: number;
   readonly #slots: Slots;
   readonly #slot: number;
-  #terminated = false;
-  #listener: (() => void) | undefined;
+  /** Why it was told to stop. */
+  #reason: Refusal | undefined;
+  #listener: ((reason: Refusal) => void) | undefined;
 
   constructor(id: number, user: string, request: RunRequest, clock: Clock, slots: Slots) {
     this.id = id;
@@ -32,16 +34,24 @@ export class RegisteredQuery implements Cancellation {
 
   /** Told to stop, or its client went away. */
   get aborted(): boolean {
-    return this.#terminated || this.request.signal?.aborted === true;
+    return this.#reason !== undefined || this.request.signal?.aborted === true;
   }
 
-  terminate(): void {
-    this.#terminated = true;
-    this.#listener?.();
+  /** Only the first reason counts. */
+  terminate(reason: Refusal): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#listener?.(reason);
+  }
+
+  /** What its client is told when it failed with `error`: that it ended, and why. */
+  failure(error: unknown): unknown {
+    const hasEnded = error instanceof Refusal && error.code === 'query.terminated';
+    return hasEnded ? (this.#reason ?? error) : error;
   }
 
   /** Calls `listener` when it is told to stop. One listener. */
-  onTerminate(listener: () => void): void {
+  onTerminate(listener: (reason: Refusal) => void): void {
     this.#listener = listener;
   }
 
@@ -105,10 +115,13 @@ export class RunningQueries {
     });
   }
 
-  /** Tells every matching statement to stop; how many there were. */
-  terminateWhere(matches: (query: RegisteredQuery) => boolean): number {
+  /** Tells every matching statement to stop, and why; how many there were. */
+  terminateWhere(
+    matches: (query: RegisteredQuery) => boolean,
+    reason: Refusal = queryTerminated(),
+  ): number {
     const matching = this.#running().filter(matches);
-    for (const query of matching) query.terminate();
+    for (const query of matching) query.terminate(reason);
     return matching.length;
   }
 

@@ -3,6 +3,7 @@
  */
 import type {DatabaseAccess} from '#server/access/decide.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
+import type {Refusal} from '#server/base/errors.ts';
 import type {ServerView} from '#server/execution/surroundings.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -23,7 +24,7 @@ export interface RunParts {
   /** Of a long text, which is not prepared in one turn. */
   readonly ahead?: PreparedAhead;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
-  readonly onTerminate: (listener: () => void) => void;
+  readonly onTerminate: (listener: (reason: Refusal) => void) => void;
   /** Called when the statement has ended, with what it failed with after it had begun to answer. */
   readonly end: (failure?: unknown) => void;
 }

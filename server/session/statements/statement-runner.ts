@@ -515,7 +515,7 @@ export class StatementRunner implements StatementHost {
           }
         },
       });
-      parts.onTerminate(() => cursor.terminate());
+      parts.onTerminate(reason => cursor.terminate(reason));
       return cursor.begin();
     };
     return orFailed(

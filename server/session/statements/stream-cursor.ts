@@ -5,7 +5,7 @@
  * started; a short answer is whole then and gives back what it used before anyone reads it.
  * Whatever ends it (the last piece, an error, `close`) ends the run exactly once.
  */
-import {Refusal, queryTerminated} from '#server/base/errors.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
 import type {Place} from './admission.ts';
 import type {ResultCursor, ResultSummary} from '../session.ts';
@@ -89,9 +89,9 @@ export class StreamCursor implements ResultCursor {
   }
 
   /** Ends the run even if nobody ever asks for another piece; who asks is told. */
-  terminate(): void {
+  terminate(reason: Refusal): void {
     if (this.#ended) return;
-    this.#failure = queryTerminated();
+    this.#failure = reason;
     this.#end(this.#failure);
   }
 
