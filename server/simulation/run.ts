@@ -64,6 +64,8 @@ const profiles: Readonly<Record<string, Profile>> = {
   ),
 };
 const tracesPrinted = 10;
+/** Between two lines on how far a run is. */
+const progressMs = 30_000;
 /** Two of the fates that what was pending may have at each crash point. */
 const fates = [11, 12];
 /** The ends of lives that were none of the server's own wish. */
@@ -94,6 +96,7 @@ async function main(profileName: string, firstSeed: number, hours: number): Prom
     faults: new Map(),
   };
   await profile.prelude?.(firstSeed, totals);
+  let toldAt = startedAt;
   const isEnough = (): boolean => {
     if (hours === 0) return hasDone(profile.least, totals);
     const realMs = performance.now() - startedAt;
@@ -104,6 +107,10 @@ async function main(profileName: string, firstSeed: number, hours: number): Prom
       const report = await profile.run(seed);
       add(totals, report);
       if (seed - firstSeed < tracesPrinted) print(`seed ${seed} trace ${report.traceHash}`);
+      const now = performance.now();
+      if (now - toldAt < progressMs) continue;
+      toldAt = now;
+      tellProgress(totals, now - startedAt);
     } catch (error) {
       await profile.explain(seed, error);
       return 1;
@@ -193,6 +200,13 @@ async function explain<Options>(
   const shrunk = await shrink(worlds, options, failure);
   print(`shrunk over ${shrunk.worldsTried} worlds to ${JSON.stringify(shrunk.options)}`);
   print(`which fails with: ${shrunk.failure.message}`);
+}
+
+/** Beside the result, so not with it. */
+function tellProgress({worlds, simulatedMs}: Totals, realMs: number): void {
+  const hours = (simulatedMs / 3_600_000).toFixed(1);
+  const minutes = (realMs / 60_000).toFixed(1);
+  process.stderr.write(`${worlds} worlds hold, ${hours} h simulated in ${minutes} min\n`);
 }
 
 function print(line: string): void {
