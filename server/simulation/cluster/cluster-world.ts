@@ -364,7 +364,8 @@ export class ClusterWorld {
     if (replicator === undefined || replicator.commitIndex < replicator.lastIndex) return false;
     if ((leader?.engine?.migrating.length ?? 0) > 0) return false;
     return members.every(
-      ({engine}) => engine !== undefined && engine.appliedIndex === replicator.commitIndex,
+      ({engine, isStopping}) =>
+        engine !== undefined && !isStopping && engine.appliedIndex === replicator.commitIndex,
     );
   }
 

@@ -72,6 +72,7 @@ interface Process {
   member: RunningMember | undefined;
   /** Snapshots are put in place one after the other, as by node/cluster/member-snapshots.ts. */
   installing: Promise<void>;
+  isStopping: boolean;
 }
 
 const groupLogId = '00112233445566778899aabbccddeeff';
@@ -121,6 +122,11 @@ export class SimulatedServer implements FaultVictim {
     return this.#process?.engine === undefined ? undefined : this.#process.member;
   }
 
+  /** It ends by itself soon, and is not served from any more. */
+  get isStopping(): boolean {
+    return this.#process?.isStopping === true;
+  }
+
   /** Whether it runs the second release. */
   get isUpgraded(): boolean {
     return this.#process?.engine !== undefined && this.#process.release === 2;
@@ -163,6 +169,7 @@ export class SimulatedServer implements FaultVictim {
       engine: undefined,
       member: undefined,
       installing: Promise.resolve(),
+      isStopping: false,
     };
     this.#process = process;
     this.#open(process).then(
@@ -187,6 +194,7 @@ export class SimulatedServer implements FaultVictim {
   stop(): void {
     const process = this.#process;
     if (process?.engine === undefined || this.paused) return;
+    process.isStopping = true;
     process.engine.close().then(
       () => {
         if (this.#process === process) this.#endByItself('stopped');
