@@ -14,6 +14,7 @@ import {readWhole, writeAtomically} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
+import type {LogIndex} from '#server/transactions/commit.ts';
 import type {LocalData} from './engine-log.ts';
 import {decodeServerBody, type Entry} from '#server/transactions/entry.ts';
 import {checkFormat, type Formats} from './formats/levels.ts';
@@ -64,6 +65,7 @@ export interface Attachments {
 export class DatabaseSet {
   readonly #options: DatabaseSetOptions;
   readonly #open = new Map<number, OpenDatabase>();
+  #foundIndex: LogIndex = 0;
   /** Why a database of the state cannot be used, by id. */
   readonly fences = new Map<number, string>();
   /** Of these, whose directory an interrupted snapshot install left. */
@@ -85,6 +87,14 @@ export class DatabaseSet {
 
   get openDatabases(): IterableIterator<OpenDatabase> {
     return this.#open.values();
+  }
+
+  /**
+   * The newest entry that a database held when it was opened. Behind a start more may be in the
+   * stores than was applied again.
+   */
+  get foundIndex(): LogIndex {
+    return this.#foundIndex;
   }
 
   byId(id: number): OpenDatabase | undefined {
@@ -213,6 +223,7 @@ export class DatabaseSet {
   adopt(database: OpenDatabase): void {
     assert(!this.#open.has(database.id), 'a database is opened once');
     this.#open.set(database.id, database);
+    this.#foundIndex = Math.max(this.#foundIndex, database.position.index);
     this.#attachments.attach(database.id, database.store, database.position);
   }
 

@@ -162,7 +162,7 @@ export class Engine {
 
   /** No view that was taken before this is asked shows an entry behind it. */
   get shownIndex(): LogIndex {
-    return this.#log.shownIndex;
+    return Math.max(this.#log.shownIndex, this.#set.foundIndex);
   }
 
   /** Set once the log can write nothing more: the process should be replaced. */

@@ -162,6 +162,9 @@ export class ClusterClients {
     if (seen.place < bookmark) {
       throw new Violation(`a session at ${server.id} saw ${seen.place} after ${bookmark}`);
     }
+    if (seen.place > engine.shownIndex) {
+      throw new Violation(`${server.id} shows ${seen.place} and says ${engine.shownIndex}`);
+    }
     this.tallies.sessionReads++;
     this.#bookmarks.set(session, Math.max(this.#bookmarks.get(session) ?? 0, seen.place));
     this.#events.push(history => {
