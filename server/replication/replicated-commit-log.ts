@@ -139,7 +139,10 @@ export class ReplicatedCommitLog implements EngineLog {
     if (role.firstIndex !== undefined) {
       this.#feed.goOn();
       // Not from within a step of the core: who hears of it proposes.
-      void this.#options.timers.yield().then(() => this.#checkLeadership());
+      this.#options.timers
+        .yield()
+        .then(() => this.#checkLeadership())
+        .catch((error: unknown) => this.fail(`the leadership cannot begin: ${String(error)}`));
     } else if (led) {
       // Who appends next is open, so nobody waits for a place behind what is known.
       this.#pending.wakeApplied(Number.POSITIVE_INFINITY);
