@@ -210,7 +210,7 @@ test('a transaction terminated while its cursor is open: the cursor refuses', as
   cursor.close();
 });
 
-test('reads whose database is being replaced fail as those that come now: others answer', async () => {
+test('reads of a database that is being replaced fail as new ones do: others answer', async () => {
   const database = await many();
   const read = (text: string) =>
     world.service.run(root, {...database.request(text), format: 'ndjson', limit: -1});
