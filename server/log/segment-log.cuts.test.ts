@@ -264,3 +264,25 @@ test('an entry far into a segment is read without what lies before it', () => {
   const [record] = again.read(80);
   assert.equal(record?.index, 80, 'the damaged first entry was not looked at');
 });
+
+test('a damaged entry ends a reading and a cut, and nothing behind it is shown', () => {
+  const disk = new SimulatedDisk(new Machine());
+  disk.makeDirectory('/log');
+  const log = SegmentLog.create({disk, directory: '/log', segmentBytes: 4096}, logId, 1);
+  for (let number = 1; number <= 9; number++) {
+    log.append([Buffer.from(`entry ${number} ${'x'.repeat(1000)}`)], new Uint32Array(1), true);
+  }
+  damage(disk, 'entry 2');
+  const shown: number[] = [];
+  assert.throws(
+    () => {
+      for (const {index} of log.read(1)) shown.push(index);
+    },
+    (error: unknown) => error instanceof Corruption && /record 2 of the log/.test(error.message),
+  );
+  assert.deepEqual(shown, [1]);
+  assert.throws(() => log.truncate(2), Corruption);
+  assert.equal(log.lastIndex, 9, 'nothing was cut');
+  assert.equal(log.failed, undefined, 'what lies behind the damage is still there');
+  assert.equal([...log.read(7)].length, 3);
+});

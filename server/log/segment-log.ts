@@ -17,6 +17,7 @@
  * Source: design/architecture.md section 3.
  */
 import {assert} from '#server/base/assert.ts';
+import {Corruption} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {LentEnd} from './lent-tail.ts';
 import {
@@ -29,7 +30,13 @@ import {
   segmentName,
   segmentSeed,
 } from './segment-format.ts';
-import {type LogRecord, markPlace, startBefore, walkSegment} from './segment-reader.ts';
+import {
+  type LogRecord,
+  markPlace,
+  type SegmentPosition,
+  startBefore,
+  walkSegment,
+} from './segment-reader.ts';
 import {type RecordVisitor, recoverLog, type SegmentInfo} from './segment-recovery.ts';
 import {batchBytesOf, type SegmentEnd, SegmentWriter} from './segment-writer.ts';
 import {type Spare, SpareSegments} from './spare-segments.ts';
@@ -202,7 +209,10 @@ export class SegmentLog {
     if (this.#durableIndex < this.lastIndex) this.#attempt(() => this.#sync());
   }
 
-  /** The entries from `index` on, in order. Payloads are valid until the next one is pulled. */
+  /**
+   * The entries from `index` on, in order and without a gap. Payloads are valid until the next one
+   * is pulled. Throws Corruption at the first one that is not what was written.
+   */
   *read(index: number): Generator<LogRecord> {
     assert(index >= this.firstIndex, 'entries before the first retained one are gone');
     for (const segment of this.#segments.slice()) {
@@ -214,13 +224,14 @@ export class SegmentLog {
         for (const record of walkSegment(file, header, position, until)) {
           if (record.index >= index) yield record;
         }
+        if (position.lastIndex < until) throw damaged(segment.path, position);
       } finally {
         file.close();
       }
     }
   }
 
-  /** Chain value of an entry, or undefined when it is not retained. */
+  /** Chain value of an entry, or undefined when it is not retained. Throws as `read`. */
   chainAt(index: number): number | undefined {
     if (index === this.lastIndex) return this.lastChain;
     if (index > this.lastIndex || index < this.firstIndex - 1) return undefined;
@@ -251,7 +262,8 @@ export class SegmentLog {
 
   /**
    * Gives up every entry behind `keepThrough`, which is at least the one before the first; the
-   * next one appended has the index `keepThrough + 1`. Durable on return. Throws as `append`.
+   * next one appended has the index `keepThrough + 1`. Durable on return. Throws as `append`, and
+   * Corruption, with nothing changed, when the last entry that is kept is not what was written.
    */
   truncate(keepThrough: number): void {
     this.#checkAlive();
@@ -434,6 +446,15 @@ export class SegmentLog {
       throw new LogFailure(this.#failed, {cause: error});
     }
   }
+}
+
+function damaged(path: string, {lastIndex, end}: SegmentPosition): Corruption {
+  const index = lastIndex + 1;
+  return new Corruption(
+    `record ${index} of the log is damaged in ${path} at offset ${end}: restore the node from a ` +
+      'copy, or remove it from its cluster and add it anew',
+    {path, index, offset: end},
+  );
 }
 
 function openWriter(disk: Disk, {path, header}: SegmentInfo): SegmentWriter {

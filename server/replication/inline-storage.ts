@@ -107,7 +107,8 @@ export class InlineStorage implements RaftStorage {
       while (this.#log.prepareNext());
     } catch (error) {
       if (error instanceof LogFull) return this.#carryOutAfter(roomPollMs);
-      if (error instanceof LogFailure) return this.#fail(error.message);
+      const isFinal = error instanceof LogFailure || error instanceof Corruption;
+      if (isFinal) return this.#fail(error.message);
       throw error;
     }
     const durable = this.#begun;
