@@ -4,92 +4,33 @@
  * A write is pending until its file is synced, a name until its directory is; a power loss keeps
  * any part of what is pending: whole writes, single 512-byte sectors of them, in any order, and
  * for names a prefix of each directory's changes. A failed sync drops what it should have
- * written, as kernels do, while reads go on seeing it. A killed process loses nothing.
+ * written, as kernels do, while reads go on seeing it. A killed process loses nothing. A write may
+ * be confirmed and lie elsewhere (misdirected-write.ts).
  */
 import {assert} from '#server/base/assert.ts';
 import type {Disk, File, OpenMode} from '#server/platform/disk.ts';
+import {FileContent} from './file-content.ts';
 import {type Machine, SimulatedDiskError} from './machine.ts';
+import {type FileOnDisk, MisdirectedWrite} from './misdirected-write.ts';
 import type {SeededRandom} from './seeded-random.ts';
 
-const sectorBytes = 512;
-
-interface PendingWrite {
-  readonly offset: number;
-  readonly bytes: Buffer;
-}
-
-/** What lies on the disk under one or more names. */
-class Node {
-  /** As the running system reads it. */
-  current: Buffer = Buffer.alloc(0);
-  /** As a power loss finds it, before pending parts are added. */
-  durable: Buffer = Buffer.alloc(0);
-  pending: PendingWrite[] = [];
-
-  write(offset: number, source: Uint8Array): void {
-    const bytes = Buffer.from(source);
-    this.current = overwrite(this.current, offset, bytes);
-    this.pending.push({offset, bytes});
-  }
-
-  /** What a failed sync gave up is read from memory for a while, and is never written. */
-  sync(): void {
-    for (const {offset, bytes} of this.pending) {
-      this.durable = overwrite(this.durable, offset, bytes);
-    }
-    this.pending = [];
-  }
-
-  crash(random: SeededRandom): void {
-    let survivor = this.durable;
-    const mood = random.below(4);
-    for (const write of this.pending) {
-      if (mood === 0) continue;
-      if (mood === 1) survivor = overwrite(survivor, write.offset, write.bytes);
-      else survivor = keepSectors(survivor, write, random);
-    }
-    this.current = survivor;
-    this.durable = Buffer.from(survivor);
-    this.pending = [];
-  }
-}
-
-function overwrite(target: Buffer, offset: number, bytes: Buffer): Buffer {
-  const size = Math.max(target.length, offset + bytes.length);
-  const result = size > target.length ? Buffer.alloc(size) : target;
-  if (result !== target) target.copy(result);
-  // The durable buffer is shared with nobody: a copy is made where it was taken over.
-  bytes.copy(result, offset);
-  return result;
-}
-
-/** A sector is written whole or not at all; which ones is up to chance. */
-function keepSectors(target: Buffer, write: PendingWrite, random: SeededRandom): Buffer {
-  let result: Buffer = Buffer.from(target);
-  const end = write.offset + write.bytes.length;
-  for (let at = write.offset; at < end; ) {
-    const sectorEnd = Math.min(end, (Math.floor(at / sectorBytes) + 1) * sectorBytes);
-    if (random.chance(50)) {
-      const part = write.bytes.subarray(at - write.offset, sectorEnd - write.offset);
-      result = overwrite(result, at, part);
-    }
-    at = sectorEnd;
-  }
-  return result;
-}
-
 type NameChange =
-  | {readonly kind: 'set'; readonly name: string; readonly node: Node | 'directory'}
+  | {readonly kind: 'set'; readonly name: string; readonly node: FileContent | 'directory'}
   | {readonly kind: 'remove'; readonly name: string}
-  | {readonly kind: 'rename'; readonly from: string; readonly to: string; readonly node: Node};
+  | {
+      readonly kind: 'rename';
+      readonly from: string;
+      readonly to: string;
+      readonly node: FileContent;
+    };
 
 interface Directory {
-  current: Map<string, Node | 'directory'>;
-  durable: Map<string, Node | 'directory'>;
+  current: Map<string, FileContent | 'directory'>;
+  durable: Map<string, FileContent | 'directory'>;
   pending: NameChange[];
 }
 
-function applyChange(names: Map<string, Node | 'directory'>, change: NameChange): void {
+function applyChange(names: Map<string, FileContent | 'directory'>, change: NameChange): void {
   if (change.kind === 'set') names.set(change.name, change.node);
   else if (change.kind === 'remove') names.delete(change.name);
   else {
@@ -101,6 +42,7 @@ function applyChange(names: Map<string, Node | 'directory'>, change: NameChange)
 export class SimulatedDisk implements Disk {
   readonly #machine: Machine;
   readonly #directories = new Map<string, Directory>();
+  readonly #misdirected = new MisdirectedWrite();
   #epoch = 0;
   /** Bytes that may still be written; a fault profile lowers it. */
   freeBytesLeft = Number.MAX_SAFE_INTEGER;
@@ -119,7 +61,7 @@ export class SimulatedDisk implements Disk {
       throw new Error(`ENOENT: ${path}`);
     }
     if (found !== undefined) return this.#file(path, found);
-    const node = new Node();
+    const node = new FileContent();
     this.#change(directory, {kind: 'set', name, node}, 'create');
     return this.#file(path, node);
   }
@@ -139,13 +81,13 @@ export class SimulatedDisk implements Disk {
     const {directory, name} = this.#locate(from);
     assert(parentOf(from) === parentOf(to), 'renames stay in one directory');
     const node = directory.current.get(name);
-    assert(node instanceof Node, `only files are renamed: ${from}`);
+    assert(node instanceof FileContent, `only files are renamed: ${from}`);
     this.#change(directory, {kind: 'rename', from: name, to: nameOf(to), node}, 'rename');
   }
 
   link(from: string, to: string): void {
     const node = this.#locate(from).directory.current.get(nameOf(from));
-    assert(node instanceof Node, `only files are linked: ${from}`);
+    assert(node instanceof FileContent, `only files are linked: ${from}`);
     this.#change(this.#locate(to).directory, {kind: 'set', name: nameOf(to), node}, 'link');
   }
 
@@ -194,10 +136,21 @@ export class SimulatedDisk implements Disk {
     return true;
   }
 
+  /** One of the next writes is confirmed and lies elsewhere, by this chance. */
+  misdirect(random: SeededRandom): void {
+    this.#misdirected.plan(random);
+  }
+
+  /** Whether a write went astray, so that acknowledged bytes may be gone. */
+  get isDamaged(): boolean {
+    return this.#misdirected.count > 0;
+  }
+
   /** A power loss: what survives is there afterwards, old handles are dead. */
   crash(random: SeededRandom): void {
     this.#epoch++;
-    const nodes = new Set<Node>();
+    this.#misdirected.crash();
+    const nodes = new Set<FileContent>();
     for (const [path, directory] of sortedByPath(this.#directories)) {
       if (!this.#directories.has(path)) continue;
       const kept = random.below(directory.pending.length + 1);
@@ -213,6 +166,16 @@ export class SimulatedDisk implements Disk {
   /** A killed process: the system keeps every write, old handles are dead. */
   kill(): void {
     this.#epoch++;
+  }
+
+  #files(): FileOnDisk[] {
+    const files: FileOnDisk[] = [];
+    for (const [directory, {current}] of sortedByPath(this.#directories)) {
+      for (const [name, content] of current) {
+        if (content !== 'directory') files.push({path: `${directory}/${name}`, content});
+      }
+    }
+    return files;
   }
 
   #forgetLostDirectories(): void {
@@ -244,7 +207,7 @@ export class SimulatedDisk implements Disk {
     return {directory, name: nameOf(path)};
   }
 
-  #file(path: string, node: Node): File {
+  #file(path: string, node: FileContent): File {
     const epoch = this.#epoch;
     const machine = this.#machine;
     let open = true;
@@ -259,6 +222,10 @@ export class SimulatedDisk implements Disk {
       if (!this.takeRoom(growth)) throw new SimulatedDiskError('ENOSPC', path);
       if (!machine.dead && epoch === this.#epoch) node.write(offset, source);
       machine.operate(kind, `${path} ${offset} ${source.length}`);
+    };
+    const store = (): void => {
+      const hit = this.#misdirected.sync(node, () => this.#files());
+      if (hit !== undefined) machine.trace(`misdirected ${hit}`);
     };
     return {
       path,
@@ -282,19 +249,15 @@ export class SimulatedDisk implements Disk {
           syncFailed = true;
           machine.failSyncAt = Number.POSITIVE_INFINITY;
           machine.trace('sync-failed');
-          node.pending = [];
+          node.giveUp();
           throw new SimulatedDiskError('EIO', path);
         }
-        node.sync();
+        store();
       },
       truncate(size) {
         check();
         machine.operate('truncate', `${path} ${size}`);
-        node.current = Buffer.from(node.current.subarray(0, size));
-        if (node.durable.length > size) node.durable = Buffer.from(node.durable.subarray(0, size));
-        node.pending = node.pending.filter(
-          pending => pending.offset + pending.bytes.length <= size,
-        );
+        node.truncate(size);
       },
       size() {
         check();

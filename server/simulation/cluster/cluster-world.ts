@@ -10,7 +10,7 @@
  *
  * Source: docs/design/0022-whole-servers-simulated.md.
  */
-import {ordered} from '#server/raft/membership.ts';
+import {isVoter, memberOf, ordered} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import {type Attempt, countOldRows, Ledger, Violation} from '../ledger.ts';
@@ -40,6 +40,7 @@ export const clusterFaultKinds = [
   'failed-sync',
   'blackout',
   'stop',
+  'misdirected',
 ] as const;
 
 export type ClusterFaultKind = (typeof clusterFaultKinds)[number];
@@ -65,6 +66,8 @@ const healMs = 90 * electionTimeoutMaxMs;
 const lookMs = 100;
 /** An upgrade turns to the next server so often; and a leader looks whether all are done. */
 const upgradeMs = 400;
+/** An operator looks so often whether a lost member is replaced. */
+const operatorMs = 500;
 /** Clients that wait for an answer. */
 const clientsMax = 40;
 
@@ -85,6 +88,10 @@ export class ClusterWorld {
   #raises = 0;
   #working = 0;
   #healing = false;
+  /** Whose disk puts writes elsewhere: one at a time, until another has come in its place. */
+  #misdirected: SimulatedServer | undefined;
+  /** Who found that its disk has lost something, and who comes in its place. */
+  #lost: {readonly id: NodeId; readonly heir: SimulatedServer} | undefined;
   #failure: Error | undefined;
 
   constructor(options: ClusterWorldOptions) {
@@ -159,7 +166,7 @@ export class ClusterWorld {
     return this.report;
   }
 
-  #addServer(id: NodeId, founders: ReturnType<typeof ordered>): void {
+  #addServer(id: NodeId, founders: ReturnType<typeof ordered>): SimulatedServer {
     const random = this.#random;
     const raft = {
       id,
@@ -174,21 +181,53 @@ export class ClusterWorld {
       transferLagMax: 20,
     } as const;
     const options = {raft, seed: random.u32(), founders, quorumTimeoutMs: 2_000};
-    this.#servers.set(
-      id,
-      new SimulatedServer(options, {
-        scheduler: this.#scheduler,
-        send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
-        checkpointNeeded: (server, from) => this.#giveLater(server, from),
-        ended: (server, how) => {
-          this.#faults.count(how);
-          this.#startLater(server);
-        },
-        broke: error => {
-          this.#failure ??= error;
-        },
-      }),
-    );
+    const server = new SimulatedServer(options, {
+      scheduler: this.#scheduler,
+      send: (from, to, bytes) => this.#network.send(from, to, bytes, 'message'),
+      checkpointNeeded: (taker, from) => this.#giveLater(taker, from),
+      ended: (ended, how) => {
+        this.#faults.count(how);
+        if (how === 'damage found') this.#replace(ended);
+        else this.#startLater(ended);
+      },
+      broke: error => {
+        this.#failure ??= error;
+      },
+    });
+    this.#servers.set(id, server);
+    return server;
+  }
+
+  /** As an operator does: who has lost something leaves the group, and a new one comes. */
+  #replace(server: SimulatedServer): void {
+    const {id} = server;
+    this.#servers.delete(id);
+    const heir = this.#addServer(`${id}+`, []);
+    heir.release = server.release;
+    heir.start();
+    this.#lost = {id, heir};
+    this.#replaceLater(this.#lost);
+  }
+
+  #replaceLater(lost: {readonly id: NodeId; readonly heir: SimulatedServer}): void {
+    this.#scheduler.after(operatorMs, 'replace', () => {
+      const leader = this.#leader();
+      const members = leader?.members ?? [];
+      if (isVoter(members, lost.heir.id)) {
+        // One change after the other: what came before is committed.
+        this.#lost = undefined;
+        this.#misdirected = undefined;
+        return;
+      }
+      this.#replaceLater(lost);
+      if (leader?.paused !== false) return;
+      const isLeft = memberOf(members, lost.id) === undefined;
+      if (!isLeft) leader.administer({kind: 'change', change: {kind: 'remove', id: lost.id}});
+      else if (memberOf(members, lost.heir.id) === undefined) {
+        const change = {kind: 'add', id: lost.heir.id, priority: 0} as const;
+        leader.administer({kind: 'change', change});
+      }
+    });
   }
 
   /** One server at a time; then the leader takes the formats of the new release, as it would. */
@@ -320,6 +359,11 @@ export class ClusterWorld {
       return () => {};
     }
     if (kind === 'blackout') return this.#blackOut();
+    if (kind === 'misdirected') {
+      this.#misdirected ??= victim;
+      this.#misdirected.misdirect(planned.seed);
+      return () => {};
+    }
     if (kind === 'stop') {
       victim.stop();
       return () => {};
@@ -358,6 +402,7 @@ export class ClusterWorld {
   }
 
   #hasConverged(): boolean {
+    if (this.#lost !== undefined) return false;
     const members = this.#membersOfLeader();
     const leader = this.#leader();
     const replicator = leader?.member?.replicator;
@@ -446,7 +491,8 @@ export function clusterWorldOf(seed: number): ClusterWorldOptions {
     seconds: 60,
     operationsPerSecond: 22,
     faultsPerSecond: [0.2, 0.5, 1, 1.5][seed % 4] ?? 1,
-    faults: clusterFaultKinds,
+    // A group of three that is being made smaller does without nobody's disk.
+    faults: clusterFaultKinds.filter(kind => kind !== (seed % 5 === 4 ? 'remove' : 'misdirected')),
     without: [],
     ...(seed % 5 === 0 ? {upgradeAfterSeconds: 10 + (seed % 30)} : {}),
   };

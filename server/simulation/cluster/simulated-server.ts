@@ -1,12 +1,14 @@
 /**
  * One simulated member of a cluster: a whole engine with its replicator, on a machine of its own
  * with a disk, stores, a clock, and a way to the others. It starts, serves, and ends by power loss,
- * kill or a fault of its disk; then it starts again.
+ * kill or a fault of its disk; then it starts again, unless it found that its disk has lost
+ * something.
  *
  * Everything that a process does happens in tasks of the world's scheduler. Those of a process
  * that has ended never run; those of a paused one run when it goes on. A crash that was planned for
  * an operation of the disk ends the process in the middle of that operation.
  */
+import {Corruption} from '#server/base/errors.ts';
 import {LogFailure} from '#server/log/segment-log.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Input} from '#server/raft/input.ts';
@@ -32,7 +34,7 @@ import {SimulatedDisk} from '../simulated-disk.ts';
 import {simulatedFormats} from '../simulated-formats.ts';
 import {SimulatedStores} from '../simulated-stores.ts';
 
-type EndedBy = 'crash in an operation' | 'failed disk' | 'stopped';
+type EndedBy = 'crash in an operation' | 'failed disk' | 'damage found' | 'stopped';
 
 /** What a server needs of its world. */
 export interface ServerWorld {
@@ -99,6 +101,7 @@ export class SimulatedServer implements FaultVictim {
   #processes = 0;
   #given = 0;
   #missed: (() => void)[] = [];
+  #isGone = false;
   #clock = {at: 0, shows: 0, rate: 1};
 
   constructor(options: ServerOptions, world: ServerWorld) {
@@ -145,7 +148,9 @@ export class SimulatedServer implements FaultVictim {
     return this.#process?.number ?? 0;
   }
 
+  /** Does nothing where damage was found: somebody else has to take its place. */
   start(): void {
+    if (this.#isGone) return;
     const {machine, disk} = this;
     machine.boot();
     disk.freeBytesLeft = roomInAll;
@@ -292,6 +297,11 @@ export class SimulatedServer implements FaultVictim {
   failSync(): void {
     const {machine} = this;
     machine.failSyncAt = (machine.counts.get('sync') ?? 0) + 1 + this.#random.below(4);
+  }
+
+  /** One of the next writes is confirmed and lies elsewhere. */
+  misdirect(seed: number): void {
+    this.disk.misdirect(createSeededRandom(seed));
   }
 
   /** Nothing that was planned for the machine happens any more. */
@@ -466,6 +476,9 @@ export class SimulatedServer implements FaultVictim {
       this.#endByItself('crash in an operation');
     } else if (isDiskFault(error)) {
       this.#endByItself('failed disk');
+    } else if (error instanceof Corruption && this.disk.isDamaged) {
+      this.#isGone = true;
+      this.#endByItself('damage found');
     } else {
       this.#world.broke(error instanceof Error ? error : new Error(String(error)));
     }
