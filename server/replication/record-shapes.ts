@@ -27,6 +27,11 @@ export class RecordShapes implements Iterable<EntryShape> {
     return this.#termAtBase;
   }
 
+  /** Of the newest entry that was read; 0 without one. */
+  get lastTerm(): Term {
+    return this.#terms.at(-1) ?? this.#termAtBase ?? 0;
+  }
+
   add(index: LogIndex, record: Buffer): void {
     if (index < this.#base) return;
     const entry = decodeRecord(record);

@@ -254,6 +254,7 @@ test('a creation that is cut short is begun again', () => {
     machine.boot();
     const {log, recovered} = openStoredLog(options);
     assert.deepEqual([...recovered.entries], []);
+    log.remember({term: 1, vote: undefined});
     log.append(encodeRecord(data(1, 'a')));
     log.flush();
     assert.equal([...openStoredLog(options).recovered.entries].length, 1);
@@ -347,6 +348,24 @@ test('a memory whose entries are gone, or whose term is damaged, stops the start
       (error: unknown) => error instanceof Corruption && says.test(error.message),
     );
   }
+});
+
+test('a term that is older than the log stops the start: a vote was forgotten', () => {
+  const world = new World(1);
+  storageWith(world, [data(1, 'a')]);
+  const votes = world.disk.open(`${directory}/votes`, 'write');
+  const older = Buffer.alloc(votes.size());
+  votes.readAt(older, 0);
+  world.storage.persist({
+    ...{kind: 'persist', number: 2, hardState: {term: 2, vote: 'b'}, restart: undefined},
+    ...{keepThrough: 1, entries: [data(2, 'b')]},
+  });
+  assert.ok(world.settle());
+  votes.writeAt(older, 0);
+  assert.throws(
+    () => world.open(),
+    (error: unknown) => error instanceof Corruption && /is older than the log/.test(error.message),
+  );
 });
 
 test('a memory of a release without a file of votes is taken over, at every power loss', () => {

@@ -31,7 +31,7 @@ import type {EntryShape, LogIndex, LogPosition} from '#server/raft/message.ts';
 import type {Recovered} from '#server/raft/state.ts';
 import {RecordShapes} from './record-shapes.ts';
 import {decodeRecord, type RecordRun} from './stored-record.ts';
-import {VoteFile, type VoteFileState} from './vote-file.ts';
+import {VoteFile, type VoteFileState, votesLost} from './vote-file.ts';
 
 export type StoredLogOptions = SegmentLogOptions;
 
@@ -47,7 +47,7 @@ export interface StoredLogStart extends StoredLogOptions {
 }
 
 /** All but how far the state was applied, which the log does not know. */
-export type RecoveredLog = Omit<Recovered, 'applied'>;
+export type RecoveredLog = Omit<Recovered, 'applied' | 'committed'>;
 
 /** What the small file says. */
 interface Kept {
@@ -148,7 +148,10 @@ function reopen(options: StoredLogOptions, found: Kept, checkpoint: Checkpoint |
       {path, index: base.last.index + 1},
     );
   }
-  const log = new StoredLog(options, {...withVotes(options, found), segments});
+  const {kept, votes} = withVotes(options, found);
+  if (kept.hardState.term < shapes.lastTerm)
+    throw votesLost(votesPath(path), 'is older than the log');
+  const log = new StoredLog(options, {kept, votes, segments});
   const reaches = segments.lastIndex >= base.last.index;
   const {termAtBase} = shapes;
   const agrees = termAtBase === undefined || termAtBase === base.last.term;

@@ -28,8 +28,12 @@ function made(through: number): {machine: Machine; disk: SimulatedDisk; votes: V
 }
 
 function damage(disk: SimulatedDisk, block: number): void {
+  overwrite(disk, block * blockBytes + 20, Buffer.from('?'));
+}
+
+function overwrite(disk: SimulatedDisk, at: number, bytes: Buffer): void {
   const file = disk.open(path, 'write');
-  file.writeAt(Buffer.from('?'), block * blockBytes + 20);
+  file.writeAt(bytes, at);
   file.sync();
   file.close();
 }
@@ -75,8 +79,49 @@ test('one bad block is answered by its copy, and mended by the start', () => {
       const opened = VoteFile.open(disk, path, logId);
       assert.deepEqual(opened.hardState, state(through));
       opened.votes.close();
-      damage(disk, block ^ 1);
+      damage(disk, block ^ 2);
       assert.deepEqual(VoteFile.open(disk, path, logId).hardState, state(through));
+    }
+  }
+});
+
+test('a write of another file that fell across two blocks makes nothing forgotten', () => {
+  const stray = Buffer.alloc(blockBytes, 7);
+  for (const through of [6, 7]) {
+    for (let at = 0; at + blockBytes <= blocks * blockBytes; at += 512) {
+      const {disk, votes} = made(through);
+      votes.close();
+      overwrite(disk, at, stray);
+      const {hardState} = VoteFile.open(disk, path, logId);
+      assert.deepEqual(hardState, state(through), `at ${at}`);
+    }
+  }
+});
+
+test('a file whose copies lie side by side, as before, is taken over at every power loss', () => {
+  for (const through of [6, 7]) {
+    for (let crashAt = 1; crashAt <= 4; crashAt++) {
+      for (let fate = 0; fate < 8; fate++) {
+        const {machine, disk, votes} = made(through);
+        votes.close();
+        const file = disk.open(path, 'write');
+        const bytes = Buffer.alloc(blocks * blockBytes);
+        file.readAt(bytes, 0);
+        const block = (number: number) =>
+          bytes.subarray(number * blockBytes).subarray(0, blockBytes);
+        file.writeAt(Buffer.concat([block(0), block(2), block(1), block(3)]), 0);
+        file.sync();
+        file.close();
+        machine.crashAt = machine.operationCount + crashAt;
+        try {
+          assert.deepEqual(VoteFile.open(disk, path, logId).hardState, state(through));
+        } catch (error) {
+          if (!(error instanceof SimulatedCrash)) throw error;
+        }
+        disk.crash(createSeededRandom(fate));
+        machine.boot();
+        assert.deepEqual(VoteFile.open(disk, path, logId).hardState, state(through));
+      }
     }
   }
 });

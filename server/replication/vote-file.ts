@@ -2,9 +2,10 @@
  * Term and vote of a member, in the two places of one small file in turn: overwritten where they
  * lie, so that an election costs one sync of data and no change of a directory.
  *
- * Each place holds two copies, each in a block of its own. A power loss while one place is written
- * leaves the other one whole, so what was durable before is still there. Of what was durable,
- * damage must hit both copies to be forgotten: a single bad block is answered by the other copy.
+ * Each place holds two copies, each in a block of its own, and between them lies a block of the
+ * other place. A power loss while one place is written leaves the other one whole, so what was
+ * durable before is still there. Of what was durable, damage must hit both copies to be forgotten:
+ * a bad block is answered by the other copy, and so is a block's worth of bytes on a border.
  * The checksum is seeded with the name of the memory, so the file of another one is not believed.
  *
  * Invariant: of the copies that verify, the one with the greatest number is the newest state that
@@ -65,7 +66,7 @@ export class VoteFile {
     path: string,
     logId: string,
   ): {readonly votes: VoteFile; readonly hardState: HardState} {
-    if (!disk.exists(path)) throw lost(path, 'is gone');
+    if (!disk.exists(path)) throw votesLost(path, 'is gone');
     const file = disk.open(path, 'write');
     const bytes = Buffer.alloc(places * copies * blockBytes);
     file.readAt(bytes, 0);
@@ -76,7 +77,7 @@ export class VoteFile {
     }
     if (newest === undefined) {
       file.close();
-      throw lost(path, 'is damaged');
+      throw votesLost(path, 'is damaged');
     }
     const {number, hardState} = newest;
     const votes = new VoteFile(file, logId, number);
@@ -98,8 +99,9 @@ export class VoteFile {
   write(hardState: HardState): void {
     const number = this.#number + 1;
     const block = encode(number, hardState, this.#logId);
-    const place = Buffer.concat(Array.from({length: copies}, () => block));
-    this.#file.writeAt(place, (number % places) * place.length);
+    for (let copy = 0; copy < copies; copy++) {
+      this.#file.writeAt(block, (copy * places + (number % places)) * blockBytes);
+    }
     this.#file.sync();
     this.#number = number;
   }
@@ -139,7 +141,8 @@ function checksumOf(block: Buffer, logId: string): number {
   return crc32(block.subarray(8), crc32(logId));
 }
 
-function lost(path: string, how: string): Corruption {
+/** That a member has forgotten what it promised. */
+export function votesLost(path: string, how: string): Corruption {
   const detail = `term and vote of this member, ${path}, ${how}`;
   return new Corruption(`${detail}: remove it from the cluster and add it anew`, {path});
 }
