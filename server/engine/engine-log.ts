@@ -71,8 +71,11 @@ export interface MemberLog {
   readonly lastIndex: LogIndex;
   /** What a store that has applied the entry at `index` keeps beside it; undefined: not held. */
   chainAt(index: LogIndex): number | undefined;
-  /** Takes part in the cluster from now on; entries behind `pipe.startIndex` go to the pipe. */
-  start(pipe: CommitPipe, observer: EngineLogObserver): EngineLog;
+  /**
+   * Takes part in the cluster from now on; entries behind `pipe.startIndex` go to the pipe. Those
+   * up to `committed` are known to be committed, since they were applied before.
+   */
+  start(pipe: CommitPipe, observer: EngineLogObserver, committed: LogIndex): EngineLog;
   /** Instead of `start`, when the start was refused. */
   abandon(): Promise<void>;
 }

@@ -35,10 +35,13 @@ export async function recoverEngine(options: EngineOptions): Promise<RecoveredEn
       startLog: (pipe, observer) => new LocalCommitLog(pipe, observer),
     };
   }
-  const {log, databases, durableIndex, ...rest} = await recoverMember(recovery, memberLog);
+  const {log, databases, durableIndex, committedIndex, ...rest} = await recoverMember(
+    recovery,
+    memberLog,
+  );
   return {
     databases,
     pipeParts: {...rest, log: undefined, logId: log.logId, startIndex: durableIndex},
-    startLog: (pipe, observer) => log.start(pipe, observer),
+    startLog: (pipe, observer) => log.start(pipe, observer, committedIndex),
   };
 }

@@ -42,10 +42,11 @@ export async function captureServer(
     const before = source.state();
     const copies = before.databases.map(({id}) => copyOf(id, directory));
     const outcome = await pipe.copy(copies);
-    if (outcome.kind === 'failed') {
+    const obstacle = outcome.kind === 'failed' ? outcome.reason : behind(before, outcome.index);
+    if (outcome.kind === 'failed' || obstacle !== undefined) {
       for (const copy of copies) stores.remove(copy.directory);
       removeCheckpoint(source, directory);
-      throw new Refusal('database.operation', `no checkpoint can be made: ${outcome.reason}`);
+      throw new Refusal('database.operation', `no checkpoint can be made: ${obstacle}`);
     }
     await source.executed(outcome.index);
     // A server-level entry came between the state and the copies: once more.
@@ -54,6 +55,12 @@ export async function captureServer(
     new ServerStateFile(disk, directory).save(state);
     return state;
   }
+}
+
+/** As of a database behind a start (Applier.copy), the state may be ahead of what is applied. */
+function behind({index}: ServerState, applied: LogIndex): string | undefined {
+  if (index <= applied) return undefined;
+  return `the log is read again up to entry ${applied} of ${index}, try again`;
 }
 
 /** Where the files of a database lie in a checkpoint. */

@@ -50,8 +50,10 @@ export interface Recovered {
   readonly membership: Membership;
   /** Gone through once, when the core is made. */
   readonly entries: Iterable<EntryShape>;
-  /** At least `base.index`; what is applied is committed. */
+  /** At least `base.index`: entries behind it are to be applied, again where they were before. */
   readonly applied: LogIndex;
+  /** At least `applied`: what any part of the applied state holds was committed. */
+  readonly committed: LogIndex;
 }
 
 export interface Follower {
@@ -136,9 +138,10 @@ export class Raft {
     this.log.allPersisted();
     this.outbox.membershipChanged = false;
     assert(recovered.term >= this.log.last.term, 'a log is never ahead of its term');
-    const {applied} = recovered;
-    assert(applied >= recovered.base.index && applied <= this.log.lastIndex, 'applied is held');
-    this.commit = applied;
+    const {applied, committed} = recovered;
+    assert(applied >= recovered.base.index && applied <= committed, 'what is applied is committed');
+    assert(committed <= this.log.lastIndex, 'what is committed is held');
+    this.commit = committed;
     this.applyOrdered = applied;
     this.restartElectionTimer();
   }

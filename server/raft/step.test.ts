@@ -10,11 +10,13 @@ for (const file of readdirSync(folder).sort()) {
     const lines = input.split('\n');
     // Lines before the first verb say what the nodes find on their disks, and how they are set.
     const isSetup = (line: string) =>
-      /^(?:log \w+|at \w+|term|quorum|append|bytes|window|uncommitted|follows) /.test(line);
+      /^(?:log \w+|known \w+|at \w+|term|quorum|append|bytes|window|uncommitted|follows) /.test(
+        line,
+      );
     const first = lines.findIndex(line => !isSetup(line));
     const setup = lines.slice(0, first).map((line): [string, string] => {
       const words = line.split(' ');
-      const names = words[0] === 'log' || words[0] === 'at' ? 2 : 1;
+      const names = /^(?:log|known|at)$/.test(words[0] ?? '') ? 2 : 1;
       return [words.slice(0, names).join(' '), words.slice(names).join(' ')];
     });
     return new ScriptCluster(args, new Map(setup)).run(lines.slice(first)).join('\n');

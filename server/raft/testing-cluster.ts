@@ -4,6 +4,7 @@
  *
  *   term 7 | at 2 9           the term on all disks, the term on that of node 2
  *   log 1 1 1 4               the terms of the entries on the disk of node 1
+ *   known 1 2                 up to which entry node 1 knows them to be committed
  *   quorum all | append 1     and other limits: bytes, window, uncommitted
  *   follows 3                 node 3 never stands for election
  *   timeout 1                 node 1's election timer runs out
@@ -106,6 +107,7 @@ export class ScriptCluster {
         membership: name.startsWith('+') ? [] : members,
         entries,
         applied: 0,
+        committed: Number(setup.get(`known ${id}`) ?? 0),
       };
       this.#nodes.set(id, this.#startNode(id, recovered));
     }
@@ -230,6 +232,7 @@ export class ScriptCluster {
         membership: restart?.membership ?? membership,
         entries: [...kept, ...entries],
         applied: from.index,
+        committed: from.index,
       };
       node.writes.push({number, recovered: node.view});
     } else if (effect.kind === 'send' || effect.kind === 'send-entries') {
@@ -302,7 +305,8 @@ export class ScriptCluster {
     assert(term !== undefined, 'a script forgets what is there');
     const membership = raft.memberships.at(through);
     const entries = view.entries.slice(through - view.base.index);
-    node.view = {...view, base: {index: through, term}, membership, entries, applied: through};
+    const [applied, committed] = [through, through];
+    node.view = {...view, base: {index: through, term}, membership, entries, applied, committed};
     node.durable = node.view;
     this.#input(id, {kind: 'compact', through});
   }

@@ -5,11 +5,12 @@
 import {assert} from '#server/base/assert.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {EntryShape, LogIndex} from '#server/raft/message.ts';
-import type {RaftOptions, Recovered} from '#server/raft/state.ts';
+import type {RaftOptions} from '#server/raft/state.ts';
 import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
 import type {EngineLog, EngineLogObserver, MemberLog} from '#server/engine/engine-log.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
+import type {RecoveredLog} from './stored-log.ts';
 import {ReplicatedCommitLog, type ReplicatedLogOptions} from './replicated-commit-log.ts';
 import {Replicator, type ReplicatorNews, type ReplicatorOptions} from './replicator.ts';
 
@@ -19,7 +20,7 @@ export interface OpenedLog {
   /** Of this node's memory of terms and votes; lost only with it. */
   readonly storageId: string;
   readonly storage: RaftStorage;
-  readonly recovered: Omit<Recovered, 'applied'>;
+  readonly recovered: RecoveredLog;
 }
 
 export interface MemberLogOptions
@@ -74,7 +75,7 @@ export class ReplicatedMemberLog implements MemberLog {
     return term === undefined ? undefined : term >>> 0;
   }
 
-  start(pipe: CommitPipe, observer: EngineLogObserver): EngineLog {
+  start(pipe: CommitPipe, observer: EngineLogObserver, committed: LogIndex): EngineLog {
     const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax} = this.#options;
     const {roomTimeoutMs, purge} = this.#options;
     const {storage, recovered} = log;
@@ -82,7 +83,7 @@ export class ReplicatedMemberLog implements MemberLog {
     const {transport, cacheBytesMax, processId, proposalsMax, unreadable} = this.#options;
     const replicator = new Replicator({
       raft,
-      recovered: {...recovered, entries: this.#entries, applied: pipe.startIndex},
+      recovered: {...recovered, entries: this.#entries, applied: pipe.startIndex, committed},
       storage,
       transport,
       clock,

@@ -5,7 +5,6 @@
 import type {Persist} from '#server/raft/effect.ts';
 import type {Checkpoint, Membership} from '#server/raft/membership.ts';
 import type {Entry, LogIndex, LogPosition, NodeId} from '#server/raft/message.ts';
-import type {Recovered} from '#server/raft/state.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {
   PeerAddress,
@@ -14,6 +13,7 @@ import type {
   PeerTransportNews,
 } from './peer-transport.ts';
 import type {RaftStorage, RaftStorageNews} from './raft-storage.ts';
+import type {RecoveredLog} from './stored-log.ts';
 
 /** What a node's disk holds; the storages over it come and go. */
 export class MemoryLog {
@@ -30,7 +30,7 @@ export class MemoryLog {
     this.membership = membership;
   }
 
-  get recovered(): Omit<Recovered, 'applied'> {
+  get recovered(): RecoveredLog {
     const {term, vote, base, membership, entries} = this;
     return {term, vote, base, membership, entries: [...entries]};
   }

@@ -9,6 +9,7 @@
  * end first, and then keeps its data or sets it aside, as the cluster begins (member-beginning.ts).
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {DatabaseSet} from '../database-set.ts';
 import type {MemberLog, MemberLogOpener} from '../engine-log.ts';
 import {beginMember} from './member-beginning.ts';
 import {
@@ -22,13 +23,15 @@ import {
   type RecoveryOptions,
   refuseOtherNodes,
 } from './recovery.ts';
-import {emptyServerState, ServerStateFile} from '../server-state.ts';
+import {emptyServerState, type ServerState, ServerStateFile} from '../server-state.ts';
 import {SnapshotInstall} from '../snapshot-install.ts';
 
 export interface RecoveredMember extends Omit<Recovered, 'log'> {
   readonly log: MemberLog;
   /** Every entry up to here is durable in every database. */
   readonly durableIndex: number;
+  /** Up to here entries are known to be committed: something of this server has applied them. */
+  readonly committedIndex: number;
 }
 
 /**
@@ -64,11 +67,26 @@ export async function recoverMember(
     for (const found of databaseNames(options)) {
       if (!known.has(found)) options.logger.log('warn', 'database.not-ours', {directory: found});
     }
-    return {...parts, log, durableIndex: state.durableIndex};
+    const committedIndex = knownCommitted(state, parts.databases, log);
+    return {...parts, log, durableIndex: state.durableIndex, committedIndex};
   } catch (error) {
     await log.abandon();
     throw error;
   }
+}
+
+/**
+ * Without it a leader would hold databases that are ahead of what it knows to be committed, and so
+ * could not give a snapshot of them to the very follower that it needs for the next commit.
+ */
+function knownCommitted(state: ServerState, databases: DatabaseSet, log: MemberLog): number {
+  let index = Math.max(state.index, state.durableIndex);
+  for (const {position} of databases.openDatabases) {
+    // Of a copy from elsewhere this log need not hold the same entry.
+    const isHeld = position.chain !== 0 && log.chainAt(position.index) === position.chain;
+    if (isHeld) index = Math.max(index, position.index);
+  }
+  return index;
 }
 
 function checkSame(

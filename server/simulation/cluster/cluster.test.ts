@@ -41,6 +41,10 @@ const once: readonly number[] = [
   20_003_937,
   // The power went while a new leader wrote what its store lacked, and nobody heard of it.
   20_005_903,
+  // A write that went astray fell on both copies of the newest vote, which was forgotten.
+  50_102_354,
+  // A leader knew less to be committed than its databases held, and gave no snapshot: nobody could.
+  52_202_414,
 ];
 
 test('clusters that once did not hold', async () => {

@@ -129,6 +129,7 @@ export class SimulatedLog {
       membership: this.#baseMembership,
       entries: durable.entries,
       applied: durable.base.index,
+      committed: durable.base.index,
     };
   }
 
