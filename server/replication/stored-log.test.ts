@@ -356,10 +356,8 @@ test('a term that is older than the log stops the start: a vote was forgotten', 
   const votes = world.disk.open(`${directory}/votes`, 'write');
   const older = Buffer.alloc(votes.size());
   votes.readAt(older, 0);
-  world.storage.persist({
-    ...{kind: 'persist', number: 2, hardState: {term: 2, vote: 'b'}, restart: undefined},
-    ...{keepThrough: 1, entries: [data(2, 'b')]},
-  });
+  const effect = {number: 2, hardState: {term: 2, vote: 'b'}, restart: undefined, keepThrough: 1};
+  world.storage.persist({kind: 'persist', ...effect, entries: [data(2, 'b')]});
   assert.ok(world.settle());
   votes.writeAt(older, 0);
   assert.throws(
