@@ -1,12 +1,13 @@
 /**
  * What an installation brings: `bin/svc` starts the right thing from anywhere, and
- * `bin/prepare.mjs` builds the bundle and the native store where it can and breaks nothing.
+ * `bin/prepare.mjs` builds the native store, the bundle and its compiled code where it can and
+ * breaks nothing.
  *
  * Each case lays out a small project of its own with the real bin/ folder.
  */
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
-import {cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync} from 'node:fs';
+import {cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync} from 'node:fs';
 import {statSync, symlinkSync, utimesSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
@@ -122,6 +123,47 @@ test('prepare does nothing where nothing changed, and keeps the bundle newer tha
   utimesSync(bundle, 0, 0);
   assert.match(prepare(folder).stdout, /bundle: up to date/);
   assert.ok(statSync(bundle).mtimeMs > 1);
+});
+
+const CODE = `
+import {getCompileCacheDir} from 'node:module';
+console.log(getCompileCacheDir() ?? 'none');
+if (process.argv[2] === 'start') {
+  process.on('SIGTERM', () => process.exit(process.env['SVC_TEST_FAILS'] === undefined ? 0 : 3));
+  console.log('server.ready', process.argv.slice(3).join(' '));
+  setTimeout(() => {}, 60_000);
+}
+`;
+
+test('a start of the bundle reads what the first one compiled, wherever it lies', () => {
+  const folder = project({'server/node/main.ts': CODE});
+  assert.match(launch(join(folder, 'bin/svc'), []).stdout, /^none\n/);
+  assert.match(prepare(folder).stdout, /code cache: built dist\/code\n/);
+  assert.match(prepare(folder).stdout, /code cache: up to date/);
+  const code = join(folder, 'dist/code');
+  const made = readdirSync(code, {recursive: true});
+  assert.ok(made.length >= 2, 'a folder of the runtime, and a file of the bundle');
+  const moved = `${folder}-moved`;
+  folders.push(moved);
+  renameSync(folder, moved);
+  const {stdout} = launch(join(moved, 'bin/svc'), []);
+  assert.ok(stdout.startsWith(join(moved, 'dist/code')), stdout);
+  assert.deepEqual(readdirSync(join(moved, 'dist/code'), {recursive: true}), made, 'all was found');
+  const {stdout: chosen} = launch(join(moved, 'bin/svc'), [], {NODE_COMPILE_CACHE: tmpdir()});
+  assert.ok(chosen.startsWith(tmpdir()) && !chosen.includes(moved), 'the caller may choose');
+});
+
+test('a first start that fails leaves no compiled code and breaks no installation', () => {
+  const folder = project({'server/node/main.ts': CODE});
+  const failed = prepare(folder, {SVC_TEST_FAILS: 'yes'});
+  assert.equal(failed.status, 1);
+  assert.match(failed.stderr, /buildCodeCache failed: a first start ended with 3:/);
+  assert.deepEqual(readdirSync(join(folder, 'dist')).sort(), [
+    'echo-worker.mjs',
+    'main.mjs',
+    'stamp',
+  ]);
+  assert.match(launch(join(folder, 'bin/svc'), []).stdout, /^none\n/);
 });
 
 test('prepare skips what it has no sources or tools for', () => {
