@@ -52,7 +52,7 @@ export interface EngineOptions {
   readonly stores: StoreFactory;
   readonly settings: EngineSettings;
   readonly process: ProcessIdentity;
-  /** Inline (transactions/inline-pipe.ts) or on threads (node/commit-threads.ts). */
+  /** Inline (transactions/inline-pipe.ts) or on threads (node/commit/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipe;
   /** Of a member of a cluster. Undefined: a log of its own. */
   readonly memberLog?: MemberLogOpener;

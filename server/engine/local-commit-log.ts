@@ -5,7 +5,11 @@
  * disk (F3). Server-level entries are executed one after another behind the pipe, while it goes on.
  */
 import type {AppendResult, LogIndex, Refused} from '#server/transactions/commit.ts';
-import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import {
+  type CommitPipe,
+  type PipeProgress,
+  requireCaughtUp,
+} from '#server/transactions/commit-pipe.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
 import {decodeEntry} from '#server/transactions/entry.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
@@ -41,8 +45,9 @@ export class LocalCommitLog implements EngineLog {
     return undefined;
   }
 
-  /** Its pipe writes before it tells. */
-  catchUp(): void {}
+  catchUp(): void {
+    requireCaughtUp(this.#pipe);
+  }
 
   get lastIndex(): LogIndex {
     return this.#lastIndex;

@@ -138,6 +138,11 @@ export class TailBorrower {
     }
   }
 
+  /** The chain value of the entry that was appended last. */
+  get chain(): number {
+    return this.#chains[0] ?? 0;
+  }
+
   close(): void {
     this.#writer?.segment.close();
     this.#writer = undefined;

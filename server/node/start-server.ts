@@ -49,7 +49,7 @@ import {ClusterWatch} from './cluster/cluster-watch.ts';
 import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startRehearsal} from './cluster/rehearsal.ts';
 import {compileSooner} from './runtime/compile-sooner.ts';
-import {startCommitThreads} from './commit-threads.ts';
+import {startCommitThreads} from './commit/commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './keys/key-store.ts';

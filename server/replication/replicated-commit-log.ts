@@ -12,12 +12,16 @@
  * when it is elected.
  */
 import {assert} from '#server/base/assert.ts';
-import {Refusal, refusals} from '#server/base/errors.ts';
+import {Refusal} from '#server/base/errors.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult, Refused} from '#server/transactions/commit.ts';
-import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import {
+  type CommitPipe,
+  type PipeProgress,
+  requireCaughtUp,
+} from '#server/transactions/commit-pipe.ts';
 import type {EngineLog, EngineLogObserver} from '#server/engine/engine-log.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {CommittedFeed} from './driver/committed-feed.ts';
@@ -108,8 +112,7 @@ export class ReplicatedCommitLog implements EngineLog {
   }
 
   catchUp(): void {
-    if (this.#options.pipe.catchUp()) return;
-    throw new Refusal('database.behind', refusals['database.behind'].says);
+    requireCaughtUp(this.#options.pipe);
   }
 
   get lastIndex(): LogIndex {

@@ -2,14 +2,15 @@
  * The way of an entry behind the coordinator: appended, made durable, applied, reported.
  *
  * Two implementations: inline (inline-pipe.ts: one thread, for simulation, recovery and tools)
- * and the worker threads of a real server (node/commit-threads.ts). Both have a log of their own,
- * or none, in a cluster: there only what is committed is offered, to be applied. Order is kept
+ * and the worker threads of a real server (node/commit/commit-threads.ts). Both have a log of their
+ * own, or none, in a cluster: there only what is committed is offered, to be applied. Order is kept
  * from offer to report. Once the log has failed nothing more is taken, and what was not reported
  * as applied is undecided (F3).
  *
  * Invariant T11: what was told as applied is in the store for everybody who looks there, since
  * whoever is about to look calls `catchUp` (docs/design/0031-answers-before-the-store.md).
  */
+import {Refusal, refusals} from '#server/base/errors.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {Fence} from './apply.ts';
 import type {LogIndex, Refused} from './commit.ts';
@@ -22,6 +23,16 @@ export interface PipeProgress {
   readonly fences: ReadonlyMap<number, Fence>;
   /** Set once the log can write nothing more. */
   readonly failure: string | undefined;
+}
+
+/**
+ * To be called by whoever is going to look into a store (`CommitPipe.catchUp`).
+ *
+ * @throws {Refusal} `database.behind`
+ */
+export function requireCaughtUp(pipe: CommitPipe): void {
+  if (pipe.catchUp()) return;
+  throw new Refusal('database.behind', refusals['database.behind'].says);
 }
 
 export interface CommitPipe {
@@ -42,8 +53,8 @@ export interface CommitPipe {
    */
   readonly begunIndex: LogIndex;
   /**
-   * The stores hold everything that was told as applied: what a replicated log makes durable may be
-   * told, and answered, a moment before it is written. False while a store takes no write: the
+   * The stores hold everything that was told as applied: what is durable in the log may be told,
+   * and answered, a moment before it is written. False while a store takes no write: the
    * next report may say more. Costs nothing when nothing is missing.
    */
   catchUp(): boolean;

@@ -119,6 +119,8 @@ export class InlinePipe implements CommitPipe {
 
   makeDurable(): Promise<DurableState> {
     const {applier, log} = this.#options;
+    // What was told is part of it.
+    this.catchUp();
     // A database must never be durable ahead of the log.
     if (this.#failure === undefined) this.#guard(() => log?.sync());
     if (this.#failure === undefined) applier.makeDurable();
@@ -203,10 +205,10 @@ export class InlinePipe implements CommitPipe {
     this.#report();
   }
 
-  /** As of the threaded pipe: what a log of several nodes holds is told, then written. */
+  /** As of the threaded pipe: what a log holds is told, then written. */
   #mayTellFirst(records: readonly LogRecord[]): boolean {
-    const {log, applier} = this.#options;
-    if (log !== undefined || applier.fences().size > 0) return false;
+    const {applier} = this.#options;
+    if (applier.fences().size > 0) return false;
     return records.every(({payload}) => {
       const {kind, newSchemaVersion} = decodeEntry(payload);
       return kind !== 'ingest' && newSchemaVersion === undefined;

@@ -197,6 +197,7 @@ test('with relaxed durability a log that lost its end is padded, never reused', 
   // A power loss that kept the store's log and lost the end of ours.
   copy(join(rootPath, 'raft-storage-one'), join(base, 'short-log'));
   const lost = await put(engine, 'a', 'k2');
+  assert.ok(has(engine, 'a', 'k2'), 'who looks has it written into the store');
   const running = newRoot();
   copy(rootPath, running);
   await engine.close();

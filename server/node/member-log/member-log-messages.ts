@@ -1,9 +1,9 @@
 /**
  * What the network thread and the log thread of a member say to each other.
  *
- * Everything that must become durable in order travels in the ring (node/commit-ring.ts): records
- * as they will lie in the log, and commands between them, told apart by their first byte. Reads,
- * records that are too large for the ring and the end of it all come as messages.
+ * Everything that must become durable in order travels in the ring (node/commit/commit-ring.ts):
+ * records as they will lie in the log, and commands between them, told apart by their first byte.
+ * Reads, records that are too large for the ring and the end of it all come as messages.
  */
 import {assert} from '#server/base/assert.ts';
 import type {HardState} from '#server/raft/effect.ts';
@@ -11,7 +11,7 @@ import type {Checkpoint} from '#server/raft/membership.ts';
 import type {LogIndex} from '#server/raft/message.ts';
 import {recordKindsMax, type RecordRun} from '#server/replication/stored-record.ts';
 import type {StoredLogState} from '#server/replication/stored-log.ts';
-import type {RingMemory} from '../commit-ring.ts';
+import type {RingMemory} from '../commit/commit-ring.ts';
 
 export interface MemberLogStart {
   readonly ring: RingMemory;

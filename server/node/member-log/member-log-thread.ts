@@ -5,12 +5,13 @@
  * into the ring, as the records that they will be in the log, and hears of durable ones once a
  * batch. What does not fit into the ring yet waits here, uncopied; how much is given is bounded by
  * whoever gives it, who sees `pendingBytes`. A small entry that comes alone is written right here
- * (prompt-append.ts).
+ * (log/prompt-append.ts).
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import {createTailMemory, TailBorrower} from '#server/log/lent-tail.ts';
+import {PromptAppender} from '#server/log/prompt-append.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
@@ -20,6 +21,7 @@ import type {RaftStorage, RaftStorageNews} from '#server/replication/raft-storag
 import type {StoredLog} from '#server/replication/stored-log.ts';
 import {
   decodeRun,
+  encodeRecord,
   recordBody,
   recordBytes,
   recordPrefixBytes,
@@ -33,14 +35,13 @@ import {
   RingWriter,
   signal,
   word,
-} from '../commit-ring.ts';
+} from '../commit/commit-ring.ts';
 import {
   encodeCommand,
   type MemberLogNews,
   type MemberLogRequest,
   type MemberLogStart,
 } from './member-log-messages.ts';
-import {PromptAppender} from './prompt-append.ts';
 
 export interface MemberLogThread {
   /** Hands an opened log to the thread; once. */
@@ -226,8 +227,8 @@ class ThreadedStorage implements RaftStorage {
     if (entry === undefined || second !== undefined || work.written > 0) return false;
     try {
       // Nothing is in front then: what the ring had is durable, heard of or not.
-      const isWritten = this.#prompt.append(entry, () => this.#writer.isEmpty);
-      if (!isWritten) return false;
+      if (!this.#prompt.admits(recordBytes([entry]))) return false;
+      if (!this.#prompt.append(encodeRecord(entry), () => this.#writer.isEmpty)) return false;
     } catch (error) {
       // Errors of the system have a code; anything else is a bug and passes through.
       if (!(error instanceof Error && 'code' in error)) throw error;
@@ -248,6 +249,7 @@ class ThreadedStorage implements RaftStorage {
       this.#waiting.shift();
     }
     this.#putEnd();
+    this.#writer.publish();
     signal(this.#control, word.logSignal);
   }
 

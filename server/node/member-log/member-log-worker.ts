@@ -4,9 +4,9 @@
  *
  * While it waits, the network thread has the end of the log (log/lent-tail.ts).
  *
- * As the log thread of a server without cluster (log-worker.ts), but for what it is told between
- * the entries: term and vote, cuts, and where the log begins. Laggards are read to between two
- * batches, in runs whose size the reader bounds.
+ * As the log thread of a server without cluster (commit/log-worker.ts), but for what it is told
+ * between the entries: term and vote, cuts, and where the log begins. Laggards are read to between
+ * two batches, in runs whose size the reader bounds.
  */
 import {parentPort, receiveMessageOnPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
@@ -15,8 +15,8 @@ import {TailLender} from '#server/log/lent-tail.ts';
 import {LogFailure, LogFull} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {StoredLog} from '#server/replication/stored-log.ts';
-import {quietMs, RingReader, word} from '../commit-ring.ts';
-import {untilRoom} from '../room-wait.ts';
+import {quietMs, RingReader, word} from '../commit/commit-ring.ts';
+import {untilRoom} from '../commit/room-wait.ts';
 import {
   type Command,
   decodeCommand,

@@ -1,14 +1,11 @@
 /**
- * The commit pipe of a real server: the log thread and the apply thread behind one ring. In a
- * cluster the log is the replicated one, and what is committed goes straight to the apply thread.
- *
- * The network thread only copies an entry into the ring and wakes the log thread; it hears of
- * applied entries by one message for however many there are. In a cluster it applies itself, at the
- * end of its turn, what is small, while the apply thread has nothing to do (docs/design/0027), and
- * tells before it writes where nothing stands in the way of that (docs/design/0031).
- * Start the threads early (`startCommitThreads`), they load while the data is recovered.
+ * The part of the commit path behind the log: what it is offered is committed and durable, and is
+ * applied on two threads. This one, the network thread, writes what is small itself, at the end of
+ * its turn, while the apply thread has nothing to do (docs/design/0027), and tells before it writes
+ * where nothing stands in the way of that (docs/design/0031). The apply thread gets the rest
+ * through a ring, and is heard of by one message for however many entries.
  */
-import {Worker} from 'node:worker_threads';
+import type {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
@@ -25,76 +22,23 @@ import type {
 import type {PipeParts} from '#server/engine/engine-options.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import {TurnApplier} from '#server/transactions/turn-applier.ts';
-import type {
-  ApplyRequest,
-  ApplyWork,
-  LogRequest,
-  WorkerNews,
-  WorkerStart,
-} from './commit-messages.ts';
-import {
-  createRingMemory,
-  entryBytesInside,
-  type RingMemory,
-  RingWriter,
-  signal,
-  word,
-} from './commit-ring.ts';
+import type {ApplyRequest, ApplyWork, WorkerNews} from './commit-messages.ts';
+import {entryBytesInside, type RingMemory, RingWriter, signal, word} from './commit-ring.ts';
 import {TurnEntries} from './turn-entries.ts';
 
-export interface CommitThreadsOptions {
-  /** False in a cluster. Default: true. */
-  readonly withLog?: boolean;
-  /** Bytes of the ring; a power of two. Larger entries than an eighth of it travel outside. */
-  readonly ringBytes?: number;
-  /** Bytes of entries outside the ring that may wait. */
-  readonly outsideBytesMax?: number;
-}
-
-export interface CommitThreads {
-  /** Makes the pipe of a recovered engine, with or without a log as the threads are; once. */
-  startPipe(parts: PipeParts): CommitPipe;
-  /** Ends the threads when no pipe was started (a refused start). */
-  abandon(): Promise<void>;
-}
-
-const ringBytesDefault = 4 << 20;
-const outsideBytesDefault = 64 << 20;
 /** Without anything to apply for so long, the stores do what they have put off. */
 const restAfterMs = 1_000;
 
-/** Starts the threads; they wait for `startPipe`. */
-export function startCommitThreads(options: CommitThreadsOptions = {}): CommitThreads {
-  const ring = createRingMemory(options.ringBytes ?? ringBytesDefault);
-  const resourceLimits = {maxYoungGenerationSizeMb: 8};
-  const {withLog = true} = options;
-  // What is offered without a log thread is durable: the apply thread reads behind the writer.
-  const workerData: WorkerStart = {ring, applyBehind: withLog ? word.logged : word.head};
-  const workerOptions = {workerData, resourceLimits};
-  const log = withLog
-    ? new Worker(new URL('./log-worker.ts', import.meta.url), workerOptions)
-    : undefined;
-  const apply = new Worker(new URL('./apply-worker.ts', import.meta.url), workerOptions);
-  const workers = {log, apply, ring};
-  return {
-    startPipe: parts =>
-      new ThreadedPipe(workers, parts, options.outsideBytesMax ?? outsideBytesDefault),
-    async abandon() {
-      await Promise.all([log?.terminate(), apply.terminate()]);
-    },
-  };
-}
-
-interface Workers {
-  /** Undefined in a cluster. */
-  readonly log: Worker | undefined;
-  readonly apply: Worker;
+export interface ApplyThread {
+  readonly worker: Worker;
   readonly ring: RingMemory;
+  /** Bytes of entries outside the ring that may wait. */
+  readonly outsideBytesMax: number;
 }
 
-class ThreadedPipe implements CommitPipe {
+export class ApplyPipe implements CommitPipe {
   readonly startIndex: LogIndex;
-  readonly #workers: Workers;
+  readonly #worker: Worker;
   readonly #control: Int32Array;
   readonly #writer: RingWriter;
   readonly #insideBytesMax: number;
@@ -116,8 +60,8 @@ class ThreadedPipe implements CommitPipe {
   /** Head of the ring when the next thread was woken last. */
   #wokenAt = 0;
   #rests: NodeJS.Timeout | undefined;
-  /** Applies on this thread; undefined with a log, whose thread hands on to the apply thread. */
-  readonly #own: TurnApplier | undefined;
+  /** Applies on this thread. */
+  readonly #own: TurnApplier;
   /** What waits for `#own`. */
   readonly #turn: TurnEntries;
   /** What `#own` has ready, told and not written yet. */
@@ -135,13 +79,12 @@ class ThreadedPipe implements CommitPipe {
   /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
   #hasMoved = false;
 
-  constructor(workers: Workers, parts: PipeParts, outsideBytesMax: number) {
-    const {log, settings, logId, stagedDirectory} = parts;
-    assert((log === undefined) === (workers.log === undefined), 'a log has its thread');
-    this.#workers = workers;
-    this.#control = new Int32Array(workers.ring.control);
-    this.#writer = new RingWriter(workers.ring);
-    this.#insideBytesMax = entryBytesInside(workers.ring);
+  constructor({worker, ring, outsideBytesMax}: ApplyThread, parts: PipeParts) {
+    const {logId, stagedDirectory} = parts;
+    this.#worker = worker;
+    this.#control = new Int32Array(ring.control);
+    this.#writer = new RingWriter(ring);
+    this.#insideBytesMax = entryBytesInside(ring);
     this.#outsideBytesMax = outsideBytesMax;
     this.startIndex = parts.startIndex;
     this.#appliedIndex = parts.startIndex;
@@ -149,19 +92,9 @@ class ThreadedPipe implements CommitPipe {
     this.#givenIndex = parts.startIndex;
     this.#triedIndex = parts.startIndex;
     this.#toldIndex = parts.startIndex;
-    this.#own = log === undefined ? new TurnApplier(logId) : undefined;
+    this.#own = new TurnApplier(logId);
     this.#turn = new TurnEntries(this.#insideBytesMax);
-    if (workers.log !== undefined) this.#listen(workers.log);
-    this.#listen(workers.apply);
-    if (log !== undefined) {
-      this.#askLog({
-        kind: 'start',
-        directory: log.directory,
-        segmentBytes: settings.segmentBytes,
-        syncCommits: settings.walFlush === 2,
-        state: log.handOver(),
-      });
-    }
+    this.#listen(worker);
     this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
   }
 
@@ -190,13 +123,48 @@ class ThreadedPipe implements CommitPipe {
   }
 
   offer(entry: Uint8Array, chain: number): void {
-    const index = ++this.#offeredIndex;
+    this.add(entry, chain);
     this.#endTurnSoon();
-    const record = {index, chain, payload: bufferOf(entry)};
-    const isForTurn = this.#own !== undefined && this.#fences.size === 0;
-    if (isForTurn && this.#turn.hasRoom(entry.length)) return this.#turn.add(record);
+  }
+
+  /** As `offer`, of several: `endTurn` follows. */
+  add(entry: Uint8Array, chain: number): void {
+    const record = {index: ++this.#offeredIndex, chain, payload: bufferOf(entry)};
+    const isForTurn = this.#fences.size === 0 && this.#turn.hasRoom(entry.length);
+    if (isForTurn) return this.#turn.add(record);
     this.#giveTurn();
     this.#give(record);
+  }
+
+  /** What was added is applied now, or by the other thread as soon as it can. */
+  endTurn(): void {
+    this.#endTurn();
+    this.#wake();
+  }
+
+  /** Nothing more is taken, for this reason. */
+  fail(reason: string): void {
+    this.#fail(reason);
+  }
+
+  /** Everything that was offered is applied. */
+  get isIdle(): boolean {
+    return this.#appliedIndex === this.#offeredIndex;
+  }
+
+  /** Why nothing more is taken; undefined while it is. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Bytes of the ring that are in use, or would be. */
+  get usedBytes(): number {
+    return this.#writer.usedBytes + this.#owedBytes + this.#turn.bytes;
+  }
+
+  /** Bytes of entries outside the ring that wait. */
+  get outsideBytes(): number {
+    return this.#outsideBytes;
   }
 
   catchUp(): boolean {
@@ -208,25 +176,23 @@ class ThreadedPipe implements CommitPipe {
     const shareable: ShareableStore | undefined = store.shareable;
     assert(shareable !== undefined, 'threads need a store that threads can share');
     this.#askApply({kind: 'attach', databaseId, store: shareable, position});
-    this.#own?.attach(databaseId, store, position);
+    this.#own.attach(databaseId, store, position);
   }
 
   detach(databaseId: number): Promise<DatabasePosition | undefined> {
     const {id, answer} = this.#request<DatabasePosition | undefined>();
     this.#askApply({kind: 'detach', id, databaseId});
-    this.#own?.detach(databaseId);
+    this.#own.detach(databaseId);
     return answer;
   }
 
   async makeDurable(): Promise<DurableState> {
-    await this.#logSynced();
     const {id, answer} = this.#request<DurableState>();
     this.#askApply({kind: 'make-durable', id});
     return await answer;
   }
 
   async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
-    await this.#logSynced();
     const {id, answer} = this.#request<CopyOutcome | undefined>();
     this.#askApply({kind: 'copy', id, copies});
     const outcome = await answer;
@@ -235,17 +201,15 @@ class ThreadedPipe implements CommitPipe {
 
   skipTo(index: LogIndex): void {
     this.#writeOwed();
-    const isIdle = this.#appliedIndex === this.#offeredIndex;
-    assert(this.#workers.log === undefined && isIdle, 'only an idle pipe without a log skips');
+    assert(this.#appliedIndex === this.#offeredIndex, 'only an idle pipe skips');
     this.#offeredIndex = index;
     this.#appliedIndex = index;
     this.#toldIndex = index;
     this.#hasMoved = true;
   }
 
-  recycle(floor: LogIndex): void {
-    if (this.#workers.log !== undefined) this.#askLog({kind: 'recycle', floor});
-  }
+  /** The log is another's. */
+  recycle(): void {}
 
   async close(): Promise<void> {
     this.#closing = true;
@@ -253,12 +217,7 @@ class ThreadedPipe implements CommitPipe {
     const applied = this.#request<void>();
     this.#askApply({kind: 'close', id: applied.id});
     await applied.answer;
-    if (this.#workers.log !== undefined) {
-      const logged = this.#request<void>();
-      this.#askLog({kind: 'close', id: logged.id});
-      await logged.answer;
-    }
-    await Promise.all([this.#workers.log?.terminate(), this.#workers.apply.terminate()]);
+    await this.#worker.terminate();
   }
 
   /** The apply thread has nothing to do. */
@@ -276,15 +235,13 @@ class ThreadedPipe implements CommitPipe {
     const {index, chain, payload} = record;
     this.#tellMoves();
     this.#givenIndex = index;
-    this.#own?.pass(record);
+    this.#own.pass(record);
     if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, chain);
-    const bytes = new SharedArrayBuffer(payload.length);
-    new Uint8Array(bytes).set(payload);
+    const bytes = sharedBytes(payload);
     const number = this.#nextOutside++;
     this.#outside.push({index, bytes: payload.length});
     this.#outsideBytes += payload.length;
-    if (this.#workers.log !== undefined) this.#askLog({kind: 'outside', number, bytes});
-    this.#workers.apply.postMessage({kind: 'outside', number, bytes} satisfies ApplyRequest);
+    this.#worker.postMessage({kind: 'outside', number, bytes} satisfies ApplyRequest);
     this.#writer.writeOutside(number, chain);
   }
 
@@ -292,16 +249,8 @@ class ThreadedPipe implements CommitPipe {
   #tellMoves(): void {
     if (!this.#hasMoved) return;
     this.#hasMoved = false;
-    const moves = this.#own?.takeMoves() ?? new Map();
+    const moves = this.#own.takeMoves();
     this.#postApply({kind: 'moved', index: this.#appliedIndex, moves});
-  }
-
-  /** A database must never be durable ahead of the log. */
-  async #logSynced(): Promise<void> {
-    if (this.#workers.log === undefined) return;
-    const synced = this.#request<void>();
-    this.#askLog({kind: 'sync', id: synced.id});
-    await synced.answer;
   }
 
   #listen(worker: Worker): void {
@@ -319,15 +268,11 @@ class ThreadedPipe implements CommitPipe {
 
   #hear(news: WorkerNews): void {
     switch (news.kind) {
-      case 'ready':
-        return;
       case 'applied':
         return this.#advance();
       case 'fences':
         this.#fences = news.fences;
         return;
-      case 'failed':
-        return this.#fail(news.reason);
       case 'done':
         this.#waiting.get(news.id)?.(news.result);
         this.#waiting.delete(news.id);
@@ -398,7 +343,7 @@ class ThreadedPipe implements CommitPipe {
     this.#writeOwed();
     const own = this.#own;
     const {records} = this.#turn;
-    if (own === undefined || records.length === 0 || !this.#isAlone()) return;
+    if (records.length === 0 || !this.#isAlone()) return;
     if (this.#failure !== undefined) return;
     const through = this.#appliedIndex + records.length;
     this.#triedIndex = through;
@@ -424,7 +369,7 @@ class ThreadedPipe implements CommitPipe {
     if (records.length === 0) return true;
     this.#owed = [];
     this.#owedBytes = 0;
-    this.#wasWritten = this.#own?.write() === true;
+    this.#wasWritten = this.#own.write();
     if (this.#wasWritten) {
       this.#appliedIndex += records.length;
       this.#hasMoved = true;
@@ -440,7 +385,8 @@ class ThreadedPipe implements CommitPipe {
   #wake(): void {
     if (this.#wokenAt === this.#writer.head) return;
     this.#wokenAt = this.#writer.head;
-    signal(this.#control, this.#workers.log === undefined ? word.applySignal : word.logSignal);
+    this.#writer.publish();
+    signal(this.#control, word.applySignal);
   }
 
   #restLater(): void {
@@ -453,20 +399,25 @@ class ThreadedPipe implements CommitPipe {
     }, restAfterMs).unref();
   }
 
-  #askLog(request: LogRequest): void {
-    this.#workers.log?.postMessage(request);
-    signal(this.#control, word.logSignal);
-  }
-
   #askApply(work: ApplyWork): void {
     this.#giveTurn();
     this.#tellMoves();
     this.#postApply(work);
+    this.#writer.publish();
     signal(this.#control, word.applySignal);
   }
 
   #postApply(work: ApplyWork): void {
     const request: ApplyRequest = {...work, after: this.#writer.head};
-    this.#workers.apply.postMessage(request);
+    this.#worker.postMessage(request);
   }
+}
+
+/** The bytes in memory that another thread can see: where they lie in some of their own, that. */
+function sharedBytes(payload: Buffer): SharedArrayBuffer {
+  const {buffer} = payload;
+  if (buffer instanceof SharedArrayBuffer && buffer.byteLength === payload.length) return buffer;
+  const bytes = new SharedArrayBuffer(payload.length);
+  new Uint8Array(bytes).set(payload);
+  return bytes;
 }

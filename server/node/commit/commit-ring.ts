@@ -1,12 +1,13 @@
 /**
- * The ring by which entries reach the log thread and, behind it, the apply thread: one writer,
- * two readers one after another, no copies and no messages.
+ * The rings by which entries reach the log thread and the apply thread: the network thread writes,
+ * without a message for an entry. What it writes in a turn is seen when it publishes it.
  *
- * A record is a length, a chain value (filled in by the log thread) and the entry, rounded up to
- * 8 bytes. A record never wraps: the rest of the ring is skipped instead. Cursors count bytes
- * modulo 2^32. An entry too large for the ring lies in shared memory of its own, sent ahead in a
- * message; the ring then holds its number. Invariant N1: applied <= logged <= head <= applied +
- * capacity, each advanced by its owner alone, after the bytes it speaks of are written.
+ * A record is a length, a chain value and the entry, rounded up to 8 bytes. Of the log's ring the
+ * log thread fills in the chain values; the network thread reads them behind it, and gives the room
+ * back. A record never wraps: the rest of the ring is skipped instead. Cursors count bytes modulo
+ * 2^32. An entry too large for the ring lies in shared memory of its own, sent ahead in a message;
+ * the ring then holds its number. Invariant N1: applied <= logged <= head <= applied + capacity,
+ * each advanced by its owner alone, after the bytes it speaks of are written.
  */
 import {assert} from '#server/base/assert.ts';
 
@@ -69,9 +70,13 @@ export class RingWriter {
 
   /** Whether an entry of `bytes` inside the ring fits now. */
   hasRoom(bytes: number): boolean {
-    const used = (this.#head - Atomics.load(this.#control, word.applied)) >>> 0;
     // A skip may waste as much as the record itself takes.
-    return used + 2 * recordBytes(bytes) <= this.#bytes.length;
+    return this.usedBytes + 2 * recordBytes(bytes) <= this.#bytes.length;
+  }
+
+  /** Bytes that are not given back yet. */
+  get usedBytes(): number {
+    return (this.#head - Atomics.load(this.#control, word.applied)) >>> 0;
   }
 
   get head(): number {
@@ -83,13 +88,21 @@ export class RingWriter {
     return Atomics.load(this.#control, word.applied) >>> 0 === this.#head;
   }
 
+  /**
+   * What is written so far may be read; whoever waits for it is not woken by this. Until then the
+   * entries of one turn stay together: a reader that comes by in the middle of it leaves them.
+   */
+  publish(): void {
+    Atomics.store(this.#control, word.head, this.#head | 0);
+  }
+
   /** `chain` stands until a log thread fills in its own. */
   write(entry: Uint8Array, chain: number): void {
     const at = this.#place(recordBytes(entry.length));
     this.#bytes.writeUInt32LE(entry.length, at);
     this.#bytes.writeUInt32LE(chain >>> 0, at + chainAt);
     this.#bytes.set(entry, at + headerBytes);
-    this.#publish(recordBytes(entry.length));
+    this.#advance(recordBytes(entry.length));
   }
 
   /** As `write`, of a record that lies in two pieces, the first of which is short. */
@@ -103,7 +116,7 @@ export class RingWriter {
       this.#bytes[at + headerBytes + place] = head[place] as number;
     }
     if (body.length > 0) this.#bytes.set(body, bodyAt);
-    this.#publish(recordBytes(length));
+    this.#advance(recordBytes(length));
   }
 
   /** The entry lies in shared memory that both threads were sent under `number`. */
@@ -112,7 +125,7 @@ export class RingWriter {
     this.#bytes.writeUInt32LE(outsideMark, at);
     this.#bytes.writeUInt32LE(chain >>> 0, at + chainAt);
     this.#bytes.writeUInt32LE(number, at + headerBytes);
-    this.#publish(recordBytes(4));
+    this.#advance(recordBytes(4));
   }
 
   #place(bytes: number): number {
@@ -124,10 +137,8 @@ export class RingWriter {
     return 0;
   }
 
-  /** What is written so far may be read; whoever waits for it is not woken by this. */
-  #publish(bytes: number): void {
+  #advance(bytes: number): void {
     this.#head = (this.#head + bytes) >>> 0;
-    Atomics.store(this.#control, word.head, this.#head | 0);
   }
 }
 
@@ -222,6 +233,35 @@ export class RingReader {
     const payload = this.#outside.get(outside);
     assert(payload !== undefined, 'an entry outside the ring was sent ahead');
     return {payload, chain: this.#bytes.readUInt32LE(at + chainAt), at, outside};
+  }
+}
+
+/** Of a log thread's ring: reads behind that thread which chain values it gave to the records. */
+export class ChainReader {
+  readonly #control: Int32Array;
+  readonly #bytes: Buffer;
+  #cursor = 0;
+
+  constructor(memory: RingMemory) {
+    this.#control = new Int32Array(memory.control);
+    this.#bytes = Buffer.from(memory.bytes);
+  }
+
+  /** Calls `visit` for each record that was logged since, in order, and gives its room back. */
+  pass(visit: (chain: number) => void): void {
+    const end = Atomics.load(this.#control, word.logged) >>> 0;
+    const capacity = this.#bytes.length;
+    while (this.#cursor !== end) {
+      const at = this.#cursor % capacity;
+      const length = this.#bytes.readUInt32LE(at);
+      if (length === skipMark) {
+        this.#cursor = (this.#cursor + capacity - at) >>> 0;
+        continue;
+      }
+      visit(this.#bytes.readUInt32LE(at + chainAt));
+      this.#cursor = (this.#cursor + recordBytes(length === outsideMark ? 4 : length)) >>> 0;
+    }
+    Atomics.store(this.#control, word.applied, end | 0);
   }
 }
 

@@ -8,10 +8,8 @@
  * that is slow by nature holds up nobody for long, one that hangs does so once.
  * Source: docs/design/0029-single-entries-on-the-network-thread.md.
  */
-import type {TailBorrower} from '#server/log/lent-tail.ts';
 import type {Clock} from '#server/platform/clock.ts';
-import type {Entry} from '#server/raft/message.ts';
-import {encodeRecord, recordBytes} from '#server/replication/stored-record.ts';
+import type {TailBorrower} from './lent-tail.ts';
 
 /** More is no small entry: copying it, and what others wait for meanwhile, counts. */
 const entryBytesMax = 16 << 10;
@@ -38,21 +36,29 @@ export class PromptAppender {
     this.#clock = clock;
   }
 
-  /** As `TailBorrower.append`; false also when the log thread had better write this entry. */
-  append(entry: Entry, isIdle: () => boolean): boolean {
+  /** False when the log thread had better write an entry of so many bytes. */
+  admits(bytes: number): boolean {
+    return bytes <= entryBytesMax && this.#owedAt(this.#clock.monotonic()) <= owedMsMax;
+  }
+
+  /** As `TailBorrower.append`, of one that is admitted. */
+  append(entry: Uint8Array, isIdle: () => boolean): boolean {
     const began = this.#clock.monotonic();
-    const bytes = recordBytes([entry]);
-    const owedMs = Math.max(0, this.#owedMs - (began - this.#endedMs));
-    if (bytes > entryBytesMax || owedMs > owedMsMax) return false;
-    if (!this.#tail.append(encodeRecord(entry), isIdle)) return false;
+    const owedMs = this.#owedAt(began);
+    if (!this.#tail.append(entry, isIdle)) return false;
     const ended = this.#clock.monotonic();
     const tookMs = ended - began;
     const isSlow = tookMs > slowMs;
     this.#endedMs = ended;
     this.#owedMs = owedMs + tookMs * (isSlow && this.#wasSlow ? restsSlow : restsUsual);
     this.#wasSlow = isSlow;
-    this.#bytes += bytes;
+    this.#bytes += entry.length;
     return true;
+  }
+
+  /** The value that the log holds behind the entry that was appended last (segment-format.ts). */
+  get chain(): number {
+    return this.#tail.chain;
   }
 
   /** True once whenever the log thread has something to look at. */
@@ -64,5 +70,9 @@ export class PromptAppender {
 
   close(): void {
     this.#tail.close();
+  }
+
+  #owedAt(now: number): number {
+    return Math.max(0, this.#owedMs - (now - this.#endedMs));
   }
 }

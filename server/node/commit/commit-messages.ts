@@ -15,8 +15,11 @@ import type {RingMemory} from './commit-ring.ts';
 
 export interface WorkerStart {
   readonly ring: RingMemory;
-  /** Control word of the cursor that the apply thread follows: the log thread's, or the head. */
-  readonly applyBehind: number;
+}
+
+export interface LogWorkerStart extends WorkerStart {
+  /** The end of the log, lent to the network thread while the log thread waits. */
+  readonly tail: SharedArrayBuffer;
 }
 
 export type LogRequest =
@@ -66,10 +69,16 @@ export type ApplyWork =
   | {readonly kind: 'make-durable'; readonly id: number}
   | {readonly kind: 'close'; readonly id: number};
 
+/** What the log thread says. */
+export type LogNews =
+  /** The control words have changed: entries are durable. So frequent that it is no object. */
+  | 'logged'
+  | {readonly kind: 'done'; readonly id: number}
+  | {readonly kind: 'failed'; readonly reason: string};
+
+/** What the apply thread says. */
 export type WorkerNews =
-  | {readonly kind: 'ready'}
   | {readonly kind: 'done'; readonly id: number; readonly result?: unknown}
   /** The control words have changed: entries were applied. */
   | {readonly kind: 'applied'}
-  | {readonly kind: 'fences'; readonly fences: ReadonlyMap<number, Fence>}
-  | {readonly kind: 'failed'; readonly reason: string};
+  | {readonly kind: 'fences'; readonly fences: ReadonlyMap<number, Fence>};

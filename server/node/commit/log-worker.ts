@@ -1,17 +1,18 @@
 /**
- * The log thread: appends what waits in the ring as one batch, syncs, and passes it on.
+ * The log thread: appends what waits in the ring as one batch, syncs, and tells it.
  *
  * Nothing else happens here, so that no commit waits behind anything but other commits: batches
  * are whatever queued during the last fdatasync. The next segment is zero-filled in small steps, in
  * quiet moments or as fast as the active one fills up. A failed write or sync ends appending for
- * good (F3).
+ * good (F3). While it waits, the network thread has the end of the log (log/lent-tail.ts).
  */
 import {receiveMessageOnPort, workerData, parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
+import {TailLender} from '#server/log/lent-tail.ts';
 import {LogFailure, LogFull, SegmentLog} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
-import type {LogRequest, WorkerNews, WorkerStart} from './commit-messages.ts';
-import {quietMs, RingReader, signal, word} from './commit-ring.ts';
+import type {LogNews, LogRequest, LogWorkerStart} from './commit-messages.ts';
+import {quietMs, RingReader, word} from './commit-ring.ts';
 import {untilRoom} from './room-wait.ts';
 
 const batchEntriesMax = 4096;
@@ -25,19 +26,20 @@ class LogThread {
   readonly #reader: RingReader;
   readonly #outside = new Map<number, Buffer>();
   readonly #chains = new Uint32Array(batchEntriesMax);
+  readonly #tail: TailLender;
   #log: SegmentLog | undefined;
   #syncCommits = true;
   #closed = false;
 
-  constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
+  constructor(port: NonNullable<typeof parentPort>, start: LogWorkerStart) {
     this.#port = port;
     this.#control = new Int32Array(start.ring.control);
     const words = {source: word.head, own: word.logged};
     this.#reader = new RingReader(start.ring, words, this.#outside);
+    this.#tail = new TailLender(start.tail);
   }
 
   run(): void {
-    this.#tell({kind: 'ready'});
     while (!this.#closed) {
       const seen = Atomics.load(this.#control, word.logSignal);
       const {end} = this.#reader;
@@ -51,7 +53,10 @@ class LogThread {
     const isReady = this.#nextSegment === 'ready';
     const untilSync = this.#hasUnsynced ? relaxedSyncMs : Number.POSITIVE_INFINITY;
     const timeout = isReady ? untilSync : quietMs;
-    if (Atomics.wait(this.#control, word.logSignal, seen, timeout) !== 'timed-out') return;
+    this.#tail.lend(this.#log?.lend());
+    const woken = Atomics.wait(this.#control, word.logSignal, seen, timeout);
+    this.#log?.takeBack(this.#tail.takeBack());
+    if (woken !== 'timed-out') return;
     if (this.#hasUnsynced) this.#attempt(log => log.sync());
     if (!isReady) this.#attempt(log => log.prepareNext());
   }
@@ -77,7 +82,8 @@ class LogThread {
       });
     }
     this.#reader.advance(to);
-    signal(this.#control, word.applySignal);
+    // One message is enough until the network thread has looked.
+    if (Atomics.exchange(this.#control, word.notified, 1) === 0) this.#tell('logged');
     while (this.#nextSegment === 'late') this.#attempt(log => log.prepareNext());
   }
 
@@ -123,16 +129,14 @@ class LogThread {
       return true;
     } catch (error) {
       if (!(error instanceof LogFailure || error instanceof LogFull)) throw error;
-      Atomics.store(this.#control, word.failed, 1);
-      signal(this.#control, word.applySignal);
       this.#tell({kind: 'failed', reason: error.message});
       return false;
     }
   }
 
-  #tell(news: WorkerNews): void {
+  #tell(news: LogNews): void {
     this.#port.postMessage(news);
   }
 }
 
-if (parentPort !== null) new LogThread(parentPort, workerData as WorkerStart).run();
+if (parentPort !== null) new LogThread(parentPort, workerData as LogWorkerStart).run();

@@ -32,12 +32,11 @@ class ApplyThread {
   constructor(port: NonNullable<typeof parentPort>, start: WorkerStart) {
     this.#port = port;
     this.#control = new Int32Array(start.ring.control);
-    const words = {source: start.applyBehind, own: word.applied};
+    const words = {source: word.head, own: word.applied};
     this.#reader = new RingReader(start.ring, words, this.#outside);
   }
 
   async run(): Promise<void> {
-    this.#tell({kind: 'ready'});
     while (!this.#closed) {
       const seen = Atomics.load(this.#control, word.applySignal);
       const {end} = this.#reader;

@@ -1,0 +1,86 @@
+/**
+ * The commit pipe of a real server on its threads: the log thread and the apply thread beside the
+ * network thread. In a cluster the log is the replicated one, and what is committed goes straight
+ * to be applied.
+ *
+ * Start the threads early (`startCommitThreads`), they load while the data is recovered.
+ */
+import {Worker} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {PipeParts} from '#server/engine/engine-options.ts';
+import {createTailMemory, TailBorrower} from '#server/log/lent-tail.ts';
+import {PromptAppender} from '#server/log/prompt-append.ts';
+import type {SegmentLog} from '#server/log/segment-log.ts';
+import type {Clock} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import {createClock} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {ApplyPipe} from './apply-pipe.ts';
+import type {LogWorkerStart} from './commit-messages.ts';
+import {createRingMemory} from './commit-ring.ts';
+import {LoggedPipe} from './logged-pipe.ts';
+
+export interface CommitThreadsOptions {
+  /** False in a cluster. Default: true. */
+  readonly withLog?: boolean;
+  /** Bytes of the ring; a power of two. Larger entries than an eighth of it travel outside. */
+  readonly ringBytes?: number;
+  /** Bytes of entries outside the ring that may wait. */
+  readonly outsideBytesMax?: number;
+  /** With which the network thread writes single entries. Default: the real ones. */
+  readonly prompt?: {readonly disk: Disk; readonly clock: Clock};
+}
+
+export interface CommitThreads {
+  /** Makes the pipe of a recovered engine, with or without a log as the threads are; once. */
+  startPipe(parts: PipeParts): CommitPipe;
+  /** Ends the threads when no pipe was started (a refused start). */
+  abandon(): Promise<void>;
+}
+
+const ringBytesDefault = 4 << 20;
+const outsideBytesDefault = 64 << 20;
+const resourceLimits = {maxYoungGenerationSizeMb: 8};
+
+/** Starts the threads; they wait for `startPipe`. */
+export function startCommitThreads(options: CommitThreadsOptions = {}): CommitThreads {
+  const {
+    withLog = true,
+    ringBytes = ringBytesDefault,
+    outsideBytesMax = outsideBytesDefault,
+    prompt = {disk: createDisk(), clock: createClock()},
+  } = options;
+  const tail = createTailMemory();
+  const start = (url: URL, bytes: number) => {
+    const ring = createRingMemory(bytes);
+    const workerData: LogWorkerStart = {ring, tail};
+    const worker = new Worker(url, {workerData, resourceLimits});
+    return {worker, ring, outsideBytesMax};
+  };
+  const log = withLog ? start(new URL('./log-worker.ts', import.meta.url), ringBytes) : undefined;
+  const applyBytes = withLog ? 2 * ringBytes : ringBytes;
+  const apply = start(new URL('./apply-worker.ts', import.meta.url), applyBytes);
+  return {
+    startPipe(parts) {
+      assert((log === undefined) === (parts.log === undefined), 'a log has its thread');
+      const applies = new ApplyPipe(apply, parts);
+      if (log === undefined || parts.log === undefined) return applies;
+      const {log: segments, settings} = parts;
+      const isSynced = settings.walFlush === 2;
+      const appender = isSynced ? promptAppender(segments, tail, prompt) : undefined;
+      return new LoggedPipe(log, {...parts, log: segments, prompt: appender, applies});
+    },
+    async abandon() {
+      await Promise.all([log?.worker.terminate(), apply.worker.terminate()]);
+    },
+  };
+}
+
+function promptAppender(
+  {directory, logId}: SegmentLog,
+  memory: SharedArrayBuffer,
+  {disk, clock}: {readonly disk: Disk; readonly clock: Clock},
+): PromptAppender {
+  return new PromptAppender(new TailBorrower({disk, directory, logId, memory}), clock);
+}

@@ -1,0 +1,327 @@
+/**
+ * The commit path of a server with a log of its own: the log, in front of a pipe that applies what
+ * is durable (apply-pipe.ts), as a cluster's log stands in front of its members'.
+ *
+ * Entries of one turn of the event loop lie in a ring when the network thread wakes the log thread
+ * at its end; that one tells once a batch that they are durable, with the chain values that the log
+ * has given them. Where one client commits alone, the network thread writes its entry to the log
+ * itself (log/prompt-append.ts).
+ * Source: docs/design/0034-one-way-behind-every-log.md.
+ */
+import type {Worker} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import {Fifo} from '#server/base/fifo.ts';
+import type {PipeParts} from '#server/engine/engine-options.ts';
+import type {PromptAppender} from '#server/log/prompt-append.ts';
+import type {SegmentLog} from '#server/log/segment-log.ts';
+import type {Store} from '#server/storage/store.ts';
+import type {LogIndex, Refused} from '#server/transactions/commit.ts';
+import type {
+  CommitPipe,
+  CopyOutcome,
+  DatabaseCopy,
+  DurableState,
+  PipeProgress,
+} from '#server/transactions/commit-pipe.ts';
+import type {DatabasePosition} from '#server/transactions/system-keys.ts';
+import type {ApplyPipe} from './apply-pipe.ts';
+import type {LogNews, LogRequest} from './commit-messages.ts';
+import {
+  ChainReader,
+  entryBytesInside,
+  recordBytes,
+  type RingMemory,
+  RingWriter,
+  signal,
+  word,
+} from './commit-ring.ts';
+import {LoneClient} from './lone-client.ts';
+
+export interface LogThread {
+  readonly worker: Worker;
+  readonly ring: RingMemory;
+  /** Bytes of entries outside the ring that may wait for the log or to be applied. */
+  readonly outsideBytesMax: number;
+}
+
+export interface LoggedPipeParts extends PipeParts {
+  readonly log: SegmentLog;
+  /** Undefined where commits are not synced one by one: then the log thread has less to do. */
+  readonly prompt: PromptAppender | undefined;
+  /** Its ring is twice as large as the log thread's: what is admitted here finds room there. */
+  readonly applies: ApplyPipe;
+}
+
+export class LoggedPipe implements CommitPipe {
+  readonly startIndex: LogIndex;
+  readonly #worker: Worker;
+  readonly #control: Int32Array;
+  readonly #writer: RingWriter;
+  readonly #chains: ChainReader;
+  readonly #ringBytes: number;
+  readonly #insideBytesMax: number;
+  readonly #outsideBytesMax: number;
+  readonly #applies: ApplyPipe;
+  readonly #prompt: PromptAppender | undefined;
+  readonly #client = new LoneClient();
+  /** What the log does not hold yet, as far as is heard, oldest first. */
+  readonly #entries = new Fifo<Buffer>();
+  /** The only one of them is not in the ring: it is written here at the end of its event. */
+  #isPrompt = false;
+  #outsideBytes = 0;
+  #nextOutside = 1;
+  #offeredIndex: LogIndex;
+  #failure: string | undefined;
+  #endsTurn = false;
+  #nextRequest = 1;
+  readonly #answers = new Map<number, () => void>();
+  /** Who waits until the log holds everything up to an index, or has failed. */
+  #waiting: {readonly index: LogIndex; readonly resolve: () => void}[] = [];
+  #isClosing = false;
+
+  constructor({worker, ring, outsideBytesMax}: LogThread, parts: LoggedPipeParts) {
+    const {log, settings, startIndex, prompt, applies} = parts;
+    this.#worker = worker;
+    this.#control = new Int32Array(ring.control);
+    this.#writer = new RingWriter(ring);
+    this.#chains = new ChainReader(ring);
+    this.#ringBytes = ring.bytes.byteLength;
+    this.#insideBytesMax = entryBytesInside(ring);
+    this.#outsideBytesMax = outsideBytesMax;
+    this.#applies = applies;
+    this.#prompt = prompt;
+    this.startIndex = startIndex;
+    this.#offeredIndex = startIndex;
+    worker.on('message', (news: LogNews) => this.#hear(news));
+    worker.on('error', error => this.#ended(`the log thread failed: ${error.message}`));
+    worker.on('exit', () => this.#ended('the log thread ended'));
+    this.#ask({
+      kind: 'start',
+      directory: log.directory,
+      segmentBytes: settings.segmentBytes,
+      syncCommits: settings.walFlush === 2,
+      state: log.handOver(),
+    });
+  }
+
+  get begunIndex(): LogIndex {
+    return this.#applies.begunIndex;
+  }
+
+  catchUp(): boolean {
+    return this.#applies.catchUp();
+  }
+
+  listen(listener: (progress: PipeProgress) => void): void {
+    this.#applies.listen(listener);
+  }
+
+  admission(bytes: number): Refused | undefined {
+    const detail = this.#failure ?? this.#applies.failure;
+    if (detail !== undefined) return {kind: 'refused', code: 'log-failed', detail};
+    const isInside = bytes <= this.#insideBytesMax;
+    const used = this.#writer.usedBytes + this.#applies.usedBytes;
+    const outside = this.#outsideBytes + this.#applies.outsideBytes;
+    // A record that does not fit in front of the ring's end wastes as much as it takes.
+    const fits =
+      used + 2 * recordBytes(isInside ? bytes : 4) <= this.#ringBytes &&
+      (isInside || outside === 0 || outside + bytes <= this.#outsideBytesMax);
+    if (fits) return undefined;
+    return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
+  }
+
+  offer(entry: Uint8Array): void {
+    this.#offeredIndex += 1;
+    const isInside = entry.length <= this.#insideBytesMax;
+    const isAlone = this.#client.comes(this.#entries.length === 0 && this.#applies.isIdle);
+    this.#giveToThread();
+    const payload = isInside ? Buffer.from(entry) : sharedCopy(entry);
+    this.#entries.push(payload);
+    this.#isPrompt = isAlone && isInside && this.#prompt?.admits(entry.length) === true;
+    if (!this.#isPrompt) this.#put(payload);
+    this.#endTurnSoon();
+  }
+
+  attach(databaseId: number, store: Store, position: DatabasePosition): void {
+    this.#applies.attach(databaseId, store, position);
+  }
+
+  async detach(databaseId: number): Promise<DatabasePosition | undefined> {
+    await this.#logged();
+    return await this.#applies.detach(databaseId);
+  }
+
+  async makeDurable(): Promise<DurableState> {
+    await this.#synced();
+    return await this.#applies.makeDurable();
+  }
+
+  async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
+    await this.#logged();
+    await this.#synced();
+    return await this.#applies.copy(copies);
+  }
+
+  skipTo(): void {
+    assert(false, 'the log of one server has no gap');
+  }
+
+  recycle(floor: LogIndex): void {
+    this.#ask({kind: 'recycle', floor});
+  }
+
+  async close(): Promise<void> {
+    await this.#logged();
+    await this.#applies.close();
+    this.#isClosing = true;
+    this.#prompt?.close();
+    const {id, answer} = this.#request();
+    this.#ask({kind: 'close', id});
+    await answer;
+    await this.#worker.terminate();
+  }
+
+  get #loggedIndex(): LogIndex {
+    return this.#offeredIndex - this.#entries.length;
+  }
+
+  /** What was to be written here is for the log thread after all. */
+  #giveToThread(): void {
+    const {first} = this.#entries;
+    if (!this.#isPrompt || first === undefined) return;
+    this.#isPrompt = false;
+    this.#put(first);
+  }
+
+  #put(payload: Buffer): void {
+    if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, 0);
+    const bytes = payload.buffer;
+    assert(bytes instanceof SharedArrayBuffer, 'what is outside of the ring is shared');
+    const number = this.#nextOutside++;
+    this.#outsideBytes += payload.length;
+    this.#worker.postMessage({kind: 'outside', number, bytes} satisfies LogRequest);
+    this.#writer.writeOutside(number, 0);
+  }
+
+  /** Once for all entries of this turn of the event loop: they become one batch. */
+  #endTurnSoon(): void {
+    if (this.#endsTurn) return;
+    this.#endsTurn = true;
+    const end = (): void => {
+      this.#endsTurn = false;
+      if (this.#appendAlone()) return;
+      this.#giveToThread();
+      this.#writer.publish();
+      signal(this.#control, word.logSignal);
+    };
+    if (this.#isPrompt) process.nextTick(() => process.nextTick(end));
+    else setImmediate(end);
+  }
+
+  /** False when the log thread is to do what waits here. */
+  #appendAlone(): boolean {
+    const {first: entry} = this.#entries;
+    const prompt = this.#prompt;
+    if (!this.#isPrompt || entry === undefined || prompt === undefined) return false;
+    if (this.#failure !== undefined) return true;
+    try {
+      // Nothing is in front of it: what the ring had is durable, and was heard of.
+      if (!prompt.append(entry, () => this.#writer.isEmpty)) return false;
+    } catch (error) {
+      // Errors of the system have a code; anything else is a bug and passes through.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      this.#fail(`the log cannot write any more: ${error.message}`);
+      return true;
+    }
+    this.#isPrompt = false;
+    this.#client.served();
+    this.#entries.shift();
+    this.#applies.add(entry, prompt.chain);
+    this.#applies.endTurn();
+    if (prompt.takeLook()) signal(this.#control, word.logSignal);
+    this.#wakeWaiting();
+    return true;
+  }
+
+  #hear(news: LogNews): void {
+    // Whatever is told comes behind the entries that were durable before.
+    this.#handOn();
+    if (news === 'logged') return;
+    if (news.kind === 'failed') return this.#fail(news.reason);
+    this.#answers.get(news.id)?.();
+    this.#answers.delete(news.id);
+  }
+
+  /** What is durable is applied. */
+  #handOn(): void {
+    Atomics.store(this.#control, word.notified, 0);
+    const before = this.#entries.length;
+    this.#chains.pass(chain => {
+      const entry = this.#entries.shift();
+      assert(entry !== undefined, 'the log holds what it was given');
+      if (entry.length > this.#insideBytesMax) this.#outsideBytes -= entry.length;
+      this.#applies.add(entry, chain);
+    });
+    if (this.#entries.length === before) return;
+    this.#applies.endTurn();
+    this.#wakeWaiting();
+  }
+
+  /** Resolves when the log holds everything that was offered, or takes nothing more. */
+  #logged(): Promise<void> {
+    const index = this.#offeredIndex;
+    if (index <= this.#loggedIndex || this.#failure !== undefined) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#waiting.push({index, resolve});
+    });
+  }
+
+  #wakeWaiting(): void {
+    if (this.#waiting.length === 0) return;
+    const isOver = this.#failure !== undefined;
+    this.#waiting = this.#waiting.filter(({index, resolve}) => {
+      if (!isOver && index > this.#loggedIndex) return true;
+      resolve();
+      return false;
+    });
+  }
+
+  /** A database must never be durable ahead of the log. */
+  #synced(): Promise<void> {
+    const {id, answer} = this.#request();
+    this.#ask({kind: 'sync', id});
+    return answer;
+  }
+
+  #request(): {readonly id: number; readonly answer: Promise<void>} {
+    const id = this.#nextRequest++;
+    const {promise, resolve} = Promise.withResolvers<void>();
+    this.#answers.set(id, resolve);
+    return {id, answer: promise};
+  }
+
+  /** The thread is gone. */
+  #ended(reason: string): void {
+    if (!this.#isClosing) this.#fail(reason);
+    for (const resolve of this.#answers.values()) resolve();
+    this.#answers.clear();
+  }
+
+  #fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    this.#applies.fail(reason);
+    this.#wakeWaiting();
+  }
+
+  #ask(request: LogRequest): void {
+    this.#worker.postMessage(request);
+    signal(this.#control, word.logSignal);
+  }
+}
+
+function sharedCopy(entry: Uint8Array): Buffer {
+  const bytes = Buffer.from(new SharedArrayBuffer(entry.length));
+  bytes.set(entry);
+  return bytes;
+}

@@ -1,0 +1,28 @@
+/** An engine on the threads of a real server and a real disk, for tests. */
+import {type Engine, openEngine} from '#server/engine/engine.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
+import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
+import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {openStore, type RocksStoreOptions} from '#server/storage/rocksdb/open.ts';
+import type {CommitThreads} from './commit-threads.ts';
+
+export function openThreadedEngine(
+  rootPath: string,
+  threads: CommitThreads,
+  options: RocksStoreOptions = {},
+): Promise<Engine> {
+  const disk = createDisk();
+  return openEngine({
+    rootPath,
+    nodeName: 'one',
+    disk,
+    clock: createClock(),
+    random: createRandom(),
+    logger: {log: () => {}},
+    stores: createDiskStoreFactory(disk, (path, given) => openStore(path, {...given, ...options})),
+    settings: {...defaultEngineSettings, segmentBytes: 2 << 20},
+    process: {pid: process.pid, isAlive: () => false},
+    startPipe: threads.startPipe,
+  });
+}
