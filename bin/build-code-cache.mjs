@@ -45,22 +45,18 @@ export async function buildCodeCache(root) {
 
 /** Resolves when the server has ended by itself or by our signal behind its start. */
 function startAndStop(launcher, data, cache) {
-  const settings = {
-    rootPath: join(data, 'root'),
-    httpIncomingHost: '127.0.0.1',
-    httpIncomingPort: 0,
-  };
-  const words = Object.entries(settings).flatMap(([name, value]) => [
-    '--set',
-    `svc.server.${name}=${value}`,
-  ]);
+  const settings = [
+    `svc.server.rootPath=${join(data, 'root')}`,
+    'svc.server.httpIncomingHost=127.0.0.1',
+    'svc.server.httpIncomingPort=0',
+  ];
   const env = {
     ...process.env,
     SVC_SERVER_ROOTPASSWORD: randomBytes(16).toString('hex'),
     NODE_COMPILE_CACHE: cache,
     NODE_COMPILE_CACHE_PORTABLE: '1',
   };
-  const child = spawn(launcher, ['start', ...words], {
+  const child = spawn(launcher, ['start', ...settings.flatMap(setting => ['--set', setting])], {
     cwd: data,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -148,6 +148,8 @@ test('a start of the bundle reads what the first one compiled, wherever it lies'
   renameSync(folder, moved);
   const {stdout} = launch(join(moved, 'bin/svc'), []);
   assert.ok(stdout.startsWith(join(moved, 'dist/code')), stdout);
+  const {stdout: fromSources} = launch(join(moved, 'bin/svc'), [], {SVC_DEV: '1'});
+  assert.match(fromSources, /^none\n/, 'only the bundle has code there');
   assert.deepEqual(readdirSync(join(moved, 'dist/code'), {recursive: true}), made, 'all was found');
   const {stdout: chosen} = launch(join(moved, 'bin/svc'), [], {NODE_COMPILE_CACHE: tmpdir()});
   assert.ok(chosen.startsWith(tmpdir()) && !chosen.includes(moved), 'the caller may choose');
