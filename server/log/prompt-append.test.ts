@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import type {Disk} from '#server/platform/disk.ts';
 import {Machine} from '#server/simulation/machine.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
-import {createTailMemory, TailBorrower, TailLender} from './lent-tail.ts';
+import {createTailMemory, TailLender} from './lent-tail.ts';
 import {PromptAppender} from './prompt-append.ts';
 import {SegmentLog} from './segment-log.ts';
 
@@ -21,9 +21,9 @@ class Given {
     const log = SegmentLog.create({disk, directory: '/log', segmentBytes: 1 << 20}, logId, 1);
     const memory = createTailMemory();
     new TailLender(memory).lend(log.lend());
-    const tail = new TailBorrower({disk: this.#timed(disk), directory: '/log', logId, memory});
     const clock = {now: () => this.now, monotonic: () => this.now};
-    this.appender = new PromptAppender(tail, clock);
+    const options = {disk: this.#timed(disk), directory: '/log', logId, memory};
+    this.appender = new PromptAppender(options, clock);
   }
 
   /** How many of the entries that come every millisecond for `ms` are written here. */
@@ -34,7 +34,8 @@ class Given {
   }
 
   append(bytes: number): boolean {
-    return this.appender.admits(bytes) && this.appender.append(Buffer.alloc(bytes), () => true);
+    const {appender} = this;
+    return appender.admits(bytes) && appender.append(Buffer.alloc(bytes), () => true) === 'written';
   }
 
   #timed(disk: Disk): Disk {

@@ -9,7 +9,7 @@
  * Source: docs/design/0029-single-entries-on-the-network-thread.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
-import type {TailBorrower} from './lent-tail.ts';
+import {TailBorrower, type TailBorrowerOptions} from './lent-tail.ts';
 
 /** More is no small entry: copying it, and what others wait for meanwhile, counts. */
 const entryBytesMax = 16 << 10;
@@ -22,6 +22,12 @@ const owedMsMax = 1;
 /** So often the owner is to look at how full the segment is. */
 const lookBytes = 64 << 10;
 
+/**
+ * What became of an entry: durable, left to the log thread, or, with the reason, nobody knows, and
+ * the log takes nothing more.
+ */
+export type Appended = 'written' | 'left' | {readonly failed: string};
+
 export class PromptAppender {
   readonly #tail: TailBorrower;
   readonly #clock: Clock;
@@ -31,8 +37,8 @@ export class PromptAppender {
   #wasSlow = false;
   #bytes = 0;
 
-  constructor(tail: TailBorrower, clock: Clock) {
-    this.#tail = tail;
+  constructor(options: TailBorrowerOptions, clock: Clock) {
+    this.#tail = new TailBorrower(options);
     this.#clock = clock;
   }
 
@@ -41,11 +47,17 @@ export class PromptAppender {
     return bytes <= entryBytesMax && this.#owedAt(this.#clock.monotonic()) <= owedMsMax;
   }
 
-  /** As `TailBorrower.append`, of one that is admitted. */
-  append(entry: Uint8Array, isIdle: () => boolean): boolean {
+  /** Of an entry that is admitted; `isIdle` as for `TailBorrower.append`. */
+  append(entry: Uint8Array, isIdle: () => boolean): Appended {
     const began = this.#clock.monotonic();
     const owedMs = this.#owedAt(began);
-    if (!this.#tail.append(entry, isIdle)) return false;
+    try {
+      if (!this.#tail.append(entry, isIdle)) return 'left';
+    } catch (error) {
+      // Errors of the system have a code; anything else is a bug and passes through.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      return {failed: `the log cannot write any more: ${error.message}`};
+    }
     const ended = this.#clock.monotonic();
     const tookMs = ended - began;
     const isSlow = tookMs > slowMs;
@@ -53,7 +65,7 @@ export class PromptAppender {
     this.#owedMs = owedMs + tookMs * (isSlow && this.#wasSlow ? restsSlow : restsUsual);
     this.#wasSlow = isSlow;
     this.#bytes += entry.length;
-    return true;
+    return 'written';
   }
 
   /** The value that the log holds behind the entry that was appended last (segment-format.ts). */

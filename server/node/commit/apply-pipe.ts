@@ -22,19 +22,13 @@ import type {
 import type {PipeParts} from '#server/engine/engine-options.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import {TurnApplier} from '#server/transactions/turn-applier.ts';
-import type {ApplyRequest, ApplyWork, WorkerNews} from './commit-messages.ts';
-import {entryBytesInside, type RingMemory, RingWriter, signal, word} from './commit-ring.ts';
+import type {ApplyRequest, ApplyWork, CommitThread, WorkerNews} from './commit-messages.ts';
+import {entryBytesInside, RingWriter, sharedBytes, signal, word} from './commit-ring.ts';
+import {ThreadRequests} from './thread-requests.ts';
 import {TurnEntries} from './turn-entries.ts';
 
 /** Without anything to apply for so long, the stores do what they have put off. */
 const restAfterMs = 1_000;
-
-export interface ApplyThread {
-  readonly worker: Worker;
-  readonly ring: RingMemory;
-  /** Bytes of entries outside the ring that may wait. */
-  readonly outsideBytesMax: number;
-}
 
 export class ApplyPipe implements CommitPipe {
   readonly startIndex: LogIndex;
@@ -43,13 +37,12 @@ export class ApplyPipe implements CommitPipe {
   readonly #writer: RingWriter;
   readonly #insideBytesMax: number;
   readonly #outsideBytesMax: number;
-  readonly #waiting = new Map<number, (result: unknown) => void>();
+  readonly #requests = new ThreadRequests();
   #listener: (progress: PipeProgress) => void = () => {};
   #fences: ReadonlyMap<number, Fence> = new Map();
   #failure: string | undefined;
   #appliedIndex: LogIndex;
   #appliedCount = 0;
-  #nextRequest = 1;
   #nextOutside = 1;
   #offeredIndex: LogIndex;
   /** Entries outside the ring that are not applied yet, oldest first. */
@@ -79,7 +72,7 @@ export class ApplyPipe implements CommitPipe {
   /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
   #hasMoved = false;
 
-  constructor({worker, ring, outsideBytesMax}: ApplyThread, parts: PipeParts) {
+  constructor({worker, ring, outsideBytesMax}: CommitThread, parts: PipeParts) {
     const {logId, stagedDirectory} = parts;
     this.#worker = worker;
     this.#control = new Int32Array(ring.control);
@@ -142,11 +135,6 @@ export class ApplyPipe implements CommitPipe {
     this.#wake();
   }
 
-  /** Nothing more is taken, for this reason. */
-  fail(reason: string): void {
-    this.#fail(reason);
-  }
-
   /** Everything that was offered is applied. */
   get isIdle(): boolean {
     return this.#appliedIndex === this.#offeredIndex;
@@ -180,20 +168,20 @@ export class ApplyPipe implements CommitPipe {
   }
 
   detach(databaseId: number): Promise<DatabasePosition | undefined> {
-    const {id, answer} = this.#request<DatabasePosition | undefined>();
+    const {id, answer} = this.#requests.open<DatabasePosition | undefined>();
     this.#askApply({kind: 'detach', id, databaseId});
     this.#own.detach(databaseId);
     return answer;
   }
 
   async makeDurable(): Promise<DurableState> {
-    const {id, answer} = this.#request<DurableState>();
+    const {id, answer} = this.#requests.open<DurableState>();
     this.#askApply({kind: 'make-durable', id});
     return await answer;
   }
 
   async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
-    const {id, answer} = this.#request<CopyOutcome | undefined>();
+    const {id, answer} = this.#requests.open<CopyOutcome | undefined>();
     this.#askApply({kind: 'copy', id, copies});
     const outcome = await answer;
     return outcome ?? {kind: 'failed', reason: this.#failure ?? 'the server stops'};
@@ -214,7 +202,7 @@ export class ApplyPipe implements CommitPipe {
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#rests);
-    const applied = this.#request<void>();
+    const applied = this.#requests.open<void>();
     this.#askApply({kind: 'close', id: applied.id});
     await applied.answer;
     await this.#worker.terminate();
@@ -222,7 +210,7 @@ export class ApplyPipe implements CommitPipe {
 
   /** The apply thread has nothing to do. */
   #isAlone(): boolean {
-    return this.#givenIndex <= this.#appliedIndex && this.#waiting.size === 0;
+    return this.#givenIndex <= this.#appliedIndex && this.#requests.count === 0;
   }
 
   /** The turn's entries go to the apply thread after all. */
@@ -256,9 +244,8 @@ export class ApplyPipe implements CommitPipe {
   #listen(worker: Worker): void {
     worker.on('message', (news: WorkerNews) => this.#hear(news));
     const ended = (reason: string) => {
-      this.#fail(reason);
-      for (const resolve of this.#waiting.values()) resolve(undefined);
-      this.#waiting.clear();
+      this.fail(reason);
+      this.#requests.abandon();
     };
     worker.on('error', error => ended(`a thread of the commit path failed: ${error.message}`));
     worker.on('exit', () => {
@@ -274,8 +261,7 @@ export class ApplyPipe implements CommitPipe {
         this.#fences = news.fences;
         return;
       case 'done':
-        this.#waiting.get(news.id)?.(news.result);
-        this.#waiting.delete(news.id);
+        this.#requests.answer(news.id, news.result);
         this.#endTurn();
         return;
       default:
@@ -299,7 +285,8 @@ export class ApplyPipe implements CommitPipe {
     this.#endTurn();
   }
 
-  #fail(reason: string): void {
+  /** Nothing more is taken, for the first reason that is told. */
+  fail(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
     Atomics.store(this.#control, word.failed, 1);
@@ -315,13 +302,6 @@ export class ApplyPipe implements CommitPipe {
       fences: this.#fences,
       failure: this.#failure,
     });
-  }
-
-  #request<Result>(): {readonly id: number; readonly answer: Promise<Result>} {
-    const id = this.#nextRequest++;
-    const {promise, resolve} = Promise.withResolvers<Result>();
-    this.#waiting.set(id, result => resolve(result as Result));
-    return {id, answer: promise};
   }
 
   /**
@@ -411,13 +391,4 @@ export class ApplyPipe implements CommitPipe {
     const request: ApplyRequest = {...work, after: this.#writer.head};
     this.#worker.postMessage(request);
   }
-}
-
-/** The bytes in memory that another thread can see: where they lie in some of their own, that. */
-function sharedBytes(payload: Buffer): SharedArrayBuffer {
-  const {buffer} = payload;
-  if (buffer instanceof SharedArrayBuffer && buffer.byteLength === payload.length) return buffer;
-  const bytes = new SharedArrayBuffer(payload.length);
-  new Uint8Array(bytes).set(payload);
-  return bytes;
 }

@@ -6,6 +6,7 @@
  * head when a request was made: the apply thread carries it out when it has applied exactly what
  * was offered before it, so requests and entries form one order.
  */
+import type {Worker} from 'node:worker_threads';
 import type {Fence, Move} from '#server/transactions/apply.ts';
 import type {DatabaseCopy} from '#server/transactions/commit-pipe.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
@@ -15,6 +16,14 @@ import type {RingMemory} from './commit-ring.ts';
 
 export interface WorkerStart {
   readonly ring: RingMemory;
+}
+
+/** One of the two, as the network thread has it. */
+export interface CommitThread {
+  readonly worker: Worker;
+  readonly ring: RingMemory;
+  /** Bytes of entries outside the ring that may wait. */
+  readonly outsideBytesMax: number;
 }
 
 export interface LogWorkerStart extends WorkerStart {

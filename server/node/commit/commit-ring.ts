@@ -191,21 +191,17 @@ export class RingReader {
     countMax: number,
     bytesMax: number,
   ): {readonly records: RingRecord[]; readonly to: number} {
-    const capacity = this.#bytes.length;
     const records: RingRecord[] = [];
     let cursor = this.#cursor;
     let bytes = 0;
     while (cursor !== end && records.length < countMax && bytes < bytesMax) {
-      const at = cursor % capacity;
+      cursor = recordFrom(this.#bytes, cursor);
+      const at = cursor % this.#bytes.length;
       const length = this.#bytes.readUInt32LE(at);
-      if (length === skipMark) {
-        cursor = (cursor + capacity - at) >>> 0;
-        continue;
-      }
       const record = length === outsideMark ? this.#readOutside(at) : this.#readInside(at, length);
       records.push(record);
       bytes += record.payload.length;
-      cursor = (cursor + recordBytes(length === outsideMark ? 4 : length)) >>> 0;
+      cursor = recordEnd(cursor, length);
     }
     return {records, to: cursor};
   }
@@ -250,16 +246,11 @@ export class ChainReader {
   /** Calls `visit` for each record that was logged since, in order, and gives its room back. */
   pass(visit: (chain: number) => void): void {
     const end = Atomics.load(this.#control, word.logged) >>> 0;
-    const capacity = this.#bytes.length;
     while (this.#cursor !== end) {
-      const at = this.#cursor % capacity;
-      const length = this.#bytes.readUInt32LE(at);
-      if (length === skipMark) {
-        this.#cursor = (this.#cursor + capacity - at) >>> 0;
-        continue;
-      }
+      const from = recordFrom(this.#bytes, this.#cursor);
+      const at = from % this.#bytes.length;
       visit(this.#bytes.readUInt32LE(at + chainAt));
-      this.#cursor = (this.#cursor + recordBytes(length === outsideMark ? 4 : length)) >>> 0;
+      this.#cursor = recordEnd(from, this.#bytes.readUInt32LE(at));
     }
     Atomics.store(this.#control, word.applied, end | 0);
   }
@@ -274,4 +265,24 @@ export function signal(control: Int32Array, place: number): void {
 /** What an entry takes of the ring. */
 export function recordBytes(payloadBytes: number): number {
   return (headerBytes + payloadBytes + 7) & ~7;
+}
+
+/** The bytes in memory that another thread can see: where they lie in some of their own, that. */
+export function sharedBytes(entry: Uint8Array): SharedArrayBuffer {
+  const {buffer} = entry;
+  if (buffer instanceof SharedArrayBuffer && buffer.byteLength === entry.length) return buffer;
+  const bytes = new SharedArrayBuffer(entry.length);
+  new Uint8Array(bytes).set(entry);
+  return bytes;
+}
+
+/** Where the record behind `cursor` begins: the rest of the ring may be skipped. */
+function recordFrom(ring: Buffer, cursor: number): number {
+  const at = cursor % ring.length;
+  return ring.readUInt32LE(at) === skipMark ? (cursor + ring.length - at) >>> 0 : cursor;
+}
+
+/** The cursor behind a record that begins at `cursor` with this length. */
+function recordEnd(cursor: number, length: number): number {
+  return (cursor + recordBytes(length === outsideMark ? 4 : length)) >>> 0;
 }

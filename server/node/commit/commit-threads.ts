@@ -9,15 +9,14 @@ import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
-import {createTailMemory, TailBorrower} from '#server/log/lent-tail.ts';
+import {createTailMemory} from '#server/log/lent-tail.ts';
 import {PromptAppender} from '#server/log/prompt-append.ts';
-import type {SegmentLog} from '#server/log/segment-log.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {createClock} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {ApplyPipe} from './apply-pipe.ts';
-import type {LogWorkerStart} from './commit-messages.ts';
+import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
 import {createRingMemory} from './commit-ring.ts';
 import {LoggedPipe} from './logged-pipe.ts';
 
@@ -49,10 +48,10 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     withLog = true,
     ringBytes = ringBytesDefault,
     outsideBytesMax = outsideBytesDefault,
-    prompt = {disk: createDisk(), clock: createClock()},
+    prompt: {disk, clock} = {disk: createDisk(), clock: createClock()},
   } = options;
   const tail = createTailMemory();
-  const start = (url: URL, bytes: number) => {
+  const start = (url: URL, bytes: number): CommitThread => {
     const ring = createRingMemory(bytes);
     const workerData: LogWorkerStart = {ring, tail};
     const worker = new Worker(url, {workerData, resourceLimits});
@@ -66,21 +65,14 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
       assert((log === undefined) === (parts.log === undefined), 'a log has its thread');
       const applies = new ApplyPipe(apply, parts);
       if (log === undefined || parts.log === undefined) return applies;
-      const {log: segments, settings} = parts;
-      const isSynced = settings.walFlush === 2;
-      const appender = isSynced ? promptAppender(segments, tail, prompt) : undefined;
-      return new LoggedPipe(log, {...parts, log: segments, prompt: appender, applies});
+      const {directory, logId} = parts.log;
+      const appender = new PromptAppender({disk, directory, logId, memory: tail}, clock);
+      const isSynced = parts.settings.walFlush === 2;
+      const own = {log: parts.log, prompt: isSynced ? appender : undefined, applies};
+      return new LoggedPipe(log, {...parts, ...own});
     },
     async abandon() {
       await Promise.all([log?.worker.terminate(), apply.worker.terminate()]);
     },
   };
-}
-
-function promptAppender(
-  {directory, logId}: SegmentLog,
-  memory: SharedArrayBuffer,
-  {disk, clock}: {readonly disk: Disk; readonly clock: Clock},
-): PromptAppender {
-  return new PromptAppender(new TailBorrower({disk, directory, logId, memory}), clock);
 }

@@ -71,7 +71,8 @@ test('what one client commits is written at once, and bursts between it as batch
   let number = 0;
   for (let round = 0; round < 6; round++) {
     const before = counted.syncs;
-    for (let alone = 0; alone < 40; alone++) {
+    // A machine that is busy lets nobody wait: then a client is not known to be alone.
+    for (let alone = 0; alone < 40 || (counted.syncs === before && alone < 4_000); alone++) {
       await pause(1);
       assert.equal((await put(database, number++)).kind, 'committed');
     }

@@ -25,24 +25,18 @@ import type {
 } from '#server/transactions/commit-pipe.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {ApplyPipe} from './apply-pipe.ts';
-import type {LogNews, LogRequest} from './commit-messages.ts';
+import type {CommitThread, LogNews, LogRequest} from './commit-messages.ts';
 import {
   ChainReader,
   entryBytesInside,
   recordBytes,
-  type RingMemory,
   RingWriter,
+  sharedBytes,
   signal,
   word,
 } from './commit-ring.ts';
 import {LoneClient} from './lone-client.ts';
-
-export interface LogThread {
-  readonly worker: Worker;
-  readonly ring: RingMemory;
-  /** Bytes of entries outside the ring that may wait for the log or to be applied. */
-  readonly outsideBytesMax: number;
-}
+import {ThreadRequests} from './thread-requests.ts';
 
 export interface LoggedPipeParts extends PipeParts {
   readonly log: SegmentLog;
@@ -71,15 +65,13 @@ export class LoggedPipe implements CommitPipe {
   #outsideBytes = 0;
   #nextOutside = 1;
   #offeredIndex: LogIndex;
-  #failure: string | undefined;
   #endsTurn = false;
-  #nextRequest = 1;
-  readonly #answers = new Map<number, () => void>();
+  readonly #requests = new ThreadRequests();
   /** Who waits until the log holds everything up to an index, or has failed. */
   #waiting: {readonly index: LogIndex; readonly resolve: () => void}[] = [];
   #isClosing = false;
 
-  constructor({worker, ring, outsideBytesMax}: LogThread, parts: LoggedPipeParts) {
+  constructor({worker, ring, outsideBytesMax}: CommitThread, parts: LoggedPipeParts) {
     const {log, settings, startIndex, prompt, applies} = parts;
     this.#worker = worker;
     this.#control = new Int32Array(ring.control);
@@ -117,7 +109,7 @@ export class LoggedPipe implements CommitPipe {
   }
 
   admission(bytes: number): Refused | undefined {
-    const detail = this.#failure ?? this.#applies.failure;
+    const detail = this.#applies.failure;
     if (detail !== undefined) return {kind: 'refused', code: 'log-failed', detail};
     const isInside = bytes <= this.#insideBytesMax;
     const used = this.#writer.usedBytes + this.#applies.usedBytes;
@@ -135,7 +127,7 @@ export class LoggedPipe implements CommitPipe {
     const isInside = entry.length <= this.#insideBytesMax;
     const isAlone = this.#client.comes(this.#entries.length === 0 && this.#applies.isIdle);
     this.#giveToThread();
-    const payload = isInside ? Buffer.from(entry) : sharedCopy(entry);
+    const payload = isInside ? Buffer.from(entry) : Buffer.from(sharedBytes(entry));
     this.#entries.push(payload);
     this.#isPrompt = isAlone && isInside && this.#prompt?.admits(entry.length) === true;
     if (!this.#isPrompt) this.#put(payload);
@@ -175,7 +167,7 @@ export class LoggedPipe implements CommitPipe {
     await this.#applies.close();
     this.#isClosing = true;
     this.#prompt?.close();
-    const {id, answer} = this.#request();
+    const {id, answer} = this.#requests.open<void>();
     this.#ask({kind: 'close', id});
     await answer;
     await this.#worker.terminate();
@@ -195,8 +187,7 @@ export class LoggedPipe implements CommitPipe {
 
   #put(payload: Buffer): void {
     if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, 0);
-    const bytes = payload.buffer;
-    assert(bytes instanceof SharedArrayBuffer, 'what is outside of the ring is shared');
+    const bytes = sharedBytes(payload);
     const number = this.#nextOutside++;
     this.#outsideBytes += payload.length;
     this.#worker.postMessage({kind: 'outside', number, bytes} satisfies LogRequest);
@@ -223,14 +214,12 @@ export class LoggedPipe implements CommitPipe {
     const {first: entry} = this.#entries;
     const prompt = this.#prompt;
     if (!this.#isPrompt || entry === undefined || prompt === undefined) return false;
-    if (this.#failure !== undefined) return true;
-    try {
-      // Nothing is in front of it: what the ring had is durable, and was heard of.
-      if (!prompt.append(entry, () => this.#writer.isEmpty)) return false;
-    } catch (error) {
-      // Errors of the system have a code; anything else is a bug and passes through.
-      if (!(error instanceof Error && 'code' in error)) throw error;
-      this.#fail(`the log cannot write any more: ${error.message}`);
+    if (this.#applies.failure !== undefined) return true;
+    // Nothing is in front of it: what the ring had is durable, and was heard of.
+    const done = prompt.append(entry, () => this.#writer.isEmpty);
+    if (done === 'left') return false;
+    if (done !== 'written') {
+      this.#fail(done.failed);
       return true;
     }
     this.#isPrompt = false;
@@ -248,8 +237,7 @@ export class LoggedPipe implements CommitPipe {
     this.#handOn();
     if (news === 'logged') return;
     if (news.kind === 'failed') return this.#fail(news.reason);
-    this.#answers.get(news.id)?.();
-    this.#answers.delete(news.id);
+    this.#requests.answer(news.id);
   }
 
   /** What is durable is applied. */
@@ -270,7 +258,7 @@ export class LoggedPipe implements CommitPipe {
   /** Resolves when the log holds everything that was offered, or takes nothing more. */
   #logged(): Promise<void> {
     const index = this.#offeredIndex;
-    if (index <= this.#loggedIndex || this.#failure !== undefined) return Promise.resolve();
+    if (index <= this.#loggedIndex || this.#applies.failure !== undefined) return Promise.resolve();
     return new Promise(resolve => {
       this.#waiting.push({index, resolve});
     });
@@ -278,7 +266,7 @@ export class LoggedPipe implements CommitPipe {
 
   #wakeWaiting(): void {
     if (this.#waiting.length === 0) return;
-    const isOver = this.#failure !== undefined;
+    const isOver = this.#applies.failure !== undefined;
     this.#waiting = this.#waiting.filter(({index, resolve}) => {
       if (!isOver && index > this.#loggedIndex) return true;
       resolve();
@@ -288,28 +276,18 @@ export class LoggedPipe implements CommitPipe {
 
   /** A database must never be durable ahead of the log. */
   #synced(): Promise<void> {
-    const {id, answer} = this.#request();
+    const {id, answer} = this.#requests.open<void>();
     this.#ask({kind: 'sync', id});
     return answer;
-  }
-
-  #request(): {readonly id: number; readonly answer: Promise<void>} {
-    const id = this.#nextRequest++;
-    const {promise, resolve} = Promise.withResolvers<void>();
-    this.#answers.set(id, resolve);
-    return {id, answer: promise};
   }
 
   /** The thread is gone. */
   #ended(reason: string): void {
     if (!this.#isClosing) this.#fail(reason);
-    for (const resolve of this.#answers.values()) resolve();
-    this.#answers.clear();
+    this.#requests.abandon();
   }
 
   #fail(reason: string): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = reason;
     this.#applies.fail(reason);
     this.#wakeWaiting();
   }
@@ -318,10 +296,4 @@ export class LoggedPipe implements CommitPipe {
     this.#worker.postMessage(request);
     signal(this.#control, word.logSignal);
   }
-}
-
-function sharedCopy(entry: Uint8Array): Buffer {
-  const bytes = Buffer.from(new SharedArrayBuffer(entry.length));
-  bytes.set(entry);
-  return bytes;
 }

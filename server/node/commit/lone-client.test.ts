@@ -1,36 +1,50 @@
 /** Who counts as a client that is alone. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {setTimeout as pause} from 'node:timers/promises';
 import {LoneClient} from './lone-client.ts';
 
-/** A client that comes when the last answer is out; the loop waits for it. */
-async function come(client: LoneClient, isIdle: boolean): Promise<boolean> {
-  await pause(1);
-  const isAlone = client.comes(isIdle);
-  if (isAlone) client.served();
-  return isAlone;
+/** An event loop, and clients that come when it has waited for them. */
+class Given {
+  idleMs = 0;
+  readonly client = new LoneClient(() => this.idleMs);
+
+  come(isIdle: boolean): boolean {
+    this.idleMs += 1;
+    return this.comeAtOnce(isIdle);
+  }
+
+  comeAtOnce(isIdle: boolean): boolean {
+    const isAlone = this.client.comes(isIdle);
+    if (isAlone) this.client.served();
+    return isAlone;
+  }
 }
 
-test('one that comes again and again while nothing else is there is alone', async () => {
-  const client = new LoneClient();
-  await come(client, true);
-  await come(client, false);
-  const seen: boolean[] = [];
-  for (let number = 0; number < 24; number++) seen.push(await come(client, true));
+test('one that comes again and again while nothing else is there is alone', () => {
+  const given = new Given();
+  const seen = Array.from({length: 24}, () => given.come(true));
   assert.deepEqual(seen, [...Array(16).fill(false), ...Array(8).fill(true)]);
 });
 
-test('with something under way it begins to count anew', async () => {
-  const client = new LoneClient();
-  for (let number = 0; number < 20; number++) await come(client, true);
-  assert.ok(!(await come(client, false)));
-  for (let number = 0; number < 16; number++) assert.ok(!(await come(client, true)));
-  assert.ok(await come(client, true));
+test('with something under way it begins to count anew', () => {
+  const given = new Given();
+  for (let number = 0; number < 20; number++) given.come(true);
+  assert.ok(!given.come(false));
+  for (let number = 0; number < 16; number++) assert.ok(!given.come(true));
+  assert.ok(given.come(true));
 });
 
-test('one that waited while another was served is not alone', async () => {
+test('one that waited while another was served is not alone', () => {
+  const given = new Given();
+  for (let number = 0; number < 20; number++) given.come(true);
+  assert.ok(!given.comeAtOnce(true), 'the loop did not wait for it');
+});
+
+test('the event loop of this process tells when it has waited', async () => {
   const client = new LoneClient();
-  for (let number = 0; number < 20; number++) await come(client, true);
-  assert.ok(!client.comes(true), 'the loop did not wait for it');
+  for (let isAlone = false; !isAlone; isAlone = client.comes(true)) {
+    await new Promise(resolve => setTimeout(resolve, 2));
+  }
+  client.served();
+  assert.ok(!client.comes(true));
 });

@@ -10,7 +10,7 @@
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
-import {createTailMemory, TailBorrower} from '#server/log/lent-tail.ts';
+import {createTailMemory} from '#server/log/lent-tail.ts';
 import {PromptAppender} from '#server/log/prompt-append.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -66,8 +66,8 @@ export function startMemberLogThread(
   return {
     start(log) {
       const {directory, logId} = log;
-      const tail = new TailBorrower({disk: createDisk(), directory, logId, memory});
-      return new ThreadedStorage(worker, {ring, prompt: new PromptAppender(tail, clock)}, log);
+      const prompt = new PromptAppender({disk: createDisk(), directory, logId, memory}, clock);
+      return new ThreadedStorage(worker, {ring, prompt}, log);
     },
     async abandon() {
       await worker.terminate();
@@ -225,14 +225,12 @@ class ThreadedStorage implements RaftStorage {
     const {entries, number} = work.effect;
     const [entry, second] = entries;
     if (entry === undefined || second !== undefined || work.written > 0) return false;
-    try {
-      // Nothing is in front then: what the ring had is durable, heard of or not.
-      if (!this.#prompt.admits(recordBytes([entry]))) return false;
-      if (!this.#prompt.append(encodeRecord(entry), () => this.#writer.isEmpty)) return false;
-    } catch (error) {
-      // Errors of the system have a code; anything else is a bug and passes through.
-      if (!(error instanceof Error && 'code' in error)) throw error;
-      this.#fail(`the log cannot write any more: ${error.message}`);
+    if (!this.#prompt.admits(recordBytes([entry]))) return false;
+    // Nothing is in front then: what the ring had is durable, heard of or not.
+    const done = this.#prompt.append(encodeRecord(entry), () => this.#writer.isEmpty);
+    if (done === 'left') return false;
+    if (done !== 'written') {
+      this.#fail(done.failed);
       return true;
     }
     this.#waiting.shift();
