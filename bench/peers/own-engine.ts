@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import {batchRowsDefault} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
-import type {ExecutionContext} from '#server/execution/context.ts';
+import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {pause} from '#server/execution/operator.ts';
 import {outputOf, prepareOutput} from '#server/execution/output.ts';
@@ -84,7 +84,7 @@ function engineRun(
       writes: undefined,
       counts: newWriteCounts(),
       batchRows: batchRowsDefault,
-      memo: new Map(),
+      memo: new SubplanMemo(),
     };
     const run = new PlanRun({plan, operator}, context, timers);
     const result = new QueryResult({run, context, output, json, options: resultOptions});

@@ -11,6 +11,9 @@ const shortCopyMax = 32;
 const shortTextMax = 192;
 /** Up to here digits are made by 32-bit divisions. */
 const smallIntegerMax = 0x7fffffff;
+/** What is behind these of a safe integer is small. */
+const lowDigitCount = 9;
+const lowDigits = 10 ** lowDigitCount;
 const needsEscape = /["\\\u0000-\u001f]/;
 
 export class ByteWriter {
@@ -117,19 +120,30 @@ export class ByteWriter {
       this.byte(0x2d);
       left = -left;
     }
-    if (left > smallIntegerMax) {
-      this.ascii(String(left));
-      return;
-    }
     let count = 1;
     for (let limit = 10; limit <= left; limit *= 10) count++;
     this.reserve(count);
     this.length += count;
-    for (let at = this.length - 1; count > 0; at--, count--) {
-      const rest = (left / 10) | 0;
-      this.bytes[at] = 0x30 + left - rest * 10;
+    let at = this.length;
+    if (left > smallIntegerMax) {
+      const rest = Math.floor(left / lowDigits);
+      at = this.#digitsBefore(at, left - rest * lowDigits, lowDigitCount);
+      count -= lowDigitCount;
       left = rest;
     }
+    this.#digitsBefore(at, left, count);
+  }
+
+  /** The last `count` digits of a small integer; where they begin. */
+  #digitsBefore(end: number, integer: number, count: number): number {
+    const {bytes} = this;
+    let left = integer;
+    for (let at = end - 1; at >= end - count; at--) {
+      const rest = (left / 10) | 0;
+      bytes[at] = 0x30 + left - rest * 10;
+      left = rest;
+    }
+    return end - count;
   }
 
   /** Copies bytes [start, end) of `source`. */

@@ -194,8 +194,7 @@ export class BulkWriter {
       }
     }
     // An entry is a transaction.
-    const {bucketsKept: kept} = this.#entry;
-    return selectBucket(this.#draft.context, type.type, {properties, kept});
+    return selectBucket(this.#draft.context, type.type, undefined, properties, this.#entry);
   }
 
   #lightRid(type: BulkType): Rid {

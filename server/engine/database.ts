@@ -17,8 +17,9 @@ import type {
   CommitRequest,
   LogIndex,
 } from '#server/transactions/commit.ts';
-import type {Coordinator} from '#server/transactions/coordinator.ts';
+import type {Coordinator, CoordinatorOptions} from '#server/transactions/coordinator.ts';
 import {type Entry, eachOperation} from '#server/transactions/entry.ts';
+import {SharedViews} from './shared-views.ts';
 import {catalogKey, counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {
   ReadSession,
@@ -41,7 +42,7 @@ export interface DatabaseOptions {
   readonly schemaVersion: number;
   /** Of the formats in which the server writes at present. */
   readonly formatLevel: () => number;
-  readonly makeCoordinator: (onSchemaApplied: (schemaVersion: number) => void) => Coordinator;
+  readonly makeCoordinator: (onApplied: CoordinatorOptions['onApplied']) => Coordinator;
 }
 
 /** A view as another thread of the process finds it. */
@@ -59,6 +60,7 @@ export class Database {
   readonly #nameListeners = new Set<NameListener>();
   readonly #appliedIndex: () => LogIndex;
   readonly #views: ViewSource;
+  readonly #shared: SharedViews;
   /** Views that are open, and threads that have the store. */
   #usersOpen = 0;
   readonly #releasedWaiters: (() => void)[] = [];
@@ -70,7 +72,8 @@ export class Database {
     this.#options = options;
     this.#schemaVersion = options.schemaVersion;
     this.#appliedIndex = () => options.log.appliedIndex;
-    this.#coordinator = options.makeCoordinator(version => this.#schemaApplied(version));
+    this.#coordinator = options.makeCoordinator(version => this.#applied(version));
+    this.#shared = new SharedViews(this.#appliedIndex);
     this.#views = this.#makeViews();
   }
 
@@ -153,7 +156,10 @@ export class Database {
     this.#usersOpen += 1;
     return {
       shared: {store: shareable, handle: view.handle},
-      release: () => this.#views.release(held),
+      release: () => {
+        held.release();
+        this.#released();
+      },
     };
   }
 
@@ -286,6 +292,7 @@ export class Database {
    * lets no new one be taken. Whoever holds one has to be told to end.
    */
   async released(): Promise<void> {
+    this.#shared.drop();
     if (this.#usersOpen === 0) return;
     await new Promise<void>(resolve => {
       this.#releasedWaiters.push(resolve);
@@ -303,7 +310,9 @@ export class Database {
     }
   }
 
-  #schemaApplied(schemaVersion: number): void {
+  #applied(schemaVersion: number | undefined): void {
+    this.#shared.drop();
+    if (schemaVersion === undefined) return;
     this.#schemaVersion = schemaVersion;
     const bytes = this.catalogBytes();
     for (const listener of this.#listeners) listener(bytes, schemaVersion);
@@ -318,12 +327,12 @@ export class Database {
       },
       open: () => {
         this.#checkFence();
-        const view = this.store.view();
+        const view = this.#shared.take(() => this.store.view());
         this.#usersOpen += 1;
         return view;
       },
       release: view => {
-        view.release();
+        this.#shared.leave(view);
         this.#released();
       },
     };

@@ -459,7 +459,7 @@ export class Engine {
       limits: settings.transaction,
       schemaVersion: position.schemaVersion,
       formatLevel: () => this.formatLevel,
-      makeCoordinator: onSchemaApplied =>
+      makeCoordinator: onApplied =>
         new Coordinator({
           databaseId: id,
           store,
@@ -470,7 +470,7 @@ export class Engine {
           positionIndex: position.index,
           schemaVersion: position.schemaVersion,
           formatLevel: () => this.#raisesTo ?? this.formatLevel,
-          onSchemaApplied,
+          onApplied,
         }),
     });
     this.#databases.set(name, database);

@@ -27,9 +27,9 @@ export interface CallContext {
   /** Wall clock at the statement's start, milliseconds: the time that all of it sees. */
   readonly startedAt: number;
   /** Undefined: nothing from outside is read. */
-  readonly sources?: Sources;
+  readonly sources?: Sources | undefined;
   /** Undefined where no server is: in tests of expressions. */
-  readonly server?: ServerView;
+  readonly server?: ServerView | undefined;
   /** Of the materialized view that is the type; undefined where no session is. */
   readonly viewFigures?: (typeId: number) => ViewFigures | undefined;
   /** How dates print; no pattern: the usual form. */
@@ -60,6 +60,20 @@ export interface ExecutionContext extends CallContext {
   readonly counts: WriteCounts;
   /** Rows in one batch; any value gives the same result. */
   readonly batchRows: number;
-  /** Answers of sub-plans that do not depend on the row, by their expression. */
-  readonly memo: Map<object, Value>;
+  /** Answers of sub-plans that do not depend on the row. */
+  readonly memo: SubplanMemo;
+}
+
+/** Answers by expression, in a run of few that have any. */
+export class SubplanMemo {
+  #answers: Map<object, Value> | undefined;
+
+  get(expression: object): Value | undefined {
+    return this.#answers?.get(expression);
+  }
+
+  set(expression: object, answer: Value): void {
+    this.#answers ??= new Map();
+    this.#answers.set(expression, answer);
+  }
 }

@@ -2,7 +2,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import {Budget, type BudgetLimits} from './budget.ts';
-import type {ExecutionContext} from './context.ts';
+import {type ExecutionContext, SubplanMemo} from './context.ts';
 import type {Graph, Source} from './graph.ts';
 import {newWriteCounts} from './write-counts.ts';
 
@@ -51,7 +51,7 @@ export function contextOutside(
     startedAt: clock.now(),
     format: {},
     batchRows: 1,
-    memo: new Map(),
+    memo: new SubplanMemo(),
     counts: newWriteCounts(),
   };
 }

@@ -69,7 +69,7 @@ export class GraphReader implements Graph {
   readonly #schema: RecordSchema;
   readonly #kept: KeptViews;
   readonly #folds: FoldReader;
-  readonly #searches = new Map<string, IndexSearch>();
+  #searches: Map<string, IndexSearch> | undefined;
 
   /**
    * @param kept - Of the database that is read; nothing where it does not pay.
@@ -293,11 +293,12 @@ export class GraphReader implements Graph {
   }
 
   #search(name: string): IndexSearch {
-    const known = this.#searches.get(name);
+    const known = this.#searches?.get(name);
     if (known !== undefined) return known;
     const index = this.#catalog.requireIndex(name);
     const type = this.#catalog.typeById(index.typeId);
     const search = new IndexSearch(this.#reader, index, type ?? this.#catalog.requireType(name));
+    this.#searches ??= new Map();
     this.#searches.set(name, search);
     return search;
   }

@@ -14,7 +14,7 @@ class Given {
   syncMs = 0.2;
   readonly appender: PromptAppender;
 
-  constructor() {
+  constructor({owes = true} = {}) {
     const disk = new SimulatedDisk(new Machine());
     disk.makeDirectory('/log');
     const logId = '0'.repeat(32);
@@ -23,7 +23,7 @@ class Given {
     new TailLender(memory).lend(log.lend());
     const clock = {now: () => this.now, monotonic: () => this.now};
     const options = {disk: this.#timed(disk), directory: '/log', logId, memory};
-    this.appender = new PromptAppender(options, clock);
+    this.appender = new PromptAppender(options, clock, {owes});
   }
 
   /** How many of the entries that come every millisecond for `ms` are written here. */
@@ -113,4 +113,17 @@ test('the log thread is to look at the segment every 64 KB', () => {
     if (given.appender.takeLook()) looks++;
   }
   assert.equal(looks, Math.floor(100 / 17));
+});
+
+test('where a sync keeps nobody waiting they may follow each other without end', () => {
+  const given = new Given({owes: false});
+  for (let number = 0; number < 1_000; number++) assert.ok(given.append(100), `entry ${number}`);
+});
+
+test('a disk that is slow is left to the log thread for others that may come all the same', () => {
+  const given = new Given({owes: false});
+  given.syncMs = 20;
+  assert.ok(given.append(100));
+  assert.ok(given.append(100));
+  assert.ok(!given.append(100));
 });

@@ -3,9 +3,10 @@
  * hand-over to the log thread and back costs more then than the write.
  *
  * While it syncs, nothing else is answered. So for every sync it owes the others as much time as
- * that took, and is never far behind with that: over any while it syncs for half of the time at
- * most. Where two syncs in a row were slow, the log is left to its own thread for longer: a disk
- * that is slow by nature holds up nobody for long, one that hangs does so once.
+ * that took, unless there are no others, and is never far behind with that: over any while it syncs
+ * for half of the time at most. Where two syncs in a row were slow, the log is left to its own
+ * thread for longer: a disk that is slow by nature holds up nobody for long, one that hangs does so
+ * once.
  * Source: docs/design/0029-single-entries-on-the-network-thread.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
@@ -14,8 +15,7 @@ import {TailBorrower, type TailBorrowerOptions} from './lent-tail.ts';
 /** More is no small entry: copying it, and what others wait for meanwhile, counts. */
 const entryBytesMax = 16 << 10;
 const slowMs = 2;
-/** How many times as long as a sync took is owed to others. */
-const restsUsual = 1;
+/** How many times as long as a sync took is owed to others behind two slow ones. */
 const restsSlow = 50;
 /** With more owed no other one follows: of two in a row one may take longer than others. */
 const owedMsMax = 1;
@@ -31,15 +31,19 @@ export type Appended = 'written' | 'left' | {readonly failed: string};
 export class PromptAppender {
   readonly #tail: TailBorrower;
   readonly #clock: Clock;
+  /** How many times as long as a usual sync took is owed. */
+  readonly #restsUsual: number;
   #endedMs = Number.NEGATIVE_INFINITY;
   /** As of then. */
   #owedMs = 0;
   #wasSlow = false;
   #bytes = 0;
 
-  constructor(options: TailBorrowerOptions, clock: Clock) {
+  /** @param owes - False where the caller knows that a usual sync keeps nobody waiting. */
+  constructor(options: TailBorrowerOptions, clock: Clock, {owes = true} = {}) {
     this.#tail = new TailBorrower(options);
     this.#clock = clock;
+    this.#restsUsual = owes ? 1 : 0;
   }
 
   /** False when the log thread had better write an entry of so many bytes. */
@@ -62,7 +66,7 @@ export class PromptAppender {
     const tookMs = ended - began;
     const isSlow = tookMs > slowMs;
     this.#endedMs = ended;
-    this.#owedMs = owedMs + tookMs * (isSlow && this.#wasSlow ? restsSlow : restsUsual);
+    this.#owedMs = owedMs + tookMs * (isSlow && this.#wasSlow ? restsSlow : this.#restsUsual);
     this.#wasSlow = isSlow;
     this.#bytes += entry.length;
     return 'written';

@@ -116,7 +116,13 @@ export async function startServer(
   }
   try {
     const members = {cluster, probe, peerClient, authorities};
-    const kept = {inForce, logger, events, prompt};
+    const kept = {
+      inForce,
+      logger,
+      events,
+      prompt,
+      onRequest: (client: unknown) => threads.asked(client),
+    };
     return await serve(settings, {engine, storeEngine, ...members, ...kept});
   } catch (error) {
     probe?.end();
@@ -228,6 +234,8 @@ interface Parts {
   readonly logger: Logger;
   readonly events: EventLog;
   readonly prompt: PasswordPrompt;
+  /** Hears of every request to the service. */
+  readonly onRequest: (client: unknown) => void;
 }
 
 interface Services {
@@ -294,6 +302,7 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
     settings,
     copies,
     compactions: new StoreCompactions(),
+    onRequest: parts.onRequest,
     ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);

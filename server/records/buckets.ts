@@ -11,20 +11,19 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {encodeKey} from '#server/layout/key-encoding.ts';
 import type {MapValue} from '#server/model/value.ts';
 import type {RecordContext} from './context.ts';
+import type {WriterNotes} from './writer-notes.ts';
 
-export interface BucketWish {
-  /** Default: by the type's selection. */
-  readonly bucketName?: string | undefined;
-  readonly properties: MapValue;
-  /** By type: the buckets to which the transaction keeps. */
-  readonly kept: Map<number, number>;
-}
-
-/** @throws {Refusal} `schema.conflict` when the bucket named is not one for such a record. */
+/**
+ * @param bucketName - Undefined: by the type's selection.
+ * @param notes - Know the buckets to which the transaction keeps.
+ * @throws {Refusal} `schema.conflict` when the bucket named is not one for such a record.
+ */
 export function selectBucket(
   context: RecordContext,
   type: CatalogType,
-  {bucketName, properties, kept}: BucketWish,
+  bucketName: string | undefined,
+  properties: MapValue,
+  notes: Pick<WriterNotes, 'bucketsKept'>,
 ): number {
   if (bucketName !== undefined) {
     const {id} = context.catalog.requireBucket(bucketName);
@@ -34,8 +33,9 @@ export function selectBucket(
   const partition = partitionOf(type, properties);
   if (partition !== undefined) return partition;
   if (type.definition.bucketSelection.kind === 'round-robin') return nextBucket(context, type);
-  const bucket = kept.get(type.id) ?? nextBucket(context, type);
-  kept.set(type.id, bucket);
+  notes.bucketsKept ??= new Map();
+  const bucket = notes.bucketsKept.get(type.id) ?? nextBucket(context, type);
+  notes.bucketsKept.set(type.id, bucket);
   return bucket;
 }
 

@@ -1,20 +1,30 @@
 /** Records that a transaction made: nobody else can have seen, changed or deleted them. */
+import {ridsEqual} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 
-export class CreatedRecords {
-  /** Positions by bucket. */
-  readonly #positions = new Map<number, Set<number>>();
+/** So many are looked through one by one. */
+const fewMax = 8;
 
-  add({bucket, position}: Rid): void {
-    let positions = this.#positions.get(bucket);
-    if (positions === undefined) {
-      positions = new Set();
-      this.#positions.set(bucket, positions);
+export class CreatedRecords {
+  /** The first ones. */
+  readonly #few: Rid[] = [];
+  /** Of the others, positions by bucket. */
+  #positions: Map<number, Set<number>> | undefined;
+
+  add(rid: Rid): void {
+    if (this.#few.length < fewMax) {
+      this.#few.push(rid);
+      return;
     }
-    positions.add(position);
+    const {bucket, position} = rid;
+    this.#positions ??= new Map();
+    const positions = this.#positions.get(bucket);
+    if (positions === undefined) this.#positions.set(bucket, new Set([position]));
+    else positions.add(position);
   }
 
-  has({bucket, position}: Rid): boolean {
-    return this.#positions.get(bucket)?.has(position) === true;
+  has(rid: Rid): boolean {
+    if (this.#positions?.get(rid.bucket)?.has(rid.position) === true) return true;
+    return this.#few.some(made => ridsEqual(made, rid));
   }
 }

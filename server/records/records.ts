@@ -20,9 +20,8 @@ import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {writeValue} from '#server/layout/stored-value.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
-import type {MapValue, RecordKind, Rid} from '#server/model/value.ts';
-import {CreatedRecords} from './created-records.ts';
-import {RecordChanges} from './record-changes.ts';
+import type {MapValue, Rid} from '#server/model/value.ts';
+import type {RecordChanges} from './record-changes.ts';
 import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './buckets.ts';
 import type {RecordContext} from './context.ts';
 import {EdgeKeys} from './edges.ts';
@@ -38,6 +37,7 @@ import {
   withDefaults,
 } from './rules.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import {type RecordTally, WriterNotes} from './writer-notes.ts';
 
 export interface NewRecordWish {
   readonly typeName: string;
@@ -53,18 +53,6 @@ export interface NewEdgeWish extends NewRecordWish {
   readonly to: Rid;
   /** Nothing is written at the end; true for every edge of a unidirectional type. */
   readonly unidirectional?: boolean;
-}
-
-/** How many records of each kind. */
-export type KindTally = Record<RecordKind, number>;
-
-export interface RecordTally {
-  readonly made: KindTally;
-  readonly deleted: KindTally;
-}
-
-function newTally(): KindTally {
-  return {document: 0, vertex: 0, edge: 0};
 }
 
 /** Goes on as long as it is asked to. */
@@ -84,31 +72,26 @@ export class RecordWriter {
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
   private readonly edges: EdgeKeys;
-  private readonly created: CreatedRecords;
+  private readonly notes: WriterNotes;
   /** The vertex whose edges were removed last, and how many edges were made until then. */
   private bare: {readonly vertex: Rid; readonly edgesMade: number} | undefined;
-  /** Records written without a property that they must have: whoever wrote may set it yet. */
-  private readonly incomplete: Map<string, Rid>;
-  /** Records made and deleted so far, by kind; a vertex's edges go with it. */
-  readonly tally: RecordTally;
-  readonly changes: RecordChanges;
-  /** Buckets to which the transaction keeps (bucket selection `thread`), by type. */
-  private readonly bucketsKept: Map<number, number>;
-  /** Names that travel in this transaction because no commit has stored them yet. */
-  private readonly newNames: Map<number, string>;
 
   /** @param earlier - The transaction's writer under a catalog that this one's extends. */
   constructor(transaction: Transaction, context: RecordContext, earlier?: RecordWriter) {
-    this.created = earlier?.created ?? new CreatedRecords();
-    this.incomplete = earlier?.incomplete ?? new Map();
-    this.tally = earlier?.tally ?? {made: newTally(), deleted: newTally()};
-    this.newNames = earlier?.newNames ?? new Map();
-    this.changes = earlier?.changes ?? new RecordChanges();
-    this.bucketsKept = earlier?.bucketsKept ?? new Map();
+    this.notes = earlier?.notes ?? new WriterNotes();
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
-    this.edges = new EdgeKeys(transaction, this.created);
+    this.edges = new EdgeKeys(transaction, this.notes.created);
+  }
+
+  /** What it made and deleted so far, and what writers before it did. */
+  get tally(): RecordTally {
+    return this.notes.tally;
+  }
+
+  get changes(): RecordChanges {
+    return this.notes.changes;
   }
 
   /** A record of a document or vertex type. */
@@ -267,7 +250,7 @@ export class RecordWriter {
    * another transaction attaches one. Memory follows what was written so far.
    */
   removeEdges(vertex: Rid): EdgeRemoval {
-    if (!this.created.has(vertex)) {
+    if (!this.notes.created.has(vertex)) {
       this.transaction.require({kind: 'unpinned', key: recordKey(vertex)});
     }
     const cursor = this.edges.ofVertex(vertex);
@@ -306,8 +289,10 @@ export class RecordWriter {
    * @throws {Refusal} `value.validation` when a record does not have what it must have.
    */
   requireComplete(): void {
-    for (const [key, rid] of this.incomplete) {
-      this.incomplete.delete(key);
+    const {incomplete} = this.notes;
+    if (incomplete === undefined) return;
+    for (const [key, rid] of incomplete) {
+      incomplete.delete(key);
       const record = loadRecord(this.transaction, this.context.schema, rid);
       if (record !== undefined) checkComplete(this.typeOf(record), record);
     }
@@ -315,8 +300,10 @@ export class RecordWriter {
 
   /** Call when the transaction is committed: its names need not travel again. */
   committed(): void {
-    for (const [id, name] of this.newNames) this.context.names.learn(id, name);
-    this.newNames.clear();
+    const {newNames} = this.notes;
+    if (newNames === undefined) return;
+    for (const [id, name] of newNames) this.context.names.learn(id, name);
+    this.notes.newNames = undefined;
   }
 
   private createLightEdge(type: CatalogType, wish: NewEdgeWish): LightEdge {
@@ -354,19 +341,18 @@ export class RecordWriter {
 
   private noteMissing(type: CatalogType, rid: Rid, properties: MapValue): void {
     if (missingProperty(type, properties) === undefined) return;
-    this.incomplete.set(ridText(rid), rid);
+    this.notes.incomplete ??= new Map();
+    this.notes.incomplete.set(ridText(rid), rid);
   }
 
   private ridFor(type: CatalogType, wish: NewRecordWish, properties: MapValue): Rid {
     if (wish.rid !== undefined) return this.formerRid(type, wish.rid, properties);
-    const {bucketName} = wish;
-    const kept = this.bucketsKept;
-    return this.newRid(selectBucket(this.context, type, {bucketName, properties, kept}));
+    return this.newRid(selectBucket(this.context, type, wish.bucketName, properties, this.notes));
   }
 
   private newRid(bucket: number): Rid {
     const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
-    this.created.add(rid);
+    this.notes.created.add(rid);
     return rid;
   }
 
@@ -481,7 +467,8 @@ export class RecordWriter {
     const {id, isNew} = this.context.names.idOf(name);
     if (isNew) {
       this.transaction.put(nameKey(id), utf8Bytes(name));
-      this.newNames.set(id, name);
+      this.notes.newNames ??= new Map();
+      this.notes.newNames.set(id, name);
     }
     return id;
   }
@@ -522,7 +509,7 @@ export class RecordWriter {
 
   /** Optimistic locking: the commit fails when somebody wrote the record meanwhile. */
   private requireUnchanged(rid: Rid): void {
-    if (this.created.has(rid)) return;
+    if (this.notes.created.has(rid)) return;
     this.transaction.require({kind: 'unchanged', key: recordKey(rid)});
   }
 
@@ -536,7 +523,7 @@ export class RecordWriter {
       type.indexes.length > 0 ||
       type.foldedProperties.length > 0;
     if (isChecked) this.requireUnchanged(rid);
-    else if (!this.created.has(rid)) {
+    else if (!this.notes.created.has(rid)) {
       this.transaction.require({kind: 'present', key: recordKey(rid)});
     }
   }

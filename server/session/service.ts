@@ -85,6 +85,8 @@ export interface ServiceOptions {
   readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
   readonly procedures?: readonly BroughtProcedure[];
+  /** Hears of every request to run something, with what stands for its client. */
+  readonly onRequest?: (client: unknown) => void;
 }
 
 /** Figures of this moment, and what was refused since the start. */
@@ -224,6 +226,7 @@ export class SessionService implements Service {
   }
 
   run(principal: Principal, request: RunRequest): Promise<ResultCursor> | ResultCursor {
+    this.#options.onRequest?.(request.signal);
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
     const registered = this.#queries.start(principal.name, request);

@@ -14,7 +14,7 @@ import {type Batch, unitBatch} from '#server/execution/batch.ts';
 import {newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget, type BudgetLimits} from '#server/execution/budget.ts';
-import type {ExecutionContext} from '#server/execution/context.ts';
+import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
 import {Frame} from '#server/execution/closure.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {
@@ -185,7 +185,7 @@ export class World {
       startedAt: 0,
       format: {},
       batchRows,
-      memo: new Map(),
+      memo: new SubplanMemo(),
       counts: newWriteCounts(),
     };
   }

@@ -56,8 +56,11 @@ export interface CoordinatorOptions {
   readonly schemaVersion: number;
   /** Newest format level, applied or in flight: what is of another one is a conflict. */
   readonly formatLevel: () => number;
-  /** Called in log order when a schema entry is applied, before its commit resolves. */
-  readonly onSchemaApplied: (schemaVersion: number) => void;
+  /**
+   * Called in log order when an entry is applied, before its commit resolves, with the catalog's
+   * version when it changes that.
+   */
+  readonly onApplied: (newSchemaVersion: number | undefined) => void;
 }
 
 export class Coordinator {
@@ -74,6 +77,7 @@ export class Coordinator {
   readonly views = new LiveViews();
   readonly changes: ChangeFeed;
   readonly #undecided = new UndecidedCommits();
+  readonly #onApplied = (): void => this.#options.onApplied(undefined);
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
@@ -125,9 +129,9 @@ export class Coordinator {
   follow(index: LogIndex, entry: Entry): () => void {
     this.changes.followed(index, entry);
     const {newSchemaVersion} = entry;
-    if (newSchemaVersion === undefined) return nothingToDo;
+    if (newSchemaVersion === undefined) return this.#onApplied;
     this.#schemaVersion = newSchemaVersion;
-    return () => this.#options.onSchemaApplied(newSchemaVersion);
+    return () => this.#options.onApplied(newSchemaVersion);
   }
 
   /** Why the database takes no commits any more, if so. */
@@ -199,8 +203,8 @@ export class Coordinator {
     const {newSchemaVersion} = request;
     const onApplied =
       newSchemaVersion === undefined
-        ? undefined
-        : () => this.#options.onSchemaApplied(newSchemaVersion);
+        ? this.#onApplied
+        : () => this.#options.onApplied(newSchemaVersion);
     const {index, settled} = log.append(entry, databaseId, onApplied);
     for (const counter of counters) {
       if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
@@ -319,8 +323,6 @@ export class Coordinator {
     ];
   }
 }
-
-const nothingToDo = (): void => {};
 
 function tooLarge(bytes: number, bytesMax: number): Refused {
   return {

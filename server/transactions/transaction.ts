@@ -73,6 +73,11 @@ export interface ViewSource {
   readonly schemaVersion: number | undefined;
 }
 
+interface IndexGap {
+  readonly indexId: number;
+  readonly gap: KeyGap;
+}
+
 /**
  * A view whose log index is known.
  *
@@ -92,7 +97,8 @@ class HeldView {
   readonly #source: ViewSource;
   #index: LogIndex | undefined;
   #schemaVersion: number | undefined;
-  /** What is known of keys that are not there, by index. */
+  /** What is known of keys that are not there: of the index asked last, and of all asked before. */
+  #gap: IndexGap | undefined;
   #gaps: Map<number, KeyGap> | undefined;
   readonly #recent = new RecentReads();
 
@@ -126,12 +132,16 @@ class HeldView {
 
   /** For point reads in an index; without own writes. */
   gapOf(indexId: number): KeyGap {
-    this.#gaps ??= new Map();
-    let gap = this.#gaps.get(indexId);
-    if (gap === undefined) {
-      gap = new KeyGap(this.reader, indexRange(indexId).end);
-      this.#gaps.set(indexId, gap);
+    const last = this.#gap;
+    if (last?.indexId === indexId) return last.gap;
+    // Most statements ask one index.
+    if (last !== undefined) {
+      this.#gaps ??= new Map();
+      this.#gaps.set(last.indexId, last.gap);
     }
+    const end = (): Uint8Array => indexRange(indexId).end;
+    const gap = this.#gaps?.get(indexId) ?? new KeyGap(this.reader, end);
+    this.#gap = {indexId, gap};
     return gap;
   }
 

@@ -51,6 +51,20 @@ export function prepareCreate(node: Node, preparation: Preparation): Operator {
         yield pause;
         continue;
       }
+      if (ends === undefined && batch.rowCount === 1) {
+        frame.enter(batch);
+        frame.row = 0;
+        const record = createOne({
+          node,
+          place,
+          assign,
+          frame,
+          rid: rid && formerId(rid(frame), node),
+        });
+        if (record !== undefined) yield batch.with(node.slot, [record]);
+        if (context.budget.spend(8)) yield pause;
+        continue;
+      }
       for (let row = 0; row < batch.rowCount; row++) {
         frame.enter(batch);
         frame.row = row;

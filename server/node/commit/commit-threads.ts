@@ -19,6 +19,7 @@ import {ApplyPipe} from './apply-pipe.ts';
 import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
 import {createRingMemory} from './commit-ring.ts';
 import {LoggedPipe} from './logged-pipe.ts';
+import {LoneClient} from './lone-client.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -36,6 +37,8 @@ export interface CommitThreads {
   startPipe(parts: PipeParts): CommitPipe;
   /** Ends the threads when no pipe was started (a refused start). */
   abandon(): Promise<void>;
+  /** A request of `client` begins, for whom all of them must be told (lone-client.ts). */
+  asked(client: unknown): void;
 }
 
 const ringBytesDefault = 4 << 20;
@@ -51,6 +54,7 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     prompt: {disk, clock} = {disk: createDisk(), clock: createClock()},
   } = options;
   const tail = createTailMemory();
+  const client = new LoneClient();
   const start = (url: URL, bytes: number): CommitThread => {
     const ring = createRingMemory(bytes);
     const workerData: LogWorkerStart = {ring, tail};
@@ -66,13 +70,16 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
       const applies = new ApplyPipe(apply, parts);
       if (log === undefined || parts.log === undefined) return applies;
       const {directory, logId} = parts.log;
-      const appender = new PromptAppender({disk, directory, logId, memory: tail}, clock);
+      const appender = new PromptAppender({disk, directory, logId, memory: tail}, clock, {
+        owes: false,
+      });
       const isSynced = parts.settings.walFlush === 2;
-      const own = {log: parts.log, prompt: isSynced ? appender : undefined, applies};
+      const own = {log: parts.log, prompt: isSynced ? appender : undefined, client, applies};
       return new LoggedPipe(log, {...parts, ...own});
     },
     async abandon() {
       await Promise.all([log?.worker.terminate(), apply.worker.terminate()]);
     },
+    asked: asking => client.asks(asking),
   };
 }

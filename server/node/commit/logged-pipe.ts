@@ -35,13 +35,15 @@ import {
   signal,
   word,
 } from './commit-ring.ts';
-import {LoneClient} from './lone-client.ts';
+import type {LoneClient} from './lone-client.ts';
 import {ThreadRequests} from './thread-requests.ts';
 
 export interface LoggedPipeParts extends PipeParts {
   readonly log: SegmentLog;
   /** Undefined where commits are not synced one by one: then the log thread has less to do. */
   readonly prompt: PromptAppender | undefined;
+  /** Hears of requests. */
+  readonly client: LoneClient;
   /** Its ring is twice as large as the log thread's: what is admitted here finds room there. */
   readonly applies: ApplyPipe;
 }
@@ -57,7 +59,7 @@ export class LoggedPipe implements CommitPipe {
   readonly #outsideBytesMax: number;
   readonly #applies: ApplyPipe;
   readonly #prompt: PromptAppender | undefined;
-  readonly #client = new LoneClient();
+  readonly #client: LoneClient;
   /** What the log does not hold yet, as far as is heard, oldest first. */
   readonly #entries = new Fifo<Buffer>();
   /** The only one of them is not in the ring: it is written here at the end of its event. */
@@ -72,7 +74,7 @@ export class LoggedPipe implements CommitPipe {
   #isClosing = false;
 
   constructor({worker, ring, outsideBytesMax}: CommitThread, parts: LoggedPipeParts) {
-    const {log, settings, startIndex, prompt, applies} = parts;
+    const {log, settings, startIndex, prompt, client, applies} = parts;
     this.#worker = worker;
     this.#control = new Int32Array(ring.control);
     this.#writer = new RingWriter(ring);
@@ -82,6 +84,7 @@ export class LoggedPipe implements CommitPipe {
     this.#outsideBytesMax = outsideBytesMax;
     this.#applies = applies;
     this.#prompt = prompt;
+    this.#client = client;
     this.startIndex = startIndex;
     this.#offeredIndex = startIndex;
     worker.on('message', (news: LogNews) => this.#hear(news));
@@ -223,7 +226,6 @@ export class LoggedPipe implements CommitPipe {
       return true;
     }
     this.#isPrompt = false;
-    this.#client.served();
     this.#entries.shift();
     this.#applies.add(entry, prompt.chain);
     this.#applies.endTurn();

@@ -10,7 +10,7 @@ import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
 import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
-import type {RunRequest} from '#server/session/session.ts';
+import type {ResultCursor, RunRequest} from '#server/session/session.ts';
 import type {AnswerBytes, AnswerWriter} from './answer-bytes.ts';
 import {authenticateSocket, requireUsers} from './authentication.ts';
 import type {HttpContext, KnownCredentials} from './context.ts';
@@ -33,6 +33,7 @@ const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
 const none = Buffer.alloc(0);
 const ok = 200;
 /** A statement that met so many changes of the leadership goes the long way. */
+const isDone = (): true => true;
 const attemptsMax = 3;
 /** A request in more pieces than this is sent by somebody who is in no hurry. */
 const piecesMax = 8;
@@ -199,7 +200,8 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     for (let attempts = 1; ; attempts++) {
       this.#sessionId = undefined;
       try {
-        if (await this.#answered(known, bytes)) break;
+        const answered = this.#answered(known, bytes);
+        if (answered instanceof Promise ? await answered : answered) break;
         return this.#giveUp(bytes);
       } catch (error) {
         const {membership} = this.context;
@@ -223,11 +225,27 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     if (!this.#drains) this.#next();
   }
 
-  /** False when node's path must take the request, of which nothing was done. */
-  async #answered(known: KnownHead, bytes: Buffer): Promise<boolean> {
+  /**
+   * False when node's path must take the request, of which nothing was done. A promise only where
+   * something has to be waited for: for what is done already that would only cost time.
+   */
+  #answered(known: KnownHead, bytes: Buffer): boolean | Promise<boolean> {
+    const {membership} = this.context;
+    const found = this.#principalOf(known.head.caller);
+    if (found instanceof Promise || membership?.cluster.isLeader === false) {
+      return this.#answeredLater(found, known, bytes);
+    }
+    const work = this.#understand(known, bytes);
+    return work !== undefined && this.#carriedOut(found, work, known.head);
+  }
+
+  async #answeredLater(
+    found: Principal | Promise<Principal>,
+    known: KnownHead,
+    bytes: Buffer,
+  ): Promise<boolean> {
     const {head} = known;
     const {membership} = this.context;
-    const found = this.#principalOf(head.caller);
     const principal = found instanceof Promise ? await found : found;
     // One that was just elected is ready in a moment.
     const settled = membership?.cluster.isLeader === false ? membership.settled() : undefined;
@@ -242,21 +260,30 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
       if (relayed === undefined) return false;
       if (await relayed) return true;
     }
-    if ('text' in work) await this.#run(principal, work, head);
-    else await this.#changeTransaction(principal, work);
-    return true;
+    return this.#carriedOut(principal, work, head);
   }
 
-  async #run(principal: Principal, request: RunRequest, {wish}: LaneHead): Promise<void> {
-    this.#sessionId = request.transactionId;
-    const waiting = this.context.membership?.readable(principal, request, wish);
-    if (waiting !== undefined) await waiting;
+  #carriedOut(
+    principal: Principal,
+    work: RunRequest | TransactionChange,
+    {wish}: LaneHead,
+  ): true | Promise<true> {
+    if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
+    this.#sessionId = work.transactionId;
+    const waiting = this.context.membership?.readable(principal, work, wish);
+    return waiting === undefined
+      ? this.#run(principal, work)
+      : waiting.then(() => this.#run(principal, work));
+  }
+
+  #run(principal: Principal, request: RunRequest): true | Promise<true> {
+    const tell = (cursor: ResultCursor): true | Promise<true> => {
+      const isDocument = request.format === 'graph' || request.format === 'studio';
+      const rest = answerResult(this, cursor, {user: principal.name, isDocument});
+      return rest === undefined || rest.then(isDone);
+    };
     const started = this.context.service.run(principal, request);
-    // What is done already is not awaited: it would only cost time.
-    const cursor = started instanceof Promise ? await started : started;
-    const isDocument = request.format === 'graph' || request.format === 'studio';
-    const rest = answerResult(this, cursor, {user: principal.name, isDocument});
-    if (rest !== undefined) await rest;
+    return started instanceof Promise ? started.then(tell) : tell(started);
   }
 
   /** Of a replica's requests, those that only the leader may carry out. */

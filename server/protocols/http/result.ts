@@ -28,10 +28,10 @@ export function answerResult(
   if (whole === undefined) return answerPieces(writer, cursor, options);
   const {isDocument} = options;
   const output = writer.bytes();
-  output.text(startText(options));
+  output.bytes(surroundings.start(options));
   if (whole.length > 0) output.bytes(whole);
   else if (isDocument) output.text('null');
-  output.text(endText(cursor.summary, isDocument));
+  output.bytes(surroundings.end(cursor.summary, isDocument));
   writer.answerBytes(output);
   cursor.close();
 }
@@ -44,7 +44,7 @@ async function answerPieces(
   const {isDocument} = options;
   const output = writer.bytes();
   try {
-    output.text(startText(options));
+    output.bytes(surroundings.start(options));
     let streams = false;
     let pieces = 0;
     for (;;) {
@@ -59,7 +59,7 @@ async function answerPieces(
       if (streams && output.length >= chunkBytes) await writer.write(output.take());
     }
     if (isDocument && pieces === 0) output.text('null');
-    output.text(endText(cursor.summary, isDocument));
+    output.bytes(surroundings.end(cursor.summary, isDocument));
     if (streams) writer.endStream(output.take());
     else writer.answerBytes(output);
   } finally {
@@ -68,13 +68,53 @@ async function answerPieces(
   }
 }
 
-function startText({user, isDocument}: ResultOptions): string {
-  const start = user === undefined ? '{' : `{"user":${JSON.stringify(user)},`;
-  return isDocument ? `${start}"result":` : `${start}"result":[`;
+/** What stands around the rows, as of the answer before: most are like that one. */
+class Surroundings {
+  #options: ResultOptions | undefined;
+  #start: Buffer = Buffer.alloc(0);
+  #plain: ResultSummary | undefined;
+  #hasRows = false;
+  #end: Buffer = Buffer.alloc(0);
+
+  start(options: ResultOptions): Buffer {
+    const {user, isDocument} = options;
+    if (this.#options?.user === user && this.#options?.isDocument === isDocument) {
+      return this.#start;
+    }
+    const start = user === undefined ? '{' : `{"user":${JSON.stringify(user)},`;
+    this.#options = options;
+    this.#start = Buffer.from(isDocument ? `${start}"result":` : `${start}"result":[`);
+    return this.#start;
+  }
+
+  end(summary: ResultSummary, isDocument: boolean): Buffer {
+    const last = this.#plain;
+    const isAlike =
+      last?.limit === summary.limit &&
+      last.returned === summary.returned &&
+      last.truncated === summary.truncated &&
+      this.#hasRows !== isDocument &&
+      isPlain(summary);
+    if (isAlike) return this.#end;
+    const end = Buffer.from(`${isDocument ? '' : ']'}${summaryText(summary)}}`);
+    if (!isPlain(summary)) return end;
+    this.#plain = summary;
+    this.#hasRows = !isDocument;
+    this.#end = end;
+    return end;
+  }
 }
 
-function endText(summary: ResultSummary, isDocument: boolean): string {
-  return `${isDocument ? '' : ']'}${summaryText(summary)}}`;
+const surroundings = new Surroundings();
+
+/** Says nothing of the plan and of what was changed. */
+function isPlain({stats, explain, explainPlan, profile}: ResultSummary): boolean {
+  return (
+    stats === undefined &&
+    explain === undefined &&
+    explainPlan === undefined &&
+    profile === undefined
+  );
 }
 
 /** Members of the answer behind `result`, with a comma in front. */

@@ -12,7 +12,7 @@ import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {FunctionDefinition, TriggerDefinition} from '#server/catalog/definition.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget} from '#server/execution/budget.ts';
-import type {ExecutionContext, InnerPrograms} from '#server/execution/context.ts';
+import {type ExecutionContext, type InnerPrograms, SubplanMemo} from '#server/execution/context.ts';
 import {innerRows, innerValues} from '#server/execution/run.ts';
 import {TypesNeeded} from '#server/execution/needed.ts';
 import type {Value} from '#server/model/value.ts';
@@ -204,7 +204,7 @@ function inside(
     );
   }
   requireParameters(query, parameters);
-  return {...context, parameters, memo: new Map<object, Value>()};
+  return {...context, parameters, memo: new SubplanMemo()};
 }
 
 function isFalse(row: ReadonlyMap<string, unknown>): boolean {

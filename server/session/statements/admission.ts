@@ -22,13 +22,38 @@ export interface AdmissionLimits {
 }
 
 /** What a statement that was let in holds. */
-export interface Place {
+export class Place {
+  readonly #running: (by: 1 | -1) => void;
+  #state: 'running' | 'parked' | 'left' = 'running';
+
+  /** `running` is told of one more that computes, or one less. */
+  constructor(running: (by: 1 | -1) => void) {
+    this.#running = running;
+    running(1);
+  }
+
   /** Gives the place back for good; calling it again does nothing. */
-  readonly leave: () => void;
+  leave(): void {
+    this.#stop('left');
+  }
+
   /** Gives it back for as long as nothing is computed. */
-  readonly park: () => void;
+  park(): void {
+    if (this.#state === 'running') this.#stop('parked');
+  }
+
   /** Takes it again, at once; after `leave` nothing. */
-  readonly resume: () => void;
+  resume(): void {
+    if (this.#state !== 'parked') return;
+    this.#state = 'running';
+    this.#running(1);
+  }
+
+  #stop(next: 'parked' | 'left'): void {
+    const wasRunning = this.#state === 'running';
+    this.#state = next;
+    if (wasRunning) this.#running(-1);
+  }
 }
 
 interface Waiter {
@@ -120,25 +145,11 @@ export class Admission {
   }
 
   #take(): Place {
-    let state: 'running' | 'parked' | 'left' = 'running';
-    const stop = (next: 'parked' | 'left'): void => {
-      const wasRunning = state === 'running';
-      state = next;
-      if (!wasRunning) return;
-      this.#running -= 1;
-      this.admitMore();
-    };
-    this.#running += 1;
-    return {
-      leave: () => stop('left'),
-      park: () => {
-        if (state === 'running') stop('parked');
-      },
-      resume: () => {
-        if (state !== 'parked') return;
-        state = 'running';
-        this.#running += 1;
-      },
-    };
+    return new Place(this.#count);
   }
+
+  readonly #count = (by: 1 | -1): void => {
+    this.#running += by;
+    if (by < 0) this.admitMore();
+  };
 }

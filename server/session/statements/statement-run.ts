@@ -12,7 +12,7 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget, type BudgetLimits, type MemoryPool} from '#server/execution/budget.ts';
-import type {ExecutionContext} from '#server/execution/context.ts';
+import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
@@ -25,7 +25,8 @@ import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
-import {type RecordTally, RecordWriter} from '#server/records/records.ts';
+import {RecordWriter} from '#server/records/records.ts';
+import type {RecordTally} from '#server/records/writer-notes.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {ReadContext, Transaction} from '#server/transactions/transaction-contract.ts';
 import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
@@ -147,7 +148,10 @@ export class StatementRun {
       signal: options.signal,
       memoryBytesMax: environment.memoryBytesMax(),
     });
-    this.context = contextOf(query, data, options, environment, this.#programs);
+    this.context = contextOf(query, data, options, environment, {
+      programs: this.#programs,
+      json: this.#json,
+    });
     this.#programs.begin(this.context);
     this.#run = new PlanRun(query.plan, this.context, environment.timers, argument);
   }
@@ -269,40 +273,39 @@ function contextOf(
   data: RunData,
   options: RunOptions,
   environment: RunEnvironment,
-  programs: Programs,
+  {programs, json}: {readonly programs: Programs; readonly json: RecordJson},
 ): ExecutionContext {
   const {clock, random} = environment;
   const {catalog} = data.context;
+  const {session, signal, sources, server} = options;
   const limits = limitsOf(environment);
-  const graphs = graphsOf(data, options, programs, query.asked);
-  const make = (budget: Budget): ExecutionContext => ({
-    ...graphs,
+  const {graph, writes} = graphsOf(data, options, programs, query.asked);
+  const unbounded: ExecutionContext = {
+    graph,
+    writes,
     catalog,
-    databaseName: options.session.database.name,
+    databaseName: session.database.name,
     parameters: options.parameters,
     clock,
     random,
-    budget,
+    budget: new Budget(clock, limits, signal),
     startedAt: options.startedAt ?? clock.now(),
-    ...(options.sources && {sources: options.sources}),
-    ...(options.server && {server: options.server}),
-    viewFigures: typeId => options.session.views.figures(typeId),
+    sources,
+    server,
+    viewFigures: typeId => session.views.figures(typeId),
     inner: programs,
-    format: options.session.jsonOf(data.context, query.form).format,
+    format: json.format,
     batchRows: batchRowsDefault,
-    memo: new Map(),
+    memo: new SubplanMemo(),
     counts: newWriteCounts(),
-  });
+  };
   const serverMs = serverTimeoutMs(catalog, environment);
-  if (query.timeoutMs === undefined && serverMs === 0) {
-    return make(new Budget(clock, limits, options.signal));
-  }
-  const first = make(new Budget(clock, limits, options.signal));
-  const ownMs = query.timeoutMs && numberWithoutRow(query.timeoutMs, first);
+  if (query.timeoutMs === undefined && serverMs === 0) return unbounded;
+  const ownMs = query.timeoutMs && numberWithoutRow(query.timeoutMs, unbounded);
   const timeoutMs = smallest(ownMs, serverMs);
   return timeoutMs === undefined
-    ? first
-    : make(new Budget(clock, {...limits, timeoutMs}, options.signal));
+    ? unbounded
+    : {...unbounded, budget: new Budget(clock, {...limits, timeoutMs}, signal)};
 }
 
 /** The data as the user may read and write it, rights asked before anything fires. */

@@ -325,7 +325,12 @@ export class StatementRunner implements StatementHost {
   /** The answer is whole before its first byte leaves: what it tells of is committed. */
   #runBatched(parts: RunParts): Promise<ResultCursor> {
     return Promise.resolve(
-      this.#admission.within(place => ending(async () => this.#batched(parts), place.leave)),
+      this.#admission.within(place =>
+        ending(
+          async () => this.#batched(parts),
+          () => place.leave(),
+        ),
+      ),
     );
   }
 
@@ -519,7 +524,13 @@ export class StatementRunner implements StatementHost {
       return cursor.begin();
     };
     return orFailed(
-      () => this.#admission.within(place => orFailed(() => streaming(place), place.leave)),
+      () =>
+        this.#admission.within(place =>
+          orFailed(
+            () => streaming(place),
+            () => place.leave(),
+          ),
+        ),
       ends.failed,
     );
   }
@@ -556,33 +567,23 @@ export class StatementRunner implements StatementHost {
   async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
     for (let query = first; ; query = requireQuery(prepare(parts))) {
       try {
-        return await this.#writeOnce(parts, query);
+        let prepared: PreparedQuery | undefined = query;
+        let watched: WatchedQuery | undefined;
+        const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
+          // Prepared anew for another attempt: the conflict may have been about the schema.
+          watched = this.#asWished(parts, prepared ?? requireQuery(prepare(parts)));
+          prepared = undefined;
+          return this.#collect(parts, watched.query, data);
+        };
+        const cursor = await this.inTransaction(parts, attempt, query);
+        watched?.tell(cursor.summary);
+        return cursor;
       } catch (error) {
-        if (!(error instanceof TypesNeeded)) throw error;
+        if (!(error instanceof TypesNeeded)) throw ofOneEntry(error);
         await this.makeTypes(parts, error.types);
+      } finally {
+        parts.end();
       }
-    }
-  }
-
-  async #writeOnce(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
-    let prepared: PreparedQuery | undefined = first;
-    try {
-      let watched = this.#asWished(parts, first);
-      const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
-        // Prepared anew for another attempt: the conflict may have been about the schema.
-        if (prepared === undefined) {
-          watched = this.#asWished(parts, requireQuery(prepare(parts)));
-        }
-        prepared = undefined;
-        return this.#collect(parts, watched.query, data);
-      };
-      const cursor = await this.inTransaction(parts, attempt, first);
-      watched.tell(cursor.summary);
-      return cursor;
-    } catch (error) {
-      throw ofOneEntry(error);
-    } finally {
-      parts.end();
     }
   }
 
@@ -590,7 +591,10 @@ export class StatementRunner implements StatementHost {
   #script(parts: RunParts, script: Script, outer?: Transaction): Promise<ResultCursor> {
     return Promise.resolve(
       this.#admission.within(place =>
-        ending(() => runScript(this, {...parts, place}, script, outer), place.leave),
+        ending(
+          () => runScript(this, {...parts, place}, script, outer),
+          () => place.leave(),
+        ),
       ),
     );
   }
@@ -663,10 +667,12 @@ export class StatementRunner implements StatementHost {
   /** As it is, unless the request asks for a profile. */
   #asWished(parts: RunParts, query: PreparedQuery): WatchedQuery {
     return parts.request.profile === undefined
-      ? {query, tell: () => {}}
+      ? {query, tell: tellNothing}
       : watched(parts, query, this.environment.clock);
   }
 }
+
+function tellNothing(): void {}
 
 /** Takes all pieces; answers a promise only when the plan pauses. */
 function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<void> {

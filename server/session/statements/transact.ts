@@ -43,29 +43,46 @@ export async function transact<T>(
   options: TransactOptions,
   work: (data: WriteData) => T | Promise<T>,
 ): Promise<T> {
-  const {retries, contention} = options;
-  const {database} = options.session;
+  const {retries, contention, session} = options;
+  const {database} = session;
   let onUndecided = contention?.isLikely === true;
   let readFrom = 0;
   for (let attempt = 0; ; ) {
-    const outcome = await attempted(options, work, {onUndecided, readFrom});
-    if (outcome.kind === 'done') {
-      contention?.passed();
-      return outcome.result;
+    const transaction = database.begin('REPEATABLE_READ', {onUndecided});
+    let again: Again | undefined;
+    try {
+      const data = writeData(transaction, session.schema.context);
+      const working = work(data);
+      const result = working instanceof Promise ? await working : working;
+      const read = transaction.hasWrites
+        ? undefined
+        : await lookedAgain(database, transaction, readFrom);
+      again = read ?? whyAgain(await transaction.commit(options.requestId));
+      if (again === undefined) {
+        data.writer.committed();
+        const following = options.committed(data.writer);
+        if (following !== undefined) await following;
+        contention?.passed();
+        return result;
+      }
+    } catch (error) {
+      again = await failed(error, database, transaction, readFrom);
+    } finally {
+      transaction.rollback();
     }
-    if (outcome.kind === 'void') {
+    if (again.kind === 'void') {
       onUndecided = false;
       await database.settled();
       requireGoing(options.signal);
       continue;
     }
-    if (outcome.kind === 'old') {
-      readFrom = outcome.readFrom;
+    if (again.kind === 'old') {
+      readFrom = again.readFrom;
       await database.whenApplied(readFrom);
       requireGoing(options.signal);
       continue;
     }
-    if (attempt >= retries) throw outcome.refusal;
+    if (attempt >= retries) throw again.refusal;
     contention?.met();
     onUndecided = contention !== undefined;
     // Most often the other commit is still under way: whoever runs before it is applied meets it
@@ -80,53 +97,46 @@ export async function transact<T>(
   }
 }
 
-type Attempt<T> =
-  | {readonly kind: 'done'; readonly result: T}
+/** Why the work is to be done again. */
+type Again =
   | {readonly kind: 'conflict'; readonly refusal: unknown}
   /** What it said rests on commits that may never happen, and would not be one of them itself. */
   | {readonly kind: 'void'}
   /** It wrote nothing, and what it read may be of the past: only from this entry on it is not. */
   | {readonly kind: 'old'; readonly readFrom: LogIndex};
 
-interface Reads {
-  readonly onUndecided: boolean;
-  /** Known not to be of the past. */
-  readonly readFrom: LogIndex;
+/** @throws {Refusal} what a commit is refused for, but for a conflict. */
+function whyAgain(outcome: CommitOutcome): Again | undefined {
+  if (outcome.kind === 'conflict') return {kind: 'conflict', refusal: refusalFor(outcome)};
+  if (outcome.kind !== 'committed') throw refusalFor(outcome);
+  if (outcome.repeated) throw repeated(outcome.index);
+  return undefined;
 }
 
-async function attempted<T>(
-  {session, requestId, committed}: TransactOptions,
-  work: (data: WriteData) => T | Promise<T>,
-  {onUndecided, readFrom}: Reads,
-): Promise<Attempt<T>> {
-  const transaction = session.database.begin('REPEATABLE_READ', {onUndecided});
-  try {
-    const data = writeData(transaction, session.schema.context);
-    const working = work(data);
-    const result = working instanceof Promise ? await working : working;
-    if (!transaction.hasWrites) {
-      if (transaction.seesUndecided) return {kind: 'void'};
-      const from = await behind(session.database, transaction, readFrom);
-      if (from !== undefined) return {kind: 'old', readFrom: from};
-    }
-    const outcome = await transaction.commit(requestId);
-    if (outcome.kind === 'conflict') return {kind: 'conflict', refusal: refusalFor(outcome)};
-    if (outcome.kind !== 'committed') throw refusalFor(outcome);
-    if (outcome.repeated) throw repeated(outcome.index);
-    data.writer.committed();
-    const following = committed(data.writer);
-    if (following !== undefined) await following;
-    return {kind: 'done', result};
-  } catch (error) {
-    if (isConflict(error)) return {kind: 'conflict', refusal: error};
-    if (transaction.seesUndecided) return {kind: 'void'};
-    if (!(error instanceof Refusal && readRefusals.has(error.code))) throw error;
-    const from = await behind(session.database, transaction, readFrom);
-    if (from !== undefined) return {kind: 'old', readFrom: from};
-    throw error;
-  } finally {
-    transaction.rollback();
-  }
+/** Of work that wrote nothing: undefined where what it read is worth something. */
+async function lookedAgain(
+  database: Database,
+  transaction: Transaction,
+  readFrom: LogIndex,
+): Promise<Again | undefined> {
+  if (transaction.seesUndecided) return {kind: 'void'};
+  const from = await behind(database, transaction, readFrom);
+  return from === undefined ? undefined : {kind: 'old', readFrom: from};
+}
+
+/** What follows from an error of the work or of its commit. @throws the error, if nothing. */
+async function failed(
+  error: unknown,
+  database: Database,
+  transaction: Transaction,
+  readFrom: LogIndex,
+): Promise<Again> {
+  if (isConflict(error)) return {kind: 'conflict', refusal: error};
+  if (transaction.seesUndecided) return {kind: 'void'};
+  if (!(error instanceof Refusal && readRefusals.has(error.code))) throw error;
+  const from = await behind(database, transaction, readFrom);
+  if (from === undefined) throw error;
+  return {kind: 'old', readFrom: from};
 }
 
 /** What work is refused for by what it read. */

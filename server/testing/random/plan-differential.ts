@@ -12,7 +12,7 @@ import {assert} from '#server/base/assert.ts';
 import {Catalog} from '#server/catalog/catalog.ts';
 import {unitBatch} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
-import type {ExecutionContext} from '#server/execution/context.ts';
+import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {pause} from '#server/execution/operator.ts';
@@ -232,7 +232,7 @@ export class PlanDifferential {
       startedAt: 0,
       format: {},
       batchRows,
-      memo: new Map(),
+      memo: new SubplanMemo(),
       counts: newWriteCounts(),
     };
   }

@@ -14,7 +14,7 @@ const keyBytesUsual = 1 << 10;
 
 export class KeyGap {
   readonly #reader: Reader;
-  readonly #end: Uint8Array;
+  readonly #end: () => Uint8Array;
   /** There is no key in [from, to); empty: nothing is known. */
   #from = '';
   #to = '';
@@ -23,8 +23,8 @@ export class KeyGap {
   #risesNeeded = risesMin;
   #uses = 0;
 
-  /** @param end - Of the keys that are asked for. */
-  constructor(reader: Reader, end: Uint8Array) {
+  /** @param end - Of the keys that are asked for; asked only where it counts. */
+  constructor(reader: Reader, end: () => Uint8Array) {
     this.#reader = reader;
     this.#end = end;
   }
@@ -49,14 +49,15 @@ export class KeyGap {
     this.#risesNeeded = isOfUse ? risesMin : Math.min(risesMax, this.#risesNeeded * 2);
     this.#rises = 0;
     this.#uses = 0;
-    const range = {start: key, end: this.#end};
+    const end = this.#end();
+    const range = {start: key, end};
     const scanner = this.#reader.scan([range], {rowsMax: 1, keysOnly: true});
     try {
       const rows = scanner.next(createPackedRows(keyBytesUsual));
       const length = rows.rowCount === 0 ? 0 : rows.buffer.readUInt32LE(0);
       const next = rows.buffer.subarray(rowHeaderBytes, rowHeaderBytes + length);
       this.#from = text;
-      this.#to = keyText(length === 0 ? this.#end : next);
+      this.#to = keyText(length === 0 ? end : next);
     } catch (error) {
       // The next key is a long one: as good as no gap.
       if (!(error instanceof RowTooLarge)) throw error;
