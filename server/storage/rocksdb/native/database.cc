@@ -102,6 +102,10 @@ rocksdb::Options OptionsOf(size_t memtable_bytes, size_t cache_bytes, int backgr
   // Beyond what the memtable reaches: writes.cc changes it, and its log, in time.
   options.write_buffer_size = memtable_bytes * 2;
   options.max_write_buffer_number = 4;
+  // Of a memtable as large as it gets some 13 bits for a usual row: who looks for a key that is not
+  // there, as every insert into a unique index does, does not search the rows for it.
+  options.memtable_prefix_bloom_size_ratio = 0.005;
+  options.memtable_whole_key_filtering = true;
   options.compression = rocksdb::kNoCompression;
   options.wal_compression = rocksdb::kNoCompression;
   options.max_background_jobs = background_jobs;
