@@ -20,6 +20,7 @@ import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
 import {createRingMemory} from './commit-ring.ts';
 import {LoggedPipe} from './logged-pipe.ts';
 import {LoneClient} from './lone-client.ts';
+import {StayAwake} from './stay-awake.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -73,9 +74,9 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
       const appender = new PromptAppender({disk, directory, logId, memory: tail}, clock, {
         owes: false,
       });
-      const isSynced = parts.settings.walFlush === 2;
-      const own = {log: parts.log, prompt: isSynced ? appender : undefined, client, applies};
-      return new LoggedPipe(log, {...parts, ...own});
+      const prompt = parts.settings.walFlush === 2 ? appender : undefined;
+      const awake = new StayAwake(clock);
+      return new LoggedPipe(log, {...parts, log: parts.log, prompt, client, awake, applies});
     },
     async abandon() {
       await Promise.all([log?.worker.terminate(), apply.worker.terminate()]);

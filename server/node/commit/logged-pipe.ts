@@ -36,6 +36,7 @@ import {
   word,
 } from './commit-ring.ts';
 import type {LoneClient} from './lone-client.ts';
+import type {StayAwake} from './stay-awake.ts';
 import {ThreadRequests} from './thread-requests.ts';
 
 export interface LoggedPipeParts extends PipeParts {
@@ -44,6 +45,7 @@ export interface LoggedPipeParts extends PipeParts {
   readonly prompt: PromptAppender | undefined;
   /** Hears of requests. */
   readonly client: LoneClient;
+  readonly awake: StayAwake;
   /** Its ring is twice as large as the log thread's: what is admitted here finds room there. */
   readonly applies: ApplyPipe;
 }
@@ -60,6 +62,7 @@ export class LoggedPipe implements CommitPipe {
   readonly #applies: ApplyPipe;
   readonly #prompt: PromptAppender | undefined;
   readonly #client: LoneClient;
+  readonly #awake: StayAwake;
   /** What the log does not hold yet, as far as is heard, oldest first. */
   readonly #entries = new Fifo<Buffer>();
   /** The only one of them is not in the ring: it is written here at the end of its event. */
@@ -74,7 +77,7 @@ export class LoggedPipe implements CommitPipe {
   #isClosing = false;
 
   constructor({worker, ring, outsideBytesMax}: CommitThread, parts: LoggedPipeParts) {
-    const {log, settings, startIndex, prompt, client, applies} = parts;
+    const {log, settings, startIndex, prompt, client, awake, applies} = parts;
     this.#worker = worker;
     this.#control = new Int32Array(ring.control);
     this.#writer = new RingWriter(ring);
@@ -85,6 +88,7 @@ export class LoggedPipe implements CommitPipe {
     this.#applies = applies;
     this.#prompt = prompt;
     this.#client = client;
+    this.#awake = awake;
     this.startIndex = startIndex;
     this.#offeredIndex = startIndex;
     worker.on('message', (news: LogNews) => this.#hear(news));
@@ -230,8 +234,14 @@ export class LoggedPipe implements CommitPipe {
     this.#applies.add(entry, prompt.chain);
     this.#applies.endTurn();
     if (prompt.takeLook()) signal(this.#control, word.logSignal);
+    this.#stayAwake();
     this.#wakeWaiting();
     return true;
+  }
+
+  #stayAwake(): void {
+    const {requests} = this.#client;
+    this.#awake.waitFor(() => this.#client.requests > requests);
   }
 
   #hear(news: LogNews): void {
