@@ -15,6 +15,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
+import {hasProcessorQuota} from '#server/platform/real/processor-quota.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
@@ -29,6 +30,7 @@ import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {SessionService} from '#server/session/service.ts';
 import {
+  awakeKeeper,
   chooseEngine,
   memoryTrimmer,
   openStore,
@@ -179,6 +181,8 @@ function openServerEngine(
 ): Promise<Engine> {
   const disk = createDisk();
   const timers = createTimers();
+  // Of a quota it would take what requests need.
+  const keepAwake = hasProcessorQuota() ? undefined : awakeKeeper(storeEngine);
   return openEngine({
     rootPath,
     nodeName: settings.get('svc.server.name'),
@@ -197,7 +201,7 @@ function openServerEngine(
     ),
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
-    startPipe: parts => threads.startPipe(parts),
+    startPipe: parts => threads.startPipe(parts, keepAwake),
     ...(cluster && {
       memberLog: cluster,
       fingerprint: reader => fingerprintDatabase(reader, () => timers.yield()),

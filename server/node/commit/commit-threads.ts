@@ -20,7 +20,7 @@ import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
 import {createRingMemory} from './commit-ring.ts';
 import {LoggedPipe} from './logged-pipe.ts';
 import {LoneClient} from './lone-client.ts';
-import {StayAwake} from './stay-awake.ts';
+import {type KeepAwake, StayAwake} from './stay-awake.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -34,8 +34,11 @@ export interface CommitThreadsOptions {
 }
 
 export interface CommitThreads {
-  /** Makes the pipe of a recovered engine, with or without a log as the threads are; once. */
-  startPipe(parts: PipeParts): CommitPipe;
+  /**
+   * Makes the pipe of a recovered engine, with or without a log as the threads are; once.
+   * `keepAwake`: where the machine can.
+   */
+  startPipe(parts: PipeParts, keepAwake?: KeepAwake): CommitPipe;
   /** Ends the threads when no pipe was started (a refused start). */
   abandon(): Promise<void>;
   /** A request of `client` begins, for whom all of them must be told (lone-client.ts). */
@@ -66,7 +69,7 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
   const applyBytes = withLog ? 2 * ringBytes : ringBytes;
   const apply = start(new URL('./apply-worker.ts', import.meta.url), applyBytes);
   return {
-    startPipe(parts) {
+    startPipe(parts, keepAwake = () => {}) {
       assert((log === undefined) === (parts.log === undefined), 'a log has its thread');
       const applies = new ApplyPipe(apply, parts);
       if (log === undefined || parts.log === undefined) return applies;
@@ -75,7 +78,7 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
         owes: false,
       });
       const prompt = parts.settings.walFlush === 2 ? appender : undefined;
-      const awake = new StayAwake(clock);
+      const awake = new StayAwake(clock, keepAwake);
       return new LoggedPipe(log, {...parts, log: parts.log, prompt, client, awake, applies});
     },
     async abandon() {

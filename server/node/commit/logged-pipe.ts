@@ -222,6 +222,7 @@ export class LoggedPipe implements CommitPipe {
     const prompt = this.#prompt;
     if (!this.#isPrompt || entry === undefined || prompt === undefined) return false;
     if (this.#applies.failure !== undefined) return true;
+    this.#awake.commits();
     // Nothing is in front of it: what the ring had is durable, and was heard of.
     const done = prompt.append(entry, () => this.#writer.isEmpty);
     if (done === 'left') return false;
@@ -234,14 +235,8 @@ export class LoggedPipe implements CommitPipe {
     this.#applies.add(entry, prompt.chain);
     this.#applies.endTurn();
     if (prompt.takeLook()) signal(this.#control, word.logSignal);
-    this.#stayAwake();
     this.#wakeWaiting();
     return true;
-  }
-
-  #stayAwake(): void {
-    const {requests} = this.#client;
-    this.#awake.waitFor(() => this.#client.requests > requests);
   }
 
   #hear(news: LogNews): void {

@@ -9,8 +9,6 @@
 const loneMin = 16;
 
 export class LoneClient {
-  /** How many requests there were, of whomever. */
-  requests = 0;
   /** Who asked last. */
   #client: unknown;
   /** Since the commit before. */
@@ -19,7 +17,6 @@ export class LoneClient {
 
   /** A request begins; `client`: the same for all of one connection, undefined for no client. */
   asks(client: unknown): void {
-    this.requests += 1;
     if (client !== this.#client) this.#inRow = 0;
     this.#client = client;
     this.#hasAsked = client !== undefined;

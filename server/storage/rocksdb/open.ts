@@ -127,6 +127,16 @@ export function memoryTrimmer(engine: Engine): () => void {
 }
 
 /**
+ * A call that keeps the processor that this thread runs on from going to sleep for so many
+ * microseconds. It does nothing where the native store is not in use.
+ */
+export function awakeKeeper(engine: Engine): (micros: number) => void {
+  if (engine === 'fallback') return () => {};
+  const binding = loadNative(findAddon());
+  return micros => binding.keepAwake(micros);
+}
+
+/**
  * CRC-32 of bytes behind others whose checksum is `before`, 0 for none: zlib's, or one that is
  * several times as fast where the native store is in use.
  */
