@@ -73,7 +73,10 @@ export class Database {
     this.#schemaVersion = options.schemaVersion;
     this.#appliedIndex = () => options.log.appliedIndex;
     this.#coordinator = options.makeCoordinator(version => this.#applied(version));
-    this.#shared = new SharedViews(this.#appliedIndex);
+    this.#shared = new SharedViews({
+      appliedIndex: this.#appliedIndex,
+      isCommitUnderWay: () => this.#coordinator.isCommitUnderWay,
+    });
     this.#views = this.#makeViews();
   }
 
@@ -211,6 +214,12 @@ export class Database {
   /** What was appended here behind the entry at `index` never happens. */
   takeBack(index: LogIndex): void {
     this.#coordinator.takeBack(index, this.#schemaVersion);
+    this.#shared.drop();
+  }
+
+  /** The store was written to beside its entries: who begins now sees that. */
+  writtenBeside(): void {
+    this.#shared.drop();
   }
 
   /** Calls `listener` with every name of a property that another node stored. */

@@ -512,6 +512,7 @@ export class Engine {
       }
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
+    if (entry.kind === 'format-level') this.#eachServed(database => database.writtenBeside());
     if (entry.kind === 'format-level' && this.#raisesTo !== undefined) {
       this.#raisesTo = undefined;
       this.#eachServed(database => this.#migrations.resume(database));

@@ -7,8 +7,12 @@ import {SharedViews} from './shared-views.ts';
 /** Views that know whether they are open. */
 class Given {
   appliedIndex = 1;
+  isCommitUnderWay = true;
   readonly opened: {isOpen: boolean}[] = [];
-  readonly views = new SharedViews(() => this.appliedIndex);
+  readonly views = new SharedViews({
+    appliedIndex: () => this.appliedIndex,
+    isCommitUnderWay: () => this.isCommitUnderWay,
+  });
 
   take(): View {
     return this.views.take(() => {
@@ -62,4 +66,16 @@ test('one without users is not kept when something is applied, and one with user
   assert.notEqual(given.take(), used);
   given.views.leave(used);
   assert.deepEqual(given.open, [false, false, true]);
+});
+
+test('where nothing is under way none is kept without users', () => {
+  const given = new Given();
+  given.isCommitUnderWay = false;
+  const first = given.take();
+  assert.equal(given.take(), first);
+  given.views.leave(first);
+  assert.deepEqual(given.open, [true]);
+  given.views.leave(first);
+  assert.deepEqual(given.open, [false]);
+  assert.notEqual(given.take(), first);
 });

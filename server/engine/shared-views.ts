@@ -2,8 +2,9 @@
  * The views of one database that are open. Transactions that begin while nothing more was told as
  * applied see the same: they share one view, since to open and close one costs as much as a read.
  *
- * The newest one is kept without a user until something of the database is applied behind it: from
- * then on it would be a snapshot that nobody needs, and that holds back what compactions drop.
+ * The newest one is kept without a user while commits of the database are under way, whose answers
+ * the next requests follow; where nothing is, and once the next one is applied, it would be a
+ * snapshot that nobody needs, and that holds back what compactions drop.
  */
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {View} from '#server/storage/store.ts';
@@ -15,19 +16,25 @@ interface Kept {
   users: number;
 }
 
+export interface SharedViewsOptions {
+  readonly appliedIndex: () => LogIndex;
+  /** Whether something will be applied that calls `drop`. */
+  readonly isCommitUnderWay: () => boolean;
+}
+
 export class SharedViews {
-  readonly #appliedIndex: () => LogIndex;
+  readonly #options: SharedViewsOptions;
   #newest: Kept | undefined;
   /** Users of those that are open still. */
   readonly #older = new Map<View, number>();
 
-  constructor(appliedIndex: () => LogIndex) {
-    this.#appliedIndex = appliedIndex;
+  constructor(options: SharedViewsOptions) {
+    this.#options = options;
   }
 
   /** A view of everything that is told as applied: the newest one, or what `open` answers. */
   take(open: () => View): View {
-    const index = this.#appliedIndex();
+    const index = this.#options.appliedIndex();
     if (this.#newest?.index !== index) {
       this.drop();
       this.#newest = {view: open(), index, users: 0};
@@ -40,6 +47,7 @@ export class SharedViews {
   leave(view: View): void {
     if (this.#newest?.view === view) {
       this.#newest.users -= 1;
+      if (this.#newest.users === 0 && !this.#options.isCommitUnderWay()) this.drop();
       return;
     }
     const others = (this.#older.get(view) ?? 1) - 1;

@@ -163,7 +163,8 @@ export class SessionService implements Service {
       timeoutMs: () => settings().get('svc.command.timeout'),
       takesWrites: () => cluster?.isLeader ?? true,
     };
-    this.#admission = new Admission(() => this.#admissionLimits(), timers);
+    const limits = this.#admissionLimits();
+    this.#admission = new Admission(() => limits, timers);
     this.#pool.onRelease(() => this.#admission.admitMore());
     this.#runner = new StatementRunner({
       environment,
@@ -184,15 +185,24 @@ export class SessionService implements Service {
     }
   }
 
+  /** As they are whenever they are asked for. */
   #admissionLimits(): AdmissionLimits {
-    const settings = this.#options.settings();
-    const concurrent = settings.get('svc.queryMaxConcurrent');
-    const share = settings.get('svc.queryAdmissionHeapWatermark') / 100;
+    const {settings, machine} = this.#options;
+    const pool = this.#pool;
     return {
-      concurrentMax: concurrent < 0 ? 2 * this.#options.machine.processors : concurrent,
-      memoryIsShort: this.#pool.share > share,
-      queueTimeoutMs: settings.get('svc.queryQueueTimeout'),
-      queueLengthMax: settings.get('svc.queryQueueMaxSize'),
+      get concurrentMax() {
+        const concurrent = settings().get('svc.queryMaxConcurrent');
+        return concurrent < 0 ? 2 * machine.processors : concurrent;
+      },
+      get memoryIsShort() {
+        return pool.share > settings().get('svc.queryAdmissionHeapWatermark') / 100;
+      },
+      get queueTimeoutMs() {
+        return settings().get('svc.queryQueueTimeout');
+      },
+      get queueLengthMax() {
+        return settings().get('svc.queryQueueMaxSize');
+      },
     };
   }
 

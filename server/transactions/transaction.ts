@@ -164,6 +164,8 @@ export class StoreTransaction implements Transaction {
   newSchemaVersion: number | undefined;
   readonly #options: TransactionOptions;
   readonly #deadline: number;
+  /** The least of the limits of what it writes, as they are when it begins. */
+  readonly #bytesMax: number;
   readonly #writes = new WriteSet();
   readonly #countDeltas = new Map<number, number>();
   readonly #positionBuckets = new Set<number>();
@@ -190,7 +192,9 @@ export class StoreTransaction implements Transaction {
     this.databaseId = options.databaseId;
     this.schemaVersion = options.schemaVersion;
     this.#era = options.coordinator.era;
-    this.#deadline = options.clock.monotonic() + options.limits.durationMsMax;
+    const {clock, limits, coordinator} = options;
+    this.#deadline = clock.monotonic() + limits.durationMsMax;
+    this.#bytesMax = Math.min(limits.writeBytesMax, coordinator.entryBytesMax);
   }
 
   get open(): boolean {
@@ -465,8 +469,9 @@ export class StoreTransaction implements Transaction {
   }
 
   #checkSize(): void {
-    const {limits, coordinator} = this.#options;
     const {bytes} = this.#writes;
+    if (bytes <= this.#bytesMax) return;
+    const {limits, coordinator} = this.#options;
     if (bytes > limits.writeBytesMax) {
       throw new Refusal(
         'transaction.too-large',

@@ -12,6 +12,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {openDiskEngine} from '#server/simulation/disk-engine.ts';
 import type {Engine} from '../engine.ts';
 import {type FormatLevel, type Formats, formatLevels, formatsOf} from './levels.ts';
+import {migrationKey} from '#server/transactions/system-keys.ts';
 import {migrationOf} from './migration.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-formats-'));
@@ -113,6 +114,12 @@ test('nothing of the old level comes behind the entry that raises a server that 
   };
   Object.assign(formats, build(2));
   const before = writing('r0');
+  // Opened behind the entry and before it is executed: not to be shared with the migration.
+  const reader = database.nextApplied().then(() => {
+    const session = database.read();
+    assert.equal(session.get(migrationKey), undefined);
+    return session;
+  });
   const raised = engine.raiseFormat();
   const meanwhile = writing('r1');
   assert.equal(meanwhile.formatLevel, 1);
@@ -121,6 +128,9 @@ test('nothing of the old level comes behind the entry that raises a server that 
   await raised;
   assert.equal(engine.formatLevel, 2);
   await migrated(engine);
+  const session = await reader;
+  assert.equal(session.get(Buffer.from('r0'))?.[0], 1);
+  session.close();
   assert.equal((await writing('r2').commit()).kind, 'committed');
   assert.deepEqual([...levelsOfRows(engine)], [[2, 95]]);
   await engine.close();

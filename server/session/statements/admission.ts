@@ -139,9 +139,10 @@ export class Admission {
   }
 
   #hasRoom(): boolean {
-    const {concurrentMax, memoryIsShort} = this.#limits();
+    const limits = this.#limits();
+    const {concurrentMax} = limits;
     if (concurrentMax === 0) return true;
-    return this.#running < concurrentMax && !(memoryIsShort && this.#running > 0);
+    return this.#running < concurrentMax && !(this.#running > 0 && limits.memoryIsShort);
   }
 
   #take(): Place {
