@@ -11,6 +11,7 @@ import {dirname, join, relative} from 'node:path';
 import {performance} from 'node:perf_hooks';
 import {type EventData, run} from 'node:test';
 import {type Gate, gatesOf} from './house/gates.ts';
+import {OverdueFiles} from './house/overdue-files.ts';
 
 interface Counts {
   passed: number;
@@ -108,6 +109,14 @@ async function runFiles(
     timeout: fileMsMax,
     cwd: root,
     execArgv: ['--conditions=source'],
+  });
+  const overdue = new OverdueFiles(fileMsMax);
+  // Told at once, unlike what the loop below reads, which comes in the order of the files.
+  events.on('test:dequeue', ({name, file}) => {
+    if (name === file) overdue.began(file);
+  });
+  events.on('test:complete', ({name, file}) => {
+    if (name === file) overdue.ended(file);
   });
   for await (const event of events) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') {
