@@ -7,7 +7,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import type {Clock} from '#server/platform/clock.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
 import {idOfNameKey, isNameKey} from '#server/layout/name-key.ts';
 import type {ShareableStore, Store, View} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
@@ -38,6 +38,7 @@ export interface DatabaseOptions {
   readonly store: Store;
   readonly log: CommitLog;
   readonly clock: Clock;
+  readonly timers: Pick<Timers, 'after'>;
   readonly limits: TransactionLimits;
   readonly schemaVersion: number;
   /** Of the formats in which the server writes at present. */
@@ -73,10 +74,7 @@ export class Database {
     this.#schemaVersion = options.schemaVersion;
     this.#appliedIndex = () => options.log.appliedIndex;
     this.#coordinator = options.makeCoordinator(version => this.#applied(version));
-    this.#shared = new SharedViews({
-      appliedIndex: this.#appliedIndex,
-      isCommitUnderWay: () => this.#coordinator.isCommitUnderWay,
-    });
+    this.#shared = new SharedViews(this.#appliedIndex, options.timers);
     this.#views = this.#makeViews();
   }
 
@@ -214,11 +212,13 @@ export class Database {
   /** What was appended here behind the entry at `index` never happens. */
   takeBack(index: LogIndex): void {
     this.#coordinator.takeBack(index, this.#schemaVersion);
-    this.#shared.drop();
   }
 
-  /** The store was written to beside its entries: who begins now sees that. */
-  writtenBeside(): void {
+  /**
+   * Who begins now opens a view of its own. For those who have written to the store beside its
+   * entries, or want to have no files in use that nobody needs.
+   */
+  dropView(): void {
     this.#shared.drop();
   }
 
@@ -294,6 +294,7 @@ export class Database {
   /** Refuses everything from now on. */
   close(reason: string): void {
     this.#coordinator.close(reason);
+    this.#shared.drop();
   }
 
   /**
@@ -301,7 +302,6 @@ export class Database {
    * lets no new one be taken. Whoever holds one has to be told to end.
    */
   async released(): Promise<void> {
-    this.#shared.drop();
     if (this.#usersOpen === 0) return;
     await new Promise<void>(resolve => {
       this.#releasedWaiters.push(resolve);

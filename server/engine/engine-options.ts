@@ -1,6 +1,6 @@
 /** What an engine is made from, and whom it tells of what happens by itself (engine.ts). */
 import type {SegmentLog} from '#server/log/segment-log.ts';
-import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Reader} from '#server/storage/store.ts';
@@ -47,6 +47,7 @@ export interface EngineOptions {
   readonly nodeName: string;
   readonly disk: Disk;
   readonly clock: Clock;
+  readonly timers: Pick<Timers, 'after'>;
   readonly random: Random;
   readonly logger: Logger;
   readonly stores: StoreFactory;

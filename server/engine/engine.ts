@@ -446,7 +446,7 @@ export class Engine {
   }
 
   #serve(opened: OpenDatabase): Database {
-    const {settings, clock} = this.#options;
+    const {settings, clock, timers} = this.#options;
     const present = this.#databases.get(opened.name);
     if (present !== undefined && present.id === opened.id) return present;
     const {id, name, store, position} = opened;
@@ -456,6 +456,7 @@ export class Engine {
       store,
       log: this.#log,
       clock,
+      timers,
       limits: settings.transaction,
       schemaVersion: position.schemaVersion,
       formatLevel: () => this.formatLevel,
@@ -512,7 +513,7 @@ export class Engine {
       }
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
-    if (entry.kind === 'format-level') this.#eachServed(database => database.writtenBeside());
+    if (entry.kind === 'format-level') this.#eachServed(database => database.dropView());
     if (entry.kind === 'format-level' && this.#raisesTo !== undefined) {
       this.#raisesTo = undefined;
       this.#eachServed(database => this.#migrations.resume(database));

@@ -1,18 +1,16 @@
 /** Who shares a view, and when one is given back. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {ManualTimers} from '#server/testing/manual-timers.ts';
 import type {View} from '#server/storage/store.ts';
 import {SharedViews} from './shared-views.ts';
 
 /** Views that know whether they are open. */
 class Given {
   appliedIndex = 1;
-  isCommitUnderWay = true;
+  readonly timers = new ManualTimers();
   readonly opened: {isOpen: boolean}[] = [];
-  readonly views = new SharedViews({
-    appliedIndex: () => this.appliedIndex,
-    isCommitUnderWay: () => this.isCommitUnderWay,
-  });
+  readonly views = new SharedViews(() => this.appliedIndex, this.timers);
 
   take(): View {
     return this.views.take(() => {
@@ -68,14 +66,17 @@ test('one without users is not kept when something is applied, and one with user
   assert.deepEqual(given.open, [false, false, true]);
 });
 
-test('where nothing is under way none is kept without users', () => {
+test('within a second the newest one goes, whoever uses it', () => {
   const given = new Given();
-  given.isCommitUnderWay = false;
-  const first = given.take();
-  assert.equal(given.take(), first);
-  given.views.leave(first);
+  given.timers.advance(10_000);
+  given.views.leave(given.take());
+  given.timers.advance(900);
+  const used = given.take();
   assert.deepEqual(given.open, [true]);
-  given.views.leave(first);
-  assert.deepEqual(given.open, [false]);
-  assert.notEqual(given.take(), first);
+  given.timers.advance(100);
+  assert.notEqual(given.take(), used);
+  given.views.leave(used);
+  assert.deepEqual(given.open, [false, true]);
+  given.timers.advance(10_000);
+  assert.deepEqual(given.open, [false, true]);
 });

@@ -62,6 +62,7 @@ export async function compactStore(
     const message = `${name} needs the native store, and this server runs on another one`;
     throw new Refusal('not-available', message, {detail: {name}});
   }
+  database.dropView();
   const before = database.store.properties();
   const room = obstacle(before.sstBytes);
   if (room !== undefined) throw new Refusal('storage.full', room);
@@ -77,6 +78,7 @@ export async function compactStore(
     if (!(await thread.compact({store, ranges, stop}))) {
       throw queryTerminated();
     }
+    database.dropView();
     return {bytesBefore: bytesOf(before), bytesAfter: bytesOf(database.store.properties())};
   } finally {
     cancelLook();

@@ -188,6 +188,7 @@ function openServerEngine(
     nodeName: settings.get('svc.server.name'),
     disk,
     clock: createClock(),
+    timers,
     random: createRandom(),
     logger,
     stores: createDiskStoreFactory(disk, (path, options) =>

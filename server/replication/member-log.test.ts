@@ -66,6 +66,7 @@ class Group {
       nodeName: id,
       disk,
       clock: this.time,
+      timers: this.time,
       random: createRandom(),
       logger: {log: () => {}},
       stores: createDiskStoreFactory(disk, openStore),

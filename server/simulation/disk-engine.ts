@@ -1,5 +1,5 @@
 /** An engine on the real disk with RocksDB, inline, for tests that damage or copy its files. */
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
@@ -23,6 +23,7 @@ export function openDiskEngine(options: DiskEngineOptions): Promise<Engine> {
     nodeName: options.nodeName ?? 'one',
     disk,
     clock: createClock(),
+    timers: createTimers(),
     random: createRandom(),
     logger: {log: (_level, event) => options.onEvent?.(event)},
     stores: createDiskStoreFactory(disk, openStore),

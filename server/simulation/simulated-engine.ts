@@ -1,5 +1,5 @@
 /** An engine on the simulated machine: the inline pipe on a scheduler, small segments. */
-import type {Clock, Random} from '#server/platform/clock.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
@@ -11,18 +11,20 @@ export interface SimulatedEngineOptions {
   readonly disk: Disk;
   readonly stores: StoreFactory;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: Random;
   readonly schedule: (task: () => void) => void;
   readonly settings?: Partial<EngineSettings>;
 }
 
 export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<Engine> {
-  const {disk, stores, clock, random, schedule} = options;
+  const {disk, stores, clock, timers, random, schedule} = options;
   return openEngine({
     rootPath: '/data',
     nodeName: 'one',
     disk,
     clock,
+    timers,
     random,
     logger: {log: () => {}},
     stores,

@@ -176,6 +176,7 @@ export class World {
       const engine = await openSimulatedEngine({
         disk: this.#disk,
         clock: this.#scheduler.clock,
+        timers: this.#scheduler.timers,
         random: this.#random,
         stores: this.#stores,
         settings: {

@@ -5,7 +5,7 @@
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
@@ -42,6 +42,7 @@ export async function openInlineEngine({
     nodeName: 'one',
     disk,
     clock: createClock(),
+    timers: createTimers(),
     random: createRandom(),
     logger: {log: () => {}},
     stores: createDiskStoreFactory(disk, openStore),

@@ -78,8 +78,6 @@ export class Coordinator {
   readonly changes: ChangeFeed;
   readonly #undecided = new UndecidedCommits();
   readonly #onApplied = (): void => this.#options.onApplied(undefined);
-  /** Of the commit that was appended last. */
-  #newestIndex: LogIndex = 0;
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
@@ -116,7 +114,6 @@ export class Coordinator {
     this.#counts.clear();
     this.#window = new ConflictWindow(index, this.#options.limits.windowBytesMax);
     this.#undecided.clear(index);
-    this.#newestIndex = Math.min(this.#newestIndex, index);
     this.#requests = this.#makeRequestIds();
     this.#schemaVersion = schemaVersion;
   }
@@ -125,7 +122,6 @@ export class Coordinator {
   takeBack(index: LogIndex, schemaVersion: number): void {
     this.changes.takeBack(index);
     this.#undecided.clear(index);
-    this.#newestIndex = Math.min(this.#newestIndex, index);
     this.#schemaVersion = schemaVersion;
   }
 
@@ -210,7 +206,6 @@ export class Coordinator {
         ? this.#onApplied
         : () => this.#options.onApplied(newSchemaVersion);
     const {index, settled} = log.append(entry, databaseId, onApplied);
-    this.#newestIndex = index;
     for (const counter of counters) {
       if (counter.kind === 'count') this.#counts.set(counter.bucketId, counter.value);
     }
@@ -252,11 +247,6 @@ export class Coordinator {
   /** From the start, when there is room: others committed meanwhile. */
   async #commitWithRoom(request: CommitRequest, refused: Refused): Promise<CommitOutcome> {
     return (await this.#options.log.whenRoom()) ? await this.commit(request) : refused;
-  }
-
-  /** Whether `onApplied` is going to be called for a commit of this database. */
-  get isCommitUnderWay(): boolean {
-    return this.#newestIndex > this.#options.log.appliedIndex;
   }
 
   /** Whether all commits under way are known; those that follow will be, for some time. */

@@ -12,6 +12,7 @@ import {openSimulatedEngine} from '#server/simulation/simulated-engine.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
 import {type Store, StoreFailure} from '#server/storage/store.ts';
+import {ManualTimers} from '#server/testing/manual-timers.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
@@ -59,6 +60,7 @@ async function start(settings: Partial<EngineSettings> = {}): Promise<Fixture> {
     disk: new SimulatedDisk(machine),
     stores,
     clock: {now: () => wall.offsetMs + time.now, monotonic: () => time.now},
+    timers: new ManualTimers(),
     random: createSeededRandom(1),
     schedule: task => setImmediate(task),
     settings,

@@ -10,6 +10,7 @@ import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
 import {openSimulatedEngine} from '#server/simulation/simulated-engine.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
+import {ManualTimers} from '#server/testing/manual-timers.ts';
 import type {CommitOutcome} from './commit.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Transaction} from './transaction-contract.ts';
@@ -23,6 +24,7 @@ async function start() {
     disk: new SimulatedDisk(machine),
     stores: new SimulatedStores(machine),
     clock: {now: () => 1_000_000, monotonic: () => 0},
+    timers: new ManualTimers(),
     random: createSeededRandom(1),
     schedule: task => setImmediate(task),
   });

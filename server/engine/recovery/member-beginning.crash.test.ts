@@ -50,6 +50,7 @@ class Server {
       stores,
       random,
       clock: scheduler.clock,
+      timers: scheduler.timers,
       schedule: task => scheduler.after(0, 'pipe', task),
     });
     const work = opening.then(async engine => {

@@ -140,12 +140,20 @@ async function inService<T>(
   }
 }
 
-function openScratch({disk, path, clock, random, stores}: RehearsalOptions): Promise<Engine> {
+function openScratch({
+  disk,
+  path,
+  clock,
+  timers,
+  random,
+  stores,
+}: RehearsalOptions): Promise<Engine> {
   return openEngine({
     rootPath: path,
     nodeName: database,
     disk,
     clock,
+    timers,
     random,
     logger: silent,
     stores,

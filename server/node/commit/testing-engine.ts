@@ -2,7 +2,7 @@
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
-import {createClock, createRandom} from '#server/platform/real/clock.ts';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore, type RocksStoreOptions} from '#server/storage/rocksdb/open.ts';
 import type {CommitThreads} from './commit-threads.ts';
@@ -18,6 +18,7 @@ export function openThreadedEngine(
     nodeName: 'one',
     disk,
     clock: createClock(),
+    timers: createTimers(),
     random: createRandom(),
     logger: {log: () => {}},
     stores: createDiskStoreFactory(disk, (path, given) => openStore(path, {...given, ...options})),

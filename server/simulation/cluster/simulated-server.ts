@@ -318,6 +318,7 @@ export class SimulatedServer implements FaultVictim {
       nodeName: this.id,
       disk: this.disk,
       clock: this.#clockOf(scheduler),
+      timers,
       random: this.#random,
       logger: {log: () => {}},
       stores: this.#stores,
