@@ -55,7 +55,7 @@ import {startCommitThreads} from './commit/commit-threads.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './keys/key-store.ts';
-import {eventLoopBusyShare, keepMemorySmall} from './runtime/memory-keeper.ts';
+import {keepMemorySmall, threadBusyShare} from './runtime/memory-keeper.ts';
 import {ScanThreads} from './scan-threads.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
@@ -346,7 +346,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     timers,
     trim: memoryTrimmer(parts.storeEngine),
     shed: () => service.dropViews(),
-    busyShare: eventLoopBusyShare(),
+    busyShare: threadBusyShare(clock),
   });
   const dialled = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {

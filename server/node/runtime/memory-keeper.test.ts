@@ -7,7 +7,7 @@ import {test} from 'node:test';
 import {getHeapSpaceStatistics, setFlagsFromString} from 'node:v8';
 import {runInNewContext} from 'node:vm';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {keepMemorySmall} from './memory-keeper.ts';
+import {keepMemorySmall, threadBusyShare} from './memory-keeper.ts';
 
 const MB = 1 << 20;
 
@@ -111,4 +111,15 @@ test('a server that has had little to do is collected as a whole', () => {
   assert.ok(small < 4 * MB, `${small} bytes are left of a nursery of ${large}`);
   assert.equal(things.length, 1_000_060, 'what is used is left');
   kept.end();
+});
+
+test('a thread is busy while it computes, not while it waits', () => {
+  const share = threadBusyShare({now: Date.now, monotonic: () => performance.now()});
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  const waiting = share();
+  const cpu = process.threadCpuUsage().user;
+  while (process.threadCpuUsage().user - cpu < 100_000);
+  const computing = share();
+  // Others may take the processor from it, so the second is not near 1 everywhere.
+  assert.ok(waiting < 0.2 && computing > 2 * waiting, `${waiting} waiting, ${computing} computing`);
 });

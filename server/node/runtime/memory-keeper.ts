@@ -37,7 +37,7 @@ interface Waits {
 const stepWaits: Waits = {minMs: 5_000, maxMs: 30_000, secondMs: 15_000};
 const wholeWaits: Waits = {minMs: 20_000, maxMs: 640_000, secondMs: Number.POSITIVE_INFINITY};
 /** Of its time, up to which the main thread has little to do, and for how long at least. */
-const quietShare = 0.3;
+const quietShare = 0.4;
 const quietMs = 15_000;
 /** V8 begins a collection when buffers have grown by 64 MB; memory that is not touched is free. */
 const beginningBytes = 65 * 1024 * 1024;
@@ -52,7 +52,7 @@ export interface MemoryKeeperOptions {
   readonly trim: () => void;
   /** Lets go of what is kept only to answer faster. */
   readonly shed: () => void;
-  /** The share of the time since it was last asked that the main thread had something to do. */
+  /** The share of the time since it was last asked that the main thread computed. */
   readonly busyShare: () => number;
 }
 
@@ -129,14 +129,18 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
   return () => cancel();
 }
 
-/** Of the thread that calls, by the times that its event loop waited. */
-export function eventLoopBusyShare(): () => number {
-  let before = performance.eventLoopUtilization();
+/**
+ * Of the thread that calls. The time that its event loop does not wait would be more: for a lone
+ * client the network thread waits for the disk by itself (docs/design/0035).
+ */
+export function threadBusyShare(clock: Clock): () => number {
+  let before = {...process.threadCpuUsage(), at: clock.monotonic()};
   return () => {
-    const now = performance.eventLoopUtilization();
-    const {utilization} = performance.eventLoopUtilization(now, before);
+    const now = {...process.threadCpuUsage(), at: clock.monotonic()};
+    const micros = now.user + now.system - before.user - before.system;
+    const millis = now.at - before.at;
     before = now;
-    return utilization;
+    return micros / 1_000 / millis;
   };
 }
 
