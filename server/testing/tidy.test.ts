@@ -21,7 +21,7 @@ import {
   type TidyRule,
 } from './tidy.ts';
 import {tidyExceptions} from './tidy-exceptions.ts';
-import {findLongFunctions, sourceFiles} from './house/tree.ts';
+import {findLongFunctions, sourceFiles, strayPaths} from './house/tree.ts';
 import {findUnusedRows} from './house/unused-rows.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -150,8 +150,14 @@ test('imports are found in every form and nowhere else', () => {
 
 const isClone = existsSync(join(root, '.git'));
 
-test('nothing that is built or installed is committed', {skip: !isClone}, () => {
-  const files = execFileSync('git', ['ls-files'], {cwd: root, encoding: 'utf8'}).split('\n');
-  const wrong = files.filter(path => /^(?:node_modules|dist|build|\.svc|\.cache)\//.test(path));
-  assert.deepEqual(wrong, []);
+test('nothing that is built, installed or left behind is committed', {skip: !isClone}, () => {
+  const listed = execFileSync('git', ['ls-files'], {cwd: root, encoding: 'utf8'});
+  const files = listed.trimEnd().split('\n');
+  const made = files.filter(path => /^(?:\.svc|\.cache)\//.test(path));
+  assert.deepEqual([...made, ...strayPaths(files)], []);
+});
+
+test('what lies where nothing belongs is found', () => {
+  const paths = ['.ci/run', 'README.md', 'server/a.ts', 'dist/a.js', 'script.txt'];
+  assert.deepEqual(strayPaths(paths), ['dist/a.js', 'script.txt']);
 });

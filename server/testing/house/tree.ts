@@ -8,6 +8,14 @@ import {join, relative} from 'node:path';
 import type {SourceFile, Violation} from '../tidy.ts';
 
 const TOP_FOLDERS = ['server', 'bench', 'examples'];
+/** What the top level may hold, dot files aside: a change may have left something there. */
+const TOP_LEVEL = new Set(
+  (
+    'ARCHITECTURE.md LICENSE Makefile README.md bench bin biome.json charts crds deploy docs e2e ' +
+    'examples knip.json operator package-lock.json package.json proto server skaffold.yaml ' +
+    'tsconfig.json tsconfig.pure.json'
+  ).split(' '),
+);
 const SKIPPED = new Set(['node_modules', 'fixtures', 'testdata', '.cache']);
 
 /** Every TypeScript source and test under the top folders, fixtures aside. */
@@ -16,6 +24,14 @@ export function sourceFiles(root: string): SourceFile[] {
   return TOP_FOLDERS.filter(folder => present.has(folder))
     .flatMap(folder => filesUnder(join(root, folder)))
     .map(path => ({path: relative(root, path), text: readFileSync(path, 'utf8')}));
+}
+
+/** Those of `paths`, from the project's root, that lie where nothing belongs. */
+export function strayPaths(paths: readonly string[]): string[] {
+  return paths.filter(path => {
+    const [top = ''] = path.split('/');
+    return !top.startsWith('.') && !TOP_LEVEL.has(top);
+  });
 }
 
 function filesUnder(folder: string): string[] {
