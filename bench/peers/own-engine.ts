@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import {batchRowsDefault} from '#server/execution/batch.ts';
 import {Budget} from '#server/execution/budget.ts';
-import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
+import {type ExecutionContext, newWriteCounts, SubplanMemo} from '#server/execution/context.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {pause} from '#server/execution/operator.ts';
 import {outputOf, prepareOutput} from '#server/execution/output.ts';
@@ -17,7 +17,6 @@ import {QueryResult, type ResultOptions} from '#server/execution/query-result.ts
 import {RecordJson} from '#server/layout/record-json.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
-import {newWriteCounts} from '#server/execution/write-counts.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';

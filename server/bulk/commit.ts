@@ -134,8 +134,7 @@ export class BulkCommits {
       operations: [],
       packed: entry.operations,
       preconditions,
-      countDeltas: entry.countDeltas,
-      positionBuckets: entry.positionBuckets,
+      buckets: entry.buckets.all,
     });
     const after = database.lastIndex;
     return {outcome, index: after === before ? undefined : after};

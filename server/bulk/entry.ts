@@ -5,6 +5,7 @@ import type {IndexDefinition} from '#server/catalog/definition.ts';
 import {valuesOfEntry} from '#server/layout/index-key.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import type {Rid, Value} from '#server/model/value.ts';
+import {BucketChanges} from '#server/transactions/bucket-changes.ts';
 import {PackedOperations} from '#server/transactions/bulk-operations.ts';
 
 /** A key that no other record may have. */
@@ -56,8 +57,7 @@ export class BulkEntry {
   readonly operations: PackedOperations;
   /** Names that no commit has stored yet, by id. */
   readonly newNames = new Map<number, string>();
-  readonly countDeltas = new Map<number, number>();
-  readonly positionBuckets = new Set<number>();
+  readonly buckets = new BucketChanges();
   readonly uniqueKeys: UniqueKey[] = [];
   readonly uniqueEdges: UniqueEdge[] = [];
   /** Edges of unique types by type and ends. */
@@ -80,7 +80,8 @@ export class BulkEntry {
   }
 
   count(bucketId: number): void {
-    this.countDeltas.set(bucketId, (this.countDeltas.get(bucketId) ?? 0) + 1);
-    this.positionBuckets.add(bucketId);
+    const change = this.buckets.of(bucketId);
+    change.countDelta += 1;
+    change.takesPositions = true;
   }
 }

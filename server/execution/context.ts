@@ -11,7 +11,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
-import type {WriteCounts} from './write-counts.ts';
+import type {SchemaCounts} from '#server/plan/statement.ts';
 import type {ServerView, Sources, ViewFigures} from './surroundings.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
@@ -76,4 +76,42 @@ export class SubplanMemo {
     this.#answers ??= new Map();
     this.#answers.set(expression, answer);
   }
+}
+
+/** What a statement has changed, counted while it runs. */
+export interface WriteCounts {
+  nodesCreated: number;
+  nodesDeleted: number;
+  relationshipsCreated: number;
+  relationshipsDeleted: number;
+  /** Assignments that set a property or took one away. */
+  propertiesSet: number;
+  labelsAdded: number;
+  labelsRemoved: number;
+}
+
+export function newWriteCounts(): WriteCounts {
+  return {
+    nodesCreated: 0,
+    nodesDeleted: 0,
+    relationshipsCreated: 0,
+    relationshipsDeleted: 0,
+    propertiesSet: 0,
+    labelsAdded: 0,
+    labelsRemoved: 0,
+  };
+}
+
+/** The counts as JSON; undefined when nothing was changed. Source: reference, section 2.2. */
+export function countsText(counts: WriteCounts, schema: SchemaCounts = {}): string | undefined {
+  const all = {
+    ...counts,
+    indexesAdded: 0,
+    indexesRemoved: 0,
+    constraintsAdded: 0,
+    constraintsRemoved: 0,
+    ...schema,
+  };
+  if (Object.values(all).every(count => count === 0)) return undefined;
+  return JSON.stringify({...all, containsUpdates: true});
 }

@@ -2,9 +2,8 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Clock, Random} from '#server/platform/clock.ts';
 import {Budget, type BudgetLimits} from './budget.ts';
-import {type ExecutionContext, SubplanMemo} from './context.ts';
+import {type ExecutionContext, newWriteCounts, SubplanMemo} from './context.ts';
 import type {Graph, Source} from './graph.ts';
-import {newWriteCounts} from './write-counts.ts';
 
 const nothing: Source<never> = {next: () => undefined, close: () => {}};
 

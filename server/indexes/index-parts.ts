@@ -77,13 +77,13 @@ export function keysOfRecord(
   const {properties} = index;
   const [first] = properties;
   if (properties.length === 1 && first !== undefined && first.by === undefined) {
-    const key = keyOf(index, declared, rid, {values: [valueOf(first, record)], out});
+    const key = keyOf(index, declared, rid, [valueOf(first, record)], out);
     return key === undefined ? none : [key];
   }
   const lists = properties.map(property => valuesOfPart(property, record));
   const keys: IndexKey[] = [];
   for (const values of combinations(lists, index.name)) {
-    const key = keyOf(index, declared, rid, {values, out});
+    const key = keyOf(index, declared, rid, values, out);
     if (key !== undefined) keys.push(key);
   }
   return keys;
@@ -96,22 +96,23 @@ function keyOf(
   index: IndexDefinition,
   declared: readonly (DataType | undefined)[],
   rid: Rid,
-  {values, out}: {readonly values: readonly Value[]; readonly out: ByteWriter},
+  values: readonly Value[],
+  out: ByteWriter,
 ): IndexKey | undefined {
   let nulls = 0;
   for (const value of values) if (value === null) nulls++;
   if (nulls > 0 && index.nullStrategy === 'ERROR') throw nullRefusal(index);
   if (nulls === values.length && index.nullStrategy === 'SKIP') return undefined;
-  const parts = values.map((original, at): KeyPart => {
-    const property = index.properties[at] as IndexProperty;
-    return {original, sorted: sortedForm(property, original), declared: declared[at]};
-  });
+  const partAt = (at: number): KeyPart => {
+    const original = values[at] as Value;
+    const sorted = sortedForm(index.properties[at] as IndexProperty, original);
+    return {original, sorted, declared: declared[at]};
+  };
+  const parts = values.length === 1 ? [partAt(0)] : values.map((_, at) => partAt(at));
   const unique = index.unique && (nulls === 0 || index.nullStrategy === 'INDEX');
   const start = out.length;
-  const form = {id: index.id, unique: index.unique, mayRepeat: !unique};
-  const keyEnd = appendIndexEntry(out, form, parts, rid);
-  const place = {bytes: out.bytes, start, keyEnd, end: out.length};
-  return new RecordKey(place, {index: index.name, unique, values});
+  const keyEnd = appendIndexEntry(out, index, parts, rid, !unique);
+  return new RecordKey(index.name, values, out, {unique, start, keyEnd});
 }
 
 class RecordKey implements IndexKey {
@@ -123,17 +124,20 @@ class RecordKey implements IndexKey {
   readonly unique: boolean;
   readonly #values: readonly Value[];
 
+  /** The entry that `out` ends with. */
   constructor(
-    place: EntryPlace,
-    of: Pick<IndexKey, 'index' | 'unique'> & {readonly values: readonly Value[]},
+    index: string,
+    values: readonly Value[],
+    out: ByteWriter,
+    {unique, start, keyEnd}: Pick<IndexKey, 'unique' | 'start' | 'keyEnd'>,
   ) {
-    this.bytes = place.bytes;
-    this.start = place.start;
-    this.keyEnd = place.keyEnd;
-    this.end = place.end;
-    this.index = of.index;
-    this.unique = of.unique;
-    this.#values = of.values;
+    this.bytes = out.bytes;
+    this.start = start;
+    this.keyEnd = keyEnd;
+    this.end = out.length;
+    this.index = index;
+    this.unique = unique;
+    this.#values = values;
   }
 
   get key(): Uint8Array {

@@ -51,7 +51,7 @@ export function indexEntry(
   rid: Rid,
 ): IndexEntryBytes {
   const out = new ByteWriter(64);
-  const keyEnd = appendIndexEntry(out, {...index, mayRepeat: false}, parts, rid);
+  const keyEnd = appendIndexEntry(out, index, parts, rid);
   return {key: out.bytes.subarray(0, keyEnd), value: out.bytes.subarray(keyEnd, out.length)};
 }
 
@@ -61,13 +61,14 @@ export function indexEntry(
  */
 export function appendIndexEntry(
   out: ByteWriter,
-  index: {readonly id: number; readonly unique: boolean; readonly mayRepeat: boolean},
+  index: {readonly id: number; readonly unique: boolean},
   parts: readonly KeyPart[],
   rid: Rid,
+  mayRepeat = false,
 ): number {
   writePrefix(out, index.id);
   for (const part of parts) appendKeyPart(out, part.sorted);
-  if (!index.unique || index.mayRepeat) appendRid(out, rid);
+  if (!index.unique || mayRepeat) appendRid(out, rid);
   const keyEnd = out.length;
   if (index.unique) appendRid(out, rid);
   if (!parts.every(isNatural)) appendDropped(out, parts);

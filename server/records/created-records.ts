@@ -1,4 +1,5 @@
 /** Records that a transaction made: nobody else can have seen, changed or deleted them. */
+import {appended} from '#server/base/appended.ts';
 import {ridsEqual} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 
@@ -7,13 +8,13 @@ const fewMax = 8;
 
 export class CreatedRecords {
   /** The first ones. */
-  readonly #few: Rid[] = [];
+  #few: Rid[] = [];
   /** Of the others, positions by bucket. */
   #positions: Map<number, Set<number>> | undefined;
 
   add(rid: Rid): void {
     if (this.#few.length < fewMax) {
-      this.#few.push(rid);
+      this.#few = appended(this.#few, rid);
       return;
     }
     const {bucket, position} = rid;

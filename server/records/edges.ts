@@ -38,10 +38,6 @@ export class EdgeKeys {
     this.created = created;
   }
 
-  recordRid(bucket: number, position: number): Rid {
-    return new Rid(bucket, position);
-  }
-
   /** The id of a light edge (model/rid.ts). */
   lightRid(bucket: number, serial: number): Rid {
     return new Rid(bucket, -1 - serial);

@@ -4,6 +4,7 @@
  * Types are always complete; records are named while they are few. A statement that was taken back
  * may leave names behind: what is named may have changed, what is not has not.
  */
+import {appended} from '#server/base/appended.ts';
 import type {Rid} from '#server/model/value.ts';
 
 export interface ChangedRecord {
@@ -14,8 +15,13 @@ export interface ChangedRecord {
 const recordsMax = 1_000;
 
 export class RecordChanges {
-  readonly typeIds = new Set<number>();
   #records: ChangedRecord[] | undefined = [];
+  /** Of too many records to name; as long as they are few, these tell their types. */
+  #typeIds: Set<number> | undefined;
+
+  get typeIds(): ReadonlySet<number> {
+    return this.#typeIds ?? new Set(this.#records?.map(({typeId}) => typeId));
+  }
 
   /** Undefined: too many to name. */
   get records(): readonly ChangedRecord[] | undefined {
@@ -23,9 +29,12 @@ export class RecordChanges {
   }
 
   add(typeId: number, rid: Rid): void {
-    this.typeIds.add(typeId);
-    if (this.#records === undefined) return;
-    if (this.#records.length < recordsMax) this.#records.push({typeId, rid});
-    else this.#records = undefined;
+    const records = this.#records;
+    if (records === undefined) this.#typeIds?.add(typeId);
+    else if (records.length < recordsMax) this.#records = appended(records, {typeId, rid});
+    else {
+      this.#typeIds = new Set([...this.typeIds, typeId]);
+      this.#records = undefined;
+    }
   }
 }

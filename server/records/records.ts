@@ -20,7 +20,7 @@ import {recordKey, recordKeyText} from '#server/layout/record-key.ts';
 import {LightEdge, StoredRecord} from '#server/layout/stored-record.ts';
 import {writeValue} from '#server/layout/stored-value.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';
-import type {MapValue, Rid} from '#server/model/value.ts';
+import {type MapValue, Rid} from '#server/model/value.ts';
 import type {RecordChanges} from './record-changes.ts';
 import {partitionOf, requirePlace, requireSamePartition, selectBucket} from './buckets.ts';
 import type {RecordContext} from './context.ts';
@@ -71,7 +71,7 @@ export class RecordWriter {
   private readonly transaction: Transaction;
   private readonly context: RecordContext;
   private readonly indexes: IndexMaintenance;
-  private readonly edges: EdgeKeys;
+  private edgeKeys: EdgeKeys | undefined;
   private readonly notes: WriterNotes;
   /** The vertex whose edges were removed last, and how many edges were made until then. */
   private bare: {readonly vertex: Rid; readonly edgesMade: number} | undefined;
@@ -82,7 +82,11 @@ export class RecordWriter {
     this.transaction = transaction;
     this.context = context;
     this.indexes = context.workspace.indexes;
-    this.edges = new EdgeKeys(transaction, this.notes.created);
+  }
+
+  private get edges(): EdgeKeys {
+    this.edgeKeys ??= new EdgeKeys(this.transaction, this.notes.created);
+    return this.edgeKeys;
   }
 
   /** What it made and deleted so far, and what writers before it did. */
@@ -351,7 +355,7 @@ export class RecordWriter {
   }
 
   private newRid(bucket: number): Rid {
-    const rid = this.edges.recordRid(bucket, this.transaction.nextPosition(bucket));
+    const rid = new Rid(bucket, this.transaction.nextPosition(bucket));
     this.notes.created.add(rid);
     return rid;
   }

@@ -44,7 +44,7 @@ import {KeptMemory} from './schema/database-views.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './open/principal-view.ts';
-import {RequestSources} from './statements/request-sources.ts';
+import {RequestRun, type RequestSurroundings} from './open/request-run.ts';
 import {refusalOf, unlessCommitted} from './statements/outcome.ts';
 import {type RegisteredQuery, RunningQueries} from './open/running-queries.ts';
 import type {Security} from '#server/security/security.ts';
@@ -121,6 +121,7 @@ export class SessionService implements Service {
   readonly #pool: MemoryPool;
   readonly #kept: KeptMemory;
   readonly #admission: Admission;
+  readonly #surroundings: RequestSurroundings;
   /** By the database itself: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
 
@@ -162,6 +163,13 @@ export class SessionService implements Service {
       pool: this.#pool,
       timeoutMs: () => settings().get('svc.command.timeout'),
       takesWrites: () => cluster?.isLeader ?? true,
+    };
+    const {sourceReader, security} = options;
+    this.#surroundings = {
+      sourceReader,
+      settings,
+      serverOf: principal => new PrincipalView(principal, this, security),
+      ended: (database, failure) => this.#met(database, failure),
     };
     const limits = this.#admissionLimits();
     this.#admission = new Admission(() => limits, timers);
@@ -240,27 +248,15 @@ export class SessionService implements Service {
     const access = this.#access(principal, request.database);
     const session = this.#open(request.database);
     const registered = this.#queries.start(principal.name, request);
-    const {sourceReader, settings, security} = this.#options;
     try {
-      const parts = {
-        session,
-        request,
-        signal: registered,
-        access,
-        sources: new RequestSources(sourceReader, settings, access.allows('updateSecurity')),
-        server: new PrincipalView(principal, this, security),
-        guard: principal.root ? undefined : {access, user: principal.name},
-        onTerminate: (listener: (reason: Refusal) => void) => registered.onTerminate(listener),
-        end: (failure?: unknown) => {
-          registered.done();
-          this.#met(session.database, failure);
-        },
-      };
       const {transactionId, requestId} = request;
+      const parts = new RequestRun(registered, session, {principal, access}, this.#surroundings);
       const cursor =
-        transactionId === undefined
-          ? unlessCommitted(session.database, requestId, () => this.#runner.run(parts))
-          : this.#runInside(principal, transactionId, parts);
+        transactionId !== undefined
+          ? this.#runInside(principal, transactionId, parts)
+          : requestId === undefined
+            ? this.#runner.run(parts)
+            : unlessCommitted(session.database, requestId, () => this.#runner.run(parts));
       // A short read is done already; awaiting what is there would only cost time.
       if (!(cursor instanceof Promise)) return cursor;
       return cursor.catch((error: unknown) => {

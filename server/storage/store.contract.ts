@@ -222,6 +222,20 @@ function testWrites({name, open}: StoreHarness): void {
     store.close();
   });
 
+  test(`${name}: of writes to one key in a batch the last stands, in any order`, async () => {
+    const store = await filled(open, 'order', {m: '1', x: '1'});
+    const batch = store.batch();
+    for (const key of ['x', 'c', 'm', 'a', 'c', 'b', 'x', 'm', 'a', 'y']) {
+      batch.put(bytes(key), bytes(`${batch.operationCount}`));
+    }
+    batch.delete(bytes('b'));
+    batch.delete(bytes('y'));
+    batch.put(bytes('y'), bytes('again'));
+    store.write(batch);
+    assert.equal(dump(store), 'a=8 c=4 m=7 x=6 y=again');
+    store.close();
+  });
+
   test(`${name}: a batch copies what it is given`, async () => {
     const store = await open('copy');
     const key = Buffer.from('key1');

@@ -11,10 +11,9 @@ import {createIndex} from '#server/catalog/change-index.ts';
 import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import {type Batch, unitBatch} from '#server/execution/batch.ts';
-import {newWriteCounts} from '#server/execution/write-counts.ts';
+import {type ExecutionContext, newWriteCounts, SubplanMemo} from '#server/execution/context.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget, type BudgetLimits} from '#server/execution/budget.ts';
-import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
 import {Frame} from '#server/execution/closure.ts';
 import type {Graph, WritableGraph} from '#server/execution/graph.ts';
 import {

@@ -82,8 +82,7 @@ test('every way to write is told at the append, and nothing behind the end', asy
     operations: [],
     packed,
     preconditions: [],
-    countDeltas: new Map(),
-    positionBuckets: new Set(),
+    buckets: [],
   });
   assert.deepEqual(told.all.slice(4), ['record #4:1', 'edge at #1:8589934592']);
   await bulk;

@@ -7,6 +7,7 @@
  * encodes one entry and appends it. See design/architecture.md section 3.
  */
 
+import type {BucketChange} from './bucket-changes.ts';
 import type {PackedOperations} from './bulk-operations.ts';
 import type {KeyTexts} from './conflict-window.ts';
 
@@ -85,10 +86,7 @@ export interface CommitRequest {
   /** A bulk load's operations, in place of `operations`; the caller changes them no more. */
   readonly packed?: PackedOperations;
   readonly preconditions: readonly Precondition[];
-  /** Change of record counts by bucket id. */
-  readonly countDeltas: ReadonlyMap<number, number>;
-  /** Buckets in which positions were handed out: their high-water marks travel along. */
-  readonly positionBuckets: ReadonlySet<number>;
+  readonly buckets: readonly Readonly<BucketChange>[];
   /** Applies once however often it is sent. */
   readonly requestId?: string | undefined;
   /** The new catalog version when this is a schema change. */

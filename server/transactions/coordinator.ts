@@ -289,15 +289,13 @@ export class Coordinator {
 
   #countersOf(request: CommitRequest): Counter[] {
     const counters: Counter[] = [];
-    for (const bucketId of request.positionBuckets) {
-      const value = this.#positions.get(bucketId);
-      if (value !== undefined) counters.push({kind: 'position', bucketId, value});
-    }
-    for (const [bucketId, delta] of request.countDeltas) {
-      if (delta === 0) continue;
+    for (const {bucketId, countDelta, takesPositions} of request.buckets) {
+      const position = takesPositions ? this.#positions.get(bucketId) : undefined;
+      if (position !== undefined) counters.push({kind: 'position', bucketId, value: position});
+      if (countDelta === 0) continue;
       let value = this.#counts.get(bucketId);
       value ??= decodeCounter(this.#store().get(counterKey('count', bucketId)));
-      counters.push({kind: 'count', bucketId, value: Math.max(0, value + delta)});
+      counters.push({kind: 'count', bucketId, value: Math.max(0, value + countDelta)});
     }
     return counters;
   }

@@ -274,6 +274,15 @@ class EntryCursor {
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
   }
+
+  /** Undefined for an empty one, of which no view is made. */
+  text(): string | undefined {
+    if (this.bytes[this.at] === 0) {
+      this.at += 1;
+      return undefined;
+    }
+    return this.slice().toString('utf8');
+  }
 }
 
 function damaged(what: string): Corruption {
@@ -298,7 +307,7 @@ export function decodeEntry(bytes: Buffer): Entry {
   const schemaVersion = cursor.varint();
   const clock = cursor.u64();
   const newSchemaVersion = cursor.varint();
-  const requestId = cursor.slice();
+  const requestId = cursor.text();
   const counters: Counter[] = [];
   for (let left = cursor.varint(); left > 0; left--) {
     const kindCode = cursor.u8();
@@ -314,7 +323,7 @@ export function decodeEntry(bytes: Buffer): Entry {
     schemaVersion,
     clock,
     newSchemaVersion: newSchemaVersion === 0 ? undefined : newSchemaVersion - 1,
-    requestId: requestId.length === 0 ? undefined : requestId.toString('utf8'),
+    requestId,
     counters,
     operationCount: cursor.varint(),
     operations: bytes.subarray(cursor.at),

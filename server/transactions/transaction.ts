@@ -6,6 +6,7 @@
  * `viewIndex` is exact without any agreement between the applying thread and this one. An
  * insert that reads nothing takes no view at all.
  */
+import {appended} from '#server/base/appended.ts';
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {indexRange} from '#server/layout/index-key.ts';
@@ -18,6 +19,7 @@ import type {
   ScanRange,
   View,
 } from '#server/storage/store.ts';
+import {BucketChanges} from './bucket-changes.ts';
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
 import {ConditionKeys} from './condition-keys.ts';
 import {keyText} from './conflict-window.ts';
@@ -100,6 +102,7 @@ class HeldView {
   /** What is known of keys that are not there: of the index asked last, and of all asked before. */
   #gap: IndexGap | undefined;
   #gaps: Map<number, KeyGap> | undefined;
+  #hasFound = false;
   readonly #recent = new RecentReads();
 
   constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
@@ -130,8 +133,16 @@ class HeldView {
     return this.#recent.get(key, this.view);
   }
 
-  /** For point reads in an index; without own writes. */
-  gapOf(indexId: number): KeyGap {
+  /** A point read in an index; without own writes. The first one costs no more than itself. */
+  find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined {
+    if (!this.#hasFound) {
+      this.#hasFound = true;
+      return this.reader.get(sought.key);
+    }
+    return this.#gapOf(indexId).get(text, sought);
+  }
+
+  #gapOf(indexId: number): KeyGap {
     const last = this.#gap;
     if (last?.indexId === indexId) return last.gap;
     // Most statements ask one index.
@@ -167,11 +178,10 @@ export class StoreTransaction implements Transaction {
   /** The least of the limits of what it writes, as they are when it begins. */
   readonly #bytesMax: number;
   readonly #writes = new WriteSet();
-  readonly #countDeltas = new Map<number, number>();
-  readonly #positionBuckets = new Set<number>();
+  readonly #buckets = new BucketChanges();
   /** The position counters are the change, not what goes with one. */
   #passesPositions = false;
-  readonly #preconditions: Precondition[] = [];
+  #preconditions: Precondition[] = [];
   /** Keys of the conditions, while any are asked for. */
   #conditionKeys: ConditionKeys | undefined;
   #held: HeldView | undefined;
@@ -202,7 +212,11 @@ export class StoreTransaction implements Transaction {
   }
 
   get hasWrites(): boolean {
-    return !this.#writes.isEmpty || this.#countDeltas.size > 0 || this.#passesPositions;
+    return (
+      !this.#writes.isEmpty ||
+      this.#passesPositions ||
+      this.#buckets.all.some(({countDelta}) => countDelta !== 0)
+    );
   }
 
   get writeBytes(): number {
@@ -229,7 +243,7 @@ export class StoreTransaction implements Transaction {
     const {view, undecided} = this.#view();
     const before =
       undecided?.counts.get(bucketId) ?? decodeCounter(view.get(counterKey('count', bucketId)));
-    return Math.max(0, before + (this.#countDeltas.get(bucketId) ?? 0));
+    return Math.max(0, before + (this.#buckets.find(bucketId)?.countDelta ?? 0));
   }
 
   overlays({start, end}: ScanRange): boolean {
@@ -248,7 +262,7 @@ export class StoreTransaction implements Transaction {
   beginAnew(schemaVersion: number): void {
     this.#checkUsable();
     assert(!this.hasWrites, 'what was written belongs to the schema that it was written under');
-    this.#preconditions.length = 0;
+    this.#preconditions = [];
     this.#conditionKeys = undefined;
     this.#releaseView();
     this.schemaVersion = schemaVersion;
@@ -287,7 +301,7 @@ export class StoreTransaction implements Transaction {
   find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined {
     const own = this.#writes.lookup(text);
     if (own !== undefined) return own === 'deleted' ? undefined : Buffer.from(own);
-    return this.#view().gapOf(indexId).get(text, sought);
+    return this.#view().find(indexId, text, sought);
   }
 
   delete(key: Uint8Array): void {
@@ -311,30 +325,30 @@ export class StoreTransaction implements Transaction {
         this.#conditionKeys = undefined;
       });
     }
-    this.#preconditions.push(conditionOf(wish, this.#view().since));
+    const condition = conditionOf(wish, this.#view().since);
+    this.#preconditions = appended(this.#preconditions, condition);
   }
 
   count(bucketId: number, delta: number): void {
     this.#checkUsable();
-    const before = this.#countDeltas.get(bucketId);
+    const change = this.#buckets.of(bucketId);
     if (this.#writes.hasSavepoint) {
       this.#writes.onUndo(() => {
-        if (before === undefined) this.#countDeltas.delete(bucketId);
-        else this.#countDeltas.set(bucketId, before);
+        change.countDelta -= delta;
       });
     }
-    this.#countDeltas.set(bucketId, (before ?? 0) + delta);
+    change.countDelta += delta;
   }
 
   nextPosition(bucketId: number): number {
     this.#checkUsable();
-    this.#positionBuckets.add(bucketId);
+    this.#buckets.of(bucketId).takesPositions = true;
     return this.#options.coordinator.nextPosition(bucketId);
   }
 
   passPositions(bucketId: number, least: number): void {
     this.#checkUsable();
-    this.#positionBuckets.add(bucketId);
+    this.#buckets.of(bucketId).takesPositions = true;
     this.#passesPositions = true;
     this.#options.coordinator.passPositions(bucketId, least);
   }
@@ -375,8 +389,7 @@ export class StoreTransaction implements Transaction {
       keys: this.#writes.keys,
       bytes: this.#writes.bytes,
       preconditions: this.#preconditions,
-      countDeltas: this.#countDeltas,
-      positionBuckets: this.#positionBuckets,
+      buckets: this.#buckets.all,
       requestId,
       newSchemaVersion: this.newSchemaVersion,
     });

@@ -66,7 +66,7 @@ function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
 }
 
 /** A record inside a record is kept as a link to it. */
-function storable(value: Value): Value {
+export function storable(value: Value): Value {
   if (value instanceof RecordValue) return value.rid;
   const items = Array.isArray(value) ? itemsOf(value) : undefined;
   if (items?.some(item => item instanceof RecordValue) === true) return items.map(storable);

@@ -85,9 +85,14 @@ export class Admission {
     return this.#refused;
   }
 
+  /** Whether who comes now need not wait; what is done within the turn needs no place then. */
+  get isOpen(): boolean {
+    return this.#queue.length === 0 && this.#hasRoom();
+  }
+
   /** A place at once, or undefined when the caller has to `enter`. */
   tryEnter(): Place | undefined {
-    return this.#queue.length === 0 && this.#hasRoom() ? this.#take() : undefined;
+    return this.isOpen ? this.#take() : undefined;
   }
 
   /** Calls `work` with a place: at once when there is one, else when one becomes free. */

@@ -11,7 +11,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {type Batch, BatchBuilder, unitBatch} from '#server/execution/batch.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
-import {newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
+import {newWriteCounts, type WriteCounts} from '#server/execution/context.ts';
 import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 import type {PreparedBatched} from './prepared.ts';

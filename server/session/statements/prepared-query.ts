@@ -11,6 +11,7 @@ import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/ou
 import {PlanPreparation} from '#server/execution/prepare.ts';
 import {PlanProfile} from '#server/execution/profile.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
+import {type SingleCreate, singleCreateOf} from '#server/execution/single-create.ts';
 import type {Value} from '#server/model/value.ts';
 import {askedProperties} from '#server/plan/asked-properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -28,6 +29,8 @@ export interface PreparedQuery {
   readonly timeoutMs: Closure | undefined;
   readonly onTimeout: 'error' | 'partial';
   readonly writes: boolean;
+  /** The plan comes to no more than this, and need not be run where nothing looks at it. */
+  readonly single: SingleCreate | undefined;
   /** Steps of work that it is likely to be; see optimizer/effort.ts. Of a write: 0. */
   readonly effort: number;
   readonly retry: Retry | undefined;
@@ -72,6 +75,7 @@ export function* preparingOptimized(
     timeoutMs: timeoutMs && preparation.expression(timeoutMs),
     onTimeout: statement.onTimeout,
     writes,
+    single: mayBeSingle(statement) ? singleCreateOf(plan) : undefined,
     effort,
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
@@ -80,6 +84,12 @@ export function* preparingOptimized(
     form: statement.form,
     contention: new Contention(),
   };
+}
+
+/** Nothing is asked of it beside its plan. */
+function mayBeSingle({limit, timeoutMs, reportsStats, needs}: QueryStatement): boolean {
+  const isBounded = limit !== undefined || timeoutMs !== undefined;
+  return !isBounded && reportsStats !== true && (needs === undefined || needs.length === 0);
 }
 
 function* preparingParts(
@@ -108,6 +118,7 @@ export function observed(
     ...query,
     ...atOnce(preparingParts(plan, new PlanPreparation(plan, functions, {profile}))),
     profile,
+    single: undefined,
   };
 }
 

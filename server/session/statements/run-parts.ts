@@ -24,9 +24,9 @@ export interface RunParts {
   /** Of a long text, which is not prepared in one turn. */
   readonly ahead?: PreparedAhead;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
-  readonly onTerminate: (listener: (reason: Refusal) => void) => void;
+  onTerminate(listener: (reason: Refusal) => void): void;
   /** Called when the statement has ended, with what it failed with after it had begun to answer. */
-  readonly end: (failure?: unknown) => void;
+  end(failure?: unknown): void;
 }
 
 /** A script gives its place back while it waits. */
@@ -41,6 +41,24 @@ export interface StatementHost {
   /** What follows from the commit of a script's or client's transaction. */
   committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
   wishOf(request: RunRequest): ResultWish;
+}
+
+/** The same parts, some of them others. */
+export function partsWith(parts: RunParts, other: Partial<RunParts>): RunParts {
+  const {ahead} = parts;
+  return {
+    session: parts.session,
+    request: parts.request,
+    signal: parts.signal,
+    access: parts.access,
+    guard: parts.guard,
+    sources: parts.sources,
+    server: parts.server,
+    ...(ahead && {ahead}),
+    onTerminate: listener => parts.onTerminate(listener),
+    end: failure => parts.end(failure),
+    ...other,
+  };
 }
 
 /** @param given - Parameters other than those of the request. */

@@ -9,7 +9,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import type {NeededType, SourceNeeded} from '#server/execution/needed.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
-import {statementLengthMax} from '../open/database-session.ts';
+import {type PreparedAhead, statementLengthMax} from '../open/database-session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
 import type {RunParts} from './run-parts.ts';
@@ -32,16 +32,16 @@ export function isLong({request, ahead}: StatementParts): boolean {
 }
 
 /** The same with its text prepared, in turns. @throws {Refusal} `query.terminated` between them. */
-export async function prepareAhead<Parts extends StatementParts>(
-  parts: Parts & {readonly signal: Cancellation | undefined},
+export async function prepareAhead(
+  parts: StatementParts & {readonly signal: Cancellation | undefined},
   timers: Timers,
-): Promise<Parts> {
+): Promise<StatementParts & {readonly ahead: PreparedAhead}> {
   const {session, request, signal} = parts;
   const ahead = await session.prepareInTurns(request.language, request.text, async () => {
     await timers.yield();
     if (signal?.aborted === true) throw queryTerminated();
   });
-  return {...parts, ahead};
+  return {session, request, ahead};
 }
 
 /**

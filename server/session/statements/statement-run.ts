@@ -12,9 +12,14 @@ import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {type Batch, batchRowsDefault, unitBatch} from '#server/execution/batch.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget, type BudgetLimits, type MemoryPool} from '#server/execution/budget.ts';
-import {type ExecutionContext, SubplanMemo} from '#server/execution/context.ts';
+import {
+  countsText,
+  type ExecutionContext,
+  newWriteCounts,
+  SubplanMemo,
+  type WriteCounts,
+} from '#server/execution/context.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
-import {countsText, newWriteCounts, type WriteCounts} from '#server/execution/write-counts.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {keepValue, rowValue} from '#server/execution/output.ts';
@@ -159,10 +164,7 @@ export class StatementRun {
   /** The rows as bytes. */
   result(wish: ResultWish): QueryResult {
     const known = this.#known(this.#query.limit);
-    // Who states a limit gets it or a refusal; who states none gets at most the ceiling.
-    const stated = wish.limit !== undefined || known !== undefined;
-    const cap = capOf(wish, known);
-    const limit = stated ? cap : smallerCap(cap, wish.ceiling);
+    const {limit, stated} = answerLimit(wish, known);
     return new QueryResult({
       run: this.#run,
       context: this.context,
@@ -249,6 +251,21 @@ export class StatementRun {
 
 function copyOf({made, deleted}: RecordTally): RecordTally {
   return {made: {...made}, deleted: {...deleted}};
+}
+
+/**
+ * Rows of an answer at most, negative for no limit: who states one gets it or a refusal, who states
+ * none gets at most the ceiling.
+ *
+ * @param known - The LIMIT of the statement.
+ */
+export function answerLimit(
+  wish: ResultWish,
+  known: number | undefined,
+): {readonly limit: number; readonly stated: boolean} {
+  const stated = wish.limit !== undefined || known !== undefined;
+  const cap = capOf(wish, known);
+  return {limit: stated ? cap : smallerCap(cap, wish.ceiling), stated};
 }
 
 /** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */

@@ -16,24 +16,25 @@ import type {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
-import {countsText, newWriteCounts} from '#server/execution/write-counts.ts';
+import {countsText, newWriteCounts} from '#server/execution/context.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
+import type {Contention} from './contention.ts';
 import {newSummary, PiecesCursor, rowsCursor} from '../open/cursors.ts';
 import type {DatabaseSession} from '../open/database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from '#server/cluster/leadership.ts';
 import {MovableResult} from '../threads/movable-result.ts';
-import {ending, orElse, orFailed} from './now-or-later.ts';
+import {ending, orElse, orFailed} from '#server/base/now-or-later.ts';
 import {row} from './planned-change.ts';
 import {BatchedRun} from './batched-run.ts';
 import {explained, type Prepared, type PreparedBatched, type PreparedSchema} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
-import {runOptions, type RunParts, type StatementHost} from './run-parts.ts';
+import {partsWith, runOptions, type RunParts, type StatementHost} from './run-parts.ts';
 import {readerInForce} from '../reader-in-force.ts';
 import {runScript} from '../programs/script-runner.ts';
 import type {Security} from '#server/security/security.ts';
@@ -60,11 +61,12 @@ import {
   typesInside,
   withoutSession,
 } from './statement-preparation.ts';
+import {runSingle} from './single-run.ts';
 import {runSessionCommand} from '../schema/session-command.ts';
 import {StreamCursor, type Streaming} from './stream-cursor.ts';
 import {ThreadDispatch} from '../threads/thread-dispatch.ts';
 import type {PlanThreads} from '../threads/thread-order.ts';
-import {transact} from './transact.ts';
+import {transact, type TransactOptions} from './transact.ts';
 import type {HeldSession} from '../open/transaction-sessions.ts';
 import {isGuarded, optionsOf, tellPlan, watched, type WatchedQuery} from './watched-query.ts';
 
@@ -101,12 +103,19 @@ export class StatementRunner implements StatementHost {
   /** A statement on its own. A short read answers at once, all else in a promise. */
   run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
     if (isLong(parts)) {
-      return prepareAhead(parts, this.environment.timers).then(ready => this.run(ready));
+      return this.#prepared(parts).then(ready => this.run(ready));
     }
+    const prepared = prepare(parts);
+    if (prepared.kind === 'query' && prepared.writes) return this.#write(parts, prepared);
     return orElse(
-      () => this.#run(parts),
+      () => this.#run(parts, prepared),
       error => this.#fetched(parts, error),
     );
+  }
+
+  async #prepared(parts: RunParts): Promise<RunParts> {
+    const {ahead} = await prepareAhead(parts, this.environment.timers);
+    return partsWith(parts, {ahead});
   }
 
   /** Again, with what the run asked for from outside; it wrote nothing that stands. */
@@ -116,11 +125,10 @@ export class StatementRunner implements StatementHost {
     return this.run(parts);
   }
 
-  #run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
-    const prepared = prepare(parts);
+  #run(parts: RunParts, prepared: Prepared): ResultCursor | Promise<ResultCursor> {
     switch (prepared.kind) {
       case 'query':
-        return prepared.writes ? this.#write(parts, prepared) : this.#read(parts, prepared);
+        return this.#read(parts, prepared);
       case 'schema':
         return this.#changeSchema(parts, prepared);
       case 'user':
@@ -153,9 +161,9 @@ export class StatementRunner implements StatementHost {
     const parameters = held.parameters.under(outer.request.parameters);
     const request = {...outer.request, parameters};
     const {transaction} = held;
-    let parts: RunParts = {...outer, request, signal: eitherOf(outer.signal, held)};
+    let parts = partsWith(outer, {request, signal: eitherOf(outer.signal, held)});
     try {
-      if (isLong(parts)) parts = await prepareAhead(parts, this.environment.timers);
+      if (isLong(parts)) parts = await this.#prepared(parts);
     } catch (error) {
       if (transaction === undefined) held.done();
       else held.fail();
@@ -175,7 +183,7 @@ export class StatementRunner implements StatementHost {
         held.done();
         parts.end();
       };
-      return await this.run({...parts, end});
+      return await this.run(partsWith(parts, {end}));
     } catch (error) {
       held.done();
       throw error;
@@ -272,27 +280,11 @@ export class StatementRunner implements StatementHost {
     work: (data: RunData) => T | Promise<T>,
     query?: Pick<PreparedQuery, 'retry' | 'contention'>,
   ): Promise<T> {
-    const {session, request, signal} = parts;
-    const {environment} = this;
-    const retry = query?.retry;
-    const retries = retry?.times ?? request.retries ?? this.#retriesOf(session);
-    const {requestId} = request;
-    const committed = (writer: RecordWriter): Promise<void> | undefined =>
-      session.views.follow(writer.changes);
-    const how = {
-      session,
-      environment,
-      signal,
-      retries,
-      waitMs: retry?.waitMs,
-      requestId,
-      contention: query?.contention,
-      committed,
-    };
-    return transact(how, work);
+    return transact(new OwnTransaction(this, parts, query), work);
   }
 
-  #retriesOf({schema}: DatabaseSession): number {
+  /** How often a statement is run again that does not say so itself. */
+  retriesOf({schema}: DatabaseSession): number {
     const own = databaseSetting(schema.catalog, 'svc.txRetries');
     return own ?? this.#settings().get('svc.txRetries');
   }
@@ -563,28 +555,35 @@ export class StatementRunner implements StatementHost {
     return {result, close: () => run.close(), budget: run.context.budget};
   }
 
-  /** Again, with the types that the data asked for, as often as it finds new ones. */
-  async #write(parts: RunParts, first: PreparedQuery): Promise<ResultCursor> {
-    for (let query = first; ; query = requireQuery(prepare(parts))) {
-      try {
-        let prepared: PreparedQuery | undefined = query;
-        let watched: WatchedQuery | undefined;
-        const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
-          // Prepared anew for another attempt: the conflict may have been about the schema.
-          watched = this.#asWished(parts, prepared ?? requireQuery(prepare(parts)));
-          prepared = undefined;
-          return this.#collect(parts, watched.query, data);
-        };
-        const cursor = await this.inTransaction(parts, attempt, query);
+  #write(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
+    let prepared: PreparedQuery | undefined = query;
+    let watched: WatchedQuery | undefined;
+    const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
+      // Prepared anew for another attempt: the conflict may have been about the schema.
+      watched = this.#asWished(parts, prepared ?? requireQuery(prepare(parts)));
+      prepared = undefined;
+      return this.#collect(parts, watched.query, data);
+    };
+    return this.inTransaction(parts, attempt, query).then(
+      cursor => {
         watched?.tell(cursor.summary);
-        return cursor;
-      } catch (error) {
-        if (!(error instanceof TypesNeeded)) throw ofOneEntry(error);
-        await this.makeTypes(parts, error.types);
-      } finally {
         parts.end();
-      }
+        return cursor;
+      },
+      (error: unknown) => this.#writeFailed(parts, error),
+    );
+  }
+
+  /** Again, with the types that the data asked for, as often as it finds new ones. */
+  async #writeFailed(parts: RunParts, error: unknown): Promise<ResultCursor> {
+    try {
+      if (error instanceof SourceNeeded) return await this.#fetched(parts, error);
+      if (!(error instanceof TypesNeeded)) throw ofOneEntry(error);
+      await this.makeTypes(parts, error.types);
+    } finally {
+      parts.end();
     }
+    return this.#write(parts, requireQuery(prepare(parts)));
   }
 
   /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
@@ -592,7 +591,7 @@ export class StatementRunner implements StatementHost {
     return Promise.resolve(
       this.#admission.within(place =>
         ending(
-          () => runScript(this, {...parts, place}, script, outer),
+          () => runScript(this, {...partsWith(parts, {}), place}, script, outer),
           () => place.leave(),
         ),
       ),
@@ -605,6 +604,14 @@ export class StatementRunner implements StatementHost {
     query: PreparedQuery,
     data: RunData,
   ): ResultCursor | Promise<ResultCursor> {
+    if (query.single !== undefined && data.kind === 'write' && this.#admission.isOpen) {
+      const made = runSingle(query.single, query.form, {
+        parts,
+        data,
+        wish: this.wishOf(parts.request),
+      });
+      if (made !== undefined) return made;
+    }
     return this.#admission.within(place => {
       let run: StatementRun | undefined;
       return ending(
@@ -649,8 +656,8 @@ export class StatementRunner implements StatementHost {
       if (inner.writes && parts.request.readOnly) throw notIdempotent();
       const request = {...parts.request, format: 'record' as const, profile: undefined};
       const cursor = inner.writes
-        ? await this.#writePrepared({...parts, request}, measured.query)
-        : await this.#read({...parts, request}, measured.query);
+        ? await this.#writePrepared(partsWith(parts, {request}), measured.query)
+        : await this.#read(partsWith(parts, {request}), measured.query);
       while ((await cursor.next()) !== undefined);
       cursor.close();
     }
@@ -673,6 +680,56 @@ export class StatementRunner implements StatementHost {
 }
 
 function tellNothing(): void {}
+
+/** How a statement is carried out in a transaction of its own: looked up where it is asked for. */
+class OwnTransaction implements TransactOptions {
+  readonly #runner: StatementRunner;
+  readonly #parts: RunParts;
+  readonly #query: Pick<PreparedQuery, 'retry' | 'contention'> | undefined;
+
+  constructor(
+    runner: StatementRunner,
+    parts: RunParts,
+    query: Pick<PreparedQuery, 'retry' | 'contention'> | undefined,
+  ) {
+    this.#runner = runner;
+    this.#parts = parts;
+    this.#query = query;
+  }
+
+  get session(): DatabaseSession {
+    return this.#parts.session;
+  }
+
+  get environment(): RunEnvironment {
+    return this.#runner.environment;
+  }
+
+  get signal(): Cancellation {
+    return this.#parts.signal;
+  }
+
+  get retries(): number {
+    const stated = this.#query?.retry?.times ?? this.#parts.request.retries;
+    return stated ?? this.#runner.retriesOf(this.session);
+  }
+
+  get waitMs(): number | undefined {
+    return this.#query?.retry?.waitMs;
+  }
+
+  get requestId(): string | undefined {
+    return this.#parts.request.requestId;
+  }
+
+  get contention(): Contention | undefined {
+    return this.#query?.contention;
+  }
+
+  committed({changes}: RecordWriter): Promise<void> | undefined {
+    return this.session.views.follow(changes);
+  }
+}
 
 /** Takes all pieces; answers a promise only when the plan pauses. */
 function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<void> {

@@ -14,9 +14,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
-import type {Database} from '#server/engine/database.ts';
 import type {CommitOutcome, LogIndex} from '#server/transactions/commit.ts';
-import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Contention} from './contention.ts';
 import type {DatabaseSession} from '../open/database-session.ts';
@@ -35,70 +33,157 @@ export interface TransactOptions {
   /** How often this work meets others; undefined: it sees nothing but what is decided. */
   readonly contention: Contention | undefined;
   /** What follows from the commit, before anybody is told of it. */
-  readonly committed: (writer: RecordWriter) => Promise<void> | undefined;
+  committed(writer: RecordWriter): Promise<void> | undefined;
 }
 
-/** @throws {Refusal} what `work` throws, and what the last commit was refused for. */
-export async function transact<T>(
-  options: TransactOptions,
-  work: (data: WriteData) => T | Promise<T>,
-): Promise<T> {
-  const {retries, contention, session} = options;
-  const {database} = session;
-  let onUndecided = contention?.isLikely === true;
-  let readFrom = 0;
-  for (let attempt = 0; ; ) {
-    const transaction = database.begin('REPEATABLE_READ', {onUndecided});
-    let again: Again | undefined;
-    try {
-      const data = writeData(transaction, session.schema.context);
-      const working = work(data);
-      const result = working instanceof Promise ? await working : working;
-      const read = transaction.hasWrites
-        ? undefined
-        : await lookedAgain(database, transaction, readFrom);
-      again = read ?? whyAgain(await transaction.commit(options.requestId));
-      if (again === undefined) {
-        data.writer.committed();
-        const following = options.committed(data.writer);
-        if (following !== undefined) await following;
-        contention?.passed();
-        return result;
-      }
-    } catch (error) {
-      again = await failed(error, database, transaction, readFrom);
-    } finally {
-      transaction.rollback();
-    }
-    if (again.kind === 'void') {
-      onUndecided = false;
-      await database.settled();
-      requireGoing(options.signal);
-      continue;
-    }
-    if (again.kind === 'old') {
-      readFrom = again.readFrom;
-      await database.whenApplied(readFrom);
-      requireGoing(options.signal);
-      continue;
-    }
-    if (attempt >= retries) throw again.refusal;
-    contention?.met();
-    onUndecided = contention !== undefined;
-    // Most often the other commit is still under way: whoever runs before it is applied meets it
-    // again unless it builds on it, and of those who run then one wins.
-    if (!onUndecided || !database.knowsUndecided()) await database.settled();
-    if (attempt < eagerAttempts && options.waitMs === undefined) requireGoing(options.signal);
-    else {
-      const {environment, signal, waitMs} = options;
-      await backOff(environment, {attempt: attempt - eagerAttempts, signal, waitMs});
-    }
-    attempt += 1;
+type Work<T> = (data: WriteData) => T | Promise<T>;
+
+/** How an attempt begins. */
+interface Beginning {
+  readonly onUndecided: boolean;
+  /** What was read before this entry may be of the past. */
+  readonly readFrom: LogIndex;
+}
+
+/**
+ * Most work is done in its first attempt, and costs no more than that then.
+ *
+ * @throws {Refusal} what `work` throws, and what the last commit was refused for.
+ */
+export function transact<T>(options: TransactOptions, work: Work<T>): Promise<T> {
+  const onUndecided = options.contention?.isLikely === true;
+  try {
+    return once(options, work, {onUndecided, readFrom: 0}).then(done =>
+      done instanceof Again ? repeat(options, work, done, onUndecided) : done,
+    );
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 
-/** Why the work is to be done again. */
-type Again =
+/** Does the work again, behind a first attempt that began in the same way. */
+async function repeat<T>(
+  options: TransactOptions,
+  work: Work<T>,
+  first: Again,
+  wasOnUndecided: boolean,
+): Promise<T> {
+  const {retries, contention, session, signal} = options;
+  const {database} = session;
+  let again = first;
+  let readFrom = 0;
+  let onUndecided = wasOnUndecided;
+  for (let attempt = 0; ; ) {
+    const {reason} = again;
+    if (reason.kind === 'void') {
+      onUndecided = false;
+      await database.settled();
+      requireGoing(signal);
+    } else if (reason.kind === 'old') {
+      readFrom = reason.readFrom;
+      await database.whenApplied(readFrom);
+      requireGoing(signal);
+    } else {
+      if (attempt >= retries) throw reason.refusal;
+      contention?.met();
+      onUndecided = contention !== undefined;
+      await othersDone(options, {attempt, onUndecided});
+      attempt += 1;
+    }
+    const done = await once(options, work, {onUndecided, readFrom});
+    if (!(done instanceof Again)) return done;
+    again = done;
+  }
+}
+
+/** Behind a conflict, until another attempt is worth while. */
+async function othersDone(
+  {environment, session, signal, waitMs}: TransactOptions,
+  {attempt, onUndecided}: {readonly attempt: number; readonly onUndecided: boolean},
+): Promise<void> {
+  const {database} = session;
+  // Most often the other commit is still under way: whoever runs before it is applied meets it
+  // again unless it builds on it, and of those who run then one wins.
+  if (!onUndecided || !database.knowsUndecided()) await database.settled();
+  if (attempt < eagerAttempts && waitMs === undefined) requireGoing(signal);
+  else await backOff(environment, {attempt: attempt - eagerAttempts, signal, waitMs});
+}
+
+/** What `work` came to in a transaction that is committed, or why it is to be done again. */
+function once<T>(
+  options: TransactOptions,
+  work: Work<T>,
+  beginning: Beginning,
+): Promise<T | Again> {
+  const {database, schema} = options.session;
+  const transaction = database.begin('REPEATABLE_READ', beginning);
+  const data = writeData(transaction, schema.context);
+  const attempt = {options, data, readFrom: beginning.readFrom};
+  try {
+    const working = work(data);
+    if (working instanceof Promise || !transaction.hasWrites) return waited(attempt, working);
+    return transaction.commit(options.requestId).then(
+      outcome => concluded(attempt, working, outcome),
+      (error: unknown) => failed(attempt, error),
+    );
+  } catch (error) {
+    return failed(attempt, error);
+  }
+}
+
+interface Attempt {
+  readonly options: TransactOptions;
+  readonly data: WriteData;
+  readonly readFrom: LogIndex;
+}
+
+/** Work that takes its time, or that wrote nothing. */
+async function waited<T>(attempt: Attempt, working: T | Promise<T>): Promise<T | Again> {
+  const {transaction} = attempt.data;
+  try {
+    const result = await working;
+    const again = transaction.hasWrites ? undefined : await lookedAgain(attempt);
+    if (again !== undefined) transaction.rollback();
+    if (again !== undefined) return again;
+    return await concluded(attempt, result, await transaction.commit(attempt.options.requestId));
+  } catch (error) {
+    return await failed(attempt, error);
+  }
+}
+
+/** Behind the commit. */
+function concluded<T>(
+  attempt: Attempt,
+  result: T,
+  outcome: CommitOutcome,
+): T | Again | Promise<T | Again> {
+  const {options, data} = attempt;
+  try {
+    const again = whyAgain(outcome);
+    if (again !== undefined) return again;
+    data.writer.committed();
+    const following = options.committed(data.writer);
+    options.contention?.passed();
+    if (following === undefined) return result;
+    return following.then(
+      () => result,
+      (error: unknown) => failed(attempt, error),
+    );
+  } catch (error) {
+    return failed(attempt, error);
+  }
+}
+
+/** The work is to be done again. */
+class Again {
+  readonly reason: Reason;
+
+  constructor(reason: Reason) {
+    this.reason = reason;
+  }
+}
+
+type Reason =
   | {readonly kind: 'conflict'; readonly refusal: unknown}
   /** What it said rests on commits that may never happen, and would not be one of them itself. */
   | {readonly kind: 'void'}
@@ -107,36 +192,34 @@ type Again =
 
 /** @throws {Refusal} what a commit is refused for, but for a conflict. */
 function whyAgain(outcome: CommitOutcome): Again | undefined {
-  if (outcome.kind === 'conflict') return {kind: 'conflict', refusal: refusalFor(outcome)};
+  if (outcome.kind === 'conflict') {
+    return new Again({kind: 'conflict', refusal: refusalFor(outcome)});
+  }
   if (outcome.kind !== 'committed') throw refusalFor(outcome);
   if (outcome.repeated) throw repeated(outcome.index);
   return undefined;
 }
 
 /** Of work that wrote nothing: undefined where what it read is worth something. */
-async function lookedAgain(
-  database: Database,
-  transaction: Transaction,
-  readFrom: LogIndex,
-): Promise<Again | undefined> {
-  if (transaction.seesUndecided) return {kind: 'void'};
-  const from = await behind(database, transaction, readFrom);
-  return from === undefined ? undefined : {kind: 'old', readFrom: from};
+async function lookedAgain(attempt: Attempt): Promise<Again | undefined> {
+  if (attempt.data.transaction.seesUndecided) return new Again({kind: 'void'});
+  const from = await behind(attempt);
+  return from === undefined ? undefined : new Again({kind: 'old', readFrom: from});
 }
 
 /** What follows from an error of the work or of its commit. @throws the error, if nothing. */
-async function failed(
-  error: unknown,
-  database: Database,
-  transaction: Transaction,
-  readFrom: LogIndex,
-): Promise<Again> {
-  if (isConflict(error)) return {kind: 'conflict', refusal: error};
-  if (transaction.seesUndecided) return {kind: 'void'};
-  if (!(error instanceof Refusal && readRefusals.has(error.code))) throw error;
-  const from = await behind(database, transaction, readFrom);
-  if (from === undefined) throw error;
-  return {kind: 'old', readFrom: from};
+async function failed(attempt: Attempt, error: unknown): Promise<Again> {
+  const {transaction} = attempt.data;
+  try {
+    if (isConflict(error)) return new Again({kind: 'conflict', refusal: error});
+    if (transaction.seesUndecided) return new Again({kind: 'void'});
+    if (!(error instanceof Refusal && readRefusals.has(error.code))) throw error;
+    const from = await behind(attempt);
+    if (from === undefined) throw error;
+    return new Again({kind: 'old', readFrom: from});
+  } finally {
+    transaction.rollback();
+  }
 }
 
 /** What work is refused for by what it read. */
@@ -146,12 +229,9 @@ const readRefusals: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /** The entry that the transaction should have seen and did not, if there is one. */
-async function behind(
-  database: Database,
-  transaction: Transaction,
-  readFrom: LogIndex,
-): Promise<LogIndex | undefined> {
-  const {viewIndex} = transaction;
+async function behind({options, data, readFrom}: Attempt): Promise<LogIndex | undefined> {
+  const {database} = options.session;
+  const {viewIndex} = data.transaction;
   if (readFrom > 0 && viewIndex >= readFrom) return undefined;
   const index = await database.readIndex();
   return index === undefined || viewIndex >= index ? undefined : index;

@@ -44,12 +44,13 @@ export class DeleteWrite {
 
 export type PointWrite = PutWrite | DeleteWrite;
 
-const chunkBytes = 16 << 10;
+/** A small record and what indexes hold of it. */
+const chunkBytesMin = 512;
 const chunkBytesMax = 1 << 20;
 
 const noChunk = Buffer.alloc(0);
 
-/** Puts values behind one another into chunks that double in size. */
+/** Puts values behind one another into chunks, each four times the one before. */
 export class ValueChunks {
   #chunk = noChunk;
   #at = 0;
@@ -63,9 +64,7 @@ export class ValueChunks {
   /** A put whose value is still to be written to its place. */
   room(text: string, length: number): PutWrite {
     if (this.#at + length > this.#chunk.length) {
-      const grown = Math.min(chunkBytesMax, Math.max(chunkBytes, this.#chunk.length * 2));
-      // A single small value, the usual commit, gets no chunk larger than itself.
-      const bytes = this.#chunk.length === 0 ? Math.min(1024, grown) : grown;
+      const bytes = Math.max(chunkBytesMin, Math.min(chunkBytesMax, this.#chunk.length * 4));
       this.#chunk = Buffer.allocUnsafe(Math.max(bytes, length));
       this.#at = 0;
     }

@@ -3,8 +3,11 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "binding.h"
 
@@ -99,6 +102,62 @@ rocksdb::Status WriteDeletionsSoon(Database* database, const rocksdb::WriteBatch
   return is_much ? ChangeMemtable(database) : rocksdb::Status::OK();
 }
 
+// A row of a packed batch: a key, and its bytes with tag and value.
+struct PackedRow {
+  rocksdb::Slice key;
+  rocksdb::Slice bytes;
+};
+
+constexpr size_t kBatchHeaderBytes = 12;
+constexpr char kDeleteTag = 0x00;
+constexpr char kPutTag = 0x01;
+
+// Takes a length and so many bytes from the front of `rest`.
+bool TakeSlice(rocksdb::Slice* rest, rocksdb::Slice* taken) {
+  uint32_t length = 0;
+  for (int shift = 0; shift < 35; shift += 7) {
+    if (rest->empty()) return false;
+    const auto byte = static_cast<unsigned char>((*rest)[0]);
+    rest->remove_prefix(1);
+    length |= static_cast<uint32_t>(byte & 0x7f) << shift;
+    if (byte >= 0x80) continue;
+    if (rest->size() < length) return false;
+    *taken = rocksdb::Slice(rest->data(), length);
+    rest->remove_prefix(length);
+    return true;
+  }
+  return false;
+}
+
+// The batch with its rows in the order of their keys, those of one key as they were. A memtable
+// finds the place of a row from that of the row before when they are neighbours, and else from its
+// top: records that commits made at once are neighbours, but each has entries of indexes behind it.
+// A batch that does more than to set and delete rows stays as it is.
+std::string InKeyOrder(const rocksdb::Slice& packed) {
+  if (packed.size() < kBatchHeaderBytes) return packed.ToString();
+  std::vector<PackedRow> rows;
+  rocksdb::Slice rest(packed.data() + kBatchHeaderBytes, packed.size() - kBatchHeaderBytes);
+  while (!rest.empty()) {
+    const char* begin = rest.data();
+    const char tag = *begin;
+    rest.remove_prefix(1);
+    PackedRow row;
+    rocksdb::Slice value;
+    if (tag != kPutTag && tag != kDeleteTag) return packed.ToString();
+    if (!TakeSlice(&rest, &row.key)) return packed.ToString();
+    if (tag == kPutTag && !TakeSlice(&rest, &value)) return packed.ToString();
+    row.bytes = rocksdb::Slice(begin, static_cast<size_t>(rest.data() - begin));
+    rows.push_back(row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const PackedRow& left, const PackedRow& right) {
+    return left.key.compare(right.key) < 0;
+  });
+  std::string ordered(packed.data(), kBatchHeaderBytes);
+  ordered.reserve(packed.size());
+  for (const PackedRow& row : rows) ordered.append(row.bytes.data(), row.bytes.size());
+  return ordered;
+}
+
 rocksdb::Status WriteInTime(Database* database, const rocksdb::WriteOptions& options,
                             rocksdb::WriteBatch* batch) {
   const size_t bytes = MemtableBytes(*batch);
@@ -122,7 +181,7 @@ napi_value Write(napi_env env, napi_callback_info info) {
   rocksdb::WriteOptions options;
   options.sync = call.Boolean(2);
   if (!call.ok) return nullptr;
-  rocksdb::WriteBatch batch(packed.ToString());
+  rocksdb::WriteBatch batch(InKeyOrder(packed));
   Database* database = client->database.get();
   if (database->is_full) {
     const rocksdb::Status resumed = database->db->Resume();
@@ -170,7 +229,7 @@ napi_value WriteAtOnce(napi_env env, napi_callback_info info) {
   if (client == nullptr) return nullptr;
   const rocksdb::Slice packed = call.Bytes(1);
   if (!call.ok) return nullptr;
-  rocksdb::WriteBatch batch(packed.ToString());
+  rocksdb::WriteBatch batch(InKeyOrder(packed));
   Database* database = client->database.get();
   rocksdb::Status status = rocksdb::Status::Incomplete();
   if (!database->is_full && !ChangesMemtable(*database, batch)) {
