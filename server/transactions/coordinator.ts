@@ -19,6 +19,7 @@ import type {
   Operation,
   Refused,
 } from './commit.ts';
+import type {BucketChange} from './bucket-changes.ts';
 import {ChangeFeed} from './change-feed.ts';
 import type {ConditionKeys} from './condition-keys.ts';
 import {ConflictWindow} from './conflict-window.ts';
@@ -288,16 +289,26 @@ export class Coordinator {
   }
 
   #countersOf(request: CommitRequest): Counter[] {
-    const counters: Counter[] = [];
-    for (const {bucketId, countDelta, takesPositions} of request.buckets) {
-      const position = takesPositions ? this.#positions.get(bucketId) : undefined;
-      if (position !== undefined) counters.push({kind: 'position', bucketId, value: position});
-      if (countDelta === 0) continue;
-      let value = this.#counts.get(bucketId);
-      value ??= decodeCounter(this.#store().get(counterKey('count', bucketId)));
-      counters.push({kind: 'count', bucketId, value: Math.max(0, value + countDelta)});
-    }
-    return counters;
+    const {buckets} = request;
+    const [first] = buckets;
+    return first !== undefined && buckets.length === 1
+      ? this.#countersOfBucket(first)
+      : buckets.flatMap(change => this.#countersOfBucket(change));
+  }
+
+  #countersOfBucket({bucketId, countDelta, takesPositions}: Readonly<BucketChange>): Counter[] {
+    const position = takesPositions ? this.#positions.get(bucketId) : undefined;
+    const before = countDelta === 0 ? undefined : this.#countOf(bucketId);
+    const positions: Counter | undefined =
+      position === undefined ? undefined : {kind: 'position', bucketId, value: position};
+    if (before === undefined) return positions === undefined ? [] : [positions];
+    const count: Counter = {kind: 'count', bucketId, value: Math.max(0, before + countDelta)};
+    return positions === undefined ? [count] : [positions, count];
+  }
+
+  #countOf(bucketId: number): number {
+    const known = this.#counts.get(bucketId);
+    return known ?? decodeCounter(this.#store().get(counterKey('count', bucketId)));
   }
 
   #headOf(request: CommitRequest, counters: readonly Counter[], clock: number): EntryHead {

@@ -308,15 +308,7 @@ export function decodeEntry(bytes: Buffer): Entry {
   const clock = cursor.u64();
   const newSchemaVersion = cursor.varint();
   const requestId = cursor.text();
-  const counters: Counter[] = [];
-  for (let left = cursor.varint(); left > 0; left--) {
-    const kindCode = cursor.u8();
-    counters.push({
-      kind: kindCode === 0 ? 'position' : 'count',
-      bucketId: cursor.varint(),
-      value: cursor.u64(),
-    });
-  }
+  const counters = decodeCounters(cursor);
   return {
     kind,
     databaseId,
@@ -328,6 +320,20 @@ export function decodeEntry(bytes: Buffer): Entry {
     operationCount: cursor.varint(),
     operations: bytes.subarray(cursor.at),
   };
+}
+
+function decodeCounters(cursor: EntryCursor): readonly Counter[] {
+  const count = cursor.varint();
+  // Those of a record that was made: a list of this size from the start.
+  if (count === 2) return [decodeCounter(cursor), decodeCounter(cursor)];
+  const counters: Counter[] = [];
+  for (let left = count; left > 0; left--) counters.push(decodeCounter(cursor));
+  return counters;
+}
+
+function decodeCounter(cursor: EntryCursor): Counter {
+  const kind = cursor.u8() === 0 ? 'position' : 'count';
+  return {kind, bucketId: cursor.varint(), value: cursor.u64()};
 }
 
 /** The operations of a transaction entry; keys and values point into the entry's bytes. */

@@ -43,6 +43,15 @@ type TransactionChange =
   | {readonly kind: 'begin'; readonly level: ReturnType<typeof isolationOf>}
   | {readonly kind: 'commit' | 'rollback'};
 
+/** A request that is being carried out. */
+interface UnderWay {
+  readonly known: KnownHead;
+  readonly bytes: Buffer;
+  /** When it had come wholly. */
+  readonly begunAt: number;
+  readonly attempts: number;
+}
+
 export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead {
   readonly context: HttpContext;
   readonly isStream = false;
@@ -164,7 +173,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#pieces = 0;
     this.#isBusy = true;
     this.#isUsed = true;
-    void this.#perform(known, bytes);
+    this.#perform(known, bytes);
   }
 
   #mayTake({bodyBytes}: LaneHead): boolean {
@@ -192,37 +201,55 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#lane.handOver(socket, bytes);
   }
 
-  async #perform(known: KnownHead, bytes: Buffer): Promise<void> {
+  #perform(known: KnownHead, bytes: Buffer): void {
     const {head} = known;
-    const begunAt = this.context.options.clock.monotonic();
     this.database = head.database;
     this.transactionId = head.sessionId;
-    for (let attempts = 1; ; attempts++) {
-      this.#sessionId = undefined;
-      try {
-        const answered = this.#answered(known, bytes);
-        if (answered instanceof Promise ? await answered : answered) break;
-        return this.#giveUp(bytes);
-      } catch (error) {
-        const {membership} = this.context;
-        const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
-        if (!isOther || membership === undefined) {
-          this.#fail(error);
-          break;
-        }
-        // Nothing happened, and node's path knows how to bring it to whoever leads now.
-        if (isOfOwnCopy(error)) return this.#giveUp(bytes);
-        const settled = membership.settled();
-        const mayStay = head.sessionId === undefined && attempts < attemptsMax;
-        if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
-          return this.#giveUp(bytes);
-        }
-        await settled;
-      }
+    const begunAt = this.context.options.clock.monotonic();
+    this.#attempt({known, bytes, begunAt, attempts: 1});
+  }
+
+  #attempt(request: UnderWay): void {
+    this.#sessionId = undefined;
+    let answered: boolean | Promise<boolean>;
+    try {
+      answered = this.#answered(request.known, request.bytes);
+    } catch (error) {
+      void this.#stumbled(request, error);
+      return;
     }
+    if (!(answered instanceof Promise)) return this.#done(request, answered);
+    void answered.then(
+      isAnswered => this.#done(request, isAnswered),
+      (error: unknown) => this.#stumbled(request, error),
+    );
+  }
+
+  #done({known, bytes, begunAt}: UnderWay, isAnswered: boolean): void {
+    if (!isAnswered) return this.#giveUp(bytes);
     this.#isBusy = false;
     this.#lane.count(known, this.#status, begunAt);
     if (!this.#drains) this.#next();
+  }
+
+  /** What becomes of a request that met an error: its answer, or another attempt. */
+  async #stumbled(request: UnderWay, error: unknown): Promise<void> {
+    const {membership} = this.context;
+    const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
+    if (!isOther || membership === undefined) {
+      this.#fail(error);
+      return this.#done(request, true);
+    }
+    // Nothing happened, and node's path knows how to bring it to whoever leads now.
+    if (isOfOwnCopy(error)) return this.#giveUp(request.bytes);
+    const settled = membership.settled();
+    const {known, attempts} = request;
+    const mayStay = known.head.sessionId === undefined && attempts < attemptsMax;
+    if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
+      return this.#giveUp(request.bytes);
+    }
+    await settled;
+    this.#attempt({...request, attempts: attempts + 1});
   }
 
   /**

@@ -53,8 +53,8 @@ interface Beginning {
 export function transact<T>(options: TransactOptions, work: Work<T>): Promise<T> {
   const onUndecided = options.contention?.isLikely === true;
   try {
-    return once(options, work, {onUndecided, readFrom: 0}).then(done =>
-      done instanceof Again ? repeat(options, work, done, onUndecided) : done,
+    return once(options, work, {onUndecided, readFrom: 0}, again =>
+      repeat(options, work, again, onUndecided),
     );
   } catch (error) {
     return Promise.reject(error);
@@ -90,7 +90,7 @@ async function repeat<T>(
       await othersDone(options, {attempt, onUndecided});
       attempt += 1;
     }
-    const done = await once(options, work, {onUndecided, readFrom});
+    const done = await once(options, work, {onUndecided, readFrom}, same => same);
     if (!(done instanceof Again)) return done;
     again = done;
   }
@@ -109,25 +109,33 @@ async function othersDone(
   else await backOff(environment, {attempt: attempt - eagerAttempts, signal, waitMs});
 }
 
-/** What `work` came to in a transaction that is committed, or why it is to be done again. */
-function once<T>(
+/** What `work` came to in a transaction that is committed, or what `again` makes of it. */
+function once<T, Other>(
   options: TransactOptions,
   work: Work<T>,
   beginning: Beginning,
-): Promise<T | Again> {
+  again: (again: Again) => Other | Promise<Other>,
+): Promise<T | Other> {
   const {database, schema} = options.session;
   const transaction = database.begin('REPEATABLE_READ', beginning);
   const data = writeData(transaction, schema.context);
   const attempt = {options, data, readFrom: beginning.readFrom};
   try {
     const working = work(data);
-    if (working instanceof Promise || !transaction.hasWrites) return waited(attempt, working);
+    if (working instanceof Promise || !transaction.hasWrites) {
+      return waited(attempt, working).then(done => (done instanceof Again ? again(done) : done));
+    }
     return transaction.commit(options.requestId).then(
-      outcome => concluded(attempt, working, outcome),
-      (error: unknown) => failed(attempt, error),
+      outcome => {
+        const done = concluded(attempt, working, outcome);
+        if (done instanceof Again) return again(done);
+        if (!(done instanceof Promise)) return done;
+        return done.then(late => (late instanceof Again ? again(late) : late));
+      },
+      (error: unknown) => failed(attempt, error).then(again),
     );
   } catch (error) {
-    return failed(attempt, error);
+    return failed(attempt, error).then(again);
   }
 }
 
