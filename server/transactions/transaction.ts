@@ -102,7 +102,7 @@ class HeldView {
   /** What is known of keys that are not there: of the index asked last, and of all asked before. */
   #gap: IndexGap | undefined;
   #gaps: Map<number, KeyGap> | undefined;
-  #hasFound = false;
+  #hasSought = false;
   readonly #recent = new RecentReads();
 
   constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
@@ -135,8 +135,8 @@ class HeldView {
 
   /** A point read in an index; without own writes. The first one costs no more than itself. */
   find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined {
-    if (!this.#hasFound) {
-      this.#hasFound = true;
+    if (!this.#hasSought) {
+      this.#hasSought = true;
       return this.reader.get(sought.key);
     }
     return this.#gapOf(indexId).get(text, sought);

@@ -151,8 +151,10 @@ async function waited<T>(attempt: Attempt, working: T | Promise<T>): Promise<T |
   try {
     const result = await working;
     const again = transaction.hasWrites ? undefined : await lookedAgain(attempt);
-    if (again !== undefined) transaction.rollback();
-    if (again !== undefined) return again;
+    if (again !== undefined) {
+      transaction.rollback();
+      return again;
+    }
     return await concluded(attempt, result, await transaction.commit(attempt.options.requestId));
   } catch (error) {
     return await failed(attempt, error);
