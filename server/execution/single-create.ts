@@ -6,13 +6,14 @@
  * What comes out, and what is refused, is what the plan itself (operators/create.ts) comes to.
  * Why: docs/design/0036-single-records-without-a-plan.md.
  */
+import {assert} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import type {RecordJson} from '#server/layout/record-json.ts';
-import type {StoredRecord} from '#server/layout/stored-record.ts';
+import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Assignment, PlanNode} from '#server/plan/node.ts';
-import type {RecordWriter} from '#server/records/records.ts';
+import type {GraphWriter} from './graph-writer.ts';
 import {storable} from './operators/assignments.ts';
 
 /** What is there before the statement runs. */
@@ -132,19 +133,15 @@ function put(
   else properties.set(name, storable(given));
 }
 
-/**
- * The type is none of edges.
- *
- * @throws {Refusal} what stands in the way of such a record.
- */
+/** @throws {Refusal} what stands in the way of such a record. */
 export function createSingle(
   {what, type, bucket}: SingleCreate,
   properties: ReadonlyMap<string, Value>,
-  writer: RecordWriter,
+  writes: GraphWriter,
 ): SingleRecord {
-  const wish = {typeName: type, bucketName: bucket, properties};
-  if (what === 'vertex') return writer.createVertex(wish);
-  return what === 'document' ? writer.createDocument(wish) : writer.createRecord(wish);
+  const record = writes.create({what, type, bucket, properties});
+  assert(record instanceof StoredRecord, 'an edge has ends, which nothing here gives it');
+  return record;
 }
 
 /** Of one record at a time. */

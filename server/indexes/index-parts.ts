@@ -103,12 +103,10 @@ function keyOf(
   for (const value of values) if (value === null) nulls++;
   if (nulls > 0 && index.nullStrategy === 'ERROR') throw nullRefusal(index);
   if (nulls === values.length && index.nullStrategy === 'SKIP') return undefined;
-  const partAt = (at: number): KeyPart => {
-    const original = values[at] as Value;
-    const sorted = sortedForm(index.properties[at] as IndexProperty, original);
-    return {original, sorted, declared: declared[at]};
-  };
-  const parts = values.length === 1 ? [partAt(0)] : values.map((_, at) => partAt(at));
+  const parts = values.map((original, at): KeyPart => {
+    const property = index.properties[at] as IndexProperty;
+    return {original, sorted: sortedForm(property, original), declared: declared[at]};
+  });
   const unique = index.unique && (nulls === 0 || index.nullStrategy === 'INDEX');
   const start = out.length;
   const keyEnd = appendIndexEntry(out, index, parts, rid, !unique);

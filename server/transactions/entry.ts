@@ -308,7 +308,7 @@ export function decodeEntry(bytes: Buffer): Entry {
   const clock = cursor.u64();
   const newSchemaVersion = cursor.varint();
   const requestId = cursor.text();
-  const counters = decodeCounters(cursor);
+  const counters = readCounters(cursor);
   return {
     kind,
     databaseId,
@@ -322,16 +322,16 @@ export function decodeEntry(bytes: Buffer): Entry {
   };
 }
 
-function decodeCounters(cursor: EntryCursor): readonly Counter[] {
+function readCounters(cursor: EntryCursor): readonly Counter[] {
   const count = cursor.varint();
   // Those of a record that was made: a list of this size from the start.
-  if (count === 2) return [decodeCounter(cursor), decodeCounter(cursor)];
+  if (count === 2) return [readCounter(cursor), readCounter(cursor)];
   const counters: Counter[] = [];
-  for (let left = count; left > 0; left--) counters.push(decodeCounter(cursor));
+  for (let left = count; left > 0; left--) counters.push(readCounter(cursor));
   return counters;
 }
 
-function decodeCounter(cursor: EntryCursor): Counter {
+function readCounter(cursor: EntryCursor): Counter {
   const kind = cursor.u8() === 0 ? 'position' : 'count';
   return {kind, bucketId: cursor.varint(), value: cursor.u64()};
 }

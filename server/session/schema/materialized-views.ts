@@ -98,9 +98,11 @@ export class MaterializedViews {
   /** Brings up to date what follows a commit; undefined where nothing does. Never rejects. */
   follow(changes: RecordChanges): Promise<void> | undefined {
     const views = this.#known().incremental;
-    if (views.length === 0 || changes.typeIds.size === 0) return undefined;
+    if (views.length === 0) return undefined;
+    const {typeIds} = changes;
+    if (typeIds.size === 0) return undefined;
     // Somebody wrote into a view: what is remembered of its records may not hold any more.
-    for (const id of changes.typeIds) this.#forget(id);
+    for (const id of typeIds) this.#forget(id);
     return this.#followed(views, changes, true);
   }
 
@@ -128,8 +130,9 @@ export class MaterializedViews {
     changes: RecordChanges,
     withOthers: boolean,
   ): Promise<void> | undefined {
+    const {typeIds} = changes;
     const concerned = views.filter(({type, view}) => {
-      const reads = this.#readsAny(view, changes.typeIds);
+      const reads = this.#readsAny(view, typeIds);
       if (!reads && !(withOthers && view.readsOthers)) return false;
       const state = this.#stateOf(type.id);
       if (changes.records === undefined || view.readsOthers) state.due = undefined;

@@ -43,8 +43,11 @@ export interface StatementHost {
   wishOf(request: RunRequest): ResultWish;
 }
 
-/** The same parts, some of them others. */
-export function partsWith(parts: RunParts, other: Partial<RunParts>): RunParts {
+/** The same parts, some of them others, or more of them. */
+export function partsWith<Other extends object>(
+  parts: RunParts,
+  other: Other,
+): Omit<RunParts, keyof Other> & Other {
   const {ahead} = parts;
   return {
     session: parts.session,

@@ -3,6 +3,7 @@
  * same record, answer and refusals, for a fraction of the steps.
  */
 import {queryTerminated} from '#server/base/errors.ts';
+import {GraphWriter} from '#server/execution/graph-writer.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
 import {
   createSingle,
@@ -37,14 +38,14 @@ export function runSingle(
   const {session, guard, signal, request} = parts;
   const {catalog} = data.context;
   const {limit} = answerLimit(wish, undefined);
-  // The plan refuses, fires, or leaves its only row out.
-  if (limit === 0 || catalog.requireType(single.type).kind === 'edge') return undefined;
+  // The plan leaves its only row out, refuses, or fires.
+  if (limit === 0) return undefined;
   if (guard?.access.allowsOnType('createRecord', single.type) === false) return undefined;
   if (hasTriggers(catalog, createOnly)) return undefined;
   const properties = singleProperties(single, session.globals.under(request.parameters));
   if (properties === undefined) return undefined;
   if (signal.aborted) throw queryTerminated();
-  const record = createSingle(single, properties, data.writer);
+  const record = createSingle(single, properties, new GraphWriter(data.writer, catalog));
   data.writer.requireComplete();
   const summary = newSummary(Math.max(limit, -1));
   summary.returned = 1;

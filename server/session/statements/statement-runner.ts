@@ -161,7 +161,7 @@ export class StatementRunner implements StatementHost {
     const parameters = held.parameters.under(outer.request.parameters);
     const request = {...outer.request, parameters};
     const {transaction} = held;
-    let parts = partsWith(outer, {request, signal: eitherOf(outer.signal, held)});
+    let parts: RunParts = partsWith(outer, {request, signal: eitherOf(outer.signal, held)});
     try {
       if (isLong(parts)) parts = await this.#prepared(parts);
     } catch (error) {
@@ -591,7 +591,7 @@ export class StatementRunner implements StatementHost {
     return Promise.resolve(
       this.#admission.within(place =>
         ending(
-          () => runScript(this, {...partsWith(parts, {}), place}, script, outer),
+          () => runScript(this, partsWith(parts, {place}), script, outer),
           () => place.leave(),
         ),
       ),

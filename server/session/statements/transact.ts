@@ -123,20 +123,24 @@ function once<T, Other>(
   try {
     const working = work(data);
     if (working instanceof Promise || !transaction.hasWrites) {
-      return waited(attempt, working).then(done => (done instanceof Again ? again(done) : done));
+      return waited(attempt, working).then(done => unlessAgain(done, again));
     }
     return transaction.commit(options.requestId).then(
       outcome => {
         const done = concluded(attempt, working, outcome);
-        if (done instanceof Again) return again(done);
-        if (!(done instanceof Promise)) return done;
-        return done.then(late => (late instanceof Again ? again(late) : late));
+        return done instanceof Promise
+          ? done.then(late => unlessAgain(late, again))
+          : unlessAgain(done, again);
       },
       (error: unknown) => failed(attempt, error).then(again),
     );
   } catch (error) {
     return failed(attempt, error).then(again);
   }
+}
+
+function unlessAgain<T, Other>(done: T | Again, again: (again: Again) => Other): T | Other {
+  return done instanceof Again ? again(done) : done;
 }
 
 interface Attempt {
