@@ -50,7 +50,7 @@ docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the 
 	exec $(RUN) server/testing/documents/write-manual.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
-	$(call run,server/testing/crash.ts)
+	$(call run,server/testing/crash/crash.ts)
 
 cluster-crash: prepared ## the same with the members of a cluster, and compare what they hold: CYCLES=100
 	$(call run,server/testing/cluster/cluster-crash.ts)
@@ -65,13 +65,13 @@ porcupine: prepared ## have an outside checker judge histories of real clusters:
 	$(call run,server/testing/cluster/histories.ts)
 
 fuzz: prepared ## feed parsers and requests with nonsense: TARGET=sql SECONDS=60
-	$(call run,server/testing/fuzz.ts)
+	$(call run,server/testing/fuzz/fuzz.ts)
 
 conformance: prepared ## replay recorded exchanges or an outside suite: SUITE=http DIR=... REPORT=file
-	$(call run,server/testing/conformance.ts)
+	$(call run,server/testing/conformance/conformance.ts)
 
 keep: prepared ## keep a database as this release writes it, for the tests of later ones
-	$(call run,server/testing/kept/databases.ts)
+	$(call run,server/testing/upgrade/databases.ts)
 
 rocksdb: $(INSTALLED) ## compile RocksDB as a release, some minutes once: long reads take half the time
 	$(NODE) bin/build-rocksdb.mjs

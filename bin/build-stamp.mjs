@@ -23,7 +23,9 @@ export function isCurrent(stampPath, stamp, outputs) {
   return readFileSync(stampPath, 'utf8') === stamp;
 }
 
-/** Paths of all files under `folder` that `accepts` says yes to, sorted; none where it is absent. */
+/**
+ * Paths of all files under `folder` that `accepts` says yes to, sorted; none where it is absent.
+ */
 export function filesUnder(folder, accepts) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, {recursive: true, withFileTypes: true})

@@ -4,7 +4,7 @@
  * Inserts under a unique key, updates of one record, and scripts with a transaction of their own
  * take turns, with 64 clients. Resident memory goes up and down by two hundred megabytes under
  * load, so the server rests after each 100,000 until it has collected its garbage
- * (server/node/runtime/memory-keeper.ts). What it holds then is read, without the memtables and the
+ * (server/node/runtime/heap-trimmer.ts). What it holds then is read, without the memtables and the
  * block cache, as it reports them itself: both fill up to limits of their own, at their own times.
  * What leaks lifts the readings; what counts is the slope of the line that fits best.
  */

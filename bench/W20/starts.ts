@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import {rmSync} from 'node:fs';
-import {temporaryRoot} from '#server/testing/server-process.ts';
+import {temporaryRoot} from '#server/testing/worlds/server-process.ts';
 import {startReference} from '../peers/reference.ts';
 import {startSvc} from '../peers/svc.ts';
 import {prepare} from '../peers/target.ts';

@@ -5,7 +5,7 @@
  */
 import type {Graph, Source} from '#server/execution/graph.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {literal, World} from '#server/testing/hand-built-plan.ts';
+import {literal, World} from '#server/testing/worlds/hand-built-plan.ts';
 import {powerLawNetwork} from './network.ts';
 
 export interface Effort {

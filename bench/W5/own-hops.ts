@@ -4,8 +4,8 @@
  */
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {property, slot} from '#server/testing/hand-built-plan.ts';
-import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {property, slot} from '#server/testing/worlds/hand-built-plan.ts';
+import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {answering, besideEngine} from '../peers/own-engine.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';

@@ -3,8 +3,8 @@
  * keys of an index on (k, v), with the records read, and over a range of which half was deleted.
  */
 import assert from 'node:assert/strict';
-import {literal, slot} from '#server/testing/hand-built-plan.ts';
-import {ServiceWorld} from '#server/testing/service-world.ts';
+import {literal, slot} from '#server/testing/worlds/hand-built-plan.ts';
+import {ServiceWorld} from '#server/testing/worlds/service-world.ts';
 import {answering, besideEngine} from '../peers/own-engine.ts';
 import {type PostgreSql, startPostgreSql} from '../peers/postgresql.ts';
 import {startSvc} from '../peers/svc.ts';

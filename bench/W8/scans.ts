@@ -4,8 +4,8 @@
  * records a second are written.
  */
 import assert from 'node:assert/strict';
-import {call, literal, property, scan, slot} from '#server/testing/hand-built-plan.ts';
-import {ServiceWorld} from '#server/testing/service-world.ts';
+import {call, literal, property, scan, slot} from '#server/testing/worlds/hand-built-plan.ts';
+import {ServiceWorld} from '#server/testing/worlds/service-world.ts';
 import {answering, besideEngine} from '../peers/own-engine.ts';
 import {type PostgreSql, startPostgreSql} from '../peers/postgresql.ts';
 import {startSvc} from '../peers/svc.ts';

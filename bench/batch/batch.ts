@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import {rmSync} from 'node:fs';
-import {temporaryRoot} from '#server/testing/server-process.ts';
+import {temporaryRoot} from '#server/testing/worlds/server-process.ts';
 import {startSvc} from '../peers/svc.ts';
 import {prepare, type Target} from '../peers/target.ts';
 import {memoryOf, pinned} from '../processes.ts';

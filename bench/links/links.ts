@@ -11,7 +11,7 @@ import {type AddressInfo, connect, createServer, type Socket} from 'node:net';
 import type {Readable, Writable} from 'node:stream';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {plainSockets} from '#server/replication/links/socket-security.ts';
-import {PeerLinks} from '#server/replication/peer-links.ts';
+import {PeerLinks} from '#server/replication/links/peer-links.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 

@@ -9,7 +9,7 @@ import {type ClusterSystem, type Member, untilLed} from '#server/testing/cluster
 import {etcdCall, etcdClient, startEtcdCluster} from '#server/testing/cluster/etcd-cluster.ts';
 import {goProgram} from '#server/testing/cluster/go-program.ts';
 import {startSvcCluster, type SvcCluster} from '#server/testing/cluster/svc-cluster.ts';
-import {rootPassword} from '#server/testing/server-process.ts';
+import {rootPassword} from '#server/testing/worlds/server-process.ts';
 import type {Job, Outcome} from '../driver.ts';
 import {cpuMicrosOf, drive, runProgram} from '../processes.ts';
 

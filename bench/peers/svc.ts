@@ -4,7 +4,7 @@ import {
   rootPassword,
   startServer,
   temporaryRoot,
-} from '#server/testing/server-process.ts';
+} from '#server/testing/worlds/server-process.ts';
 import {pinned} from '../processes.ts';
 import {addressed, type Target} from './target.ts';
 

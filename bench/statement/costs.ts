@@ -22,7 +22,7 @@ import {parseRid} from '#server/model/rid.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import {slotsOf} from '#server/plan/tree.ts';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 

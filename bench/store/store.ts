@@ -10,7 +10,7 @@ import {join} from 'node:path';
 import {createPackedRows, packKeys} from '#server/storage/packed-rows.ts';
 import {type Engine, openStore} from '#server/storage/rocksdb/open.ts';
 import type {PackedRows, Store} from '#server/storage/store.ts';
-import {temporaryRoot} from '#server/testing/server-process.ts';
+import {temporaryRoot} from '#server/testing/worlds/server-process.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 

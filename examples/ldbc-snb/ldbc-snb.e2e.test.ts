@@ -10,7 +10,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryRoot,
-} from '#server/testing/server-process.ts';
+} from '#server/testing/worlds/server-process.ts';
 import {answers} from './answers.ts';
 import {graphLines} from './convert.ts';
 import {dataFolder} from './files.ts';

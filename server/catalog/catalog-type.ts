@@ -38,7 +38,9 @@ export interface CatalogType {
   readonly propertiesById: ReadonlyMap<number, PropertyDefinition>;
   /** Properties that a record must be checked against (mandatory, notNull, ...) or filled in. */
   readonly ruledProperties: readonly PropertyDefinition[];
-  /** Properties whose values are kept folded (layout/folded-value.ts): external or compressed. */
+  /**
+   * Properties whose values are kept folded (layout/compressed-value.ts): external or compressed.
+   */
   readonly foldedProperties: readonly PropertyDefinition[];
   /** Indexes that a record of this type has keys in: own and inherited, any state. */
   readonly indexes: readonly IndexDefinition[];

@@ -10,7 +10,7 @@ import {
 import {type AlertInput, clusterAlerts} from './alerts.ts';
 import {faultsOf, type NodeFault, nodeFaults} from './readiness.ts';
 import type {ClusterState} from './cluster.ts';
-import {noTroubles} from './own-troubles.ts';
+import {noTroubles} from './local-health.ts';
 
 const lagMax = 10;
 

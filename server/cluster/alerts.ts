@@ -8,7 +8,7 @@
  */
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 import {faultsOf, localLag, type NodeFault} from './readiness.ts';
-import type {OwnTroubles} from './own-troubles.ts';
+import type {OwnTroubles} from './local-health.ts';
 import {followersOf, replicationLag, type ReplicaStatus} from './replica-health.ts';
 
 export type AlertSeverity = 'info' | 'warning' | 'critical';

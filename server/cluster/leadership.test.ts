@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
-import {KnownCluster} from '#server/testing/members/cluster-of-two.ts';
-import {root, ServiceWorld} from '#server/testing/service-world.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
+import {KnownCluster} from '#server/testing/cluster/cluster-of-two.ts';
+import {root, ServiceWorld} from '#server/testing/worlds/service-world.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
 
 interface Member {

@@ -1,8 +1,8 @@
 /**
  * Which followers a leader asks to begin anew: those that answer and take nothing, for too long.
  *
- * One that does not answer cannot be asked (replication/channel-resets.ts does what can be done
- * about it). Each is asked once in the while after which it counts as stalled.
+ * One that does not answer cannot be asked (replication/links/channel-resets.ts does what can be
+ * done about it). Each is asked once in the while after which it counts as stalled.
  *
  * Source: specification, "Cluster peer and replication"; `svc.ha.stalledReplicaResyncDurationMs`.
  */

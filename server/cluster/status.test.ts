@@ -9,7 +9,7 @@ import {
 } from '#server/testing/cluster/member-states.ts';
 import type {ClusterState} from './cluster.ts';
 import {clusterStatus, driverRecord} from './status.ts';
-import {noTroubles, type OwnTroubles} from './own-troubles.ts';
+import {noTroubles, type OwnTroubles} from './local-health.ts';
 
 function statusOf(
   state: ClusterState,

@@ -10,7 +10,7 @@ import {hostAndPort} from '#server/base/addresses.ts';
 import {type ClusterPeer, type ClusterState, httpAddressOf, type PeerProgress} from './cluster.ts';
 import type {ClusterAlert} from './alerts.ts';
 import {localLag} from './readiness.ts';
-import type {OwnTroubles} from './own-troubles.ts';
+import type {OwnTroubles} from './local-health.ts';
 import {replicationLag, type ReplicaStatus} from './replica-health.ts';
 
 export interface StatusInput {

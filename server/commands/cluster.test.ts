@@ -4,7 +4,7 @@ import {test, type TestContext} from 'node:test';
 import type {ClusterState} from '#server/cluster/cluster.ts';
 import {followerState, leaderState, peerOf} from '#server/testing/cluster/member-states.ts';
 import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
-import {httpWorld, rootPassword} from '#server/testing/http-world.ts';
+import {httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 import {type PipedRun, svc} from '#server/testing/terminal/piped-command.ts';
 
 interface Asked {

@@ -20,7 +20,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryRoot,
-} from '#server/testing/server-process.ts';
+} from '#server/testing/worlds/server-process.ts';
 
 let server: ServerProcess;
 let folder: string;

@@ -15,7 +15,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryRoot,
-} from '#server/testing/server-process.ts';
+} from '#server/testing/worlds/server-process.ts';
 import {keys, missingTerminal, PseudoTerminal} from '#server/testing/terminal/pseudo-terminal.ts';
 
 const skip = missingTerminal();

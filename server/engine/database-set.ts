@@ -26,7 +26,7 @@ import {
   withDocument,
   withoutDatabase,
 } from './server-state.ts';
-import {setAside} from './set-aside.ts';
+import {setAside} from './quarantine.ts';
 import type {StoreFactory} from './store-factory.ts';
 import {
   type DatabasePosition,

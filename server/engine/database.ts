@@ -19,7 +19,7 @@ import type {
 } from '#server/transactions/commit.ts';
 import type {Coordinator, CoordinatorOptions} from '#server/transactions/coordinator.ts';
 import {type Entry, eachOperation} from '#server/transactions/entry.ts';
-import {SharedViews} from './shared-views.ts';
+import {SharedViews} from './snapshot-pool.ts';
 import {catalogKey, counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {
   ReadSession,
@@ -79,7 +79,7 @@ export class Database {
   }
 
   /**
-   * Holds what was told as applied (commit-pipe.ts, `catchUp`).
+   * Holds what was told as applied (commit-pipeline.ts, `catchUp`).
    *
    * @throws {Refusal} `database.behind`
    */

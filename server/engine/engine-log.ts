@@ -6,7 +6,7 @@
  * of what they append by its observer.
  */
 import type {AppendResult, CommitLog, LogIndex, Refused} from '#server/transactions/commit.ts';
-import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipeline.ts';
 import type {Entry} from '#server/transactions/entry.ts';
 import type {Bootstrap} from './server-state.ts';
 

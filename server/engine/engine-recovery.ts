@@ -2,7 +2,7 @@
  * How an engine is recovered: as a server alone (recovery/recovery.ts), or as a member of a
  * cluster.
  */
-import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
 import type {DatabaseSet} from './database-set.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
 import type {EngineOptions, PipeParts} from './engine-options.ts';

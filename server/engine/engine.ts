@@ -5,7 +5,7 @@
  * what is created, dropped or stored for the whole server goes through the same log as every
  * commit.
  * Read next, in `transactions/`: transaction-contract.ts (what a session may do), commit.ts (the
- * vocabulary), coordinator.ts, commit-pipe.ts and apply.ts (the three phases of a commit).
+ * vocabulary), coordinator.ts, commit-pipeline.ts and apply.ts (the three phases of a commit).
  *
  * Invariant T9: the log forgets an entry only after every database and the server store that
  * needs it holds it durably, and after the state file says so.
@@ -15,7 +15,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
 import {Checkpoints} from './checkpoints.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
 import {Coordinator} from '#server/transactions/coordinator.ts';
 import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';

@@ -9,7 +9,7 @@ import {
   type CommitPipe,
   type PipeProgress,
   requireCaughtUp,
-} from '#server/transactions/commit-pipe.ts';
+} from '#server/transactions/commit-pipeline.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
 import {decodeEntry} from '#server/transactions/entry.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';

@@ -8,7 +8,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import {atIndex, type ServerState, ServerStateFile} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';

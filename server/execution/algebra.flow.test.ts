@@ -11,7 +11,7 @@ import {
   scan,
   slot,
   World,
-} from '#server/testing/hand-built-plan.ts';
+} from '#server/testing/worlds/hand-built-plan.ts';
 import {PlanProfile} from './profile.ts';
 
 const named = (name: string, into = 0): PlanNode =>

@@ -11,7 +11,7 @@ import {
   scan,
   slot,
   World,
-} from '#server/testing/hand-built-plan.ts';
+} from '#server/testing/worlds/hand-built-plan.ts';
 
 const named = (name: string, into = 0): PlanNode =>
   scan('Person', into, equal(property(into, 'name'), literal(name)));

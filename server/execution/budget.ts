@@ -13,7 +13,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Machine} from '#server/platform/machine.ts';
-import {ThreadNeeded} from './needed.ts';
+import {ThreadNeeded} from './missing-prerequisites.ts';
 
 export interface BudgetLimits {
   /** Milliseconds from the start; undefined: no deadline. */

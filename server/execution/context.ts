@@ -12,7 +12,7 @@ import type {Clock, Random} from '#server/platform/clock.ts';
 import type {Budget} from './budget.ts';
 import type {Graph, WritableGraph} from './graph.ts';
 import type {SchemaCounts} from '#server/plan/statement.ts';
-import type {ServerView, Sources, ViewFigures} from './surroundings.ts';
+import type {ServerView, Sources, ViewFigures} from './external-access.ts';
 
 /** What functions see of a run (CallContext of the functions' implementations). */
 export interface CallContext {

@@ -10,7 +10,7 @@ import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
-import {foreignMembers} from '#server/layout/foreign-member-key.ts';
+import {foreignMembers} from '#server/layout/stray-member-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange, recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
@@ -22,9 +22,9 @@ import {FoldReader} from '#server/records/record-folds.ts';
 import {loadMany, loadRecord} from '#server/records/read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
-import {type KeptViews, noViews} from '#server/views/kept-views.ts';
-import type {HeldChunk} from '#server/views/shared-adjacency.ts';
+import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
+import {type KeptViews, noViews} from '#server/caches/kept-views.ts';
+import type {HeldChunk} from '#server/caches/shared-adjacency.ts';
 import type {
   ColumnPart,
   ColumnWish,

@@ -7,8 +7,8 @@
  */
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
-import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
-import type {HeldChunk} from '#server/views/shared-adjacency.ts';
+import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
+import type {HeldChunk} from '#server/caches/shared-adjacency.ts';
 import type {ColumnPart} from './stored/column-scan.ts';
 
 export type {ColumnPart};

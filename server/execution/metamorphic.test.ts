@@ -18,8 +18,8 @@ import {
   slot,
   World,
   worldCatalog,
-} from '#server/testing/hand-built-plan.ts';
-import {openStoredWorld} from '#server/testing/stored-world.ts';
+} from '#server/testing/worlds/hand-built-plan.ts';
+import {openStoredWorld} from '#server/testing/worlds/stored-world.ts';
 
 const stored = await openStoredWorld();
 after(() => stored.close());

@@ -12,8 +12,8 @@ import {
   slot,
   World,
   worldCatalog,
-} from '#server/testing/hand-built-plan.ts';
-import {NaiveGraph} from '#server/testing/naive-graph.ts';
+} from '#server/testing/worlds/hand-built-plan.ts';
+import {NaiveGraph} from '#server/testing/worlds/naive-graph.ts';
 
 const people = scan('Person', 0);
 const unit: PlanNode = {kind: 'unit'};

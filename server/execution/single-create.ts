@@ -14,7 +14,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {Assignment, PlanNode} from '#server/plan/node.ts';
 import type {GraphWriter} from './graph-writer.ts';
-import {storable} from './operators/assignments.ts';
+import {storable} from './operators/writes/assignments.ts';
 
 /** What is there before the statement runs. */
 type Given = Extract<Expression, {readonly kind: 'literal' | 'parameter'}>;

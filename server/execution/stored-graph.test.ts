@@ -6,8 +6,15 @@ import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import type {Value} from '#server/model/value.ts';
 import type {Direction, PlanNode} from '#server/plan/node.ts';
-import {call, literal, property, scan, slot, World} from '#server/testing/hand-built-plan.ts';
-import {openStoredWorld} from '#server/testing/stored-world.ts';
+import {
+  call,
+  literal,
+  property,
+  scan,
+  slot,
+  World,
+} from '#server/testing/worlds/hand-built-plan.ts';
+import {openStoredWorld} from '#server/testing/worlds/stored-world.ts';
 
 const stored = await openStoredWorld();
 after(() => stored.close());

@@ -16,7 +16,7 @@ import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import {Balance} from './balance.ts';
 import type {Finding} from './finding.ts';
-import {readSound} from './sound-record.ts';
+import {readSound} from './verify-record.ts';
 
 export type Findings = Generator<Finding | Pause, void, undefined>;
 

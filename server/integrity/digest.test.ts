@@ -6,7 +6,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Reader, Store} from '#server/storage/store.ts';
-import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {positionKey} from '#server/transactions/system-keys.ts';
 import {type ComponentDigest, digestDatabase, fingerprintDatabase} from './digest.ts';
 

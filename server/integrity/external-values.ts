@@ -1,6 +1,6 @@
 /**
  * Every value that lies beside a record: there is the record, and it says so. Whether each record
- * has what it says lies beside it is looked at with the record (sound-record.ts).
+ * has what it says lies beside it is looked at with the record (verify-record.ts).
  */
 import {
   allExternals,

@@ -7,7 +7,7 @@ import {
   foreignMemberKeyBytes,
   foreignMembers,
   readForeignMember,
-} from '#server/layout/foreign-member-key.ts';
+} from '#server/layout/stray-member-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Reader} from '#server/storage/store.ts';

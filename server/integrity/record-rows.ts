@@ -4,7 +4,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
-import {foreignMemberKey} from '#server/layout/foreign-member-key.ts';
+import {foreignMemberKey} from '#server/layout/stray-member-key.ts';
 import {propertyCount, propertyId, propertyTag, readSlot} from '#server/layout/record.ts';
 import {
   allRecords,
@@ -23,7 +23,7 @@ import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {countedBucket} from '#server/records/members.ts';
 import {checkComplete, checkRules} from '#server/records/rules.ts';
 import {type CheckView, type Findings, soundRecord, typeOfRecord} from './check-view.ts';
-import {readSound, type RecordFault} from './sound-record.ts';
+import {readSound, type RecordFault} from './verify-record.ts';
 import {demandEdge, edgeFindings} from './edge-keys.ts';
 import type {Finding, Mend} from './finding.ts';
 import {demandEntries, entryFindings} from './index-entries.ts';

@@ -1,6 +1,7 @@
 /**
  * Keys of values that lie beside their record: 0x28, bucket (u32), position (u48), id of the
- * property's name (u24). What is under one is a pack (folded-value.ts). A record's are neighbours.
+ * property's name (u24). What is under one is a pack (compressed-value.ts). A record's are
+ * neighbours.
  *
  * Invariant: a key is there exactly as long as its record has a property that says so.
  */

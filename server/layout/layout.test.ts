@@ -11,7 +11,7 @@ import {compareTotal, equalValues} from '#server/model/compare.ts';
 import type {DataType} from '#server/model/data-type.ts';
 import {jsonText} from '#server/model/json.ts';
 import {Double, Rid, type Value} from '#server/model/value.ts';
-import {anyNumber, anyValue} from '#server/testing/random/any-value.ts';
+import {anyNumber, anyValue} from '#server/testing/property/any-value.ts';
 import {adjacencyKey, edgeTypeRange, outgoing, readAdjacencyKey} from './adjacency-key.ts';
 import {indexEntry, indexKeyPrefix, valuesOfEntry} from './index-key.ts';
 import {appendKeyPart, encodeKey} from './key-encoding.ts';

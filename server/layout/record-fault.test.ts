@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
-import {anyText, anyValue} from '#server/testing/random/any-value.ts';
+import {anyText, anyValue} from '#server/testing/property/any-value.ts';
 import {Rid} from '#server/model/value.ts';
 import {encodeRecord} from './record-encoding.ts';
 import {recordFault} from './record-fault.ts';

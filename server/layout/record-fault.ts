@@ -1,13 +1,13 @@
 /**
  * Whether stored bytes are a record in every detail, which reading one never asks. Of a folded
- * value (folded-value.ts) only its frame is looked at.
+ * value (compressed-value.ts) only its frame is looked at.
  *
  * Reading looks at what is wanted and trusts the rest; here each property is decoded and each
  * body held against what its tag allows. Bytes that pass mean one thing, and reading them whole
  * throws nothing.
  */
 import {Corruption} from '#server/base/errors.ts';
-import {foldAt} from './folded-value.ts';
+import {foldAt} from './compressed-value.ts';
 import {
   bodyOffsetAt,
   checkRecord,

@@ -7,7 +7,7 @@
  */
 import {copyBytes} from '#server/base/utf8.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
-import {foldsOf} from './folded-value.ts';
+import {foldsOf} from './compressed-value.ts';
 import {
   checkRecord,
   edgeFrom,
@@ -25,7 +25,9 @@ import {
 import type {RecordSchema} from './record-schema.ts';
 import {valueTag} from './value-tag.ts';
 
-/** Gives the values that a record does not hold as they are (folded-value.ts), as of one view. */
+/**
+ * Gives the values that a record does not hold as they are (compressed-value.ts), as of one view.
+ */
 export interface FoldSource {
   /** The value in `slot` of the record in bytes [offset, offset + length), which is folded. */
   value(rid: Rid, place: RecordPlace, slot: number): Value;
@@ -89,7 +91,7 @@ export class StoredRecord extends RecordValue {
     return new StoredRecord(rid, copy, schema, {offset: 0, length}, this.#folds);
   }
 
-  /** Whether some of its values are not as they are in its bytes (folded-value.ts). */
+  /** Whether some of its values are not as they are in its bytes (compressed-value.ts). */
   get isFolded(): boolean {
     return isFolded(this.bytes, this.offset);
   }

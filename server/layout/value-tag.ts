@@ -56,7 +56,7 @@ export const valueTag = {
   /** Reserved. */
   vector: 0x71,
   sparseVector: 0x72,
-  /** Not as it is: compressed, or under a key of its own (folded-value.ts). In records only. */
+  /** Not as it is: compressed, or under a key of its own (compressed-value.ts). In records only. */
   folded: 0x80,
 } as const;
 

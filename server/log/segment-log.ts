@@ -19,7 +19,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import type {LentEnd} from './lent-tail.ts';
+import type {LentEnd} from './log-tail-lease.ts';
 import {
   batchHeaderBytes,
   decodeSegmentHeader,
@@ -185,7 +185,9 @@ export class SegmentLog {
     });
   }
 
-  /** The end for another thread (lent-tail.ts); undefined when nothing may be written there. */
+  /**
+   * The end for another thread (log-tail-lease.ts); undefined when nothing may be written there.
+   */
   lend(): LentEnd | undefined {
     const {header, capacity, lastIndex, lastChain, end} = this.#tail;
     const isWhole = this.#failed === undefined && this.#durableIndex === lastIndex;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
 import {Refusal} from '#server/base/errors.ts';
-import {anyValue} from '#server/testing/random/any-value.ts';
+import {anyValue} from '#server/testing/property/any-value.ts';
 import {compareTotal, equalValues, groupKey} from './compare.ts';
 import {convertValue, type DataType} from './data-type.ts';
 import {JsonParser, parseJsonText} from './json-parser.ts';

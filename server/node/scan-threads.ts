@@ -14,7 +14,7 @@ import type {
   PlanThreads,
   ThreadNews,
   ThreadOrder,
-} from '#server/session/threads/thread-order.ts';
+} from '#server/session/threads/plan-task.ts';
 
 export interface ScanThreadStart {
   readonly ledger: MemoryLedger;

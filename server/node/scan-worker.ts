@@ -10,7 +10,7 @@ import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
-import type {ThreadNews, ThreadOrder} from '#server/session/threads/thread-order.ts';
+import type {ThreadNews, ThreadOrder} from '#server/session/threads/plan-task.ts';
 import {ThreadRunner} from '#server/session/threads/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {View} from '#server/storage/store.ts';

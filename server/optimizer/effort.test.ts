@@ -1,7 +1,7 @@
 /** What a plan is likely to be in all, in steps: how much, not exactly how much. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 const records = 5_000;
 

@@ -6,7 +6,7 @@
  * Sub-plans inside expressions are optimized the same way. Pure: same plan, catalog and
  * statistics, same result. Patterns are ordered first: hops that other rules make keep theirs.
  */
-import {atOnce, type InPortions} from '#server/base/portions.ts';
+import {atOnce, type InPortions} from '#server/base/cooperative.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';

@@ -1,18 +1,18 @@
 /** Look-up in the one table of operators, functions and methods (functions.ts says more). */
 import type {FunctionSignature} from './functions.ts';
-import {aggregateFunctions} from './functions-aggregates.ts';
-import {dateFunctions} from './functions-dates.ts';
-import {generalFunctions} from './functions-general.ts';
-import {graphFunctions} from './functions-graph.ts';
-import {hashingFunctions} from './functions-hashing.ts';
-import {laterFunctions} from './functions-later.ts';
-import {libraryFunctions} from './functions-library.ts';
-import {mathFunctions} from './functions-math.ts';
-import {methods} from './functions-methods.ts';
-import {operators, strictOperators} from './functions-operators.ts';
-import {procedureFunctions} from './functions-procedures.ts';
-import {schemaTables} from './functions-schema.ts';
-import {standardFunctions} from './functions-standard.ts';
+import {aggregateFunctions} from './functions/aggregates.ts';
+import {dateFunctions} from './functions/dates.ts';
+import {generalFunctions} from './functions/general.ts';
+import {graphFunctions} from './functions/graph.ts';
+import {hashingFunctions} from './functions/hashing.ts';
+import {laterFunctions} from './functions/later.ts';
+import {libraryFunctions} from './functions/library.ts';
+import {mathFunctions} from './functions/math.ts';
+import {methods} from './functions/methods.ts';
+import {operators, strictOperators} from './functions/operators.ts';
+import {procedureFunctions} from './functions/procedures.ts';
+import {schemaTables} from './functions/schema.ts';
+import {standardFunctions} from './functions/standard.ts';
 
 /** Every row, in the order of the families. */
 export const functionRows: readonly FunctionSignature[] = [

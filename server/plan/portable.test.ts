@@ -14,7 +14,7 @@ import {
   TimeValue,
   type Value,
 } from '#server/model/value.ts';
-import {NaiveRecord} from '#server/testing/naive-graph.ts';
+import {NaiveRecord} from '#server/testing/worlds/naive-graph.ts';
 import {packPortable, unpackPortable} from './portable.ts';
 
 const values: readonly Value[] = [

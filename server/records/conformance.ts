@@ -10,7 +10,7 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {PropertyDefinition} from '#server/catalog/definition.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {foreignMembers} from '#server/layout/foreign-member-key.ts';
+import {foreignMembers} from '#server/layout/stray-member-key.ts';
 import {bucketRange, ridOfRecordKey} from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';

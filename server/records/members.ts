@@ -1,6 +1,6 @@
 /**
  * Which type a record counts for, and the keys of records that lie in another type's bucket
- * (layout/foreign-member-key.ts).
+ * (layout/stray-member-key.ts).
  *
  * Invariant X2: a record that lies in no bucket of its type has one foreign member's key, and no
  * other record has one; a bucket's counter counts the records of its own type that lie in it, the
@@ -15,7 +15,7 @@ import {
   foreignMembers,
   foreignMembersOf,
   readForeignMember,
-} from '#server/layout/foreign-member-key.ts';
+} from '#server/layout/stray-member-key.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';

@@ -10,13 +10,13 @@ import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {externalKey} from '#server/layout/external-key.ts';
-import {codecs, foldedBeside, withBodies} from '#server/layout/folded-value.ts';
+import {codecs, foldedBeside, withBodies} from '#server/layout/compressed-value.ts';
 import {findProperty} from '#server/layout/record.ts';
 import {namespace} from '#server/layout/namespace.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import type {RecordValue} from '#server/model/value.ts';
-import {type RecordDatabase, RecordWorld} from '#server/testing/record-world.ts';
-import {noViews} from '#server/views/kept-views.ts';
+import {type RecordDatabase, RecordWorld} from '#server/testing/worlds/record-world.ts';
+import {noViews} from '#server/caches/kept-views.ts';
 import {loadRecord} from './read.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 

@@ -2,7 +2,7 @@
  * Folds values of records when they are written, and unfolds them when they are read.
  *
  * A property that the schema calls external or compressed is folded with the next write of its
- * record (layout/folded-value.ts says what the bytes are). What is stored is read by its own
+ * record (layout/compressed-value.ts says what the bytes are). What is stored is read by its own
  * bytes, never by the schema: a change of the schema rewrites nothing. Folding happens where the
  * commit is made, before its entry is appended, so all members hold the same bytes.
  *
@@ -23,7 +23,7 @@ import {
   foldsOf,
   packHeaderBytes,
   withBodies,
-} from '#server/layout/folded-value.ts';
+} from '#server/layout/compressed-value.ts';
 import {findProperty, propertyEnd, propertyStart, propertyTag} from '#server/layout/record.ts';
 import {recordBytesMaxDefault} from '#server/layout/record-encoding.ts';
 import {type FoldSource, type RecordPlace, StoredRecord} from '#server/layout/stored-record.ts';

@@ -13,7 +13,7 @@ import {createType} from '#server/catalog/change-type.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {allExternals, readExternalKey} from '#server/layout/external-key.ts';
-import {foldsOf} from '#server/layout/folded-value.ts';
+import {foldsOf} from '#server/layout/compressed-value.ts';
 import {isFolded} from '#server/layout/record.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {compareTotal, equalValues} from '#server/model/compare.ts';
@@ -21,7 +21,11 @@ import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {type RecordDatabase, RecordWorld, type SchemaStep} from '#server/testing/record-world.ts';
+import {
+  type RecordDatabase,
+  RecordWorld,
+  type SchemaStep,
+} from '#server/testing/worlds/record-world.ts';
 import type {RecordWriter} from './records.ts';
 import {BucketScan, edgesOf} from './read.ts';
 

@@ -17,7 +17,7 @@ import {jsonText} from '#server/model/json.ts';
 import {ridText} from '#server/model/rid.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {RecordDatabase, RecordWorld, type SchemaStep} from '#server/testing/record-world.ts';
+import {RecordDatabase, RecordWorld, type SchemaStep} from '#server/testing/worlds/record-world.ts';
 import {IndexBuild} from './build.ts';
 import {BucketScan, edgesOf, loadMany, loadRecord} from './read.ts';
 import {RecordWriter} from './records.ts';

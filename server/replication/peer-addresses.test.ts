@@ -1,7 +1,7 @@
 /** Addresses of peers: who is let in when names change what they mean. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {PeerAddresses} from './peer-addresses.ts';
 
 const refreshMs = 30_000;

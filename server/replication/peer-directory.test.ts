@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {addressOfId, type KnownServers, peerDirectory} from './peer-directory.ts';
 import type {PeerIntroduction} from './peer-transport.ts';
 import {parseServerList} from './server-list.ts';
-import {introductionOf} from './testing-links.ts';
+import {introductionOf} from './links/testing-links.ts';
 
 interface Situation {
   readonly own: string;

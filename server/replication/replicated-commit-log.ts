@@ -21,7 +21,7 @@ import {
   type CommitPipe,
   type PipeProgress,
   requireCaughtUp,
-} from '#server/transactions/commit-pipe.ts';
+} from '#server/transactions/commit-pipeline.ts';
 import type {EngineLog, EngineLogObserver} from '#server/engine/engine-log.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {CommittedFeed} from './driver/committed-feed.ts';

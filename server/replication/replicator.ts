@@ -31,12 +31,12 @@ import {Raft, type RaftOptions, type Recovered} from '#server/raft/state.ts';
 import {step} from '#server/raft/step.ts';
 import {EntryCache} from './driver/entry-cache.ts';
 import {LeaderRequests, refusedRequest} from './driver/leader-requests.ts';
-import {ListeningClock} from './driver/listening-clock.ts';
+import {ListeningClock} from './driver/election-clock.ts';
 import {OutgoingMessages} from './driver/outgoing-messages.ts';
-import {ReadQuestions} from './driver/read-questions.ts';
+import {ReadQuestions} from './driver/read-index-batcher.ts';
 import {addressOfId} from './peer-directory.ts';
 import type {PeerTransport} from './peer-transport.ts';
-import type {RaftStorage} from './raft-storage.ts';
+import type {RaftStorage} from './storage/raft-storage.ts';
 
 /** What the rest of the server hears of; called from within a step, in the order of effects. */
 export interface ReplicatorNews {

@@ -15,9 +15,9 @@ import {EntryArray} from '#server/simulation/raft/simulated-log.ts';
 import {Scheduler} from '#server/simulation/scheduler.ts';
 import {createSeededRandom, type SeededRandom} from '#server/simulation/seeded-random.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
-import {InlineStorage} from './inline-storage.ts';
+import {InlineStorage} from './storage/inline-storage.ts';
 import {openStoredLog, type RecoveredLog} from './stored-log.ts';
-import {encodeRecord} from './stored-record.ts';
+import {encodeRecord} from './storage/stored-record.ts';
 
 const directory = '/data/consensus';
 const members: Membership = [

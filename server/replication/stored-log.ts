@@ -14,7 +14,7 @@
 import {assert} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {Corruption, Refusal} from '#server/base/errors.ts';
-import type {LentEnd} from '#server/log/lent-tail.ts';
+import type {LentEnd} from '#server/log/log-tail-lease.ts';
 import {
   LogFailure,
   LogFull,
@@ -29,9 +29,9 @@ import type {HardState} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import type {EntryShape, LogIndex, LogPosition} from '#server/raft/message.ts';
 import type {Recovered} from '#server/raft/state.ts';
-import {RecordShapes} from './record-shapes.ts';
-import {decodeRecord, type RecordRun} from './stored-record.ts';
-import {VoteFile, type VoteFileState, votesLost} from './vote-file.ts';
+import {RecordShapes} from './storage/record-shapes.ts';
+import {decodeRecord, type RecordRun} from './storage/stored-record.ts';
+import {VoteFile, type VoteFileState, votesLost} from './storage/vote-file.ts';
 
 export type StoredLogOptions = SegmentLogOptions;
 

@@ -12,7 +12,7 @@ import type {
   PeerTransport,
   PeerTransportNews,
 } from './peer-transport.ts';
-import type {RaftStorage, RaftStorageNews} from './raft-storage.ts';
+import type {RaftStorage, RaftStorageNews} from './storage/raft-storage.ts';
 import type {RecoveredLog} from './stored-log.ts';
 
 /** What a node's disk holds; the storages over it come and go. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 let world: ServiceWorld;
 let database: TestDatabase;

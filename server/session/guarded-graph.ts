@@ -15,7 +15,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Graph, NewRecord, ScanOrder, Source, WritableGraph} from '#server/execution/graph.ts';
 import type {RecordValue, Rid, Value} from '#server/model/value.ts';
-import {readableEntries} from './readable-entries.ts';
+import {readableEntries} from './database/readable-entries.ts';
 
 /** Asks for rights on types and remembers what is allowed. */
 export class TypeGuard {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 let world: ServiceWorld;
 before(async () => {

@@ -38,15 +38,15 @@ import {
   alignedAlone,
   type ClusterCopies,
 } from '#server/cluster/align.ts';
-import type {DatabaseFiles} from './database-check.ts';
-import {DatabaseSession} from './open/database-session.ts';
+import type {DatabaseFiles} from './database/database-check.ts';
+import {DatabaseSession} from './connections/database-session.ts';
 import {KeptMemory} from './schema/database-views.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {defaultEvaluator} from './schema/default-values.ts';
-import {PrincipalView} from './open/principal-view.ts';
-import {RequestRun, type RequestSurroundings} from './open/request-run.ts';
+import {PrincipalView} from './connections/principal-view.ts';
+import {RequestRun, type RequestSurroundings} from './connections/request-run.ts';
 import {refusalOf, unlessCommitted} from './statements/outcome.ts';
-import {type RegisteredQuery, RunningQueries} from './open/running-queries.ts';
+import {type RegisteredQuery, RunningQueries} from './connections/running-queries.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {
@@ -57,12 +57,12 @@ import type {
   Service,
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
-import type {RunParts} from './statements/run-parts.ts';
+import type {RunParts} from './statements/statement-context.ts';
 import {mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
-import type {PlanThreads} from './threads/thread-order.ts';
-import {TransactionSessions} from './open/transaction-sessions.ts';
-import type {WorkProgress} from './work-progress.ts';
+import type {PlanThreads} from './threads/plan-task.ts';
+import {TransactionSessions} from './connections/transaction-sessions.ts';
+import type {WorkProgress} from './database/work-progress.ts';
 
 export interface ServiceOptions {
   readonly engine: Engine;

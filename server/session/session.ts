@@ -8,7 +8,7 @@
 import type {Principal} from '#server/security/principal.ts';
 import type {Value} from '#server/model/value.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
-import type {WorkProgress} from './work-progress.ts';
+import type {WorkProgress} from './database/work-progress.ts';
 
 /** Positional parameters are named "0", "1", ... */
 export type Parameters = ReadonlyMap<string, Value>;

@@ -4,7 +4,7 @@ import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 

@@ -3,7 +3,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import type {StoreFactory} from '#server/engine/store-factory.ts';
 

@@ -18,7 +18,7 @@ import {
   recordingObstacle,
   recordProgram,
   type Recording,
-} from '#server/testing/power-loss.ts';
+} from '#server/testing/power-loss/power-loss.ts';
 import {createMemoryStore} from './memory/memory-store.ts';
 import {crashImage, type Image, MemoryShelf} from './memory/shelf.ts';
 import {
@@ -51,7 +51,7 @@ for (let seed = seedFirst; seed < seedFirst + seedCount; seed++) {
       const workspace = join(root, `${engine}-${seed}`);
       mkdirSync(workspace);
       const recording = await recordProgram({
-        program: join(import.meta.dirname, 'testing-recorded-writer.ts'),
+        program: join(import.meta.dirname, '../testing/faults/recorded-writer.ts'),
         environment: {
           STORE_ENGINE: engine,
           STORE_SEED: String(seed),

@@ -10,8 +10,8 @@ import {globSync} from 'node:fs';
 import {dirname, join, relative} from 'node:path';
 import {performance} from 'node:perf_hooks';
 import {type EventData, run} from 'node:test';
-import {type Gate, gatesOf} from './house/gates.ts';
-import {OverdueFiles} from './house/overdue-files.ts';
+import {type Gate, gatesOf} from './conventions/gates.ts';
+import {OverdueFiles} from './conventions/overdue-files.ts';
 
 interface Counts {
   passed: number;

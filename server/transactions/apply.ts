@@ -14,7 +14,7 @@ import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import {type Batch, type Store, StoreFailure} from '#server/storage/store.ts';
-import type {CopyOutcome, DatabaseCopy} from './commit-pipe.ts';
+import type {CopyOutcome, DatabaseCopy} from './commit-pipeline.ts';
 import {decodeEntry, type Entry, eachOperation} from './entry.ts';
 import {
   counterKey,
@@ -40,7 +40,7 @@ export interface Fence {
 /** Values of counters that a run of entries changed: the last one wins, so each is written once. */
 export type CounterValues = Map<number, number>;
 
-/** What another applier did with a database (turn-applier.ts). */
+/** What another applier did with a database (inline-applier.ts). */
 export interface Move {
   /** Index of an entry at or before the first one that it applied. */
   readonly firstIndex: number;

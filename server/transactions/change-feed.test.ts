@@ -7,7 +7,7 @@ import {after, test} from 'node:test';
 import {adjacencyKey, outgoing, vertexOf} from '#server/layout/adjacency-key.ts';
 import {bucketRange, recordKey, ridOfRecordKey} from '#server/layout/record-key.ts';
 import {Rid} from '#server/model/value.ts';
-import {openInlineEngine} from '#server/testing/inline-engine.ts';
+import {openInlineEngine} from '#server/testing/worlds/inline-engine.ts';
 import {PackedOperations} from './bulk-operations.ts';
 import type {ChangeListener} from './change-feed.ts';
 

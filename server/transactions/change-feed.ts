@@ -1,6 +1,6 @@
 /**
  * Tells, for one database, which records, edges and index entries every later entry of the log
- * changes: what lets a view in memory of the data (server/views/) stay right without being made
+ * changes: what lets a view in memory of the data (server/caches/) stay right without being made
  * anew.
  *
  * A listener is told of an entry in the turn in which it is appended, so before anything can read

@@ -179,7 +179,7 @@ export interface CommitLog {
    */
   readIndex(): Promise<LogIndex> | undefined;
   /**
-   * Call before a store is looked at: it holds what was told (commit-pipe.ts).
+   * Call before a store is looked at: it holds what was told (commit-pipeline.ts).
    *
    * @throws {Refusal} `database.behind` while it cannot.
    */

@@ -7,7 +7,7 @@
  */
 import {Fifo} from '#server/base/fifo.ts';
 import type {AppendResult, LogIndex} from './commit.ts';
-import type {PipeProgress} from './commit-pipe.ts';
+import type {PipeProgress} from './commit-pipeline.ts';
 
 export interface PendingEntry {
   readonly index: LogIndex;

@@ -10,7 +10,7 @@ import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
 import {openSimulatedEngine} from '#server/simulation/simulated-engine.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {CommitOutcome} from './commit.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Transaction} from './transaction-contract.ts';

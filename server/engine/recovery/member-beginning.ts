@@ -20,7 +20,7 @@ import {
   type ServerState,
   ServerStateFile,
 } from '../server-state.ts';
-import {setAside} from '../set-aside.ts';
+import {setAside} from '../quarantine.ts';
 import {encodePosition, positionKey} from '#server/transactions/system-keys.ts';
 
 const nothing: LocalData = {databases: [], documents: 0};

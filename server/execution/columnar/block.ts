@@ -5,8 +5,8 @@
  * numbered in the order in which a `ColumnInput` lists what a plan reads of the record. Rows are
  * named by their places in the columns.
  */
-import type {TextCodes} from '#server/views/text-codes.ts';
-import type {ColumnKind} from '#server/views/segment.ts';
+import type {TextCodes} from '#server/caches/text-codes.ts';
+import type {ColumnKind} from '#server/caches/segment.ts';
 import type {Expression} from '#server/plan/expression.ts';
 
 export interface PackedColumn {

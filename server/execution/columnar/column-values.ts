@@ -8,7 +8,7 @@
 import {isIntegerValue, makeDouble, numberOf} from '#server/model/number.ts';
 import {Double, type Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
-import {segmentRows} from '#server/views/segment.ts';
+import {segmentRows} from '#server/caches/segment.ts';
 import type {ExecutionContext} from '../context.ts';
 import {constantOf, isConstant} from '../stored/packed-term.ts';
 import type {Block, ColumnOf, PackedColumn, Rows} from './block.ts';

@@ -8,7 +8,7 @@
  */
 import {compareText} from '#server/base/utf8.ts';
 import type {SortKey} from '#server/plan/node.ts';
-import type {TextCodes} from '#server/views/text-codes.ts';
+import type {TextCodes} from '#server/caches/text-codes.ts';
 import type {Budget} from '../budget.ts';
 import {type Pause, pause} from '../operator.ts';
 import type {PackedColumn, Rows} from './block.ts';

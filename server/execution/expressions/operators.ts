@@ -1,5 +1,5 @@
 /**
- * The implementations of `plan/functions-operators.ts`, by name.
+ * The implementations of `plan/functions/operators.ts`, by name.
  *
  * Null operands never arrive here unless the signature says `handled`.
  */

@@ -1,6 +1,6 @@
 /**
  * Operators about records, paths, types of values and what properties can hold, as
- * `plan/functions-operators.ts` lists them among those without conversions.
+ * `plan/functions/operators.ts` lists them among those without conversions.
  */
 import {Refusal} from '#server/base/errors.ts';
 import {rootType} from '#server/model/labels.ts';

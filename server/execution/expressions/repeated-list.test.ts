@@ -4,8 +4,8 @@ import {test} from 'node:test';
 import fc from 'fast-check';
 import type {Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
-import {anyValue} from '#server/testing/random/any-value.ts';
-import {call, slot, World} from '#server/testing/hand-built-plan.ts';
+import {anyValue} from '#server/testing/property/any-value.ts';
+import {call, slot, World} from '#server/testing/worlds/hand-built-plan.ts';
 
 const world = new World();
 

@@ -1,5 +1,5 @@
 /**
- * Operators without conversions, as `plan/functions-operators.ts` lists them under that head.
+ * Operators without conversions, as `plan/functions/operators.ts` lists them under that head.
  *
  * Equality and membership are three-valued down into lists and maps: a null inside makes the
  * answer unknown unless another part decides it.
@@ -36,7 +36,7 @@ import {dividedDuration, multipliedDuration} from './duration-arithmetic.ts';
 import {movedTime} from './moment.ts';
 import {regularExpressionTest} from '#server/model/regular-expression.ts';
 import {ridsEqual} from '#server/model/rid.ts';
-import {ridOf} from '../operators/vertex-ids.ts';
+import {ridOf} from '../operators/hops/vertex-ids.ts';
 
 type Binary = (left: Value, right: Value) => Value;
 

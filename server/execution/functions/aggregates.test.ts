@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import {jsonText} from '#server/model/json.ts';
 import {makeDouble, numberOf, isNumberValue} from '#server/model/number.ts';
 import {Decimal, type Value} from '#server/model/value.ts';
-import {World} from '#server/testing/hand-built-plan.ts';
+import {World} from '#server/testing/worlds/hand-built-plan.ts';
 import {createFunctionRegistry} from '../standard-functions.ts';
 
 const functions = createFunctionRegistry();

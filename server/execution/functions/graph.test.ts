@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import type {Value} from '#server/model/value.ts';
-import {World} from '#server/testing/hand-built-plan.ts';
-import {NaiveGraph} from '#server/testing/naive-graph.ts';
-import {answerOf, valueOf} from './testing-values.ts';
+import {World} from '#server/testing/worlds/hand-built-plan.ts';
+import {NaiveGraph} from '#server/testing/worlds/naive-graph.ts';
+import {answerOf, valueOf} from '#server/testing/worlds/function-values.ts';
 
 const world = new World();
 const people = Object.fromEntries(

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {convertToArray} from '#server/model/array-conversion.ts';
 import {Rid, type Value} from '#server/model/value.ts';
-import {World} from '#server/testing/hand-built-plan.ts';
-import {answerOf} from './testing-values.ts';
+import {World} from '#server/testing/worlds/hand-built-plan.ts';
+import {answerOf} from '#server/testing/worlds/function-values.ts';
 
 const cases: readonly (readonly [string, string])[] = [
   ["'abc'.toUpperCase()", '"ABC"'],

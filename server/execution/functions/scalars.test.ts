@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {gzipSync} from 'node:zlib';
 import fc from 'fast-check';
-import {answerOf, valueOf} from './testing-values.ts';
-import {World} from '#server/testing/hand-built-plan.ts';
+import {answerOf, valueOf} from '#server/testing/worlds/function-values.ts';
+import {World} from '#server/testing/worlds/hand-built-plan.ts';
 
 const families: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   general: [

@@ -1,6 +1,6 @@
 /**
  * The schema as rows: `schema:types`, `schema:indexes` and the other tables of
- * plan/functions-schema.ts.
+ * plan/functions/schema.ts.
  *
  * Rows come from the catalog that the statement was bound with; counts of records from the
  * counters of the view it reads. What belongs to models that are not there yet has no rows.

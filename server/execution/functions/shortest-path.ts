@@ -8,7 +8,7 @@ import type {MapValue, Rid, Value} from '#server/model/value.ts';
 import {type Direction, reversed} from '#server/plan/node.ts';
 import type {CallContext} from '../context.ts';
 import type {EdgeTypes} from '../graph.ts';
-import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
+import {type RidKey, ridKey} from '../operators/hops/vertex-ids.ts';
 import {argument, integerAt, mapAt, namesFrom, refuse, singleRid} from './arguments.ts';
 import {collectHops, knownEdgeTypes} from './hops.ts';
 import {recordsOfRids} from './neighbour-records.ts';

@@ -1,4 +1,4 @@
-/** `std.*` that sum up a group; `plan/functions-standard.ts` says what each does. */
+/** `std.*` that sum up a group; `plan/functions/standard.ts` says what each does. */
 import {compareStructuresFirst} from '#server/model/compare.ts';
 import {
   addNumbers,

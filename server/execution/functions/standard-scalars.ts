@@ -1,4 +1,4 @@
-/** `std.*` of texts and numbers; `plan/functions-standard.ts` says what each does. */
+/** `std.*` of texts and numbers; `plan/functions/standard.ts` says what each does. */
 import {isIntegerValue, isNumberValue, makeDouble, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {FunctionFamily, ScalarFunction} from '../function-registry.ts';

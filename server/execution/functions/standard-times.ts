@@ -1,6 +1,6 @@
 /**
  * `std.*` of times: made from texts, from maps of parts, from other times with parts replaced;
- * cut to a unit; and durations. `plan/functions-standard.ts` lists them.
+ * cut to a unit; and durations. `plan/functions/standard.ts` lists them.
  *
  * A map may name a base (`date`, `time`, `datetime`); parts that are given take the place of the
  * base's. Days are said by month and day, by week, by quarter or by their number in the year.

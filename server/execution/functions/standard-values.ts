@@ -1,4 +1,4 @@
-/** `std.*` of graphs, lists and conversions; `plan/functions-standard.ts` says what each does. */
+/** `std.*` of graphs, lists and conversions; `plan/functions/standard.ts` says what each does. */
 import {Refusal} from '#server/base/errors.ts';
 import {labelsOf as labels} from '#server/model/labels.ts';
 import {jsonText} from '#server/model/json.ts';

@@ -13,7 +13,7 @@ import type {MapValue, Rid} from '#server/model/value.ts';
 import type {Direction} from '#server/plan/node.ts';
 import type {CallContext} from '../context.ts';
 import type {EdgeTypes} from '../graph.ts';
-import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
+import {type RidKey, ridKey} from '../operators/hops/vertex-ids.ts';
 import {argument, doubleAt, integerAt, namesFrom, refuse, singleRid, textAt} from './arguments.ts';
 import {collectHops, knownEdgeTypes} from './hops.ts';
 import {recordsOfRids} from './neighbour-records.ts';

@@ -13,7 +13,7 @@ import {makeDouble} from '#server/model/number.ts';
 import {Decimal, type Value} from '#server/model/value.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import {binaryOperators} from '../expressions/operators.ts';
-import {call, literal, property, slot, World} from '#server/testing/hand-built-plan.ts';
+import {call, literal, property, slot, World} from '#server/testing/worlds/hand-built-plan.ts';
 import {HotCompiler} from './hot-closure.ts';
 
 const functions = createFunctionRegistry();

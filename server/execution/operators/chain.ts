@@ -11,7 +11,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {type Batch, BatchBuilder} from '../batch.ts';
 import type {ExecutionContext} from '../context.ts';
 import {type Batches, type Operator, type Pause, pause, type Preparation} from '../operator.ts';
-import {type RidKey, ridKey, ridOf, withRecords} from './vertex-ids.ts';
+import {type RidKey, ridKey, ridOf, withRecords} from './hops/vertex-ids.ts';
 
 type Node = PlanNode & {readonly kind: 'chain'};
 

@@ -8,7 +8,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {isReadOnly} from '#server/plan/properties.ts';
 import {wholeNumber} from '../expressions/arithmetic.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
-import {argumentFrame} from './source-rows.ts';
+import {argumentFrame} from './sources/source-rows.ts';
 
 export function prepareSkip(
   node: PlanNode & {readonly kind: 'skip'},

@@ -3,7 +3,7 @@
  * data; nodes made into one, or made again with their relationships.
  *
  * Each call sees what the calls before it wrote. A type that does not exist yet is asked for
- * (needed.ts).
+ * (missing-prerequisites.ts).
  */
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
@@ -13,10 +13,10 @@ import type {ExecutionContext} from '../context.ts';
 import {isSame} from '../expressions/strict-operators.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import type {Source} from '../graph.ts';
-import {allHops} from '../operators/follow.ts';
-import {ridKey} from '../operators/vertex-ids.ts';
-import {madeBy, writesOf} from '../operators/write-input.ts';
-import {requireLabels, TypesNeeded} from '../needed.ts';
+import {allHops} from '../operators/hops/follow.ts';
+import {ridKey} from '../operators/hops/vertex-ids.ts';
+import {madeBy, writesOf} from '../operators/writes/write-input.ts';
+import {requireLabels, TypesNeeded} from '../missing-prerequisites.ts';
 import {checkOptions, mapAt, refuse, textAt, textsAt, vertexAt, verticesAt} from './arguments.ts';
 
 function mergeNode(args: readonly Value[], context: ExecutionContext): RecordValue {

@@ -16,8 +16,8 @@ import {
 import type {ExecutionContext} from '../context.ts';
 import type {FunctionFamily} from '../function-registry.ts';
 import type {Hop} from '../graph.ts';
-import {allHops} from '../operators/follow.ts';
-import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
+import {allHops} from '../operators/hops/follow.ts';
+import {type RidKey, ridKey} from '../operators/hops/vertex-ids.ts';
 import {checkOptions, countAt, mapAt, refuse, textAt, vertexAt} from './arguments.ts';
 import {type HopRule, hopRules, LabelFilter} from './path-filter.ts';
 

@@ -5,7 +5,7 @@ import type {IndexDefinition} from '#server/catalog/definition.ts';
 import type {Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import type {FunctionFamily, TableFunction} from '../function-registry.ts';
-import type {ServerView, UserView} from '../surroundings.ts';
+import type {ServerView, UserView} from '../external-access.ts';
 
 /** Rows by the names of their outputs. */
 function table(

@@ -13,8 +13,8 @@ import {
   type RunOptions,
   scan,
   slot,
-} from '#server/testing/hand-built-plan.ts';
-import {openStoredWorld} from '#server/testing/stored-world.ts';
+} from '#server/testing/worlds/hand-built-plan.ts';
+import {openStoredWorld} from '#server/testing/worlds/stored-world.ts';
 import type {ExecutionContext} from '../context.ts';
 import {PlanPreparation} from '../prepare.ts';
 import {PlanRun} from '../run.ts';

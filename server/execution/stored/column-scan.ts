@@ -13,8 +13,8 @@ import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import type {BucketColumns, ColumnViews} from '#server/views/column-views.ts';
-import {type Column, type Segment, segmentRows} from '#server/views/segment.ts';
+import type {BucketColumns, ColumnViews} from '#server/caches/column-views.ts';
+import {type Column, type Segment, segmentRows} from '#server/caches/segment.ts';
 import type {Source} from '../graph.ts';
 
 export interface ColumnPart {

@@ -6,7 +6,7 @@
 import {EdgeCursor, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {EdgeChoice} from '#server/views/adjacency-chunk.ts';
+import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {Graph, HopCounts} from '../graph.ts';
 import type {HopRequest} from './hop-source.ts';
 import {type PackedEdges, placeInChunk} from './packed-edges.ts';

@@ -8,9 +8,9 @@
 import {EdgeCursor, edgeRanges} from '#server/indexes/edge-cursor.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import type {ChunkSelection, EdgeChoice} from '#server/views/adjacency-chunk.ts';
+import type {ChunkSelection, EdgeChoice} from '#server/caches/adjacency-chunk.ts';
 import type {Hop, Source} from '../graph.ts';
-import {type RidKey, ridKey} from '../operators/vertex-ids.ts';
+import {type RidKey, ridKey} from '../operators/hops/vertex-ids.ts';
 import {hopOf, type PackedEdges, placeInChunk} from './packed-edges.ts';
 
 export interface HopRequest {

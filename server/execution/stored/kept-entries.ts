@@ -1,6 +1,6 @@
 /**
  * The entries of a range of an index, from the pages that are kept of it where there are any, and
- * from the store in between, where it makes such pages if that pays (views/index-pages.ts).
+ * from the store in between, where it makes such pages if that pays (caches/index-pages.ts).
  *
  * Pages serve `nextNumbers` alone. Whoever asks for entries one by one reads the store.
  */
@@ -10,8 +10,8 @@ import {RowWalker} from '#server/indexes/row-walker.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {isWholeNumberType} from '#server/model/data-type.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import {type IndexPage, PageBuilder} from '#server/views/index-pages.ts';
-import type {IndexViews, RunPages} from '#server/views/index-views.ts';
+import {type IndexPage, PageBuilder} from '#server/caches/index-pages.ts';
+import type {IndexViews, RunPages} from '#server/caches/index-views.ts';
 import type {EntrySource, IndexEntry, IndexSpan} from '../graph.ts';
 
 /** Nobody else builds in the same turn. */

@@ -1,5 +1,5 @@
 /**
- * The packed edges (views/adjacency-view.ts) of one point in time and one choice of edges, by
+ * The packed edges (caches/adjacency-view.ts) of one point in time and one choice of edges, by
  * vertex: what hops, degrees and edges between pairs are answered from where they can be.
  *
  * A transaction that has written edges itself sees none: its own are in no chunk.
@@ -13,8 +13,8 @@ import {
   chunkVertices,
   type EdgeChoice,
   type EdgeShape,
-} from '#server/views/adjacency-chunk.ts';
-import type {HeldChunk, PackedAdjacency} from '#server/views/shared-adjacency.ts';
+} from '#server/caches/adjacency-chunk.ts';
+import type {HeldChunk, PackedAdjacency} from '#server/caches/shared-adjacency.ts';
 import type {Hop, HopEnds, Source} from '../graph.ts';
 
 export class PackedEdges {

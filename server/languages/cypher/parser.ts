@@ -5,7 +5,7 @@
  * reading clause right after a writing one, a RETURN that is not the last) is refused here too,
  * where the place is known.
  */
-import {atOnce, type InPortions} from '#server/base/portions.ts';
+import {atOnce, type InPortions} from '#server/base/cooperative.ts';
 import type {Expression} from './ast-expression.ts';
 import type {Clause, Query, SingleQuery, Statement} from './ast.ts';
 import {Cursor, syntaxRefusal} from './cursor.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {sharedFolder} from '#server/testing/conformance.ts';
+import {sharedFolder} from '#server/testing/conformance/conformance.ts';
 import {readSuite} from '#server/testing/conformance/opencypher.ts';
-import {withoutPlaces} from '#server/testing/sql-round-trip.ts';
+import {withoutPlaces} from '#server/testing/property/sql-round-trip.ts';
 import {parseCypher} from './parser.ts';
 import {printCypher} from './printer.ts';
 

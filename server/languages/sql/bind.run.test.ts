@@ -1,6 +1,7 @@
 /**
  * Bound statements run (`testdata/run.txt`): over the small network of
- * testing/hand-built-plan.ts, with and without the optimizer, which must not change an answer.
+ * testing/worlds/hand-built-plan.ts, with and without the optimizer, which must not change an
+ * answer.
  */
 
 import assert from 'node:assert/strict';
@@ -11,7 +12,7 @@ import {PlanPreparation} from '#server/execution/prepare.ts';
 import {optimize} from '#server/optimizer/optimize.ts';
 import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
-import {World, worldCatalog} from '#server/testing/hand-built-plan.ts';
+import {World, worldCatalog} from '#server/testing/worlds/hand-built-plan.ts';
 import {testScript} from '#server/testing/script.ts';
 import {bindSql} from './bind-statement.ts';
 

@@ -15,7 +15,7 @@ import {planText} from '#server/plan/printer.ts';
 import type {Statement} from '#server/plan/statement.ts';
 import {boundSlots, expressionsOf, inputsOf, slotsOf} from '#server/plan/tree.ts';
 import {testScript} from '#server/testing/script.ts';
-import {SqlGenerator} from '#server/testing/sql-generator.ts';
+import {SqlGenerator} from '#server/testing/property/sql-generator.ts';
 import {bindSql} from './bind-statement.ts';
 
 function makeCatalog(): Catalog {

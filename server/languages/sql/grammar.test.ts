@@ -1,7 +1,7 @@
 /** The forms of the manual and the parser agree: what they make is read, and none is missing. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {withoutPlaces} from '#server/testing/sql-round-trip.ts';
+import {withoutPlaces} from '#server/testing/property/sql-round-trip.ts';
 import {parts, statementForms} from './grammar.ts';
 import {beginnings, type Form, formOf} from './grammar-form.ts';
 import {keywords} from './keyword.ts';

@@ -14,7 +14,7 @@
  */
 
 import {Refusal} from '#server/base/errors.ts';
-import {atOnce, type InPortions} from '#server/base/portions.ts';
+import {atOnce, type InPortions} from '#server/base/cooperative.ts';
 import type {Expression} from './ast.ts';
 import type {RecordClass, Script, Statement} from './ast-statement.ts';
 import type {ParseLimits} from '../limits.ts';

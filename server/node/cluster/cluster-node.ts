@@ -12,16 +12,16 @@ import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {PeerReport} from '#server/replication/formation/formation-decision.ts';
 import {formCluster} from '#server/replication/formation/forming.ts';
 import {Joining} from '#server/replication/formation/joining.ts';
-import {PeerTalk} from '#server/replication/formation/peer-talk.ts';
+import {PeerTalk} from '#server/replication/formation/peer-control-transport.ts';
 import type {Replicator, Role} from '#server/replication/replicator.ts';
 import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
 import {
   type OpenedLog,
   ReplicatedMemberLog,
   type RunningMember,
-} from '#server/replication/member-log.ts';
+} from '#server/replication/storage/member-log.ts';
 import type {KnownServers, ListedServer} from '#server/replication/peer-directory.ts';
-import type {PeerLinks} from '#server/replication/peer-links.ts';
+import type {PeerLinks} from '#server/replication/links/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/cluster/cluster.ts';
 import type {Engine} from '#server/engine/engine.ts';

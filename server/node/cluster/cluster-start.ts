@@ -8,7 +8,7 @@ import {createDisk} from '#server/platform/real/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import {clusterToken} from '#server/replication/cluster-token.ts';
-import type {OpenedLog} from '#server/replication/member-log.ts';
+import type {OpenedLog} from '#server/replication/storage/member-log.ts';
 import {hasStoredLog, openStoredLog} from '#server/replication/stored-log.ts';
 import {formatsOf} from '#server/engine/formats/levels.ts';
 import {startMemberLogThread} from '../member-log/member-log-thread.ts';

@@ -5,7 +5,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import {type MembershipChange, memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
-import type {RunningMember} from '#server/replication/member-log.ts';
+import type {RunningMember} from '#server/replication/storage/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import {

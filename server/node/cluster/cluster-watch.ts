@@ -1,8 +1,8 @@
 /**
  * Looks after the members of a cluster on `svc.ha.healthCheckInterval`: how each follower does,
- * what a leader does about one that it hears nothing of (replication/channel-resets.ts), what
- * becomes of copies that stand still or cannot be used (copy-care.ts), and when the cluster's data
- * takes the formats of a newer release (cluster/format-raise.ts).
+ * what a leader does about one that it hears nothing of (replication/links/channel-resets.ts), what
+ * becomes of copies that stand still or cannot be used (replica-repairer.ts), and when the
+ * cluster's data takes the formats of a newer release (cluster/format-raise.ts).
  *
  * What is decided is decided there; here are the timer, the lines of the log and the carrying out.
  */
@@ -12,14 +12,14 @@ import {
   type FollowerSample,
   resetLine,
   type ResetStep,
-} from '#server/replication/channel-resets.ts';
+} from '#server/replication/links/channel-resets.ts';
 import type {PeerTransport} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/cluster/cluster.ts';
 import {successorsOf} from '#server/cluster/changes.ts';
 import {membersBehind} from '#server/cluster/format-raise.ts';
-import {type OwnTroubles, StandstillWatch} from '#server/cluster/own-troubles.ts';
+import {type OwnTroubles, StandstillWatch} from '#server/cluster/local-health.ts';
 import {followersOf, ReplicaHealth} from '#server/cluster/replica-health.ts';
-import {CopyCare, type CopyCareOptions} from './copy-care.ts';
+import {CopyCare, type CopyCareOptions} from './replica-repairer.ts';
 
 export interface ClusterWatchOptions extends CopyCareOptions {
   readonly links: Pick<PeerTransport, 'reset'>;

@@ -14,7 +14,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryRoot,
-} from '#server/testing/server-process.ts';
+} from '#server/testing/worlds/server-process.ts';
 
 const folder = temporaryRoot('forming');
 const ends: (() => Promise<unknown>)[] = [];

@@ -1,10 +1,10 @@
 /** A pod that starts: whom it asks, what it says of itself, and when it is content. */
 import assert from 'node:assert/strict';
 import {test, type TestContext} from 'node:test';
-import {PeerClient} from '#server/protocols/http/peer-client.ts';
+import {PeerClient} from '#server/protocols/http/relay/peer-client.ts';
 import {followerState, leaderState, peerOf} from '#server/testing/cluster/member-states.ts';
 import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
-import {httpWorld} from '#server/testing/http-world.ts';
+import {httpWorld} from '#server/testing/worlds/http-world.ts';
 import {JoinProbe} from './join-probe.ts';
 
 const pod = peerOf(2, {inConfiguration: false, isVoter: false});

@@ -14,7 +14,7 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
-import type {PeerClient, PeerQuestion} from '#server/protocols/http/peer-client.ts';
+import type {PeerClient, PeerQuestion} from '#server/protocols/http/relay/peer-client.ts';
 import {addressOfId} from '#server/replication/peer-directory.ts';
 import {ordinalOf} from '#server/replication/server-list.ts';
 import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';

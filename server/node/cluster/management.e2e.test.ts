@@ -9,7 +9,7 @@ import {after, test} from 'node:test';
 import {type Member, untilLed} from '#server/testing/cluster/cluster-system.ts';
 import {startSvcCluster} from '#server/testing/cluster/svc-cluster.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {rootPassword, runSvc} from '#server/testing/server-process.ts';
+import {rootPassword, runSvc} from '#server/testing/worlds/server-process.ts';
 
 const cluster = await startSvcCluster({
   size: 3,

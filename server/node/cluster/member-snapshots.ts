@@ -11,18 +11,18 @@ import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import type {Logger} from '#server/platform/logger.ts';
-import {targetOf} from '#server/protocols/http/kept-connections.ts';
+import {targetOf} from '#server/protocols/http/relay/idle-connections.ts';
 import type {LogPosition, NodeId} from '#server/raft/message.ts';
-import type {RunningMember} from '#server/replication/member-log.ts';
+import type {RunningMember} from '#server/replication/storage/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
-import {SnapshotShelf} from '#server/replication/snapshot/snapshot-shelf.ts';
+import {SnapshotShelf} from '#server/replication/snapshot/snapshot-store.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
 import type {CopiesTaken, CopyTaken} from '#server/cluster/cluster.ts';
-import {isSetAside} from '#server/engine/set-aside.ts';
+import {isSetAside} from '#server/engine/quarantine.ts';
 import {SnapshotThread} from './snapshot-thread.ts';
 
 export interface MemberSnapshotsOptions {

@@ -4,9 +4,9 @@ import {join} from 'node:path';
 import {test} from 'node:test';
 import {type RawSetting, resolveSettings} from '#server/base/setting-values.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
-import {freePort} from '#server/testing/server-process.ts';
+import {freePort} from '#server/testing/worlds/server-process.ts';
 import {listeningHost, openPeerLinks} from './peer-connections.ts';
-import type {PeerLinks} from '#server/replication/peer-links.ts';
+import type {PeerLinks} from '#server/replication/links/peer-links.ts';
 
 const host = '127.0.0.1';
 const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls/peers');

@@ -13,7 +13,7 @@ import {
   SecureSockets,
   type SocketSecurity,
 } from '#server/replication/links/socket-security.ts';
-import {PeerLinks, type PeerLinksOptions} from '#server/replication/peer-links.ts';
+import {PeerLinks, type PeerLinksOptions} from '#server/replication/links/peer-links.ts';
 import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
 import {PeerKeyFiles} from '../keys/peer-keys.ts';
 

@@ -8,7 +8,7 @@
  */
 import type {Worker} from 'node:worker_threads';
 import type {Fence, Move} from '#server/transactions/apply.ts';
-import type {DatabaseCopy} from '#server/transactions/commit-pipe.ts';
+import type {DatabaseCopy} from '#server/transactions/commit-pipeline.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
 import type {LogState} from '#server/log/segment-log.ts';
 import type {ShareableStore} from '#server/storage/store.ts';

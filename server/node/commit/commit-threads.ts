@@ -7,20 +7,20 @@
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
-import {createTailMemory} from '#server/log/lent-tail.ts';
-import {PromptAppender} from '#server/log/prompt-append.ts';
+import {createTailMemory} from '#server/log/log-tail-lease.ts';
+import {PromptAppender} from '#server/log/inline-log-writer.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {createClock} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
-import {ApplyPipe} from './apply-pipe.ts';
+import {ApplyPipe} from './apply-pipeline.ts';
 import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
 import {createRingMemory} from './commit-ring.ts';
-import {LoggedPipe} from './logged-pipe.ts';
-import {LoneClient} from './lone-client.ts';
-import {type KeepAwake, StayAwake} from './stay-awake.ts';
+import {LoggedPipe} from './local-log-pipeline.ts';
+import {LoneClient} from './single-client-detector.ts';
+import {type KeepAwake, StayAwake} from './idle-spin.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -41,7 +41,9 @@ export interface CommitThreads {
   startPipe(parts: PipeParts, keepAwake?: KeepAwake): CommitPipe;
   /** Ends the threads when no pipe was started (a refused start). */
   abandon(): Promise<void>;
-  /** A request of `client` begins, for whom all of them must be told (lone-client.ts). */
+  /**
+   * A request of `client` begins, for whom all of them must be told (single-client-detector.ts).
+   */
   asked(client: unknown): void;
 }
 

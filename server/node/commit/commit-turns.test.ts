@@ -14,7 +14,7 @@ import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
-import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipeline.ts';
 import {EntryEncoder} from '#server/transactions/entry.ts';
 import {decodePosition, positionKey} from '#server/transactions/system-keys.ts';
 import {testHead, testLogId, testPosition} from '#server/transactions/testing-entries.ts';

@@ -4,16 +4,16 @@
  * Nothing else happens here, so that no commit waits behind anything but other commits: batches
  * are whatever queued during the last fdatasync. The next segment is zero-filled in small steps, in
  * quiet moments or as fast as the active one fills up. A failed write or sync ends appending for
- * good (F3). While it waits, the network thread has the end of the log (log/lent-tail.ts).
+ * good (F3). While it waits, the network thread has the end of the log (log/log-tail-lease.ts).
  */
 import {receiveMessageOnPort, workerData, parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
-import {TailLender} from '#server/log/lent-tail.ts';
+import {TailLender} from '#server/log/log-tail-lease.ts';
 import {LogFailure, LogFull, SegmentLog} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {LogNews, LogRequest, LogWorkerStart} from './commit-messages.ts';
 import {quietMs, RingReader, word} from './commit-ring.ts';
-import {untilRoom} from './room-wait.ts';
+import {untilRoom} from './disk-space-backoff.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;

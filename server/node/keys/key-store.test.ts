@@ -6,7 +6,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {createSecureContext, type SecureContextOptions} from 'node:tls';
 import {createClock} from '#server/platform/real/clock.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {KeyStore} from './key-store.ts';
 
 const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls');

@@ -7,7 +7,7 @@ import {after, test} from 'node:test';
 import {resolveSettings, type Settings} from '#server/base/setting-values.ts';
 import {createClock} from '#server/platform/real/clock.ts';
 import type {PeerKeys} from '#server/replication/links/socket-security.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {PeerKeyFiles} from './peer-keys.ts';
 
 const fixtures = join(import.meta.dirname, '../../testing/fixtures/tls/peers');

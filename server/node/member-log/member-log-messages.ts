@@ -9,7 +9,7 @@ import {assert} from '#server/base/assert.ts';
 import type {HardState} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import type {LogIndex} from '#server/raft/message.ts';
-import {recordKindsMax, type RecordRun} from '#server/replication/stored-record.ts';
+import {recordKindsMax, type RecordRun} from '#server/replication/storage/stored-record.ts';
 import type {StoredLogState} from '#server/replication/stored-log.ts';
 import type {RingMemory} from '../commit/commit-ring.ts';
 

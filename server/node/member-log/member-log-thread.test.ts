@@ -12,7 +12,7 @@ import {createClock, createRandom} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {Persist} from '#server/raft/effect.ts';
 import type {Entry} from '#server/raft/message.ts';
-import type {RaftStorage} from '#server/replication/raft-storage.ts';
+import type {RaftStorage} from '#server/replication/storage/raft-storage.ts';
 import {openStoredLog, type RecoveredLog} from '#server/replication/stored-log.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {startMemberLogThread} from './member-log-thread.ts';

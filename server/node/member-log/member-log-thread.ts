@@ -1,23 +1,24 @@
 /**
- * The storage of a member of a cluster on a thread of its own (replication/raft-storage.ts).
+ * The storage of a member of a cluster on a thread of its own
+ * (replication/storage/raft-storage.ts).
  *
  * At the end of a turn of its event loop the network thread copies the entries of that turn once,
  * into the ring, as the records that they will be in the log, and hears of durable ones once a
  * batch. What does not fit into the ring yet waits here, uncopied; how much is given is bounded by
  * whoever gives it, who sees `pendingBytes`. A small entry that comes alone is written right here
- * (log/prompt-append.ts).
+ * (log/inline-log-writer.ts).
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
-import {createTailMemory} from '#server/log/lent-tail.ts';
-import {PromptAppender} from '#server/log/prompt-append.ts';
+import {createTailMemory} from '#server/log/log-tail-lease.ts';
+import {PromptAppender} from '#server/log/inline-log-writer.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
 import type {Checkpoint} from '#server/raft/membership.ts';
 import type {Entry, LogIndex} from '#server/raft/message.ts';
-import type {RaftStorage, RaftStorageNews} from '#server/replication/raft-storage.ts';
+import type {RaftStorage, RaftStorageNews} from '#server/replication/storage/raft-storage.ts';
 import type {StoredLog} from '#server/replication/stored-log.ts';
 import {
   decodeRun,
@@ -27,7 +28,7 @@ import {
   recordPrefixBytes,
   type RecordRun,
   writeRecordPrefix,
-} from '#server/replication/stored-record.ts';
+} from '#server/replication/storage/stored-record.ts';
 import {
   createRingMemory,
   entryBytesInside,

@@ -2,7 +2,7 @@
  * The log thread of a member of a cluster: writes what waits in the ring as one batch, syncs, and
  * tells once for all of it.
  *
- * While it waits, the network thread has the end of the log (log/lent-tail.ts).
+ * While it waits, the network thread has the end of the log (log/log-tail-lease.ts).
  *
  * As the log thread of a server without cluster (commit/log-worker.ts), but for what it is told
  * between the entries: term and vote, cuts, and where the log begins. Laggards are read to between
@@ -11,12 +11,12 @@
 import {parentPort, receiveMessageOnPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
-import {TailLender} from '#server/log/lent-tail.ts';
+import {TailLender} from '#server/log/log-tail-lease.ts';
 import {LogFailure, LogFull} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {StoredLog} from '#server/replication/stored-log.ts';
 import {quietMs, RingReader, word} from '../commit/commit-ring.ts';
-import {untilRoom} from '../commit/room-wait.ts';
+import {untilRoom} from '../commit/disk-space-backoff.ts';
 import {
   type Command,
   decodeCommand,

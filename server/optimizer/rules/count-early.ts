@@ -12,7 +12,7 @@ import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
 import {boundSlots} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {readBy, spineInput, withOnSpine} from '../spine.ts';
+import {readBy, spineInput, withOnSpine} from '../row-preserving-path.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
 

@@ -11,7 +11,7 @@ import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {readBy, spineInput, withOnSpine} from '../spine.ts';
+import {readBy, spineInput, withOnSpine} from '../row-preserving-path.ts';
 
 type Node<Kind extends PlanNode['kind']> = PlanNode & {readonly kind: Kind};
 type Degree = Node<'degree'>;

@@ -12,7 +12,7 @@ import {mapExpressions} from '#server/plan/map-expressions.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {expressionsOf, mapInputs, mapParts, partsOf, visitPlan} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {spineInput} from '../spine.ts';
+import {spineInput} from '../row-preserving-path.ts';
 
 type Range = PlanNode & {readonly kind: 'index-range'};
 

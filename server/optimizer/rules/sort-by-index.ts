@@ -21,7 +21,7 @@ import {conjunction, conjunctsOf} from '../conjuncts.ts';
 import {cost} from '../cost.ts';
 import {countOf} from '../estimates.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {spineInput, withOnSpine} from '../spine.ts';
+import {spineInput, withOnSpine} from '../row-preserving-path.ts';
 import type {Scan} from './access.ts';
 import {cheapestAccess} from './choose-index.ts';
 import {accessBy} from './single-access.ts';

@@ -6,17 +6,17 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
 import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
-import {authenticate} from './authentication.ts';
-import {checkDeclaredLength} from './body.ts';
+import {authenticate} from './message/authentication.ts';
+import {checkDeclaredLength} from './message/body.ts';
 import type {HttpContext} from './context.ts';
-import {Exchange, sessionHeader} from './exchange.ts';
-import {PlainFailure} from './failure.ts';
-import {clusterTokenHeader, invalidToken} from './forwarded-headers.ts';
-import type {StoredAnswer} from './idempotency.ts';
-import {answerRoot} from './landing.ts';
-import {answerScrape, scrapePath} from './prometheus.ts';
+import {Exchange, sessionHeader} from './message/exchange.ts';
+import {PlainFailure} from './message/failure.ts';
+import {clusterTokenHeader, invalidToken} from './relay/forwarded-headers.ts';
+import type {StoredAnswer} from './message/idempotency.ts';
+import {answerRoot} from './documentation/root-page.ts';
+import {answerScrape, scrapePath} from './routes/prometheus.ts';
 import {basePath, type Match, type Route, type Router, type UserOperation} from './router.ts';
-import {readWish} from './statement.ts';
+import {readWish} from './routes/statement.ts';
 
 /** Answers one request, whatever it is. Rejects for a defect only. */
 export async function dispatch(

@@ -9,10 +9,10 @@ import {
   type ClusterOfTwo,
   clusterOfTwo,
   clusterToken,
-} from '#server/testing/members/cluster-of-two.ts';
+} from '#server/testing/cluster/cluster-of-two.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
 import {leaderNeeded} from '#server/cluster/leadership.ts';
-import type {Call, HttpAnswer, HttpWorld} from '#server/testing/http-world.ts';
+import type {Call, HttpAnswer, HttpWorld} from '#server/testing/worlds/http-world.ts';
 
 // No machine is too slow for these; a test that waits for the end of one shortens it.
 const settings = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {connect} from 'node:net';
 import {test} from 'node:test';
 import fc from 'fast-check';
-import {httpWorld, rootPassword} from '#server/testing/http-world.ts';
+import {httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 
 const credentials = Buffer.from(`root:${rootPassword}`).toString('base64');
 

@@ -4,7 +4,7 @@ import {once} from 'node:events';
 import {connect} from 'node:net';
 import {test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/http-world.ts';
+import {type HttpWorld, httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 
 const credentials = Buffer.from(`root:${rootPassword}`).toString('base64');
 const authorization = `Authorization: Basic ${credentials}`;

@@ -1,9 +1,14 @@
 /** The HTTP surface over a socket: routes, envelope, credentials, statements, transactions. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
-import {type Call, type HttpAnswer, type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
+import {
+  type Call,
+  type HttpAnswer,
+  type HttpWorld,
+  httpWorld,
+} from '#server/testing/worlds/http-world.ts';
 import {Double} from '#server/model/value.ts';
-import {openApiDocument} from './openapi.ts';
+import {openApiDocument} from './documentation/openapi.ts';
 import {routeTable} from './server.ts';
 
 let world: HttpWorld;

@@ -8,7 +8,7 @@
  * up, and left out when there are too many. Source: reference 7.1.
  */
 import type {ServerResponse} from 'node:http';
-import type {Exchange} from './exchange.ts';
+import type {Exchange} from './message/exchange.ts';
 
 /** Seconds; an answer from memory takes a tenth of a millisecond. */
 const boundsSeconds: readonly number[] = [

@@ -5,8 +5,8 @@
  * path is 404 without a body. Segments are decoded once, after splitting.
  */
 import type {Principal} from '#server/security/principal.ts';
-import type {Exchange} from './exchange.ts';
-import {PlainFailure} from './failure.ts';
+import type {Exchange} from './message/exchange.ts';
+import {PlainFailure} from './message/failure.ts';
 
 export type Handler = (exchange: Exchange, principal: Principal) => Promise<void> | void;
 export type OpenHandler = (exchange: Exchange) => Promise<void> | void;

@@ -6,7 +6,7 @@ import type {IncomingHttpHeaders} from 'node:http';
 import type {Socket} from 'node:net';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {httpWorld, rootPassword} from '#server/testing/http-world.ts';
+import {httpWorld, rootPassword} from '#server/testing/worlds/http-world.ts';
 import {Transport} from './transport.ts';
 
 const proxied = '10.1.2.3';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Entry} from '#server/raft/message.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {Applier} from '#server/transactions/apply.ts';
-import {InlinePipe} from '#server/transactions/inline-pipe.ts';
+import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {testLogId} from '#server/transactions/testing-entries.ts';
 import {CommittedFeed} from './committed-feed.ts';

@@ -13,7 +13,7 @@ import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Entry as LogEntry, LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult} from '#server/transactions/commit.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipe.ts';
+import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
 import type {EngineLogObserver} from '#server/engine/engine-log.ts';
 import {decodeEntry, type Entry, EntryEncoder} from '#server/transactions/entry.ts';
 import type {PendingEntries} from '#server/transactions/pending-entries.ts';

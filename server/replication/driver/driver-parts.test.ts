@@ -4,13 +4,13 @@ import {test} from 'node:test';
 import type {Effect, Persist} from '#server/raft/effect.ts';
 import type {Entry} from '#server/raft/message.ts';
 import {decodeMessage} from '#server/raft/message-encoding.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
-import {SeededRandom} from '#server/testing/random/seeded-random.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
+import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {EntryCache} from './entry-cache.ts';
 import {LeaderRequests} from './leader-requests.ts';
-import {ListeningClock} from './listening-clock.ts';
+import {ListeningClock} from './election-clock.ts';
 import {OutgoingMessages} from './outgoing-messages.ts';
-import {ReadQuestions} from './read-questions.ts';
+import {ReadQuestions} from './read-index-batcher.ts';
 
 type SendEntries = Extract<Effect, {readonly kind: 'send-entries'}>;
 

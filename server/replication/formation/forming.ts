@@ -11,7 +11,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {LocalData} from '#server/engine/engine-log.ts';
 import {decideFormation, type FormationDecision, type PeerReport} from './formation-decision.ts';
-import type {PeerTalk} from './peer-talk.ts';
+import type {PeerTalk} from './peer-control-transport.ts';
 
 export interface FormingOptions {
   readonly talk: PeerTalk;

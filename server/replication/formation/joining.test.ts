@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {Membership, MembershipChange} from '#server/raft/membership.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {MemoryNetwork} from '../testing-members.ts';
 import {Joining, type JoiningOptions} from './joining.ts';
-import {PeerTalk} from './peer-talk.ts';
+import {PeerTalk} from './peer-control-transport.ts';
 
 const leader = 'a_1';
 const follower = 'b_1';

@@ -19,7 +19,7 @@ import {memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {Replicator} from '../replicator.ts';
 import type {PeerReport} from './formation-decision.ts';
-import type {Application, PeerTalk, Saying} from './peer-talk.ts';
+import type {Application, PeerTalk, Saying} from './peer-control-transport.ts';
 
 export interface JoiningOptions {
   readonly talk: PeerTalk;

@@ -1,7 +1,7 @@
 /** Names of peers: remembered while they are right, asked again when they may not be. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {HostAddresses} from './host-addresses.ts';
 
 test('an answer is remembered for a while, a failure never', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {createClock, createTimers} from '#server/platform/real/clock.ts';
 import type {Admission} from '../peer-addresses.ts';
-import {loopback, RawConnection, speakAs} from '../testing-links.ts';
+import {loopback, RawConnection, speakAs} from './testing-links.ts';
 import {IncomingLinks} from './incoming-links.ts';
 import {plainSockets} from './socket-security.ts';
 

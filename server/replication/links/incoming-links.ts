@@ -9,7 +9,7 @@ import {createServer, type Server, type Socket} from 'node:net';
 import {plainAddress} from '#server/base/addresses.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {NodeId} from '#server/raft/message.ts';
-import type {Hello} from '../handshake.ts';
+import type {Hello} from './handshake.ts';
 import type {PeerAddresses} from '../peer-addresses.ts';
 import type {ChannelListener, Ending, PeerChannel} from './peer-channel.ts';
 import {plainSockets, type SocketSecurity} from './socket-security.ts';

@@ -9,7 +9,7 @@
  */
 import {isIP, type Socket} from 'node:net';
 import type {Random, Timers} from '#server/platform/clock.ts';
-import type {Hello} from '../handshake.ts';
+import type {Hello} from './handshake.ts';
 import type {PeerAddress} from '../peer-transport.ts';
 import type {ChannelListener, Ending, PeerChannel} from './peer-channel.ts';
 import type {HostAddresses} from './host-addresses.ts';

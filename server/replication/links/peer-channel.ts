@@ -11,8 +11,8 @@
 import type {Socket} from 'node:net';
 import {unreachable} from '#server/base/assert.ts';
 import type {Random, Timers} from '#server/platform/clock.ts';
-import {byteLength, type Frame, type FrameKind, FrameReader, FrameWriter} from '../frame.ts';
-import {Handshake, type Hello, helloBytesMax, type Side} from '../handshake.ts';
+import {byteLength, type Frame, type FrameKind, FrameReader, FrameWriter} from './frame.ts';
+import {Handshake, type Hello, helloBytesMax, type Side} from './handshake.ts';
 
 export interface ChannelListener {
   /**

@@ -1,7 +1,7 @@
 /** Who was turned away lately: counted, bounded, forgotten. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {RecentRejections} from './recent-rejections.ts';
 
 test('the same is one line with a count, the latest first, for ten minutes', () => {

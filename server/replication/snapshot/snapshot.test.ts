@@ -25,7 +25,7 @@ import {openDiskEngine} from '#server/simulation/disk-engine.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {leaderState} from '#server/testing/cluster/member-states.ts';
 import {MemoryCluster} from '#server/testing/cluster/memory-cluster.ts';
-import {type HttpWorld, httpWorld} from '#server/testing/http-world.ts';
+import {type HttpWorld, httpWorld} from '#server/testing/worlds/http-world.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {SnapshotInstall} from '#server/engine/snapshot-install.ts';
@@ -34,7 +34,7 @@ import {checksumOfFile} from './file-checksum.ts';
 import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
 import {fetchSnapshot} from './snapshot-fetch.ts';
-import {SnapshotShelf} from './snapshot-shelf.ts';
+import {SnapshotShelf} from './snapshot-store.ts';
 import {transferFiles, type TransferOrder} from './transfer.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));

@@ -14,7 +14,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget} from '#server/execution/budget.ts';
 import {type ExecutionContext, type InnerPrograms, SubplanMemo} from '#server/execution/context.ts';
 import {innerRows, innerValues} from '#server/execution/run.ts';
-import {TypesNeeded} from '#server/execution/needed.ts';
+import {TypesNeeded} from '#server/execution/missing-prerequisites.ts';
 import type {Value} from '#server/model/value.ts';
 import {
   type DatabaseQuestion,
@@ -23,7 +23,7 @@ import {
   type TriggerVerdict,
 } from './javascript-programs.ts';
 import {type PreparedQuery, requireParameters} from '../statements/prepared-query.ts';
-import type {ReadSchema, RunHome} from '../statements/run-home.ts';
+import type {ReadSchema, RunHome} from '../statements/target-database.ts';
 
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */

@@ -7,7 +7,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryRoot,
-} from '#server/testing/server-process.ts';
+} from '#server/testing/worlds/server-process.ts';
 
 const root = temporaryRoot('routines');
 let server: ServerProcess | undefined;

@@ -17,7 +17,7 @@ import {ridText} from '#server/model/rid.ts';
 import type {MapValue, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {RecordImages, TriggerVerdict} from './javascript-programs.ts';
-import {readableEntries} from '../readable-entries.ts';
+import {readableEntries} from '../database/readable-entries.ts';
 
 export type Fire = (trigger: TriggerDefinition, images: RecordImages) => TriggerVerdict;
 

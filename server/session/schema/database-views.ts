@@ -2,11 +2,11 @@
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {Database} from '#server/engine/database.ts';
-import {AdjacencyView} from '#server/views/adjacency-view.ts';
-import {ColumnViews} from '#server/views/column-views.ts';
-import {IndexViews} from '#server/views/index-views.ts';
-import type {KeptViews} from '#server/views/kept-views.ts';
-import {ViewMemory} from '#server/views/view-memory.ts';
+import {AdjacencyView} from '#server/caches/adjacency-view.ts';
+import {ColumnViews} from '#server/caches/column-views.ts';
+import {IndexViews} from '#server/caches/index-views.ts';
+import type {KeptViews} from '#server/caches/kept-views.ts';
+import {ViewMemory} from '#server/caches/view-memory.ts';
 
 /** What all databases of a server may keep together. */
 export class KeptMemory {

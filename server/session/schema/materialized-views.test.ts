@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 let world: ServiceWorld;
 before(async () => {

@@ -16,13 +16,13 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {requireView, viewsOf, type ViewType} from '#server/catalog/change-view.ts';
-import type {ViewFigures} from '#server/execution/surroundings.ts';
+import type {ViewFigures} from '#server/execution/external-access.ts';
 import {printName} from '#server/languages/sql/printer.ts';
 import {traceQuery, sourcesParameter} from '#server/languages/sql/view-query.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Rid, Value} from '#server/model/value.ts';
 import type {RecordChanges} from '#server/records/record-changes.ts';
-import type {DatabaseSession} from '../open/database-session.ts';
+import type {DatabaseSession} from '../connections/database-session.ts';
 import {
   type RunEnvironment,
   type RunOptions,

@@ -47,10 +47,10 @@ import {
 } from '#server/records/schema-writer.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {refusalOf} from '../statements/outcome.ts';
-import {DatabaseCheck, type DatabaseWorkOptions} from '../database-check.ts';
+import {DatabaseCheck, type DatabaseWorkOptions} from '../database/database-check.ts';
 import type {PlannedChange} from '../statements/planned-change.ts';
 import {planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
-import type {WorkBoard} from '../work-progress.ts';
+import type {WorkBoard} from '../database/work-progress.ts';
 
 const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;

@@ -7,13 +7,13 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
-import {newSummary, rowsCursor} from '../open/cursors.ts';
+import {newSummary, rowsCursor} from '../connections/cursors.ts';
 import {refusalOf} from '../statements/outcome.ts';
 import type {PreparedSession} from '../statements/prepared.ts';
-import {runOptions, type RunParts, type StatementHost} from '../statements/run-parts.ts';
+import {runOptions, type RunParts, type StatementHost} from '../statements/statement-context.ts';
 import type {ResultCursor} from '../session.ts';
 import {StatementRun} from '../statements/statement-run.ts';
-import type {HeldSession} from '../open/transaction-sessions.ts';
+import type {HeldSession} from '../connections/transaction-sessions.ts';
 
 /**
  * Carries the command out and gives the session back.

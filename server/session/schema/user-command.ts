@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {UserCommand} from '#server/plan/statement.ts';
-import type {RunParts} from '../statements/run-parts.ts';
+import type {RunParts} from '../statements/statement-context.ts';
 import type {Security} from '#server/security/security.ts';
 
 /** @throws {Refusal} `security.*`, `user.*`, `query.parameter` for a password that is no text. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {Admission} from './admission.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 
 const limits = {concurrentMax: 2, memoryIsShort: false, queueTimeoutMs: 1_000, queueLengthMax: 2};
 

@@ -10,12 +10,16 @@
 import {Refusal} from '#server/base/errors.ts';
 import {type Batch, BatchBuilder, unitBatch} from '#server/execution/batch.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
-import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
+import {
+  type NeededType,
+  SourceNeeded,
+  TypesNeeded,
+} from '#server/execution/missing-prerequisites.ts';
 import {newWriteCounts, type WriteCounts} from '#server/execution/context.ts';
 import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 import type {PreparedBatched} from './prepared.ts';
-import type {RunParts, StatementHost} from './run-parts.ts';
+import type {RunParts, StatementHost} from './statement-context.ts';
 import {backOff, isConflict} from './transact.ts';
 import {type ReadData, type RunData, type RunOptions, StatementRun} from './statement-run.ts';
 

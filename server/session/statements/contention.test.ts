@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import {assertIntegrity} from '#server/simulation/integrity.ts';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 const worlds = [
   await ServiceWorld.open({'svc.txRetries': '50'}),

@@ -1,7 +1,7 @@
 /** What EXPLAIN and PROFILE show of a plan, and that plans follow the data they are made for. */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 let world: ServiceWorld;
 let database: TestDatabase;

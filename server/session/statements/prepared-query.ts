@@ -4,7 +4,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {atOnce, type InPortions} from '#server/base/portions.ts';
+import {atOnce, type InPortions} from '#server/base/cooperative.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
@@ -13,7 +13,7 @@ import {PlanProfile} from '#server/execution/profile.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import {type SingleCreate, singleCreateOf} from '#server/execution/single-create.ts';
 import type {Value} from '#server/model/value.ts';
-import {askedProperties} from '#server/plan/asked-properties.ts';
+import {askedProperties} from '#server/plan/required-properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
 import {Contention} from './contention.ts';

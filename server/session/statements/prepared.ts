@@ -6,7 +6,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {atOnce, type InPortions} from '#server/base/portions.ts';
+import {atOnce, type InPortions} from '#server/base/cooperative.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';

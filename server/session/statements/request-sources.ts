@@ -7,8 +7,8 @@
  */
 import type {Settings} from '#server/base/setting-values.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {SourceNeeded} from '#server/execution/needed.ts';
-import type {Sources} from '#server/execution/surroundings.ts';
+import {SourceNeeded} from '#server/execution/missing-prerequisites.ts';
+import type {Sources} from '#server/execution/external-access.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 
 const addressesMax = 64;

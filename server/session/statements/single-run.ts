@@ -13,10 +13,10 @@ import {
   type SingleRecord,
 } from '#server/execution/single-create.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
-import {newSummary} from '../open/cursors.ts';
+import {newSummary} from '../connections/cursors.ts';
 import {hasTriggers} from '../programs/trigger-graph.ts';
 import type {ResultCursor, ResultSummary} from '../session.ts';
-import type {RunParts} from './run-parts.ts';
+import type {RunParts} from './statement-context.ts';
 import {answerLimit, type ResultWish, type WriteData} from './statement-run.ts';
 
 /**

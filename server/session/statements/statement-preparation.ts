@@ -6,13 +6,13 @@ import type {DatabaseRight} from '#server/access/rights.ts';
 import {assert} from '#server/base/assert.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
-import type {NeededType, SourceNeeded} from '#server/execution/needed.ts';
+import type {NeededType, SourceNeeded} from '#server/execution/missing-prerequisites.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
-import {type PreparedAhead, statementLengthMax} from '../open/database-session.ts';
+import {type PreparedAhead, statementLengthMax} from '../connections/database-session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
-import type {RunParts} from './run-parts.ts';
+import type {RunParts} from './statement-context.ts';
 
 type StatementParts = Pick<RunParts, 'session' | 'request' | 'ahead'>;
 

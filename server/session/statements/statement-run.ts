@@ -25,7 +25,7 @@ import {GraphWriter} from '#server/execution/graph-writer.ts';
 import {keepValue, rowValue} from '#server/execution/output.ts';
 import {QueryResult} from '#server/execution/query-result.ts';
 import type {RecordJson} from '#server/execution/record-format.ts';
-import type {ServerView, Sources} from '#server/execution/surroundings.ts';
+import type {ServerView, Sources} from '#server/execution/external-access.ts';
 import {PlanRun} from '#server/execution/run.ts';
 import {isNumberValue, numberOf} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
@@ -37,7 +37,7 @@ import type {ReadContext, Transaction} from '#server/transactions/transaction-co
 import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
 import {Programs} from '../programs/inner-programs.ts';
 import {type PreparedQuery, requireParameters} from './prepared-query.ts';
-import type {ReadSchema, RunHome} from './run-home.ts';
+import type {ReadSchema, RunHome} from './target-database.ts';
 import type {Parameters, ResultFormat} from '../session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';
 

@@ -15,7 +15,11 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import type {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
-import {type NeededType, SourceNeeded, TypesNeeded} from '#server/execution/needed.ts';
+import {
+  type NeededType,
+  SourceNeeded,
+  TypesNeeded,
+} from '#server/execution/missing-prerequisites.ts';
 import {countsText, newWriteCounts} from '#server/execution/context.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
@@ -24,18 +28,18 @@ import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, Place} from './admission.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Contention} from './contention.ts';
-import {newSummary, PiecesCursor, rowsCursor} from '../open/cursors.ts';
-import type {DatabaseSession} from '../open/database-session.ts';
+import {newSummary, PiecesCursor, rowsCursor} from '../connections/cursors.ts';
+import type {DatabaseSession} from '../connections/database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from '#server/cluster/leadership.ts';
-import {MovableResult} from '../threads/movable-result.ts';
-import {ending, orElse, orFailed} from '#server/base/now-or-later.ts';
+import {MovableResult} from '../threads/restartable-result.ts';
+import {ending, orElse, orFailed} from '#server/base/maybe-promise.ts';
 import {row} from './planned-change.ts';
 import {BatchedRun} from './batched-run.ts';
 import {explained, type Prepared, type PreparedBatched, type PreparedSchema} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
-import {partsWith, runOptions, type RunParts, type StatementHost} from './run-parts.ts';
-import {readerInForce} from '../reader-in-force.ts';
+import {partsWith, runOptions, type RunParts, type StatementHost} from './statement-context.ts';
+import {readerInForce} from '../current-schema-reader.ts';
 import {runScript} from '../programs/script-runner.ts';
 import type {Security} from '#server/security/security.ts';
 import {runUserCommand} from '../schema/user-command.ts';
@@ -65,10 +69,10 @@ import {runSingle} from './single-run.ts';
 import {runSessionCommand} from '../schema/session-command.ts';
 import {StreamCursor, type Streaming} from './stream-cursor.ts';
 import {ThreadDispatch} from '../threads/thread-dispatch.ts';
-import type {PlanThreads} from '../threads/thread-order.ts';
+import type {PlanThreads} from '../threads/plan-task.ts';
 import {transact, type TransactOptions} from './transact.ts';
-import type {HeldSession} from '../open/transaction-sessions.ts';
-import {isGuarded, optionsOf, tellPlan, watched, type WatchedQuery} from './watched-query.ts';
+import type {HeldSession} from '../connections/transaction-sessions.ts';
+import {isGuarded, optionsOf, tellPlan, watched, type WatchedQuery} from './profiled-query.ts';
 
 export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
-import {ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
+import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 
 const world = await ServiceWorld.open();
 after(() => world.close());

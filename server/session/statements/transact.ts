@@ -17,7 +17,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import type {CommitOutcome, LogIndex} from '#server/transactions/commit.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Contention} from './contention.ts';
-import type {DatabaseSession} from '../open/database-session.ts';
+import type {DatabaseSession} from '../connections/database-session.ts';
 import {refusalOf, repeated} from './outcome.ts';
 import {type RunEnvironment, type WriteData, writeData} from './statement-run.ts';
 

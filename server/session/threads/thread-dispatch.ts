@@ -10,8 +10,8 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {packPortable} from '#server/plan/portable.ts';
 import {needsServer, routinesOf} from '#server/plan/properties.ts';
 import type {PreparedQuery} from '../statements/prepared-query.ts';
-import {runOptions, type RunParts} from '../statements/run-parts.ts';
-import type {ReadSchema} from '../statements/run-home.ts';
+import {runOptions, type RunParts} from '../statements/statement-context.ts';
+import type {ReadSchema} from '../statements/target-database.ts';
 import type {ResultWish, RunData, RunEnvironment} from '../statements/statement-run.ts';
 import {
   controlWords,
@@ -19,7 +19,7 @@ import {
   type RoutineBody,
   type ThreadOrder,
   type ThreadSpending,
-} from './thread-order.ts';
+} from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
 
 export interface ThreadDispatchOptions {

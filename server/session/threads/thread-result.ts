@@ -12,7 +12,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
 import type {PlanProfile} from '#server/execution/profile.ts';
 import type {Timers} from '#server/platform/clock.ts';
-import type {KeysRead} from '#server/views/shared-adjacency.ts';
+import type {KeysRead} from '#server/caches/shared-adjacency.ts';
 import type {PulledResult} from '../statements/stream-cursor.ts';
 import {unpackError} from './thread-errors.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type ThreadNews,
   type ThreadOrder,
   type ThreadPage,
-} from './thread-order.ts';
+} from './plan-task.ts';
 
 export interface ThreadResultParts {
   readonly thread: PlanThread;

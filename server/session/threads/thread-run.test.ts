@@ -8,13 +8,13 @@ import {Refusal} from '#server/base/errors.ts';
 import {ScanThreads} from '#server/node/scan-threads.ts';
 import {Rid, type Value} from '#server/model/value.ts';
 import {createTimers} from '#server/platform/real/clock.ts';
-import {graph, queryPairs} from '#server/testing/random/query-pairs.ts';
+import {graph, queryPairs} from '#server/testing/property/query-pairs.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
-import {root, ServiceWorld, type TestDatabase} from '#server/testing/service-world.ts';
-import {ManualTimers} from '#server/testing/manual-timers.ts';
+import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
+import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultFormat, RunRequest} from '../session.ts';
-import type {PlanThread, PlanThreads, ThreadNews, ThreadOrder} from './thread-order.ts';
+import type {PlanThread, PlanThreads, ThreadNews, ThreadOrder} from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
 
 const records = 20_000;

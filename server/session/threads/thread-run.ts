@@ -26,13 +26,13 @@ import {learnNames} from '#server/records/database-schema.ts';
 import {CatalogSchema} from '#server/records/context.ts';
 import {catalogKey} from '#server/transactions/system-keys.ts';
 import {ReadSession, type ViewSource} from '#server/transactions/transaction.ts';
-import {noViews} from '#server/views/kept-views.ts';
-import {SharedAdjacency} from '#server/views/shared-adjacency.ts';
+import {noViews} from '#server/caches/kept-views.ts';
+import {SharedAdjacency} from '#server/caches/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from '../statements/prepared-query.ts';
-import type {ReadSchema, RunHome} from '../statements/run-home.ts';
+import type {ReadSchema, RunHome} from '../statements/target-database.ts';
 import {type RunEnvironment, type RunOptions, StatementRun} from '../statements/statement-run.ts';
 import {packError} from './thread-errors.ts';
-import {controlWord, pagesWaitingMax, type ThreadNews, type ThreadOrder} from './thread-order.ts';
+import {controlWord, pagesWaitingMax, type ThreadNews, type ThreadOrder} from './plan-task.ts';
 
 export interface ThreadMeans {
   readonly clock: Clock;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {crc32} from 'node:zlib';
-import {SeededRandom} from '#server/testing/random/seeded-random.ts';
+import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {readMachine} from './machine.ts';
 import {checksummer} from './open.ts';
 

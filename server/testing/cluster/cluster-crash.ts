@@ -11,8 +11,8 @@ import type {Client} from '#server/client/client.ts';
 import {auditLedger, createLedger} from '../crash/audit.ts';
 import {type Finding, Ledger} from '../crash/ledger.ts';
 import {ledgerDatabase, Writer} from '../crash/writer.ts';
-import {SeededRandom} from '../random/seeded-random.ts';
-import {openBank, Teller} from './bank.ts';
+import {SeededRandom} from '../property/seeded-random.ts';
+import {openBank, Teller} from './transfers-workload.ts';
 import {findLeader, type Member, untilLed} from './cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from './svc-cluster.ts';
 

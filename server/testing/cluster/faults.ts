@@ -2,7 +2,7 @@
  * What may happen to a cluster while clients work: processes that die or freeze, links that break,
  * one at a time, each healed before the next. The same seed gives the same choices.
  */
-import type {SeededRandom} from '../random/seeded-random.ts';
+import type {SeededRandom} from '../property/seeded-random.ts';
 import {type ClusterSystem, findLeader, type Member} from './cluster-system.ts';
 import type {LinkFault} from './links.ts';
 

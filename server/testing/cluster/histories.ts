@@ -9,7 +9,7 @@
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {SeededRandom} from '../random/seeded-random.ts';
+import {SeededRandom} from '../property/seeded-random.ts';
 import {type ClusterSystem, untilLed} from './cluster-system.ts';
 import {startEtcdCluster} from './etcd-cluster.ts';
 import {type FaultCounts, injectFaults} from './faults.ts';

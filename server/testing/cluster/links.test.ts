@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {type AddressInfo, connect, createServer, type Server, type Socket} from 'node:net';
 import {afterEach, beforeEach, test} from 'node:test';
-import {SeededRandom} from '../random/seeded-random.ts';
+import {SeededRandom} from '../property/seeded-random.ts';
 import {Links} from './links.ts';
 
 let echo: Server;

@@ -7,7 +7,7 @@
  * one direction between two members, on connections that either of them opened.
  */
 import {connect, createServer, type Server, type Socket} from 'node:net';
-import type {SeededRandom} from '../random/seeded-random.ts';
+import type {SeededRandom} from '../property/seeded-random.ts';
 
 /** What happens to bytes on their way. `whole`: nothing. */
 export type LinkFault =

@@ -2,7 +2,7 @@
  * Clients that read, write and compare registers at all members for a while, and write down what
  * they asked and what came of it.
  */
-import type {SeededRandom} from '../random/seeded-random.ts';
+import type {SeededRandom} from '../property/seeded-random.ts';
 import {type ClusterSystem, findLeader, type Member} from './cluster-system.ts';
 import {historyTime, type Operation, type ReadMode} from './history.ts';
 import {

@@ -5,8 +5,8 @@
 import {mkdirSync, rmSync} from 'node:fs';
 import {join} from 'node:path';
 import {Client} from '#server/client/client.ts';
-import type {SeededRandom} from '../random/seeded-random.ts';
-import {freePort, program, rootPassword, temporaryRoot} from '../server-process.ts';
+import type {SeededRandom} from '../property/seeded-random.ts';
+import {freePort, program, rootPassword, temporaryRoot} from '../worlds/server-process.ts';
 import {type ClusterSystem, type Member, untilLed} from './cluster-system.ts';
 import {Links} from './links.ts';
 import {MemberProcess} from './member-process.ts';

@@ -8,7 +8,7 @@ import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {parentPort, workerData} from 'node:worker_threads';
 import type {Value} from '#server/model/value.ts';
-import {root, ServiceWorld, type TestDatabase} from '../service-world.ts';
+import {root, ServiceWorld, type TestDatabase} from '../worlds/service-world.ts';
 import {runCase} from './opencypher-case.ts';
 import type {Case} from './opencypher-gherkin.ts';
 import {proceduresOf} from './opencypher-procedure.ts';

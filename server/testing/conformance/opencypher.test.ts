@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {sharedFolder} from '../conformance.ts';
+import {sharedFolder} from './conformance.ts';
 import {readSuite, runCases} from './opencypher.ts';
 import {type Case, readFeature} from './opencypher-gherkin.ts';
 import {actualText, expectedText, readJson} from './opencypher-values.ts';

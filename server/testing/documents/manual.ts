@@ -15,7 +15,7 @@ import {parts, statementForms} from '#server/languages/sql/grammar.ts';
 import {functionRows} from '#server/plan/function-table.ts';
 import type {FunctionSignature} from '#server/plan/functions.ts';
 import {callText} from '#server/plan/signature.ts';
-import {type StatusRow, statusOf} from '#server/protocols/http/status.ts';
+import {type StatusRow, statusOf} from '#server/protocols/http/message/status.ts';
 
 /** The generated pages by their path; `code` is every source but the table of settings itself. */
 export function manualPages(code: string): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
 /** The sources in which a setting that has an effect is named: all but the table and the tests. */
-import {sourceFiles} from '../house/tree.ts';
+import {sourceFiles} from '../conventions/tree.ts';
 
 /** The table and what is said about its rows: naming one there gives it no effect. */
 const tables = /^server\/base\/setting[^/]*\.ts$/;

@@ -8,7 +8,12 @@ import {readdirSync} from 'node:fs';
 import {connect, type Socket} from 'node:net';
 import {after, test} from 'node:test';
 import type {Client} from '#server/client/client.ts';
-import {freePort, type ServerProcess, startServer, temporaryRoot} from '../server-process.ts';
+import {
+  freePort,
+  type ServerProcess,
+  startServer,
+  temporaryRoot,
+} from '../worlds/server-process.ts';
 
 const roots: ServerProcess[] = [];
 after(async () => {

@@ -1,7 +1,7 @@
 /** The map of a large write set against the one of the language. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {SeededRandom} from '#server/testing/random/seeded-random.ts';
+import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {KeyMap} from './key-map.ts';
 
 /** Far beyond the size at which the map is divided. */

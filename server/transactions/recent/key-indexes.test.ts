@@ -1,7 +1,7 @@
 /** What was touched last by which commit, beside a plain map that forgets nothing. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {SeededRandom} from '#server/testing/random/seeded-random.ts';
+import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {KeyIndexes} from './key-indexes.ts';
 
 test('keys are known as long as somebody may ask, and then let go', () => {

@@ -1,0 +1,177 @@
+/**
+ * Assignments to a record's properties, applied in order to a map of them.
+ *
+ * Values are immutable, so a change inside a list or map copies the way down to it. Keys that
+ * start with `@` are attributes and never become properties.
+ */
+import {assert, unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {equalValues} from '#server/model/compare.ts';
+import {isIntegerValue} from '#server/model/number.ts';
+import {EmbeddedValue, type MapValue, RecordValue, type Value} from '#server/model/value.ts';
+import type {Expression} from '#server/plan/expression.ts';
+import type {Assignment} from '#server/plan/node.ts';
+import {itemsOf, mapOf} from '../../expressions/access.ts';
+import {describe} from '../../expressions/arithmetic.ts';
+import type {Closure, Compiler, Frame} from '../../closure.ts';
+
+/** Changes `properties` in place; answers how many it set or took away. */
+export type Assign = (properties: Map<string, Value>, frame: Frame) => number;
+
+export function prepareAssignments(assignments: readonly Assignment[], compiler: Compiler): Assign {
+  const steps = assignments.map(assignment => prepareOne(assignment, compiler));
+  return (properties, frame) => {
+    let count = 0;
+    for (const step of steps) count += step(properties, frame);
+    return count;
+  };
+}
+
+function prepareOne(assignment: Assignment, compiler: Compiler): Assign {
+  switch (assignment.kind) {
+    case 'set': {
+      const value = compiler.expression(assignment.value);
+      const {name, dropsNull} = assignment;
+      return (properties, frame) => {
+        const assigned = storable(value(frame));
+        if (assigned === null && dropsNull === true) return Number(properties.delete(name));
+        properties.set(name, assigned);
+        return 1;
+      };
+    }
+    case 'remove': {
+      const {name} = assignment;
+      return properties => Number(properties.delete(name));
+    }
+    case 'content':
+      return prepareContent(assignment, compiler);
+    case 'set-inside': {
+      const value = compiler.expression(assignment.value);
+      return inside(assignment.path, compiler, frame => {
+        const assigned = storable(value(frame));
+        return () => assigned;
+      });
+    }
+    case 'remove-inside': {
+      const value = assignment.value && compiler.expression(assignment.value);
+      if (value === undefined) return inside(assignment.path, compiler, () => () => undefined);
+      return inside(assignment.path, compiler, frame => {
+        const removed = value(frame);
+        return old => withoutItem(old, removed);
+      });
+    }
+    default:
+      return unreachable(assignment);
+  }
+}
+
+/** A record inside a record is kept as a link to it. */
+export function storable(value: Value): Value {
+  if (value instanceof RecordValue) return value.rid;
+  const items = Array.isArray(value) ? itemsOf(value) : undefined;
+  if (items?.some(item => item instanceof RecordValue) === true) return items.map(storable);
+  return value;
+}
+
+function prepareContent(
+  assignment: Assignment & {readonly kind: 'content'},
+  compiler: Compiler,
+): Assign {
+  const value = compiler.expression(assignment.value);
+  return (properties, frame) => {
+    const content = value(frame);
+    const map = mapOf(content, frame.context.graph);
+    if (map === undefined) {
+      throw new Refusal('query.execution', `CONTENT needs a map, not ${describe(content)}`);
+    }
+    let count = 0;
+    if (assignment.replace) {
+      count = [...properties.keys()].filter(name => !map.has(name)).length;
+      properties.clear();
+    }
+    for (const [name, property] of map) {
+      if (name.startsWith('@')) continue;
+      if (property === null && assignment.dropsNull === true) {
+        count += Number(properties.delete(name));
+        continue;
+      }
+      properties.set(name, storable(property));
+      count++;
+    }
+    return count;
+  };
+}
+
+type Edit = (old: Value) => Value | undefined;
+
+function inside(
+  path: readonly (string | Expression)[],
+  compiler: Compiler,
+  prepareEdit: (frame: Frame) => Edit,
+): Assign {
+  const parts: readonly (string | Closure)[] = path.map(part =>
+    typeof part === 'string' ? part : compiler.expression(part),
+  );
+  return (properties, frame) => {
+    const keys = parts.map(part => (typeof part === 'string' ? part : part(frame)));
+    const [first, ...rest] = keys;
+    assert(typeof first === 'string', 'a path begins with the name of a property');
+    const changed = editAt(properties.get(first) ?? null, rest, prepareEdit(frame));
+    if (changed === undefined) properties.delete(first);
+    else properties.set(first, changed);
+    return 1;
+  };
+}
+
+/** The value with `edit` applied at the end of the path; undefined: take it out. */
+function editAt(value: Value, path: readonly Value[], edit: Edit): Value | undefined {
+  const [key, ...rest] = path;
+  if (key === undefined) return edit(value);
+  if (isIntegerValue(key)) return editItem(value, Number(key), rest, edit);
+  if (typeof key !== 'string') {
+    throw new Refusal('query.execution', `${describe(key)} is no key and no position`);
+  }
+  if (value instanceof EmbeddedValue) {
+    return new EmbeddedValue(value.typeName, editEntry(value.properties, key, rest, edit));
+  }
+  if (value !== null && !(value instanceof Map)) {
+    throw new Refusal('query.execution', `${describe(value)} has no key '${key}'`);
+  }
+  return editEntry(value ?? new Map(), key, rest, edit);
+}
+
+function editEntry(map: MapValue, key: string, rest: readonly Value[], edit: Edit): MapValue {
+  const copy = new Map(map);
+  const changed = editAt(copy.get(key) ?? null, rest, edit);
+  if (changed === undefined) copy.delete(key);
+  else copy.set(key, changed);
+  return copy;
+}
+
+function editItem(value: Value, at: number, rest: readonly Value[], edit: Edit): Value {
+  const items = itemsOf(value ?? []);
+  if (items === undefined || at < 0 || at > 1_000_000) {
+    throw new Refusal('query.execution', `${describe(value)} has no item ${at}`);
+  }
+  const copy = [...items];
+  const changed = editAt(copy[at] ?? null, rest, edit);
+  if (changed === undefined) copy.splice(at, 1);
+  else {
+    while (copy.length < at) copy.push(null);
+    copy[at] = changed;
+  }
+  return copy;
+}
+
+/** A list without an item equal to `removed`, or a map without that key. */
+function withoutItem(old: Value, removed: Value): Value {
+  if (old instanceof Map) {
+    const copy = new Map(old);
+    if (typeof removed === 'string') copy.delete(removed);
+    return copy;
+  }
+  const items = itemsOf(old);
+  if (items === undefined) return old;
+  const at = items.findIndex(item => equalValues(item, removed));
+  return at < 0 ? items : [...items.slice(0, at), ...items.slice(at + 1)];
+}

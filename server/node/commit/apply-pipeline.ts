@@ -1,0 +1,394 @@
+/**
+ * The part of the commit path behind the log: what it is offered is committed and durable, and is
+ * applied on two threads. This one, the network thread, writes what is small itself, at the end of
+ * its turn, while the apply thread has nothing to do (docs/design/0027), and tells before it writes
+ * where nothing stands in the way of that (docs/design/0031). The apply thread gets the rest
+ * through a ring, and is heard of by one message for however many entries.
+ */
+import type {Worker} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import {bufferOf} from '#server/platform/buffer-of.ts';
+import type {LogRecord} from '#server/log/segment-reader.ts';
+import type {ShareableStore, Store} from '#server/storage/store.ts';
+import type {Fence} from '#server/transactions/apply.ts';
+import type {LogIndex, Refused} from '#server/transactions/commit.ts';
+import type {
+  CommitPipe,
+  CopyOutcome,
+  DatabaseCopy,
+  DurableState,
+  PipeProgress,
+} from '#server/transactions/commit-pipeline.ts';
+import type {PipeParts} from '#server/engine/engine-options.ts';
+import type {DatabasePosition} from '#server/transactions/system-keys.ts';
+import {TurnApplier} from '#server/transactions/inline-applier.ts';
+import type {ApplyRequest, ApplyWork, CommitThread, WorkerNews} from './commit-messages.ts';
+import {entryBytesInside, RingWriter, sharedBytes, signal, word} from './commit-ring.ts';
+import {ThreadRequests} from './thread-requests.ts';
+import {TurnEntries} from './tick-batch.ts';
+
+/** Without anything to apply for so long, the stores do what they have put off. */
+const restAfterMs = 1_000;
+
+export class ApplyPipe implements CommitPipe {
+  readonly startIndex: LogIndex;
+  readonly #worker: Worker;
+  readonly #control: Int32Array;
+  readonly #writer: RingWriter;
+  readonly #insideBytesMax: number;
+  readonly #outsideBytesMax: number;
+  readonly #requests = new ThreadRequests();
+  #listener: (progress: PipeProgress) => void = () => {};
+  #fences: ReadonlyMap<number, Fence> = new Map();
+  #failure: string | undefined;
+  #appliedIndex: LogIndex;
+  #appliedCount = 0;
+  #nextOutside = 1;
+  #offeredIndex: LogIndex;
+  /** Entries outside the ring that are not applied yet, oldest first. */
+  readonly #outside: {readonly index: LogIndex; readonly bytes: number}[] = [];
+  #outsideBytes = 0;
+  #closing = false;
+  #turnEnds = false;
+  /** Head of the ring when the next thread was woken last. */
+  #wokenAt = 0;
+  #rests: NodeJS.Timeout | undefined;
+  /** Applies on this thread. */
+  readonly #own: TurnApplier;
+  /** What waits for `#own`. */
+  readonly #turn: TurnEntries;
+  /** What `#own` has ready, told and not written yet. */
+  #owed: readonly LogRecord[] = [];
+  /** What that would take of the ring. */
+  #owedBytes = 0;
+  /** Reported last. Ahead of `#appliedIndex` while something is owed. */
+  #toldIndex: LogIndex;
+  /** The last turn was written as it was to be. */
+  #wasWritten = true;
+  /** Of what `#own` began with: part of it may be in a store when it leaves it to the other. */
+  #triedIndex: LogIndex;
+  /** Index of the last entry that another thread was given. */
+  #givenIndex: LogIndex;
+  /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
+  #hasMoved = false;
+
+  constructor({worker, ring, outsideBytesMax}: CommitThread, parts: PipeParts) {
+    const {logId, stagedDirectory} = parts;
+    this.#worker = worker;
+    this.#control = new Int32Array(ring.control);
+    this.#writer = new RingWriter(ring);
+    this.#insideBytesMax = entryBytesInside(ring);
+    this.#outsideBytesMax = outsideBytesMax;
+    this.startIndex = parts.startIndex;
+    this.#appliedIndex = parts.startIndex;
+    this.#offeredIndex = parts.startIndex;
+    this.#givenIndex = parts.startIndex;
+    this.#triedIndex = parts.startIndex;
+    this.#toldIndex = parts.startIndex;
+    this.#own = new TurnApplier(logId);
+    this.#turn = new TurnEntries(this.#insideBytesMax);
+    this.#listen(worker);
+    this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
+  }
+
+  get begunIndex(): LogIndex {
+    const begun = Atomics.load(this.#control, word.begunCount);
+    const byThread = this.#appliedIndex + ((begun - this.#appliedCount) >>> 0);
+    return Math.max(byThread, this.#triedIndex);
+  }
+
+  listen(listener: (progress: PipeProgress) => void): void {
+    this.#listener = listener;
+  }
+
+  admission(bytes: number): Refused | undefined {
+    if (this.#failure !== undefined) {
+      return {kind: 'refused', code: 'log-failed', detail: this.#failure};
+    }
+    const before = this.#owedBytes + this.#turn.bytes;
+    const fits =
+      bytes <= this.#insideBytesMax
+        ? this.#writer.hasRoom(before + bytes)
+        : this.#writer.hasRoom(before + 4) &&
+          (this.#outsideBytes === 0 || this.#outsideBytes + bytes <= this.#outsideBytesMax);
+    if (fits) return undefined;
+    return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
+  }
+
+  offer(entry: Uint8Array, chain: number): void {
+    this.add(entry, chain);
+    this.#endTurnSoon();
+  }
+
+  /** As `offer`, of several: `endTurn` follows. */
+  add(entry: Uint8Array, chain: number): void {
+    const record = {index: ++this.#offeredIndex, chain, payload: bufferOf(entry)};
+    const isForTurn = this.#fences.size === 0 && this.#turn.hasRoom(entry.length);
+    if (isForTurn) return this.#turn.add(record);
+    this.#giveTurn();
+    this.#give(record);
+  }
+
+  /** What was added is applied now, or by the other thread as soon as it can. */
+  endTurn(): void {
+    this.#endTurn();
+    this.#wake();
+  }
+
+  /** Everything that was offered is applied. */
+  get isIdle(): boolean {
+    return this.#appliedIndex === this.#offeredIndex;
+  }
+
+  /** Why nothing more is taken; undefined while it is. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Bytes of the ring that are in use, or would be. */
+  get usedBytes(): number {
+    return this.#writer.usedBytes + this.#owedBytes + this.#turn.bytes;
+  }
+
+  /** Bytes of entries outside the ring that wait. */
+  get outsideBytes(): number {
+    return this.#outsideBytes;
+  }
+
+  catchUp(): boolean {
+    this.#writeOwed();
+    return this.#appliedIndex >= this.#toldIndex;
+  }
+
+  attach(databaseId: number, store: Store, position: DatabasePosition): void {
+    const shareable: ShareableStore | undefined = store.shareable;
+    assert(shareable !== undefined, 'threads need a store that threads can share');
+    this.#askApply({kind: 'attach', databaseId, store: shareable, position});
+    this.#own.attach(databaseId, store, position);
+  }
+
+  detach(databaseId: number): Promise<DatabasePosition | undefined> {
+    const {id, answer} = this.#requests.open<DatabasePosition | undefined>();
+    this.#askApply({kind: 'detach', id, databaseId});
+    this.#own.detach(databaseId);
+    return answer;
+  }
+
+  async makeDurable(): Promise<DurableState> {
+    const {id, answer} = this.#requests.open<DurableState>();
+    this.#askApply({kind: 'make-durable', id});
+    return await answer;
+  }
+
+  async copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome> {
+    const {id, answer} = this.#requests.open<CopyOutcome | undefined>();
+    this.#askApply({kind: 'copy', id, copies});
+    const outcome = await answer;
+    return outcome ?? {kind: 'failed', reason: this.#failure ?? 'the server stops'};
+  }
+
+  skipTo(index: LogIndex): void {
+    this.#writeOwed();
+    assert(this.#appliedIndex === this.#offeredIndex, 'only an idle pipe skips');
+    this.#offeredIndex = index;
+    this.#appliedIndex = index;
+    this.#toldIndex = index;
+    this.#hasMoved = true;
+  }
+
+  /** The log is another's. */
+  recycle(): void {}
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#rests);
+    const applied = this.#requests.open<void>();
+    this.#askApply({kind: 'close', id: applied.id});
+    await applied.answer;
+    await this.#worker.terminate();
+  }
+
+  /** The apply thread has nothing to do. */
+  #isAlone(): boolean {
+    return this.#givenIndex <= this.#appliedIndex && this.#requests.count === 0;
+  }
+
+  /** The turn's entries go to the apply thread after all. */
+  #giveTurn(): void {
+    this.#writeOwed();
+    for (const record of this.#turn.take()) this.#give(record);
+  }
+
+  #give(record: LogRecord): void {
+    const {index, chain, payload} = record;
+    this.#tellMoves();
+    this.#givenIndex = index;
+    this.#own.pass(record);
+    if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, chain);
+    const bytes = sharedBytes(payload);
+    const number = this.#nextOutside++;
+    this.#outside.push({index, bytes: payload.length});
+    this.#outsideBytes += payload.length;
+    this.#worker.postMessage({kind: 'outside', number, bytes} satisfies ApplyRequest);
+    this.#writer.writeOutside(number, chain);
+  }
+
+  /** Before the apply thread is given anything else. */
+  #tellMoves(): void {
+    if (!this.#hasMoved) return;
+    this.#hasMoved = false;
+    const moves = this.#own.takeMoves();
+    this.#postApply({kind: 'moved', index: this.#appliedIndex, moves});
+  }
+
+  #listen(worker: Worker): void {
+    worker.on('message', (news: WorkerNews) => this.#hear(news));
+    const ended = (reason: string) => {
+      this.fail(reason);
+      this.#requests.abandon();
+    };
+    worker.on('error', error => ended(`a thread of the commit path failed: ${error.message}`));
+    worker.on('exit', () => {
+      if (!this.#closing) ended('a thread of the commit path ended');
+    });
+  }
+
+  #hear(news: WorkerNews): void {
+    switch (news.kind) {
+      case 'applied':
+        return this.#advance();
+      case 'fences':
+        this.#fences = news.fences;
+        return;
+      case 'done':
+        this.#requests.answer(news.id, news.result);
+        this.#endTurn();
+        return;
+      default:
+        news satisfies never;
+    }
+  }
+
+  #advance(): void {
+    Atomics.store(this.#control, word.notified, 0);
+    const count = Atomics.load(this.#control, word.appliedCount);
+    this.#appliedIndex += (count - this.#appliedCount) >>> 0;
+    this.#appliedCount = count;
+    for (;;) {
+      const oldest = this.#outside[0];
+      if (oldest === undefined || oldest.index > this.#appliedIndex) break;
+      this.#outside.shift();
+      this.#outsideBytes -= oldest.bytes;
+    }
+    this.#restLater();
+    this.#report();
+    this.#endTurn();
+  }
+
+  /** Nothing more is taken, for the first reason that is told. */
+  fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    Atomics.store(this.#control, word.failed, 1);
+    signal(this.#control, word.applySignal);
+    this.#report();
+  }
+
+  #report(appliedIndex: LogIndex = this.#appliedIndex): void {
+    // What was owed and could not be written was told before.
+    this.#toldIndex = Math.max(this.#toldIndex, appliedIndex);
+    this.#listener({
+      appliedIndex: this.#toldIndex,
+      fences: this.#fences,
+      failure: this.#failure,
+    });
+  }
+
+  /**
+   * Once for all entries of this turn of the event loop: they become one batch, and a core that
+   * both threads share is not taken away in the middle of the turn.
+   */
+  #endTurnSoon(): void {
+    if (this.#turnEnds) return;
+    this.#turnEnds = true;
+    setImmediate(() => {
+      this.#turnEnds = false;
+      this.#endTurn();
+      this.#wake();
+    });
+  }
+
+  /** Waits for the apply thread where that one is at work: what it does next comes later anyway. */
+  #endTurn(): void {
+    this.#writeOwed();
+    const own = this.#own;
+    const {records} = this.#turn;
+    if (records.length === 0 || !this.#isAlone()) return;
+    if (this.#failure !== undefined) return;
+    const through = this.#appliedIndex + records.length;
+    this.#triedIndex = through;
+    if (!own.prepare(records)) {
+      this.#giveTurn();
+      return this.#wake();
+    }
+    this.#owedBytes = this.#turn.bytes;
+    this.#owed = this.#turn.take();
+    // Where the last turn had to wait for something, this one may have to.
+    if (!this.#wasWritten || !own.mayTellFirst()) {
+      if (this.#writeOwed()) this.#report();
+      return;
+    }
+    // Behind the answers, before anything else of the event loop.
+    queueMicrotask(() => process.nextTick(() => this.#writeOwed()));
+    this.#report(through);
+  }
+
+  /** False when what is owed goes to the apply thread after all. */
+  #writeOwed(): boolean {
+    const records = this.#owed;
+    if (records.length === 0) return true;
+    this.#owed = [];
+    this.#owedBytes = 0;
+    this.#wasWritten = this.#own.write();
+    if (this.#wasWritten) {
+      this.#appliedIndex += records.length;
+      this.#hasMoved = true;
+      this.#restLater();
+    } else {
+      for (const record of records) this.#give(record);
+      this.#wake();
+    }
+    return this.#wasWritten;
+  }
+
+  /** Who comes next looks at what lies in the ring. */
+  #wake(): void {
+    if (this.#wokenAt === this.#writer.head) return;
+    this.#wokenAt = this.#writer.head;
+    this.#writer.publish();
+    signal(this.#control, word.applySignal);
+  }
+
+  #restLater(): void {
+    const seen = this.#appliedIndex;
+    if (this.#closing) return;
+    this.#rests ??= setTimeout(() => {
+      this.#rests = undefined;
+      if (this.#appliedIndex !== seen) return this.#restLater();
+      this.#askApply({kind: 'rest'});
+    }, restAfterMs).unref();
+  }
+
+  #askApply(work: ApplyWork): void {
+    this.#giveTurn();
+    this.#tellMoves();
+    this.#postApply(work);
+    this.#writer.publish();
+    signal(this.#control, word.applySignal);
+  }
+
+  #postApply(work: ApplyWork): void {
+    const request: ApplyRequest = {...work, after: this.#writer.head};
+    this.#worker.postMessage(request);
+  }
+}

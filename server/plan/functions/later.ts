@@ -1,0 +1,49 @@
+/**
+ * Names of functions of later work: full text, vectors, geospatial data, time series.
+ *
+ * Binders know them, so that a statement which uses one is told that it is not there yet rather
+ * than that it is misspelt. Source: reference 3.4.
+ */
+import type {FunctionSignature} from '../functions.ts';
+import {laterRow} from '../signature.ts';
+
+const fullText =
+  'fulltext.searchIndex fulltext.searchFields fulltext.searchIndexMore ' +
+  'fulltext.searchFieldsMore SEARCH_INDEX SEARCH_FIELDS SEARCH_INDEX_MORE SEARCH_FIELDS_MORE';
+const spatial =
+  'point lineString polygon geomFromText buffer envelope area asText asGeoJson x y distance ' +
+  'within intersects contains equals crosses overlaps touches disjoint dWithin';
+const shapes = 'circle rectangle';
+/** Names from before there was a prefix. */
+const spatialAliases: Readonly<Record<string, readonly string[]>> = {
+  point: ['point'],
+  lineString: ['lineString'],
+  polygon: ['polygon'],
+};
+const series =
+  'timeBucket first last rate delta movingAvg interpolate percentile correlate lag lead rank ' +
+  'rowNumber';
+const vectors =
+  'neighbors sparseNeighbors fuse rrfScore multiScore hybridScore normalizeScores ' +
+  'scoreTransform rerank mmr boost recommend discover add subtract multiply scale clip clamp ' +
+  'sum avg min max dotProduct cosineSimilarity l2Distance l1Distance magnitude l2Norm l1Norm ' +
+  'lInfNorm normalize isNormalized variance stdDev dimension hasNaN hasInf hasNull sparsity ' +
+  'quantizeInt8 dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate ' +
+  'denseToSparse sparseToDense sparseDot toString';
+
+export const laterFunctions: readonly FunctionSignature[] = [
+  ...fullText.split(' ').map(name => later(name, 'full-text search')),
+  ...spatial.split(' ').map(name => later(`geo.${name}`, 'geospatial data', spatialAliases[name])),
+  ...shapes.split(' ').map(name => later(name, 'geospatial data')),
+  ...series.split(' ').map(name => later(`ts.${name}`, 'time series')),
+  later('promql', 'time series'),
+  ...vectors
+    .split(' ')
+    .map(name =>
+      later(`vector.${name}`, 'vectors', [`vector${name.charAt(0).toUpperCase()}${name.slice(1)}`]),
+    ),
+];
+
+function later(name: string, what: string, aliases?: readonly string[]): FunctionSignature {
+  return laterRow(`${name}(arguments...)`, what, aliases);
+}

@@ -1,0 +1,91 @@
+/**
+ * Adding a member to the cluster, and removing one (leader only).
+ *
+ * An address that leads to the server that was asked is refused, whatever name it has: a cluster
+ * that counts one server twice has a majority that it does not have.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {AddedPeer, Cluster} from '#server/cluster/cluster.ts';
+import {checkAddition, checkRemoval, ownAddress} from '#server/cluster/changes.ts';
+import {localPeer} from '#server/cluster/readiness.ts';
+import {isForced, requireLeader} from './cluster-call.ts';
+import type {Exchange} from '../message/exchange.ts';
+import {PlainFailure} from '../message/failure.ts';
+import {checkFields, integerField, textField} from '../message/json-body.ts';
+import {isSameMachine} from '../relay/own-address.ts';
+
+/** POST `/cluster/peer` `{peerId, address, name?, priority?}`. */
+export async function addPeer(exchange: Exchange, cluster: Cluster): Promise<void> {
+  const peer = await peerIn(exchange);
+  const state = cluster.state();
+  requireLeader(state);
+  checkAddition(state, peer);
+  const self = localPeer(state);
+  if (self?.raftPort === peer.raftPort && (await isSameMachine(peer.host, self.host))) {
+    throw ownAddress(`${peer.host}:${peer.raftPort}`);
+  }
+  await cluster.addPeer(peer);
+  exchange.answerJson(200, {result: `Peer ${peer.id} added`});
+}
+
+/** DELETE `/cluster/peer/{peerId}?force=`. */
+export async function removePeer(exchange: Exchange, cluster: Cluster): Promise<void> {
+  const [, , id = ''] = exchange.segments;
+  const force = isForced(exchange);
+  const state = cluster.state();
+  requireLeader(state);
+  checkRemoval(state, id, force);
+  await cluster.removePeer(id, force);
+  exchange.answerJson(200, {result: `Peer ${id} removed`});
+}
+
+async function peerIn(exchange: Exchange): Promise<AddedPeer> {
+  const body = await exchange.jsonBody();
+  if (body === undefined) throw new PlainFailure(400, 'Request body is required');
+  checkFields(body, ['peerId', 'address', 'name', 'priority']);
+  const id = textField(body, 'peerId');
+  const address = textField(body, 'address');
+  if (id === undefined || address === undefined) {
+    throw new Refusal('request.field', "Fields 'peerId' and 'address' are required");
+  }
+  const {host, raftPort, httpPort} = parseAddress(address);
+  if (id !== `${host}_${raftPort}`) {
+    throw new Refusal(
+      'cluster.peer',
+      `the id of the peer at ${host}:${raftPort} is '${host}_${raftPort}', not '${id}'`,
+    );
+  }
+  const priority = integerField(body, 'priority') ?? 0;
+  if (priority < 0) throw new Refusal('request.field', "Field 'priority' must not be negative");
+  const name = textField(body, 'name');
+  if (name !== undefined && !namePattern.test(name)) {
+    throw new Refusal('request.field', `Field 'name' is no name of a server: '${name}'`);
+  }
+  return {id, host, raftPort, httpPort, name, priority};
+}
+
+const addressPattern =
+  /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)):(\d{1,5})(?::(\d{1,5}))?$/;
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+function parseAddress(address: string): {
+  readonly host: string;
+  readonly raftPort: number;
+  readonly httpPort: number | undefined;
+} {
+  const [, bracketed, plain, raft = '', http] = addressPattern.exec(address) ?? [];
+  const host = bracketed ?? plain;
+  const raftPort = Number(raft);
+  const httpPort = http === undefined ? undefined : Number(http);
+  if (host === undefined || !isPort(raftPort) || (httpPort !== undefined && !isPort(httpPort))) {
+    throw new Refusal(
+      'request.field',
+      `Field 'address' must be host:raftPort:httpPort, not '${address.slice(0, 80)}'`,
+    );
+  }
+  return {host, raftPort, httpPort};
+}
+
+function isPort(value: number): boolean {
+  return value >= 1 && value <= 65_535;
+}

@@ -1,0 +1,111 @@
+/**
+ * The `Authorization` header to a principal (reference 1.3).
+ *
+ * Basic credentials end the name at the first colon only, so a password may hold colons. Failures
+ * are 401 and say which part is wrong, never whether a user exists.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {isApiTokenValue} from '#server/security/api-tokens.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {HttpContext} from '../context.ts';
+import type {Exchange} from './exchange.ts';
+import {PlainFailure} from './failure.ts';
+import {
+  clusterTokenHeader,
+  forwardedMark,
+  forwardedUserHeader,
+  invalidToken,
+} from '../relay/forwarded-headers.ts';
+
+/**
+ * Who asks; a promise only when a password must be hashed.
+ *
+ * @throws {PlainFailure} 401. @throws {Refusal} `security.*`, `admission.full`.
+ */
+export function authenticate(exchange: Exchange): Principal | Promise<Principal> {
+  const {membership} = exchange.context;
+  const {socket} = exchange.request;
+  const token = exchange.header(clusterTokenHeader);
+  if (token !== undefined) {
+    if (membership === undefined) throw invalidToken();
+    const user = exchange.header(forwardedUserHeader) ?? '';
+    const principal = membership.principalOf({token, user}, socket);
+    exchange.isForwarded = exchange.header(forwardedMark) === 'true';
+    return principal;
+  }
+  membership?.passOver(exchange.request);
+  requireUsers(exchange.context);
+  const value = exchange.header('authorization');
+  if (value === undefined || value === '') {
+    throw unauthenticated('', ['WWW-Authenticate', 'Basic']);
+  }
+  return authenticateSocket(exchange.context, socket, value);
+}
+
+/**
+ * Users come by the log: a member that has none yet cannot tell who is wrong.
+ *
+ * @throws {Refusal} `cluster.no-leader`.
+ */
+export function requireUsers({membership, security}: HttpContext): void {
+  if (membership === undefined || security.hasRoot) return;
+  throw new Refusal('cluster.no-leader', 'the users of the cluster are not known here yet');
+}
+
+/** As `authenticate`, for the value of the header. */
+export function authenticateSocket(
+  context: HttpContext,
+  socket: object,
+  value: string,
+): Principal | Promise<Principal> {
+  const space = value.indexOf(' ');
+  const scheme = (space < 0 ? value : value.slice(0, space)).toLowerCase();
+  const rest = space < 0 ? '' : value.slice(space + 1).trim();
+  if (scheme === 'basic') return basicOnce(context, {socket, value, encoded: rest});
+  if (scheme === 'bearer') return bearer(context, rest);
+  throw unauthenticated('Authentication not supported');
+}
+
+/** The token of a Bearer header; undefined for other schemes. */
+export function bearerToken(exchange: Exchange): string | undefined {
+  const match = /^bearer\s+(\S+)\s*$/i.exec(exchange.header('authorization') ?? '');
+  return match?.[1];
+}
+
+/** Basic credentials are looked at once for a connection, as long as they stay good. */
+function basicOnce(
+  context: HttpContext,
+  {socket, value, encoded}: Readonly<{socket: object; value: string; encoded: string}>,
+): Principal | Promise<Principal> {
+  const {generation} = context.security;
+  const known = context.credentials.get(socket);
+  if (known?.value === value && known.generation === generation) return known.principal;
+  const found = basic(context, encoded);
+  if (!(found instanceof Promise)) {
+    context.credentials.set(socket, {value, principal: found, generation});
+  }
+  return found;
+}
+
+function basic(context: HttpContext, encoded: string): Principal | Promise<Principal> {
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon < 0) throw unauthenticated('Basic authentication error');
+  return context.security.authenticate(decoded.slice(0, colon), decoded.slice(colon + 1));
+}
+
+function bearer(context: HttpContext, token: string): Principal {
+  const {security} = context;
+  if (isApiTokenValue(token)) {
+    const holder = security.principalOfApiToken(token);
+    if (holder === undefined) throw unauthenticated('Invalid or expired API token');
+    return holder;
+  }
+  const principal = security.principalOfToken(token);
+  if (principal === undefined) throw unauthenticated('Invalid or expired authentication token');
+  return principal;
+}
+
+function unauthenticated(label: string, headers: readonly string[] = []): PlainFailure {
+  return new PlainFailure(401, label, {showsRequestId: true, headers});
+}

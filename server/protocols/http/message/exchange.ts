@@ -1,0 +1,278 @@
+/**
+ * One request and its answer: what handlers read from, and the only place that writes heads.
+ *
+ * Every answer carries `X-Request-Id`, `X-Svc-Commit-Index` and `X-Svc-Replay-Protection`. A
+ * complete answer is one write with its length; a streamed one is chunked and waits for its
+ * reader. Invariant H1: exactly one head is written, and nothing after the end.
+ */
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import {AssertionFailure, assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {MapValue} from '#server/model/value.ts';
+import {AnswerBytes, type AnswerWriter} from '../raw-http/response-buffer.ts';
+import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
+import type {HttpContext} from '../context.ts';
+import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
+import type {StoredAnswer} from './idempotency.ts';
+import {parseBody} from './json-body.ts';
+import {basePath} from '../router.ts';
+
+export const jsonType = 'application/json';
+export const ndjsonType = 'application/x-ndjson';
+export const sessionHeader = 'svc-session-id';
+
+const lingerMs = 500;
+const oneWriteBytesMax = 64 * 1024;
+
+export class Exchange implements AnswerWriter {
+  readonly context: HttpContext;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** Decoded path below `/api/v1`, by segment. */
+  segments: readonly string[] = [];
+  /** Of the route, names in braces. */
+  routePath = 'unmatched';
+  /** Text behind `?`, undecoded. */
+  query = '';
+  /** Echoed as the session header when it names a session that exists. */
+  sessionId: string | undefined;
+  /** Told of a complete answer just before it is written. */
+  onAnswer: ((answer: StoredAnswer) => void) | undefined;
+  /** Told when the body will never be complete though the client still reads. */
+  onBodyLost: (() => void) | undefined;
+  /** Set when the request carries an id under which it must happen only once. */
+  idempotencyKey: string | undefined;
+  /** Another member relayed it: it is not relayed again. */
+  isForwarded = false;
+  /** The handler takes the body as it comes, whatever its size. */
+  streamsBody = false;
+  /** The client waits for a word before it sends its body. */
+  awaitsContinue = false;
+  #body: Buffer | undefined;
+
+  constructor(context: HttpContext, request: IncomingMessage, response: ServerResponse) {
+    this.context = context;
+    this.request = request;
+    this.response = response;
+    this.requestId = context.requestIdFor(request);
+  }
+
+  /** The one that the path names; empty where it names none. */
+  get database(): string {
+    const at = this.routePath.slice(basePath.length).split('/').indexOf('{database}');
+    return this.segments[at] ?? '';
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** One parameter of the query string, decoded; the last of several. */
+  parameter(name: string): string | undefined {
+    if (this.query === '') return undefined;
+    return new URLSearchParams(this.query).getAll(name).at(-1);
+  }
+
+  /** Aborted when the client's connection ends. */
+  get signal(): AbortSignal {
+    return this.context.connectionSignal(this.request.socket);
+  }
+
+  /** The whole body, read once. @throws {PlainFailure} 413, 408. */
+  async body(): Promise<Buffer> {
+    if (this.#body !== undefined) return this.#body;
+    checkDeclaredLength(this.request, this.context);
+    this.allowBody();
+    this.#body = await readBody(this.request, this.context);
+    return this.#body;
+  }
+
+  /** Tells a client that asked first to send its body. */
+  allowBody(): void {
+    if (!this.awaitsContinue) return;
+    this.awaitsContinue = false;
+    this.response.writeContinue();
+  }
+
+  /** The body as a JSON object; undefined when there is none. @throws {PlainFailure} 400. */
+  async jsonBody(): Promise<MapValue | undefined> {
+    const bytes = await this.body();
+    return bytes.length === 0 ? undefined : parseBody(this.context.json, bytes);
+  }
+
+  /** Writes a complete answer. `headers`: flat names and values. */
+  answer(
+    status: number,
+    body: string | Buffer,
+    contentType: string = jsonType,
+    headers: readonly string[] = [],
+  ): void {
+    this.onAnswer?.({status, body, contentType});
+    const head = this.#head(contentType, headers);
+    if (status !== 204) {
+      const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+      head.push('Content-Length', String(length));
+    }
+    if (this.#isUnread) {
+      void this.#answerUnread(status, head, body);
+      return;
+    }
+    this.response.writeHead(status, head);
+    if (typeof body === 'string') this.response.end(body);
+    else this.#end(body);
+  }
+
+  #end(body: Buffer): void {
+    // As text of one byte a character, head and body leave in one write instead of two.
+    if (body.length <= oneWriteBytesMax) this.response.end(body.toString('latin1'), 'latin1');
+    else this.response.end(body);
+  }
+
+  bytes(): AnswerBytes {
+    return new AnswerBytes(this.context, 0);
+  }
+
+  /** Writes a complete answer of 200. */
+  answerBytes(bytes: AnswerBytes): void {
+    this.answer(200, bytes.take());
+  }
+
+  answerJson(status: number, value: unknown): void {
+    this.answer(status, JSON.stringify(value));
+  }
+
+  /** An answer without a body. */
+  answerEmpty(status: number): void {
+    this.answer(status, '');
+  }
+
+  /** Answers a failure, or breaks the connection when the answer has begun. */
+  fail(error: unknown): void {
+    if (error instanceof AssertionFailure) throw error;
+    const answer = loggedFailure(this.context, this.requestId, error);
+    if (this.response.headersSent) {
+      this.response.destroy();
+      return;
+    }
+    if (endsSession(error)) this.sessionId = undefined;
+    this.answer(answer.status, JSON.stringify(answer.body), jsonType, answer.headers);
+  }
+
+  /** Begins a chunked answer. */
+  startStream(status: number, contentType: string, headers: readonly string[] = []): void {
+    this.response.writeHead(status, this.#head(contentType, headers));
+  }
+
+  /** Begins to answer as another server answers: `headers` are all of its own. */
+  relayHead(status: number, headers: readonly string[]): void {
+    const {context} = this;
+    const head = [...headers, 'X-Svc-Replay-Protection', context.replayProtection];
+    if (context.isStopping || this.#isUnread) head.push('Connection', 'close');
+    this.response.writeHead(status, head);
+  }
+
+  /** As `relayHead`, with all of the body. */
+  relayWhole(status: number, headers: readonly string[], body: Buffer): void {
+    this.relayHead(status, headers);
+    this.#end(body);
+  }
+
+  /**
+   * Writes a piece of a chunked answer and waits until the reader keeps up.
+   *
+   * @throws {PlainFailure} when the client is gone, or reads nothing for too long.
+   */
+  async write(piece: Buffer | string): Promise<void> {
+    const {response} = this;
+    if (response.destroyed) throw clientGone();
+    if (response.write(piece)) return;
+    const stallMs = this.context.settings.get('svc.network.socketTimeout') * 2;
+    await new Promise<void>((resolve, reject) => {
+      const cancel = this.context.options.timers.after(stallMs, () => response.destroy());
+      const onDrain = (): void => finish(resolve);
+      const onClose = (): void => finish(() => reject(clientGone()));
+      const finish = (then: () => void): void => {
+        cancel();
+        response.off('drain', onDrain);
+        response.off('close', onClose);
+        then();
+      };
+      response.on('drain', onDrain);
+      response.on('close', onClose);
+    });
+  }
+
+  endStream(lastPiece: Buffer | string = ''): void {
+    if (lastPiece.length > 0) this.response.end(lastPiece);
+    else this.response.end();
+  }
+
+  #head(contentType: string, headers: readonly string[]): string[] {
+    const {context} = this;
+    const head = ['X-Request-Id', this.requestId];
+    head.push('X-Svc-Commit-Index', String(context.service.shownIndex));
+    head.push('X-Svc-Replay-Protection', context.replayProtection);
+    if (contentType !== '') head.push('Content-Type', contentType);
+    if (this.sessionId !== undefined) head.push(sessionHeader, this.sessionId);
+    if (headers.length > 0) head.push(...headers);
+    if (context.isStopping) head.push('Connection', 'close');
+    return head;
+  }
+
+  get #isUnread(): boolean {
+    return !this.request.complete && declaredLength(this.request) !== 0;
+  }
+
+  /**
+   * Answers while the client may still be sending: the whole answer goes out, then the connection
+   * stays open for a moment so that the client can read it, and takes in nothing more.
+   */
+  async #answerUnread(status: number, head: string[], body: string | Buffer): Promise<void> {
+    const {request, response, context} = this;
+    // A small body that came with its head is complete one turn later.
+    request.resume();
+    await context.options.timers.yield();
+    assert(!response.headersSent, 'an answer is written once');
+    if (request.complete) {
+      response.writeHead(status, head);
+      response.end(body);
+      return;
+    }
+    if (!context.isStopping) head.push('Connection', 'close');
+    response.writeHead(status, head);
+    if (body.length > 0) response.write(body);
+    else response.flushHeaders();
+    const cancel = context.options.timers.after(lingerMs, () => response.end());
+    request.once('end', () => {
+      cancel();
+      response.end();
+    });
+  }
+}
+
+/** What to answer for whatever was thrown; a defect of ours is written into the log. */
+export function loggedFailure(
+  context: HttpContext,
+  requestId: string,
+  error: unknown,
+): FailureAnswer {
+  const answer = failureAnswer(error, {requestId, hidesDetail: context.hidesDetail});
+  if (answer.unexpected) {
+    const stack = error instanceof Error ? error.stack : String(error);
+    context.options.logger.log('error', 'request failed', {requestId, error: stack});
+  }
+  return answer;
+}
+
+const withoutSession: ReadonlySet<string> = new Set(['transaction.gone', 'transaction.expired']);
+
+/** Whether the session that the request named is no session of the server after this failure. */
+export function endsSession(error: unknown): boolean {
+  return error instanceof Refusal && withoutSession.has(error.code);
+}
+
+export function clientGone(): PlainFailure {
+  return new PlainFailure(408, 'The client is gone');
+}

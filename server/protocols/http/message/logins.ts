@@ -1,0 +1,45 @@
+/**
+ * `/login`, `/logout` and `/sessions`: tokens that stand for a user (reference 1.3).
+ */
+import type {Principal} from '#server/security/principal.ts';
+import {bearerToken} from './authentication.ts';
+import type {Exchange} from './exchange.ts';
+import type {Route} from '../router.ts';
+
+export const loginRoutes: readonly Route[] = [
+  {path: '/login', operations: {POST: {access: 'user', run: login}}},
+  {path: '/logout', operations: {POST: {access: 'user', run: logout}}},
+  {path: '/sessions', operations: {GET: {access: 'root', run: listLogins}}},
+];
+
+const userAgentLengthMax = 256;
+
+function login(exchange: Exchange, principal: Principal): void {
+  const token = exchange.context.security.login(principal, {
+    sourceIp: exchange.request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? '',
+    userAgent: exchange.header('user-agent')?.slice(0, userAgentLengthMax),
+  });
+  exchange.answerJson(200, {token, user: principal.name});
+}
+
+function logout(exchange: Exchange): void {
+  const token = bearerToken(exchange);
+  if (token !== undefined) exchange.context.security.logout(token);
+  exchange.answerEmpty(204);
+}
+
+function listLogins(exchange: Exchange): void {
+  const rows = exchange.context.security.logins().map(login => ({
+    token: login.token,
+    user: login.user,
+    createdAt: login.createdAt,
+    lastUpdate: login.lastUpdate,
+    elapsedMs: login.elapsedMs,
+    sourceIp: login.sourceIp,
+    userAgent: login.userAgent ?? null,
+    // Places are not looked up: the server asks nobody outside about its users.
+    country: null,
+    city: null,
+  }));
+  exchange.answerJson(200, {result: rows, count: rows.length});
+}

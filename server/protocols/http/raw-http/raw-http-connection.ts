@@ -1,0 +1,520 @@
+/**
+ * One connection in the fast lane: bytes in, one request at a time, one write an answer.
+ *
+ * Until a statement begins, any doubt gives the connection to node's server with all bytes that
+ * are not answered, and there the request starts from the beginning. From then on the answer is
+ * written here, whatever it is. Bytes that come meanwhile wait. Invariant H3: no byte of a
+ * request is acted upon twice, and none is lost on the way to node's server.
+ */
+import type {Socket} from 'node:net';
+import {AssertionFailure} from '#server/base/assert.ts';
+import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {ResultCursor, RunRequest} from '#server/session/session.ts';
+import type {AnswerBytes, AnswerWriter} from './response-buffer.ts';
+import {authenticateSocket, requireUsers} from '../message/authentication.ts';
+import type {HttpContext, KnownCredentials} from '../context.ts';
+import {clientGone, endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
+import type {FastLane} from './raw-http-listener.ts';
+import {invalidToken} from '../relay/forwarded-headers.ts';
+import {headBytesMax, type LaneHead} from './request-head.ts';
+import type {KnownHead} from './request-head-cache.ts';
+import {parseBody} from '../message/json-body.ts';
+import type {AnswerTaker, LineHead} from '../relay/leader-connection.ts';
+import type {Membership} from '../relay/leader-gateway.ts';
+import {answerResult} from '../message/result.ts';
+import {type StatementHead, statementOfBody} from '../routes/statement.ts';
+import {alreadyStarted, isolationOf} from '../routes/transactions.ts';
+
+const headEnd = Buffer.from('\r\n\r\n', 'latin1');
+const opening = Buffer.from('POST /api/v1/', 'latin1');
+const lineEnd = Buffer.from('\r\n', 'latin1');
+const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
+const none = Buffer.alloc(0);
+const ok = 200;
+/** A statement that met so many changes of the leadership goes the long way. */
+const isDone = (): true => true;
+const attemptsMax = 3;
+/** A request in more pieces than this is sent by somebody who is in no hurry. */
+const piecesMax = 8;
+const waitingBytesMax = 64 * 1024;
+
+type TransactionChange =
+  | {readonly kind: 'begin'; readonly level: ReturnType<typeof isolationOf>}
+  | {readonly kind: 'commit' | 'rollback'};
+
+/** A request that is being carried out. */
+interface UnderWay {
+  readonly known: KnownHead;
+  readonly bytes: Buffer;
+  /** When it had come wholly. */
+  readonly begunAt: number;
+  readonly attempts: number;
+}
+
+export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead {
+  readonly context: HttpContext;
+  readonly isStream = false;
+  readonly tag = undefined;
+  database = '';
+  transactionId: string | undefined;
+  readonly #lane: FastLane;
+  readonly #socket: Socket;
+  /** Bytes that are not answered: part of a request, or what came during one. */
+  #waiting: Buffer = none;
+  #pieces = 0;
+  #isBusy = false;
+  #drains = false;
+  #isChunked = false;
+  #isUsed = false;
+  /** The session to name in the answer. */
+  #sessionId: string | undefined;
+  #lastHead: KnownHead | undefined;
+  #credentials: KnownCredentials | undefined;
+  #signal: AbortSignal | undefined;
+  /** Whoever waits for the reader. */
+  #resume: (() => void) | undefined;
+  #since: number;
+  /** Of the answer that was begun last. */
+  #status = ok;
+  #unsentBytes = 0;
+
+  constructor(lane: FastLane, socket: Socket) {
+    this.context = lane.context;
+    this.#lane = lane;
+    this.#socket = socket;
+    this.#since = lane.tick;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('drain', this.#onDrain);
+    socket.on('error', this.#onError);
+    socket.on('close', this.#onClose);
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= this.context.connectionSignal(this.#socket);
+    return this.#signal;
+  }
+
+  closeIfIdle(): void {
+    if (this.#isBusy || this.#drains) return;
+    if (this.#waiting.length > 0) this.#leave(this.#waiting);
+    else this.#socket.destroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Called about once a second. */
+  onTick(): void {
+    const ticks = this.#lane.tick - this.#since;
+    if (this.#drains) return this.#watchReader(ticks);
+    if (this.#isBusy) return;
+    if (this.#waiting.length > 0 || !this.#isUsed) {
+      // Node's server has clocks for those who take their time to ask.
+      const patience = this.#waiting.length > 0 ? 2 : this.#lane.silentTicks;
+      if (ticks >= patience) this.#leave(this.#waiting);
+    } else if (ticks >= this.#lane.keepAliveTicks) this.#socket.destroy();
+  }
+
+  #watchReader(ticks: number): void {
+    const unsent = this.#socket.writableLength;
+    if (unsent !== this.#unsentBytes) {
+      this.#unsentBytes = unsent;
+      this.#since = this.#lane.tick;
+    } else if (ticks >= this.#lane.stallTicks) this.#socket.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const waiting = this.#waiting;
+    const bytes = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
+    if (this.#isBusy || this.#drains) {
+      this.#waiting = bytes;
+      if (bytes.length > waitingBytesMax) this.#socket.pause();
+    } else this.#take(bytes);
+  };
+
+  readonly #onEnd = (): void => {
+    this.#socket.end();
+  };
+
+  readonly #onDrain = (): void => {
+    this.#drains = false;
+    this.#resume?.();
+    this.#resume = undefined;
+    if (!this.#isBusy) this.#next();
+  };
+
+  readonly #onError = (): void => {
+    this.#socket.destroy();
+  };
+
+  readonly #onClose = (): void => {
+    this.#resume?.();
+    this.#lane.remove(this);
+  };
+
+  /** Looks at all bytes that are not answered, when nothing is under way. */
+  #take(bytes: Buffer): void {
+    if (this.#lastHead?.begins(bytes) !== true) {
+      const at = bytes.indexOf(headEnd);
+      if (at < 0 || at > headBytesMax) return this.#wait(bytes, at < 0 && mayBecomeHead(bytes));
+      this.#lastHead = this.#lane.head(bytes, at);
+    }
+    const known = this.#lastHead;
+    if (known === undefined) return this.#leave(bytes);
+    const {head} = known;
+    const missing = known.bytes.length + head.bodyBytes - bytes.length;
+    if (missing > 0) return this.#wait(bytes, this.#mayTake(head));
+    // More than one request at once is not what the lane is for.
+    if (missing < 0 || !this.#mayTake(head)) return this.#leave(bytes);
+    this.#waiting = none;
+    this.#pieces = 0;
+    this.#isBusy = true;
+    this.#isUsed = true;
+    this.#perform(known, bytes);
+  }
+
+  #mayTake({bodyBytes}: LaneHead): boolean {
+    const sizeMax = this.context.bodyBytesMax;
+    return sizeMax < 0 || bodyBytes <= sizeMax;
+  }
+
+  /** Keeps part of a request until more comes, if that is worth while. */
+  #wait(bytes: Buffer, mayWait: boolean): void {
+    if (!mayWait || ++this.#pieces > piecesMax) return this.#leave(bytes);
+    if (this.#waiting.length === 0) this.#since = this.#lane.tick;
+    this.#waiting = bytes;
+  }
+
+  /** Gives the connection to node's server. */
+  #leave(bytes: Buffer): void {
+    const socket = this.#socket;
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    socket.off('drain', this.#onDrain);
+    socket.off('error', this.#onError);
+    socket.off('close', this.#onClose);
+    this.#lane.remove(this);
+    this.#waiting = none;
+    this.#lane.handOver(socket, bytes);
+  }
+
+  #perform(known: KnownHead, bytes: Buffer): void {
+    const {head} = known;
+    this.database = head.database;
+    this.transactionId = head.sessionId;
+    const begunAt = this.context.options.clock.monotonic();
+    this.#attempt({known, bytes, begunAt, attempts: 1});
+  }
+
+  #attempt(request: UnderWay): void {
+    this.#sessionId = undefined;
+    let answered: boolean | Promise<boolean>;
+    try {
+      answered = this.#answered(request.known, request.bytes);
+    } catch (error) {
+      void this.#stumbled(request, error);
+      return;
+    }
+    if (!(answered instanceof Promise)) return this.#done(request, answered);
+    void answered.then(
+      isAnswered => this.#done(request, isAnswered),
+      (error: unknown) => this.#stumbled(request, error),
+    );
+  }
+
+  #done({known, bytes, begunAt}: UnderWay, isAnswered: boolean): void {
+    if (!isAnswered) return this.#giveUp(bytes);
+    this.#isBusy = false;
+    this.#lane.count(known, this.#status, begunAt);
+    if (!this.#drains) this.#next();
+  }
+
+  /** What becomes of a request that met an error: its answer, or another attempt. */
+  async #stumbled(request: UnderWay, error: unknown): Promise<void> {
+    const {membership} = this.context;
+    const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
+    if (!isOther || membership === undefined) {
+      this.#fail(error);
+      return this.#done(request, true);
+    }
+    // Nothing happened, and node's path knows how to bring it to whoever leads now.
+    if (isOfOwnCopy(error)) return this.#giveUp(request.bytes);
+    const settled = membership.settled();
+    const {known, attempts} = request;
+    const mayStay = known.head.sessionId === undefined && attempts < attemptsMax;
+    if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
+      return this.#giveUp(request.bytes);
+    }
+    await settled;
+    this.#attempt({...request, attempts: attempts + 1});
+  }
+
+  /**
+   * False when node's path must take the request, of which nothing was done. A promise only where
+   * something has to be waited for: for what is done already that would only cost time.
+   */
+  #answered(known: KnownHead, bytes: Buffer): boolean | Promise<boolean> {
+    const {membership} = this.context;
+    const found = this.#principalOf(known.head.caller);
+    if (found instanceof Promise || membership?.cluster.isLeader === false) {
+      return this.#answeredLater(found, known, bytes);
+    }
+    const work = this.#understand(known, bytes);
+    return work !== undefined && this.#carriedOut(found, work, known.head);
+  }
+
+  async #answeredLater(
+    found: Principal | Promise<Principal>,
+    known: KnownHead,
+    bytes: Buffer,
+  ): Promise<boolean> {
+    const {head} = known;
+    const {membership} = this.context;
+    const principal = found instanceof Promise ? await found : found;
+    // One that was just elected is ready in a moment.
+    const settled = membership?.cluster.isLeader === false ? membership.settled() : undefined;
+    if (settled !== undefined) await settled;
+    const work = this.#understand(known, bytes);
+    if (work === undefined) return false;
+    const forLeader = membership && this.#isForLeader(membership, principal, head, work);
+    if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
+      const body = bytes.subarray(known.bytes.length);
+      const request = {known, principal, body, taker: this, gone: this.signal};
+      const relayed = membership.forwardBytes(request);
+      if (relayed === undefined) return false;
+      if (await relayed) return true;
+    }
+    return this.#carriedOut(principal, work, head);
+  }
+
+  #carriedOut(
+    principal: Principal,
+    work: RunRequest | TransactionChange,
+    {wish}: LaneHead,
+  ): true | Promise<true> {
+    if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
+    this.#sessionId = work.transactionId;
+    const waiting = this.context.membership?.readable(principal, work, wish);
+    return waiting === undefined
+      ? this.#run(principal, work)
+      : waiting.then(() => this.#run(principal, work));
+  }
+
+  #run(principal: Principal, request: RunRequest): true | Promise<true> {
+    const tell = (cursor: ResultCursor): true | Promise<true> => {
+      const isDocument = request.format === 'graph' || request.format === 'studio';
+      const rest = answerResult(this, cursor, {user: principal.name, isDocument});
+      return rest === undefined || rest.then(isDone);
+    };
+    const started = this.context.service.run(principal, request);
+    return started instanceof Promise ? started.then(tell) : tell(started);
+  }
+
+  /** Of a replica's requests, those that only the leader may carry out. */
+  #isForLeader(
+    membership: Membership,
+    principal: Principal,
+    {route, sessionId}: LaneHead,
+    work: RunRequest | TransactionChange,
+  ): boolean | Promise<boolean> {
+    if (membership.cluster.isLeader) return false;
+    if (sessionId !== undefined || !('text' in work)) return true;
+    return route !== 'query' && membership.needsLeader(principal, work);
+  }
+
+  /** Has node's server take the request that is under way, of which nothing was done. */
+  #giveUp(bytes: Buffer): void {
+    this.#isBusy = false;
+    if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
+    const behind = this.#waiting;
+    this.#leave(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
+  }
+
+  /** Looks at credentials once, as long as they are the same and good. */
+  #principalOf(caller: LaneHead['caller']): Principal | Promise<Principal> {
+    const {context} = this;
+    if (typeof caller !== 'string') {
+      if (context.membership === undefined) throw invalidToken();
+      return context.membership.principalOf(caller, this.#socket);
+    }
+    const known = this.#credentials;
+    if (known?.value === caller && known.generation === context.security.generation) {
+      return known.principal;
+    }
+    requireUsers(context);
+    const found = authenticateSocket(context, this.#socket, caller);
+    this.#credentials = context.credentials.get(this.#socket);
+    return found;
+  }
+
+  /** Undefined for whatever node's path shall refuse or do in its own way. */
+  #understand(known: KnownHead, bytes: Buffer): RunRequest | TransactionChange | undefined {
+    const {json} = this.context;
+    const {route} = known.head;
+    const isStatement = route === 'query' || route === 'command';
+    if (isStatement) {
+      const request = known.statement(bytes, json, this.signal);
+      if (request !== undefined) return request;
+    }
+    const bodyAt = known.bytes.length;
+    try {
+      const body = bytes.length === bodyAt ? undefined : parseBody(json, bytes.subarray(bodyAt));
+      if (isStatement) {
+        const access = route === 'query' ? 'read-only' : 'read-write';
+        const {request, awaitsResponse} = statementOfBody(this, body, access);
+        if (!awaitsResponse && route === 'command') return undefined;
+        known.learn(bytes, json, request);
+        return request;
+      }
+      return route === 'begin' ? {kind: route, level: isolationOf(body)} : {kind: route};
+    } catch (error) {
+      if (error instanceof AssertionFailure) throw error;
+      return undefined;
+    }
+  }
+
+  async #changeTransaction(principal: Principal, work: TransactionChange): Promise<void> {
+    const {service} = this.context;
+    const {database, transactionId: id} = this;
+    if (work.kind === 'begin') {
+      if (id !== undefined && service.transactionIsLive(principal, database, id)) {
+        this.#sessionId = id;
+        throw alreadyStarted();
+      }
+      this.#sessionId = await service.begin(principal, database, work.level);
+    } else if (id !== undefined) {
+      if (work.kind === 'commit') await service.commit(principal, database, id, undefined);
+      else await service.rollback(principal, database, id);
+    }
+    this.#answer(204, [], none);
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof AssertionFailure) throw error;
+    const requestId = this.context.nextRequestId();
+    const {status, body, headers} = loggedFailure(this.context, requestId, error);
+    if (this.#isChunked) return this.destroy();
+    if (endsSession(error)) this.#sessionId = undefined;
+    this.#answer(status, headers, Buffer.from(JSON.stringify(body)), requestId);
+  }
+
+  #answer(
+    status: number,
+    headers: readonly string[],
+    body: Buffer,
+    requestId = this.context.nextRequestId(),
+  ): void {
+    this.#status = status;
+    const head = this.#lane.answers.any({
+      status,
+      contentType: jsonType,
+      requestId,
+      sessionId: this.#sessionId,
+      headers,
+      length: body.length,
+    });
+    this.#send(Buffer.concat([Buffer.from(head, 'latin1'), body]));
+  }
+
+  bytes(): AnswerBytes {
+    return this.#lane.bytes();
+  }
+
+  answerBytes(bytes: AnswerBytes): void {
+    this.#status = ok;
+    this.#send(this.#lane.answers.whole(bytes, this.#sessionId));
+    // What the kernel has taken may be written over.
+    if (this.#socket.writableLength === 0) this.#lane.takeBack(bytes);
+  }
+
+  startStream(status: number, contentType: string): void {
+    this.#isChunked = true;
+    this.#status = status;
+    const head = this.#lane.answers.any({
+      status,
+      contentType,
+      requestId: this.context.nextRequestId(),
+      sessionId: this.#sessionId,
+      headers: [],
+      length: undefined,
+    });
+    this.#send(Buffer.from(head, 'latin1'));
+  }
+
+  /** Writes a chunk and waits until the reader keeps up. */
+  async write(piece: Buffer): Promise<void> {
+    if (!this.#socket.writable) throw clientGone();
+    this.#send(chunk(piece));
+    if (!this.#drains) return;
+    await new Promise<void>(resolve => {
+      this.#resume = resolve;
+    });
+    if (!this.#socket.writable) throw clientGone();
+  }
+
+  endStream(lastPiece: Buffer): void {
+    const last = lastPiece.length === 0 ? none : chunk(lastPiece);
+    this.#send(Buffer.concat([last, lastChunk]));
+    this.#isChunked = false;
+  }
+
+  whole({status, text}: LineHead, body: Buffer): void {
+    this.#status = status;
+    const head = this.#lane.answers.relayed(text);
+    this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
+  }
+
+  begin({status, text}: LineHead): void {
+    this.#status = status;
+    this.#send(this.#lane.answers.relayed(text));
+  }
+
+  piece(bytes: Buffer): Promise<void> | undefined {
+    this.#send(bytes);
+    if (!this.#drains) return undefined;
+    return new Promise<void>(resolve => {
+      this.#resume = resolve;
+    });
+  }
+
+  brokeOff(): void {
+    this.destroy();
+  }
+
+  #send(bytes: Buffer): void {
+    const socket = this.#socket;
+    if (!socket.writable || socket.write(bytes)) return;
+    this.#drains = true;
+    this.#since = this.#lane.tick;
+  }
+
+  /** After an answer that is on its way: ends the connection, or looks at what waits. */
+  #next(): void {
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    if (this.context.isStopping) {
+      socket.end();
+      return;
+    }
+    this.#since = this.#lane.tick;
+    if (socket.isPaused()) socket.resume();
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = none;
+    this.#take(waiting);
+  }
+}
+
+function chunk(piece: Buffer): Buffer {
+  const size = Buffer.from(`${piece.length.toString(16)}\r\n`, 'latin1');
+  return Buffer.concat([size, piece, lineEnd]);
+}
+
+/** Whether bytes without an end of head can still become one of ours. */
+function mayBecomeHead(bytes: Buffer): boolean {
+  const length = Math.min(bytes.length, opening.length);
+  return bytes.length <= headBytesMax && bytes.compare(opening, 0, length, 0, length) === 0;
+}

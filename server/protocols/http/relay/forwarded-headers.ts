@@ -1,0 +1,96 @@
+/**
+ * The headers by which members of a cluster speak to each other over HTTP.
+ *
+ * Source: specification, "Authentication" 4; reference 1.3 and 1.5.
+ */
+import type {IncomingMessage} from 'node:http';
+import {PlainFailure} from '../message/failure.ts';
+
+export const clusterTokenHeader = 'x-svc-cluster-token';
+export const forwardedUserHeader = 'x-svc-forwarded-user';
+export const forwardedMark = 'x-svc-forwarded-to-leader';
+
+/** What a member says of itself and of whom it speaks for, as it was sent. */
+export interface MemberWords {
+  readonly token: string;
+  readonly user: string;
+}
+
+/** Names of users may hold any character, headers may not. */
+export function encodedUser(name: string): string {
+  return encodeURIComponent(name);
+}
+
+/** Undefined for what `encodedUser` never makes. */
+export function decodedUser(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Also what a server alone answers: it has no token that could be right. */
+export function invalidToken(): PlainFailure {
+  return new PlainFailure(401, 'Invalid cluster token', {showsRequestId: true});
+}
+
+/** Of one connection, and what a member says in its own words. */
+const notRelayed: ReadonlySet<string> = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'date',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-svc-cluster-token',
+  'x-svc-forwarded-to-leader',
+  'x-svc-forwarded-user',
+  'x-svc-replay-protection',
+]);
+
+/** Whether a header, named in small letters, is passed on between client and leader. */
+export function isRelayed(name: string): boolean {
+  return !notRelayed.has(name);
+}
+
+/**
+ * The head under which a member sends on a request of the fast lane, which has a length and names
+ * nothing in `Connection`.
+ *
+ * @param text - The client's head, without its last end of line.
+ */
+export function forwardedHead(text: string, {user, token}: MemberWords): Buffer {
+  const [first = '', ...lines] = text.split('\r\n');
+  const isKept = (line: string): boolean => {
+    const name = line.slice(0, line.indexOf(':')).toLowerCase();
+    return isRelayed(name) || name === 'host' || name === 'content-length';
+  };
+  const own = [
+    `X-Svc-Cluster-Token: ${token}`,
+    `X-Svc-Forwarded-User: ${encodedUser(user)}`,
+    'X-Svc-Forwarded-To-Leader: true',
+  ];
+  return Buffer.from([first, ...lines.filter(isKept), ...own, '', ''].join('\r\n'), 'latin1');
+}
+
+/** Names and values in turn, without what the sender names in `Connection`. */
+export function relayedHeaders({headers, rawHeaders}: IncomingMessage): string[] {
+  const named = (headers.connection ?? '').split(',').map(name => name.trim().toLowerCase());
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    const lower = name.toLowerCase();
+    if (notRelayed.has(lower) || named.includes(lower)) continue;
+    kept.push(name, rawHeaders[at + 1] as string);
+  }
+  return kept;
+}

@@ -1,0 +1,56 @@
+/**
+ * Where requests to the leader go: over HTTPS where this server itself listens for it, else in
+ * clear, with one warning, since the token of the cluster goes along.
+ *
+ * Source: specification, "Authentication" 7.
+ */
+import {hostAndPort} from '#server/base/addresses.ts';
+import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
+import type {HttpContext} from '../context.ts';
+import {type HttpTarget, targetOf} from './idle-connections.ts';
+
+/** Milliseconds after its last word for which one that is deposed may tell of a request. */
+const deposedMs = 1_000;
+
+/**
+ * Milliseconds for which a request at a leader that leads no more is waited for: one that was
+ * silent before it was deposed has used up its time.
+ */
+export function deposedPatienceMs(cluster: Cluster, target: HttpTarget): number {
+  const {peers} = cluster.state();
+  const deposed = peers.find(peer => isSameAddress(targetOf(peer, target.isSecure), target));
+  return Math.max(0, deposedMs - (deposed?.silentMs ?? 0));
+}
+
+export class LeaderAddress {
+  readonly #context: HttpContext;
+  readonly #cluster: Cluster;
+  #hasWarned = false;
+
+  constructor(context: HttpContext, cluster: Cluster) {
+    this.#context = context;
+    this.#cluster = cluster;
+  }
+
+  /** Undefined while nobody leads, or where it cannot be told. */
+  target(): HttpTarget | undefined {
+    const plain = this.#cluster.leaderHttpAddress();
+    if (!this.#context.settings.get('svc.ssl.enabled')) return plain && {...plain, isSecure: false};
+    const {leaderId, localPeerId, peers} = this.#cluster.state();
+    if (leaderId === localPeerId) return undefined;
+    const leader = peers.find(({id}) => id === leaderId);
+    const secure = leader && targetOf(leader, true);
+    if (secure?.isSecure === true) return secure;
+    if (plain === undefined) return undefined;
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      this.#context.options.logger.log('warn', 'cluster.plain-forwarding', {
+        leader: hostAndPort(plain.host, plain.port),
+        advice:
+          'requests go to the leader in clear, token of the cluster and all: give its https ' +
+          'port in svc.ha.serverList',
+      });
+    }
+    return {...plain, isSecure: false};
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * GET `/server`: who this server is, its figures and its settings (reference 2.4).
+ *
+ * `mode=basic` gives the identity, the default adds figures and settings, `cluster` where the
+ * members of the cluster are; any other word is as `basic`. Secrets are masked by the settings'
+ * own report.
+ */
+import {settingRows} from '#server/base/settings.ts';
+import {clusterFigures} from '#server/cluster/metrics.ts';
+import {driverRecord} from '#server/cluster/status.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {Exchange} from '../message/exchange.ts';
+import type {Route} from '../router.ts';
+import {runServerCommand} from './server-command.ts';
+
+export const serverRoutes: readonly Route[] = [
+  {
+    path: '/server',
+    isIdempotent: true,
+    operations: {
+      GET: {access: 'user', run: describeServer},
+      POST: {access: 'user', run: runServerCommand},
+    },
+  },
+  {path: '/server/events', operations: {GET: {access: 'root', run: listEvents}}},
+];
+
+function describeServer(exchange: Exchange, principal: Principal): void {
+  const {serverName, version, instanceId, languages} = exchange.context.administration.identity;
+  const basic = {user: principal.name, version, serverName, languages, instanceId};
+  const mode = exchange.parameter('mode') ?? 'default';
+  if (mode === 'cluster') {
+    return exchange.answerJson(200, {...basic, ports: {}, ...membershipOf(exchange, principal)});
+  }
+  if (mode !== 'default') return exchange.answerJson(200, basic);
+  const {metrics, settings} = {metrics: metricsOf(exchange), settings: settingsOf(exchange)};
+  exchange.answerJson(200, {...basic, metrics, settings});
+}
+
+/** `ha`, by which drivers find the leader; absent on a server alone. */
+function membershipOf({context}: Exchange, principal: Principal): {readonly ha?: unknown} {
+  const {options, service, settings} = context;
+  if (options.cluster === undefined) return {};
+  const databases = service.databaseNames(principal);
+  return {ha: driverRecord(options.cluster.state(), databases, settings.get('svc.ha.quorum'))};
+}
+
+function metricsOf(exchange: Exchange): unknown {
+  const absent = {profiler: {}, meters: {}, executors: {}, sparseVectorIndexes: {}};
+  const {administration, options} = exchange.context;
+  const ha = options.cluster && clusterFigures(options.cluster.state());
+  const members = ha === undefined ? {} : {ha};
+  return {...absent, ...members, events: eventCounts(exchange), ...administration.metrics()};
+}
+
+function settingsOf(exchange: Exchange): unknown {
+  return exchange.context.settings.report().map(({key, value, description, origin, ...rest}) => ({
+    key,
+    value,
+    description,
+    overridden: origin !== 'default',
+    default: 'secret' in settingRows[key] ? value : rest.default,
+  }));
+}
+
+function eventCounts(exchange: Exchange): unknown {
+  const events = exchange.context.administration.events();
+  const count = (...types: readonly string[]): number =>
+    events.filter(event => types.includes(event.type)).length;
+  return {
+    errors: count('ERROR', 'CRITICAL'),
+    warnings: count('WARNING'),
+    info: count('INFO'),
+    hints: 0,
+  };
+}
+
+function listEvents(exchange: Exchange): void {
+  const events = exchange.context.administration.events();
+  exchange.answerJson(200, {result: {events, files: []}});
+}

@@ -1,0 +1,243 @@
+/**
+ * Everything a session keeps about one open database: its schema, its prepared statements, the
+ * queue of its schema commands, and how its values print.
+ */
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {FunctionRegistry} from '#server/execution/function-registry.ts';
+import {
+  createRecordJson,
+  type RecordJson,
+  type ServerPatterns,
+} from '#server/execution/record-format.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import type {Procedures} from '#server/languages/cypher/procedures.ts';
+import type {ParseLimits} from '#server/languages/limits.ts';
+import type {MapValue} from '#server/model/value.ts';
+import type {AnswerForm, SchemaCommand} from '#server/plan/statement.ts';
+import {noStatistics} from '#server/plan/statistics.ts';
+import type {Database} from '#server/engine/database.ts';
+import {DatabaseSchema} from '#server/records/database-schema.ts';
+import type {DefaultEvaluator} from '#server/records/context.ts';
+import type {CompactionThread} from '#server/engine/store-compaction.ts';
+import type {DatabaseFiles} from '../database/database-check.ts';
+import {DatabaseStatistics} from '../database/database-statistics.ts';
+import {DatabaseViews, type KeptMemory} from '../schema/database-views.ts';
+import {checkJavaScript} from '../programs/javascript-programs.ts';
+import {KeptVariables} from '../programs/kept-variables.ts';
+import {MaterializedViews} from '../schema/materialized-views.ts';
+import {
+  bindText,
+  checkSyntax,
+  languages,
+  type Prepared,
+  type PrepareOptions,
+  prepareText,
+  preparingText,
+} from '../statements/prepared.ts';
+import {Routines} from '../programs/routines.ts';
+import type {ReadSchema} from '../statements/target-database.ts';
+import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
+import type {RunEnvironment, RunOptions} from '../statements/statement-run.ts';
+import {StatementCache} from '../statements/statement-cache.ts';
+import {WorkBoard} from '../database/work-progress.ts';
+
+const statementsMax = 1_000;
+/** A longer text is not kept, and takes long to prepare: others have turns meanwhile. */
+export const statementLengthMax = 16 << 10;
+
+/** Commands after which types have other records, or views follow what they did not follow. */
+const touchesRecords: ReadonlySet<SchemaCommand['kind']> = new Set([
+  'alter-type',
+  'alter-view',
+  'drop-bucket',
+  'drop-type',
+  'rebuild-type',
+  'truncate-bucket',
+  'truncate-type',
+]);
+
+/** A statement that was prepared before it runs, and the catalog under which it holds. */
+export interface PreparedAhead {
+  readonly catalog: Catalog;
+  readonly prepared: Prepared;
+}
+
+export interface DatabaseSessionOptions {
+  readonly functions: FunctionRegistry;
+  readonly procedures: Procedures;
+  readonly javascript: JavaScriptEngine;
+  readonly settings: () => Settings;
+  readonly environment: RunEnvironment;
+  readonly limits: ParseLimits;
+  readonly recordBytesMax: number;
+  readonly indexKeyBytesMax: number;
+  readonly files: DatabaseFiles;
+  readonly compactions: CompactionThread | undefined;
+  readonly staleReadCheck: boolean;
+  readonly keptMemory: KeptMemory;
+  readonly patterns: ServerPatterns;
+  readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
+}
+
+export class DatabaseSession {
+  readonly database: Database;
+  readonly schema: DatabaseSchema;
+  readonly executor: SchemaExecutor;
+  readonly views: MaterializedViews;
+  readonly kept: DatabaseViews;
+  readonly globals = new KeptVariables();
+  readonly #statistics: DatabaseStatistics;
+  readonly work: WorkBoard;
+  readonly #options: DatabaseSessionOptions;
+  /** By language: a key put together from language and text would cost more than the look-up. */
+  readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
+    languages.map(language => [
+      language,
+      new StatementCache({entriesMax: statementsMax, textLengthMax: statementLengthMax}),
+    ]),
+  );
+  readonly #routines = new WeakMap<Catalog, Routines>();
+  readonly #json = new WeakMap<AnswerForm, RecordJson>();
+
+  constructor(database: Database, options: DatabaseSessionOptions) {
+    this.database = database;
+    this.#options = options;
+    const {environment, settings} = options;
+    const {clock, timers} = environment;
+    this.schema = new DatabaseSchema(database, options);
+    this.kept = new DatabaseViews(database, environment, options.keptMemory);
+    this.work = new WorkBoard(clock);
+    const {schema, work} = this;
+    this.#statistics = new DatabaseStatistics(database, schema, clock);
+    const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);
+    this.executor = new SchemaExecutor({
+      database,
+      schema,
+      clock,
+      timers,
+      settings,
+      work,
+      files: options.files,
+      compactions: options.compactions,
+      checkCode,
+    });
+    this.views = new MaterializedViews(this, environment);
+    this.resumeWork();
+  }
+
+  /** Goes on with builds of indexes and with views that are due, where this server may write. */
+  resumeWork(): void {
+    void this.executor.resume();
+    this.views.open();
+  }
+
+  get procedures(): Procedures {
+    return this.#options.procedures;
+  }
+
+  get javascript(): JavaScriptEngine {
+    return this.#options.javascript;
+  }
+
+  get patterns(): ServerPatterns {
+    return this.#options.patterns;
+  }
+
+  get functions(): FunctionRegistry {
+    return this.#options.functions;
+  }
+
+  /**
+   * Carries out a command of the schema in somebody's name, and what follows from it for
+   * materialized views: a new one that cannot be filled is taken back.
+   */
+  async change(command: SchemaCommand, options: RunOptions): Promise<MapValue> {
+    const row = await this.executor.run(command, options.signal);
+    if (command.kind === 'refresh-view') await this.views.refresh(command.name, options);
+    if (command.kind === 'create-view' && row.get('created') === true) {
+      await this.#fill(command.view.name, options);
+    }
+    this.views.schedule();
+    if (touchesRecords.has(command.kind)) await this.views.followAll();
+    return row;
+  }
+
+  async #fill(view: string, options: RunOptions): Promise<void> {
+    try {
+      await this.views.refresh(view, options);
+    } catch (error) {
+      await this.executor.run({kind: 'drop-view', name: view, ifExists: true}, undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * The statement under a catalog; kept when that is the newest, until the catalog or the
+   * statistics change.
+   */
+  prepare(
+    language: string,
+    text: string,
+    {catalog}: Pick<ReadSchema, 'catalog'> = this.schema.context,
+  ): Prepared {
+    const make = (): Prepared => prepareText(language, text, this.prepareOptions(catalog));
+    const kept = this.#statements.get(language) ?? this.#statements.get(language.toLowerCase());
+    if (kept === undefined || catalog !== this.schema.catalog) return make();
+    // What holds a password is not kept.
+    return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
+  }
+
+  /** As `prepare` of a text that is not kept, in portions between which `turn` lets others run. */
+  async prepareInTurns(
+    language: string,
+    text: string,
+    turn: () => Promise<void>,
+  ): Promise<PreparedAhead> {
+    const {catalog} = this.schema;
+    const work = preparingText(language, text, this.prepareOptions(catalog));
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) return {catalog, prepared: step.value};
+      await turn();
+    }
+  }
+
+  /** What statements are prepared with; of an older catalog than the newest nothing is counted. */
+  prepareOptions(catalog: Catalog): PrepareOptions {
+    const {functions, procedures, limits} = this.#options;
+    const statistics = catalog === this.schema.catalog ? this.#statistics : noStatistics;
+    const databaseName = this.database.name;
+    const options = {catalog, statistics, functions, procedures, limits, databaseName};
+    const routines =
+      this.#routines.get(catalog) ??
+      new Routines(catalog, (language, text) => {
+        const bound = bindText(language, text, options);
+        return bound.kind === 'bound' ? bound.statement : undefined;
+      });
+    this.#routines.set(catalog, routines);
+    return {...options, routines};
+  }
+
+  #checkCode(routine: NewRoutine): void {
+    const {name, language, code} = routine;
+    try {
+      if (language === 'js') checkJavaScript(this.javascript, routine);
+      else checkSyntax(language, code, this.#options.limits);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const {detail} = error;
+      throw new Refusal(error.code, `in the code of '${name}': ${error.message}`, {detail});
+    }
+  }
+
+  /** How records print under a catalog; made once for each form of answers. */
+  jsonOf({schema, catalog}: ReadSchema, form: AnswerForm): RecordJson {
+    const kept = this.#json.get(form);
+    if (kept?.schema === schema) return kept;
+    const json = createRecordJson(schema, catalog, this.#options.patterns, form);
+    if (catalog === this.schema.catalog) this.#json.set(form, json);
+    return json;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * One request to run a statement, as its runner sees it. What few statements ask for is made when
+ * it is asked for.
+ */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Refusal} from '#server/base/errors.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {ServerView} from '#server/execution/external-access.ts';
+import type {SourceReader} from '#server/platform/source-reader.ts';
+import type {Principal} from '#server/security/principal.ts';
+import {RequestSources} from '../statements/request-sources.ts';
+import type {RunParts} from '../statements/statement-context.ts';
+import type {DatabaseSession} from './database-session.ts';
+import type {RegisteredQuery} from './running-queries.ts';
+import type {RunRequest} from '../session.ts';
+
+/** What the requests of a server share. */
+export interface RequestSurroundings {
+  readonly sourceReader: SourceReader;
+  readonly settings: () => Settings;
+  /** What SHOW may tell a principal. */
+  serverOf(principal: Principal): ServerView;
+  /** Hears what a statement failed with after it had begun to answer, or that it did not. */
+  ended(database: Database, failure: unknown): void;
+}
+
+export class RequestRun implements RunParts {
+  readonly session: DatabaseSession;
+  readonly request: RunRequest;
+  readonly signal: RegisteredQuery;
+  readonly access: DatabaseAccess;
+  readonly #principal: Principal;
+  readonly #surroundings: RequestSurroundings;
+  #sources: RequestSources | undefined;
+
+  constructor(
+    query: RegisteredQuery,
+    session: DatabaseSession,
+    {principal, access}: {readonly principal: Principal; readonly access: DatabaseAccess},
+    surroundings: RequestSurroundings,
+  ) {
+    this.session = session;
+    this.request = query.request;
+    this.signal = query;
+    this.access = access;
+    this.#principal = principal;
+    this.#surroundings = surroundings;
+  }
+
+  /** Who may do everything is asked nothing. */
+  get guard(): RunParts['guard'] {
+    const {root, name} = this.#principal;
+    return root ? undefined : {access: this.access, user: name};
+  }
+
+  get sources(): RequestSources {
+    const {sourceReader, settings} = this.#surroundings;
+    const mayReadFiles = this.access.allows('updateSecurity');
+    this.#sources ??= new RequestSources(sourceReader, settings, mayReadFiles);
+    return this.#sources;
+  }
+
+  get server(): ServerView {
+    return this.#surroundings.serverOf(this.#principal);
+  }
+
+  onTerminate(listener: (reason: Refusal) => void): void {
+    this.signal.onTerminate(listener);
+  }
+
+  end(failure?: unknown): void {
+    this.signal.done();
+    if (failure !== undefined) this.#surroundings.ended(this.session.database, failure);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * What a statement is run with, and what the runner of scripts may ask of that of statements.
+ */
+import type {DatabaseAccess} from '#server/access/decide.ts';
+import type {Cancellation} from '#server/base/cancellation.ts';
+import type {Refusal} from '#server/base/errors.ts';
+import type {ServerView} from '#server/execution/external-access.ts';
+import type {Value} from '#server/model/value.ts';
+import type {Transaction} from '#server/transactions/transaction-contract.ts';
+import type {Place} from './admission.ts';
+import type {DatabaseSession, PreparedAhead} from '../connections/database-session.ts';
+import type {RequestSources} from './request-sources.ts';
+import type {RunRequest} from '../session.ts';
+import type {ResultWish, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
+
+export interface RunParts {
+  readonly session: DatabaseSession;
+  readonly request: RunRequest;
+  readonly signal: Cancellation;
+  readonly access: DatabaseAccess;
+  readonly guard: RunOptions['guard'];
+  readonly sources: RequestSources;
+  readonly server: ServerView;
+  /** Of a long text, which is not prepared in one turn. */
+  readonly ahead?: PreparedAhead;
+  /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
+  onTerminate(listener: (reason: Refusal) => void): void;
+  /** Called when the statement has ended, with what it failed with after it had begun to answer. */
+  end(failure?: unknown): void;
+}
+
+/** A script gives its place back while it waits. */
+export interface ScriptParts extends RunParts {
+  readonly place: Place;
+}
+
+/** The side of statement-runner.ts that scripts need. */
+export interface StatementHost {
+  readonly environment: RunEnvironment;
+  beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
+  /** What follows from the commit of a script's or client's transaction. */
+  committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
+  wishOf(request: RunRequest): ResultWish;
+}
+
+/** The same parts, some of them others, or more of them. */
+export function partsWith<Other extends object>(
+  parts: RunParts,
+  other: Other,
+): Omit<RunParts, keyof Other> & Other {
+  const {ahead} = parts;
+  return {
+    session: parts.session,
+    request: parts.request,
+    signal: parts.signal,
+    access: parts.access,
+    guard: parts.guard,
+    sources: parts.sources,
+    server: parts.server,
+    ...(ahead && {ahead}),
+    onTerminate: listener => parts.onTerminate(listener),
+    end: failure => parts.end(failure),
+    ...other,
+  };
+}
+
+/** @param given - Parameters other than those of the request. */
+export function runOptions(
+  parts: RunParts,
+  given: ReadonlyMap<string, Value> = parts.request.parameters,
+): RunOptions {
+  const {session, signal, sources, server, guard} = parts;
+  const parameters = session.globals.under(given);
+  return {session, parameters, signal, sources, server, guard};
+}

@@ -1,0 +1,22 @@
+/** What a run asks of the database that it runs in, beside its data: its rules and its texts. */
+import type {RecordJson} from '#server/execution/record-format.ts';
+import type {ViewFigures} from '#server/execution/external-access.ts';
+import type {JavaScriptEngine} from '#server/platform/javascript.ts';
+import type {AnswerForm} from '#server/plan/statement.ts';
+import type {RecordContext} from '#server/records/context.ts';
+import type {KeptViews} from '#server/caches/kept-views.ts';
+import type {Prepared} from './prepared.ts';
+
+/** The schema under which records are read. */
+export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;
+
+export interface RunHome {
+  readonly database: {readonly name: string};
+  readonly javascript: JavaScriptEngine;
+  readonly kept: KeptViews;
+  readonly views: {figures(typeId: number): ViewFigures | undefined};
+  /** How records print under a schema. */
+  jsonOf(schema: ReadSchema, form: AnswerForm): RecordJson;
+  /** The body of a function or trigger, or a query that is a text. @throws {Refusal} */
+  prepare(language: string, text: string, schema: ReadSchema): Prepared;
+}

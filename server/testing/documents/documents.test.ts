@@ -1,0 +1,345 @@
+/**
+ * Holds the documents against the code: generated pages are current, links lead somewhere, the
+ * invariants, folders and dependencies of ARCHITECTURE.md and the routes of the manual are those
+ * of the sources, and every statement of docs/sql.md runs and answers what the page says.
+ *
+ * What needs a server and a shell is in documents.slow.test.ts.
+ */
+import assert from 'node:assert/strict';
+import {existsSync, globSync, readdirSync, readFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {test} from 'node:test';
+import {Refusal} from '#server/base/errors.ts';
+import type {SettingRow} from '#server/base/setting-row.ts';
+import {isSettingKey, type SettingKey, settingRows} from '#server/base/settings.ts';
+import {refusedSettings} from '#server/base/settings-refused.ts';
+import {dataTypes} from '#server/model/data-type.ts';
+import {functionRows} from '#server/plan/function-table.ts';
+import {routeTable} from '#server/protocols/http/server.ts';
+import {alertIds} from '#server/cluster/alerts.ts';
+import type {ResultCursor} from '#server/session/session.ts';
+import {type Block, blocksOf, examplesOf, printsAs} from './blocks.ts';
+import {exampleStatement, manualPages, peopleOfExamples} from './manual.ts';
+import {readerCode} from './reader-code.ts';
+import {readFolderTable} from '../conventions/folder-table.ts';
+import {sourceFiles} from '../conventions/tree.ts';
+import {root as principal, ServiceWorld, type TestDatabase} from '../worlds/service-world.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*/*.md'], {cwd: root}).sort();
+const architecture = read('ARCHITECTURE.md');
+
+for (const [path, text] of manualPages(readerCode(root))) {
+  test(`${path} says what the code says: make docs`, () => {
+    assert.equal(existsSync(join(root, path)) ? read(path) : '', text);
+  });
+}
+
+test('links within the repository lead to files', () => {
+  const broken = documents.flatMap(path =>
+    [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+      .map(([, target = '']) => target)
+      .filter(target => !/^[a-z]+:/.test(target))
+      .filter(target => !existsSync(join(root, dirname(path), target)))
+      .map(target => `${path}: ${target}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+test('every page of the manual is linked from README.md', () => {
+  const readme = read('README.md');
+  const pages = documents.filter(path => /^docs\/[^/]+\.md$/.test(path));
+  assert.deepEqual(
+    pages.filter(path => !readme.includes(`](${path})`)),
+    [],
+  );
+});
+
+test('files that the documents name exist', () => {
+  const missing = documents.flatMap(path =>
+    [...read(path).matchAll(/`((?:server|bench|examples|bin|docs)\/[\w./-]+\.\w+)`/g)]
+      .map(([, file = '']) => file)
+      .filter(file => !existsSync(join(root, file)))
+      .map(file => `${path}: ${file}`),
+  );
+  assert.deepEqual(missing, []);
+});
+
+test('design notes that the sources name exist, and every note is named', () => {
+  const named = new Set(
+    [architecture, ...sourceFiles(root).map(({text}) => text)].flatMap(
+      text => text.match(/docs\/design\/\d{4}[a-z-]*\.md/g) ?? [],
+    ),
+  );
+  const notes = globSync('docs/design/*.md', {cwd: root});
+  assert.deepEqual([...named].sort(), notes.sort());
+  const numbers = notes.map(path => path.slice('docs/design/'.length).slice(0, 4));
+  assert.equal(new Set(numbers).size, notes.length, 'a number stands for one note');
+});
+
+test('docs/sql.md names every data type', () => {
+  const page = read('docs/sql.md');
+  assert.deepEqual(
+    dataTypes.filter(type => !page.includes(`\`${type}\``)),
+    [],
+  );
+});
+
+test('commands of make that the documents name exist', () => {
+  const targets = new Set(
+    [...read('Makefile').matchAll(/^([a-z ]+):/gm)].flatMap(([, names = '']) => names.split(' ')),
+  );
+  const named = documents.flatMap(path =>
+    [...read(path).matchAll(/(?:`|^)make ([a-z]+)/gm)].map(([, target = '']) => target),
+  );
+  assert.deepEqual(
+    named.filter(target => !targets.has(target)),
+    [],
+  );
+});
+
+test('the invariants of ARCHITECTURE.md are those that the sources state, each once', () => {
+  const stated = sourceFiles(root)
+    .filter(({path}) => !path.endsWith('.test.ts'))
+    .flatMap(({path, text}) =>
+      [...text.matchAll(/\bInvariant ([A-Z]\d+):/g)].map(([, name = '']) => `${name} ${path}`),
+    );
+  const rows = [...architecture.matchAll(/^\| ([A-Z]\d+) \| .* \| `([^`]+)` \| `([^`]+)`.*\|$/gm)];
+  const listed = rows.map(([, name = '', path = '']) => `${name} ${path}`);
+  assert.deepEqual(listed.sort(), stated.sort());
+  assert.equal(new Set(rows.map(([, name]) => name)).size, rows.length);
+  assert.deepEqual(
+    rows.map(([, , , holder = '']) => holder).filter(holder => !existsSync(join(root, holder))),
+    [],
+  );
+});
+
+test('every promise of docs/durability.md names a test that is there', () => {
+  const page = read('docs/durability.md');
+  const named = [...page.matchAll(/`(server\/[\w./-]+\.test\.ts)`: \*([^*]+)\*/g)];
+  const missing = named.filter(([, path = '', name = '']) => {
+    const text = existsSync(join(root, path)) ? read(path) : '';
+    return !text.includes(name);
+  });
+  assert.deepEqual(
+    missing.map(([, path, name]) => `${path}: ${name}`),
+    [],
+  );
+  const rows = page
+    .split('\n')
+    .filter(line => line.startsWith('| ') && !/^\| (statement|bytes) /.test(line));
+  assert.ok(rows.length > 15);
+  assert.deepEqual(
+    rows.filter(row => !/\.test\.ts`: \*/.test(row)),
+    [],
+    'rows without a test',
+  );
+});
+
+test('the folders of server/ are those of the table', () => {
+  const present = readdirSync(join(root, 'server'), {withFileTypes: true})
+    .filter(entry => entry.isDirectory())
+    .map(({name}) => name);
+  const listed = [...readFolderTable(architecture).keys()].filter(
+    name => !['bench', 'examples'].includes(name),
+  );
+  assert.deepEqual(present.sort(), listed.sort());
+});
+
+test('the limits of README.md are the defaults of their settings', () => {
+  const shown = (key: SettingKey): string => {
+    const row: SettingRow = settingRows[key];
+    if (row.type === 'size') return `${row.default / 1024 / 1024} MB`;
+    if (row.type === 'duration') return `${row.default / 1000} s`;
+    return Number(row.default).toLocaleString('en');
+  };
+  const rows = [...read('README.md').matchAll(/^\| [^|]+ \| ([^|]+) \| `(svc\.[\w.]+)` \|$/gm)];
+  assert.ok(rows.length > 10);
+  for (const [, limit, key = ''] of rows) {
+    assert.ok(isSettingKey(key), key);
+    assert.equal(limit, shown(key), key);
+  }
+});
+
+test('settings that the documents name exist', () => {
+  const unknown = documents.flatMap(path =>
+    [...read(path).matchAll(/\bsvc\.[a-z]\w*(?:\.\w+)*/g)]
+      .map(([key]) => key)
+      .filter(key => !isSettingKey(key) && !(key in refusedSettings) && !key.endsWith('.key'))
+      .map(key => `${path}: ${key}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+test('the alerts of docs/cluster.md are those of the server', () => {
+  const page = read('docs/cluster.md');
+  const told = page.slice(page.indexOf('## Alerts')).matchAll(/^\| `([a-z-]+)` \|/gm);
+  assert.deepEqual(
+    Array.from(told, ([, id]) => id),
+    [...alertIds],
+  );
+});
+
+test('every dependency has its sentence', () => {
+  const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+  const names = ['dependencies', 'optionalDependencies', 'devDependencies']
+    .flatMap(group => Object.keys(manifest[group] ?? {}))
+    .filter(name => !name.startsWith('@types/'));
+  const section = architecture.slice(architecture.indexOf('## What we depend on'));
+  assert.deepEqual(
+    names.filter(name => !section.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test('the routes of the manual are the routes of the server', () => {
+  const routes = routeTable(() => Promise.reject(new Error('not asked')))
+    .flatMap(({path, operations}) => Object.keys(operations).map(method => `${method} ${path}`))
+    .sort();
+  const rows = read('docs/http.md').matchAll(/^\| `([A-Z]+) ([^`]+)` \|/gm);
+  const documented = [...rows].map(([, method = '', path = '']) => `${method} ${path}`).sort();
+  assert.deepEqual(documented, routes);
+});
+
+for (const path of ['docs/sql.md', 'docs/cypher.md']) {
+  test(`every statement of ${path} runs and answers what the page says`, async t => {
+    const world = await ServiceWorld.open();
+    const database = await world.database([]);
+    try {
+      for (const {block, output} of examplesOf(read(path), 'sql', 'sqlscript', 'cypher')) {
+        const answer = await answerOf(database, block);
+        await t.test(`${path}:${block.line}`, () => {
+          assert.ok(
+            printsAs(output ?? '...', answer),
+            `${block.text}\nis said to answer\n${output}\nbut answers\n${answer}`,
+          );
+        });
+      }
+    } finally {
+      await world.close();
+    }
+  });
+}
+
+test('every function does what its example says', async t => {
+  const world = await ServiceWorld.open();
+  try {
+    const database = await world.database(peopleOfExamples);
+    for (const {kind, name, example, later} of functionRows) {
+      if (example === undefined) {
+        const isCalled = !['operator', 'table'].includes(kind) && later === undefined;
+        assert.ok(!isCalled || (kind === 'aggregate' && name.startsWith('std.')), name);
+        continue;
+      }
+      const [text, expected] = exampleStatement(kind, example);
+      await t.test(name, async () => {
+        const cursor = await database.service.run(principal, database.request(text));
+        assert.equal(await rowsOf(cursor), expected, text);
+      });
+    }
+  } finally {
+    await world.close();
+  }
+});
+
+/** What the section "Not yet" of docs/sql.md says, and a statement that shows it; its language. */
+const notYet: readonly (readonly [string, string, string?])[] = [
+  ['`ALTER DATABASE`', 'ALTER DATABASE `svc.command.timeout` 60000'],
+  ['`CHECK DATABASE`', 'CHECK DATABASE'],
+  ['`CHECK DATABASE COMPRESS`', 'CHECK DATABASE COMPRESS'],
+  ['`ALIGN DATABASE`', 'ALIGN DATABASE'],
+  ['`IMPORT DATABASE`', 'IMPORT DATABASE file://x'],
+  ['`EXPORT DATABASE`', 'EXPORT DATABASE'],
+  ['`BACKUP DATABASE`', 'BACKUP DATABASE'],
+  ['`MOVE VERTEX`', 'MOVE VERTEX (SELECT FROM City) TO TYPE:Town'],
+  ['`MOVE VERTEX ... TO BUCKET`', 'MOVE VERTEX (SELECT FROM City) TO BUCKET:Town_0'],
+  ['`TRUNCATE RECORD`', 'TRUNCATE RECORD #1:2'],
+  ['`FIND REFERENCES`', 'FIND REFERENCES #1:2'],
+  ['`RESTORE`', 'RESTORE EDGE K RID #1:2 FROM #1:3 TO #1:4'],
+  ['`REBUILD TYPE ... WITH repartition = true`', 'REBUILD TYPE City WITH repartition = true'],
+  ['`ALTER TYPE ... WITH`', 'ALTER TYPE City ALIASES town WITH repartition = true'],
+  ['`external`', 'CREATE PROPERTY City.text STRING (external true)'],
+  ['`compression`', "CREATE PROPERTY City.text STRING (compression 'auto')"],
+  ['`COMPACT INDEX`', 'COMPACT INDEX *'],
+  ['`TRAVERSE *`', 'TRAVERSE * FROM City'],
+  ['`LOCK`', 'LOCK TYPE City'],
+  ['`SET GLOBAL`', 'SET GLOBAL $v = 5', 'sqlscript'],
+  ['`DEFINE FUNCTION`', 'DEFINE FUNCTION lib.one "SELECT 1" LANGUAGE sql'],
+  ['triggers', "CREATE TRIGGER t BEFORE CREATE ON TYPE City EXECUTE SQL 'SELECT 1'"],
+  ['materialized views', 'CREATE MATERIALIZED VIEW v AS SELECT FROM City'],
+  ['time series types', 'CREATE TIMESERIES TYPE C TIMESTAMP ts'],
+  ['`NEAR`', 'SELECT FROM City WHERE name NEAR 1'],
+  ['`WITHIN`', 'SELECT FROM City WHERE name WITHIN 1'],
+  ['full-text', 'CREATE INDEX ON City (name) FULL_TEXT'],
+  ['geospatial', 'CREATE INDEX ON City (name) GEOSPATIAL'],
+];
+
+test('docs/sql.md says what is not there yet, and nothing else', async t => {
+  const page = read('docs/sql.md');
+  const section = page.slice(page.indexOf('## Not yet'), page.indexOf('## Differences'));
+  const world = await ServiceWorld.open();
+  try {
+    const schema = ['CREATE VERTEX TYPE City', 'CREATE PROPERTY City.name STRING'];
+    const database = await world.database([...schema, 'CREATE VERTEX TYPE Town']);
+    for (const [name, text, language = 'sql'] of notYet) {
+      const answer = await answerOf(database, {language, text, line: 0});
+      await t.test(name, () => {
+        assert.equal(section.includes(name), answer.startsWith('not-available: '), answer);
+      });
+    }
+  } finally {
+    await world.close();
+  }
+});
+
+/** The rows of the last statement as lines, or its plan, or the code and sentence of a refusal. */
+async function answerOf(database: TestDatabase, {language, text}: Block): Promise<string> {
+  const statements = language === 'sqlscript' ? [text] : text.split(/;\s*$/m);
+  let answer = '';
+  try {
+    for (const statement of statements.filter(one => one.trim() !== '')) {
+      const request = {...database.request(statement.trim()), language};
+      const cursor = await database.service.run(principal, request);
+      const rows = await rowsOf(cursor);
+      answer = cursor.summary.explain ?? linesOf(rows);
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return `${error.code}: ${error.message}`;
+  }
+  return answer;
+}
+
+/** All rows, with commas between them. */
+async function rowsOf(cursor: ResultCursor): Promise<string> {
+  let rows = '';
+  for (let piece = await cursor.next(); piece; piece = await cursor.next()) {
+    rows += piece.toString('utf8');
+  }
+  cursor.close();
+  return rows;
+}
+
+/** Rows with commas between them, as a row a line. */
+function linesOf(rows: string): string {
+  const parsed = JSON.parse(`[${rows}]`) as readonly unknown[];
+  return parsed.map(row => JSON.stringify(row)).join('\n');
+}
+
+test('blocks are read with their output, and dots stand for anything', () => {
+  const markdown = '```sh\nls\n```\ntext\n```text\na\n```\n\n```sh\npwd\n```\n';
+  assert.deepEqual(
+    examplesOf(markdown, 'sh').map(({block, output}) => [block.text, block.line, output]),
+    [
+      ['ls', 2, 'a'],
+      ['pwd', 10, undefined],
+    ],
+  );
+  assert.equal(blocksOf(markdown).length, 3);
+  assert.ok(printsAs('a ... c', 'a b c\n'));
+  assert.ok(printsAs('a\n...\nd', 'a\nb\nc\nd'));
+  assert.ok(printsAs('a\n...\nd', 'a\nd'));
+  assert.ok(!printsAs('a\nd', 'a\nb\nd'));
+  assert.ok(!printsAs('a.c', 'abc'));
+});

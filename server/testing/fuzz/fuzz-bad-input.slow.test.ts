@@ -1,0 +1,420 @@
+/**
+ * Bad input against one real server, with an ordinary client at work beside it all the time.
+ *
+ * Whatever is sent: the status, exception and place that are due, an answer within 20 s, nothing
+ * stored that was not acknowledged (counted at the end and again after `kill -9`), nothing written
+ * outside the root, the process alive, and its memory back where it was.
+ */
+import assert from 'node:assert/strict';
+import {existsSync, readdirSync} from 'node:fs';
+import type {Socket} from 'node:net';
+import {after, before, test} from 'node:test';
+import {eventually} from '../time/eventually.ts';
+import {hostilePaths, hostileNames, badRequests} from './bad-requests.ts';
+import {badBatches, badStatements, bombStatements, schema} from './bad-statements.ts';
+import {PoliteClient} from './polite-client.ts';
+import {answerMillisMax, type Answer, head, HostileWorld} from './fuzz-world.ts';
+
+/** What others may be kept waiting by one request: the longest stall of the event loop. */
+const stallMillisMax = 6_000;
+const memoryBytesMax = 64 * 1024 * 1024;
+const memoryWaitMillisMax = 40_000;
+const idleConnections = 2_000;
+const openSessions = 1_000;
+
+let world: HostileWorld;
+let polite: PoliteClient;
+let quietBytes = 0;
+let outside: readonly string[] = [];
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise(resolve => setTimeout(resolve, milliseconds));
+
+before(async () => {
+  world = await HostileWorld.start({
+    'svc.network.socketTimeout': 2_000,
+    'svc.server.httpSessionExpireTimeout': 20,
+    'svc.queryMemoryMax': '64MB',
+  });
+  assert.equal((await world.administer('create database hostile')).status, 200);
+  for (const statement of [...PoliteClient.schema, ...schema]) {
+    const {status, text} = await world.command(statement);
+    assert.equal(status, 200, `${statement}: ${text}`);
+  }
+  await fill();
+  polite = new PoliteClient(world.port);
+  polite.start();
+  await pause(1_000);
+  quietBytes = world.residentBytes;
+  outside = readdirSync(parent());
+});
+
+after(async () => {
+  await polite?.stop();
+  await world?.dispose();
+});
+
+/** Rows for products and sorts that need much. */
+async function fill(): Promise<void> {
+  const values = Array.from({length: 3_000}, (_, at) => `(${at}, 'text ${at}')`).join(',');
+  const {status, text} = await world.command(`INSERT INTO Many (n, t) VALUES ${values}`);
+  assert.equal(status, 200, text);
+}
+
+function parent(): string {
+  return `${world.server.root}/..`;
+}
+
+function check(answer: Answer, wanted: {status: number; says: RegExp}, what: string): void {
+  assert.equal(answer.status, wanted.status, `${what}: ${answer.text.slice(0, 400)}`);
+  assert.match(answer.text, wanted.says, what);
+  assert.ok(answer.millis < answerMillisMax, `${what} took ${answer.millis} ms`);
+}
+
+/** The others were served all the time, and rightly. */
+function checkOthers(what: string, millisMax = stallMillisMax): void {
+  assert.ok(world.isAlive, `${what}: ${world.server.log}`);
+  assert.deepEqual(polite.complaints, [], what);
+  const waits = polite.takeWaits();
+  const longest = waits.at(-1) ?? 0;
+  assert.ok(longest < millisMax, `${what}: another client waited ${Math.round(longest)} ms`);
+}
+
+test('every malformed request is refused with its class and place', async () => {
+  for (const {what, path, call, ...wanted} of badRequests()) {
+    check(await world.call(path, call), wanted, what);
+  }
+  checkOthers('malformed requests');
+});
+
+test('hostile names of databases are refused on every route', async () => {
+  for (const name of hostileNames) {
+    const {status, text} = await world.administer(`create database ${name}`);
+    assert.equal(status, 400, `${JSON.stringify(name)}: ${text}`);
+    for (const verb of ['drop', 'open', 'close']) {
+      const answer = await world.administer(`${verb} database ${name}`);
+      assert.ok([400, 404].includes(answer.status), `${verb} ${JSON.stringify(name)}`);
+    }
+  }
+  const body = JSON.stringify({language: 'sql', command: 'SELECT 1'});
+  for (const path of hostilePaths) {
+    for (const route of ['query', 'command', 'begin', 'batch']) {
+      const line = `POST /api/v1/${route}/${path}`;
+      const sent = route === 'begin' ? '{}' : body;
+      const answer = await world.raw(
+        head(line, 'Connection: close', `Content-Length: ${sent.length}`) + sent,
+      );
+      assert.match(answer, /^HTTP\/1\.1 40[04] /, `${route} ${path}`);
+    }
+    const exists = await world.raw(head(`GET /api/v1/exists/${path}`, 'Connection: close'));
+    assert.match(exists, /^HTTP\/1\.1 4|"result":false/, path);
+    const get = await world.raw(
+      head(`GET /api/v1/query/${path}/sql/SELECT%201`, 'Connection: close'),
+    );
+    assert.match(get, /^HTTP\/1\.1 40[04] /, path);
+  }
+  const {text} = await world.administer('list databases');
+  assert.deepEqual(JSON.parse(text), {result: ['hostile']});
+  checkOthers('hostile names');
+});
+
+test('bodies over the limit are refused as soon as it shows', async () => {
+  const lies = await world.raw(head('POST /api/v1/command/hostile', 'Content-Length: 1073741824'));
+  assert.match(lies, /^HTTP\/1\.1 413 .*107374182/s);
+  const socket = await world.connection();
+  let received = '';
+  socket.on('data', data => (received += data.toString('latin1')));
+  // Each wait for it to drain listens for its end too.
+  socket.setMaxListeners(0);
+  socket.write(head('POST /api/v1/command/hostile', 'Transfer-Encoding: chunked'));
+  const piece = Buffer.from(`100000\r\n${' '.repeat(1 << 20)}\r\n`);
+  for (let sent = 0; sent < 200 && received === '' && !socket.destroyed; sent++) {
+    if (!socket.write(piece)) await Promise.race([drained(socket), pause(2_000)]);
+  }
+  await Promise.race([new Promise(resolve => socket.once('close', resolve)), pause(3_000)]);
+  assert.match(received, /^HTTP\/1\.1 413 /);
+  socket.destroy();
+  checkOthers('large bodies');
+});
+
+function drained(socket: Socket): Promise<unknown> {
+  return new Promise(resolve => {
+    socket.once('drain', resolve);
+    socket.once('close', resolve);
+  });
+}
+
+test('a body of 100 MB that is built to cost much does not', async () => {
+  const bodies: readonly (readonly [string, number])[] = [
+    [`{"language":"sql","command":"SELECT 1","params":{"a":[${'[],'.repeat(30_000_000)}[]]}}`, 413],
+    [`{"language":"sql","command":"SELECT 1","params":{"a":"${'\\n'.repeat(30_000_000)}"}}`, 200],
+    [`{"language":"sql","command":"${'x'.repeat(90_000_000)}"}`, 400],
+    ['['.repeat(90_000_000), 400],
+  ];
+  for (const [body, status] of bodies) {
+    check(await world.call('/command/hostile', {body}), {status, says: /./}, body.slice(0, 60));
+  }
+  checkOthers('bodies of 100 MB');
+});
+
+test('bad statements are refused at their place and store nothing', async () => {
+  for (const {command, params, ...wanted} of badStatements) {
+    const more = params === undefined ? {} : {params};
+    check(await world.command(command, more), wanted, command.slice(0, 60));
+  }
+  assert.equal(await world.value('SELECT count(*) FROM D'), 0);
+  assert.equal(await world.value('SELECT count(*) FROM V'), 1);
+  assert.equal(await world.value('SELECT count(*) FROM E'), 0);
+  checkOthers('bad statements');
+});
+
+test('bombs of patterns and parameters are answered', async () => {
+  for (const {command, params, ...wanted} of bombStatements) {
+    const more = params === undefined ? {} : {params};
+    check(await world.command(command, more), wanted, command.slice(0, 60));
+  }
+  checkOthers('bombs');
+});
+
+test('what needs more memory than a statement may have is refused', async () => {
+  const product = 'MATCH {type: Many, as: a}, {type: Many, as: b}, {type: Many, as: c}';
+  const needs = [
+    `${product} RETURN a.t, b.t, c.t ORDER BY a.t, b.t`,
+    `${product} RETURN count(DISTINCT a.t + b.t + c.t)`,
+    `${product} RETURN list(a.t)`,
+  ];
+  for (const command of needs) {
+    check(await world.command(command), {status: 400, says: /QueryHeapBudget/}, command);
+  }
+  checkOthers('products', 2_000);
+});
+
+test('bad batches store nothing and say where they are wrong', async () => {
+  for (const {body, query, type, ...wanted} of badBatches) {
+    const call = {body, headers: {'Content-Type': type}};
+    const what = `${query} ${String(body).slice(0, 60)}`;
+    check(await world.call(`/batch/hostile${query}`, {method: 'POST', ...call}), wanted, what);
+  }
+  assert.equal(await world.value('SELECT count(*) FROM V'), 1);
+  assert.equal(await world.value('SELECT count(*) FROM E'), 0);
+  checkOthers('batches');
+});
+
+test('a batch that is cut off counts what it stored, or stores nothing', async () => {
+  const batch = head('POST /api/v1/batch/hostile', 'Content-Length: 1000');
+  const lines = '{"@type":"vertex","@class":"V","k":7001}\n{"@type":"ver';
+  const listens = await world.connection();
+  let received = '';
+  listens.on('data', data => (received += data.toString('latin1')));
+  listens.end(batch + lines);
+  await new Promise(resolve => listens.once('close', resolve));
+  assert.match(received, /^HTTP\/1\.1 408 .*"verticesCreated":1,/s);
+  assert.equal(await world.value('SELECT count(*) FROM V WHERE k = 7001'), 1);
+  assert.equal((await world.command('DELETE FROM V WHERE k = 7001')).status, 200);
+
+  const leaves = await world.connection();
+  leaves.write(batch + lines);
+  await pause(50);
+  leaves.resetAndDestroy();
+  await pause(200);
+  assert.equal(await world.value('SELECT count(*) FROM V WHERE k = 7001'), 0);
+  checkOthers('cut batches', 2_000);
+});
+
+test('a write in front of nonsense is answered as what it was', async () => {
+  const insert = JSON.stringify({language: 'sql', command: 'INSERT INTO D SET i = 7'});
+  const line = head('POST /api/v1/command/hostile', `Content-Length: ${insert.length}`);
+  const answer = await world.raw(`${line}${insert}nonsense\r\n\r\n`);
+  const stored = await world.value('SELECT count(*) FROM D WHERE i = 7');
+  assert.match(answer, stored === 1 ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 400 /);
+  assert.equal((await world.command('DELETE FROM D')).status, 200);
+});
+
+const ok = JSON.stringify({language: 'sql', command: 'SELECT 1'});
+const post = 'POST /api/v1/command/hostile';
+const length = `Content-Length: ${ok.length}`;
+const chunked = 'Transfer-Encoding: chunked';
+
+test('a request that two readers could read differently is refused', async () => {
+  const smuggled = `${ok}GET /api/v1/databases HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const requests = [
+    head(post, length, chunked) + smuggled,
+    head(post, chunked, 'Content-Length: 4') + `0\r\n\r\n${smuggled}`,
+    head(post, length, 'Content-Length: 3') + ok,
+    head(post, `Content-Length: ${ok.length}, ${ok.length}`) + ok,
+    ...['-1', '+5', '0x10', '1e3', '5 5', '9'.repeat(30)].map(
+      wrong => head(post, `Content-Length: ${wrong}`) + ok,
+    ),
+    ...['x', '-1', 'F'.repeat(20), '0x5', '5\nabcde'].map(
+      wrong => `${head(post, chunked)}${wrong}\r\nabcde\r\n`,
+    ),
+    ...['gzip', 'chunked, gzip', 'xchunked', 'identity', 'gzip, chunked'].map(
+      wrong => `${head(post, `Transfer-Encoding: ${wrong}`)}26\r\n${ok}\r\n0\r\n\r\n`,
+    ),
+    head(post, 'Content-Length : 5') + ok,
+    head(post, length, 'X: a', '  folded') + ok,
+    head(post, length, 'X: a\u0000b') + ok,
+    (head(post, length) + ok).replaceAll('\r\n', '\n'),
+    head(post, `X: ${'a'.repeat(1_000_000)}`),
+    head(post, ...Array.from({length: 3_000}, (_, at) => `X${at}: y`)),
+    head(`GET /api/v1/query/hostile/sql/${'a'.repeat(100_000)}`),
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    '\u0016\u0003\u0001\u0002\u0000\u0001',
+  ];
+  for (const request of requests) {
+    const answer = await world.raw(request);
+    const first = request.slice(0, 400);
+    assert.match(answer, /^HTTP\/1\.1 (?:400|413|431|501) /, first);
+    assert.doesNotMatch(answer, /"result"/, first);
+  }
+  const pipelined = await world.raw((head(post, length) + ok).repeat(200), 1_000);
+  assert.equal(pipelined.match(/HTTP\/1\.1 200 /g)?.length, 200);
+  checkOthers('smuggled requests');
+});
+
+test('slow, half-open and deaf clients are cut off; nobody else notices', async () => {
+  const sockets: Socket[] = [];
+  const closed: Promise<unknown>[] = [];
+  const open = async (bytes: string): Promise<Socket> => {
+    const socket = await world.connection();
+    sockets.push(socket);
+    closed.push(new Promise(resolve => socket.once('close', resolve)));
+    socket.write(bytes);
+    return socket;
+  };
+  for (let at = 0; at < 100; at++) {
+    (await open('POST /api/v1/command/hostile HTTP/1.1\r\nHost: x\r\nX-')).resume();
+    (await open(`${head(post, 'Content-Length: 100000')}{`)).resume();
+    (await open(`${head(post, chunked)}5\r\nab`)).resume();
+    (await open('\r\n')).resume();
+    const many = JSON.stringify({language: 'sql', command: 'SELECT FROM Many', limit: -1});
+    await open(
+      (head('POST /api/v1/query/hostile', `Content-Length: ${many.length}`) + many).repeat(8),
+    );
+  }
+  const drip = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write('a');
+  }, 500);
+  await pause(1_000);
+  clearInterval(drip);
+  checkOthers('slow clients', 1_500);
+  const all = await Promise.race([Promise.all(closed.slice(0, 4)), pause(answerMillisMax)]);
+  assert.notEqual(all, undefined, 'slow senders are cut off');
+  for (const socket of sockets) socket.destroy();
+});
+
+test(`${idleConnections} idle connections do not slow others`, async () => {
+  const quiet = await politeCost();
+  const sockets: Socket[] = [];
+  for (let at = 0; at < idleConnections; at += 100) {
+    sockets.push(...(await Promise.all(Array.from({length: 100}, () => world.connection()))));
+  }
+  const beside = await politeCost();
+  // A server that looks at each of its connections now and then works for them far more.
+  assert.ok(beside < quiet * 3 + 1, `${beside} ms of the processor, ${quiet} before`);
+  for (const socket of sockets) socket.destroy();
+  checkOthers('idle connections', 2_000);
+});
+
+/** Processor milliseconds of the server for each answer to the polite client, over some hundred. */
+async function politeCost(): Promise<number> {
+  const before = polite.acknowledged;
+  const from = world.processorMillis;
+  await eventually('the polite client is served', () => polite.acknowledged - before >= 400);
+  return (world.processorMillis - from) / (polite.acknowledged - before);
+}
+
+const endless =
+  'MATCH {type: Many, as: a}, {type: Many, as: b}, {type: Many, as: c} ' + 'RETURN count(*) AS n';
+
+test('a statement ends when its client leaves or an administrator says so', async () => {
+  const body = JSON.stringify({language: 'sql', command: endless});
+  const socket = await world.connection();
+  socket.write(head('POST /api/v1/query/hostile', `Content-Length: ${body.length}`) + body);
+  await untilRunning(1);
+  socket.destroy();
+  await untilRunning(0);
+
+  const running = world.command(endless);
+  const [id] = await untilRunning(1);
+  const {text} = await world.administer(`terminate query ${id}`);
+  assert.match(text, /"status":"terminat/);
+  const {status, text: answer} = await running;
+  assert.equal(status, 409, answer);
+  checkOthers('endless statements', 2_000);
+});
+
+/** Ids of the endless statements, once there are `count`. */
+async function untilRunning(count: number): Promise<readonly string[]> {
+  let ids: readonly string[] = [];
+  await eventually(`${count} statements run`, async () => {
+    const {text} = await world.administer('list queries');
+    const {result} = JSON.parse(text) as {result: {id: string; text: string}[]};
+    ids = result.filter(query => query.text === endless).map(({id}) => id);
+    return ids.length === count;
+  });
+  return ids;
+}
+
+test(`${openSessions} open transactions end by themselves and leave nothing`, async () => {
+  const ids: string[] = [];
+  for (let at = 0; at < openSessions; at += 50) {
+    const begun = await Promise.all(
+      Array.from({length: 50}, () => world.call('/begin/hostile', {body: '{}'})),
+    );
+    for (const {status, headers} of begun) {
+      assert.equal(status, 204);
+      ids.push(String(headers['svc-session-id']));
+    }
+  }
+  for (const id of ids.slice(0, 100)) {
+    const headers = {'svc-session-id': id};
+    const body = {language: 'sql', command: 'INSERT INTO D SET i = 1'};
+    const {status, text} = await world.call('/command/hostile', {body, headers});
+    assert.equal(status, 200, text);
+  }
+  assert.equal(await world.value('SELECT count(*) FROM D'), 0);
+  const [first = '', second = ''] = ids;
+  const other = await world.call('/rollback/hostile', {
+    body: '{}',
+    headers: {'svc-session-id': first},
+  });
+  assert.equal(other.status, 204);
+  const gone = await world.call('/commit/hostile', {
+    body: '{}',
+    headers: {'svc-session-id': first},
+  });
+  assert.equal(gone.status, 404);
+  assert.match((await world.administer(`terminate transaction ${second}`)).text, /"terminated"/);
+  checkOthers('open transactions', 2_000);
+});
+
+test('memory is back, nothing was stored, nothing lies outside the root', async () => {
+  const deadline = performance.now() + memoryWaitMillisMax;
+  while (world.residentBytes > quietBytes + memoryBytesMax && performance.now() < deadline) {
+    await pause(500);
+  }
+  const grownMegabytes = (world.residentBytes - quietBytes) / 1024 / 1024;
+  assert.ok(grownMegabytes < 64, `${Math.round(grownMegabytes)} MB more than before`);
+  assert.equal(await world.value('SELECT count(*) FROM D'), 0);
+  assert.equal(await world.value('SELECT count(*) FROM V'), 1);
+  assert.equal(await world.value('SELECT count(*) FROM E'), 0);
+  const news = readdirSync(parent()).filter(name => !outside.includes(name));
+  assert.deepEqual(
+    news.filter(name => /evil|^\.hidden$|^x$/.test(name)),
+    [],
+  );
+  assert.ok(!existsSync('/tmp/evil'));
+  assert.doesNotMatch(world.server.log, /"request failed"/);
+  checkOthers('the end');
+});
+
+test('after a kill everything acknowledged is there and nothing else', async () => {
+  await polite.stop();
+  await world.restart();
+  assert.equal(await world.value('SELECT count(*) FROM Polite'), polite.acknowledged);
+  assert.equal(await world.value('SELECT count(*) FROM D'), 0);
+  assert.equal(await world.value('SELECT count(*) FROM V'), 1);
+  assert.equal(await world.value('SELECT count(*) FROM E'), 0);
+  assert.equal(await world.value('SELECT count(*) FROM Many'), 3_000);
+});

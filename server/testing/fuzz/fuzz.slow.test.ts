@@ -1,0 +1,40 @@
+/** A short round of each fuzzing target; `make fuzz` runs them for as long as one likes. */
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {join} from 'node:path';
+import {sharedFolder} from '../conformance/conformance.ts';
+import {cypherFuzzer} from './fuzz-cypher.ts';
+import {jsonFuzzer} from './fuzz-json.ts';
+import {httpFuzzer} from './fuzz-http.ts';
+import {recordFuzzer} from './fuzz-record.ts';
+import {sqlFuzzer} from './fuzz-sql.ts';
+
+const millisecondsEach = 4_000;
+
+for (const [name, make] of [
+  [
+    'cypher',
+    (seed: number) => cypherFuzzer(seed, join(sharedFolder(), 'conformance/opencypher-tck')),
+  ],
+  [
+    'sql',
+    (seed: number) =>
+      sqlFuzzer(seed, join(sharedFolder(), 'conformance/sql-inventory/statements.txt')),
+  ],
+  ['json', jsonFuzzer],
+  ['record', recordFuzzer],
+  ['http', httpFuzzer],
+] as const) {
+  const seed = Date.now() % 1_000_000;
+  test(`nothing surprises us: make fuzz TARGET=${name} SEED=${seed}`, async () => {
+    const fuzzer = await make(seed);
+    const end = performance.now() + millisecondsEach;
+    let steps = 0;
+    try {
+      for (; performance.now() < end; steps++) await fuzzer.step();
+    } finally {
+      await fuzzer.close?.();
+    }
+    assert.ok(steps > 0);
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * An ordinary client that works beside the hostile ones: inserts and reads of its own records, one
+ * at a time on one kept connection, all the time.
+ *
+ * It knows what it was told: an insert that was acknowledged must be read again with its value, one
+ * that was refused must not be there. Its waits are the price that others pay for bad input.
+ */
+import http from 'node:http';
+import {authorization, answerMillisMax} from './fuzz-world.ts';
+
+const pauseMillis = 2;
+
+/** Runs from `start` until `stop`. */
+export class PoliteClient {
+  /** Inserts that the server acknowledged. */
+  acknowledged = 0;
+  /** What went wrong, in words; nothing ever should. */
+  readonly complaints: string[] = [];
+  readonly #port: number;
+  readonly #agent = new http.Agent({keepAlive: true, maxSockets: 1});
+  #waits: number[] = [];
+  #isStopping = false;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** The schema that it needs. */
+  static readonly schema = [
+    'CREATE DOCUMENT TYPE Polite',
+    'CREATE PROPERTY Polite.n LONG',
+    'CREATE INDEX ON Polite (n) UNIQUE',
+  ];
+
+  start(): void {
+    this.#isStopping = false;
+    this.#loop = this.#work();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#loop;
+    this.#agent.destroy();
+  }
+
+  /** Waits in milliseconds since the last call, sorted. */
+  takeWaits(): readonly number[] {
+    const taken = this.#waits.toSorted((a, b) => a - b);
+    this.#waits = [];
+    return taken;
+  }
+
+  async #work(): Promise<void> {
+    for (let n = this.acknowledged; !this.#isStopping; n++) {
+      try {
+        const text = `text ${n}`;
+        await this.#send('command', 'INSERT INTO Polite SET n = :n, text = :text', {n, text});
+        this.acknowledged++;
+        const read = Math.floor(n * 0.618) % (n + 1);
+        const rows = await this.#send('query', 'SELECT text FROM Polite WHERE n = :n', {n: read});
+        const expected = JSON.stringify([{text: `text ${read}`}]);
+        if (JSON.stringify(rows) !== expected) {
+          this.complaints.push(`record ${read} reads ${JSON.stringify(rows)}`);
+        }
+        await new Promise(resolve => setTimeout(resolve, pauseMillis));
+      } catch (error) {
+        this.complaints.push(String(error));
+        return;
+      }
+    }
+  }
+
+  #send(route: 'command' | 'query', command: string, params: object): Promise<unknown> {
+    const body = JSON.stringify({language: 'sql', command, params});
+    const startedAt = performance.now();
+    const {promise, resolve, reject} = Promise.withResolvers<unknown>();
+    const request = http.request({
+      host: '127.0.0.1',
+      port: this.#port,
+      agent: this.#agent,
+      method: 'POST',
+      path: `/api/v1/${route}/hostile`,
+      headers: {Authorization: authorization, 'Content-Length': Buffer.byteLength(body)},
+      timeout: answerMillisMax,
+    });
+    request.on('timeout', () => request.destroy(new Error(`no answer in time to ${command}`)));
+    request.on('error', reject);
+    request.on('response', response => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => (text += piece));
+      response.on('error', reject);
+      response.on('end', () => {
+        this.#waits.push(performance.now() - startedAt);
+        if (response.statusCode === 200) resolve((JSON.parse(text) as {result: unknown}).result);
+        else reject(new Error(`${command} answered ${response.statusCode} ${text}`));
+      });
+    });
+    request.end(body);
+    return promise;
+  }
+}

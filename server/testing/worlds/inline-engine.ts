@@ -1,0 +1,90 @@
+/**
+ * A real engine (RocksDB on disk) whose commits run on the caller's thread and are not synced:
+ * for tests of what lies above it. `close` removes everything.
+ */
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
+import {createDisk} from '#server/platform/real/disk.ts';
+import {openStore} from '#server/storage/rocksdb/open.ts';
+import {type Engine, openEngine} from '#server/engine/engine.ts';
+import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {defaultEngineSettings} from '#server/engine/settings.ts';
+import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
+
+export interface InlineEngine {
+  readonly engine: Engine;
+  close(): Promise<void>;
+}
+
+export interface InlineEngineOptions {
+  /**
+   * Reports of the commit pipe arrive some turns after what they report is in the store, as they
+   * do when it is applied on a thread of its own.
+   */
+  readonly reportsLate?: boolean;
+  /** Where it lies, and stays after `close`. Default: a directory of its own. */
+  readonly rootPath?: string;
+  /** Bytes that one transaction may write. Default: the engine's. */
+  readonly writeBytesMax?: number;
+}
+
+export async function openInlineEngine({
+  reportsLate = false,
+  rootPath,
+  writeBytesMax = defaultEngineSettings.transaction.writeBytesMax,
+}: InlineEngineOptions = {}): Promise<InlineEngine> {
+  const base = rootPath === undefined ? mkdtempSync(join(tmpdir(), 'svc-inline-')) : undefined;
+  const disk = createDisk();
+  const engine = await openEngine({
+    rootPath: rootPath ?? join(base ?? tmpdir(), 'root'),
+    nodeName: 'one',
+    disk,
+    clock: createClock(),
+    timers: createTimers(),
+    random: createRandom(),
+    logger: {log: () => {}},
+    stores: createDiskStoreFactory(disk, openStore),
+    settings: {
+      ...defaultEngineSettings,
+      segmentBytes: 1 << 20,
+      walFlush: 0,
+      transaction: {...defaultEngineSettings.transaction, writeBytesMax},
+    },
+    process: {pid: process.pid, isAlive: () => false},
+    startPipe: ({log, startIndex, applier}) => {
+      const pipe = new InlinePipe({
+        log,
+        startIndex,
+        applier,
+        schedule: task => setImmediate(task),
+        syncCommits: false,
+        queueBytesMax: 64 << 20,
+      });
+      if (reportsLate) delayReports(pipe);
+      return pipe;
+    },
+  });
+  return {
+    engine,
+    async close() {
+      await engine.close();
+      if (base !== undefined) rmSync(base, {recursive: true, force: true});
+    },
+  };
+}
+
+function delayReports(pipe: InlinePipe): void {
+  const listen = pipe.listen.bind(pipe);
+  pipe.listen = listener => {
+    listen(progress => {
+      const arrive = (turns: number): void => {
+        if (turns === 0) listener(progress);
+        else setImmediate(() => arrive(turns - 1));
+      };
+      // As many turns for each, so that they arrive in order.
+      arrive(3);
+    });
+  };
+}
