@@ -22,7 +22,7 @@ export CLASS CYCLES DIR HOURS PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SH
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test check docs crash simulate mutants fuzz conformance keep bench clean \
+.PHONY: help start dev test check docs crash simulate mutants fuzz conformance keep bench clean resources \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -48,6 +48,9 @@ check: $(INSTALLED) ## run the tests that end within a minute: while editing
 
 docs: $(INSTALLED) ## write the pages of docs/ that are made from tables of the code
 	exec $(RUN) server/testing/documents/write-manual.ts
+
+resources: $(INSTALLED) ## write the Kubernetes resource definitions that are made from operator/api
+	exec $(RUN) operator/testing/write-resources.ts
 
 crash: prepared ## kill servers under load and look for lost writes: CYCLES=200 SEED=1
 	$(call run,server/testing/crash/crash.ts)

@@ -122,7 +122,7 @@ export function findViolations(tree: Tree): Violation[] {
       ...purityViolations(file, tree.folders),
       ...importViolations(file, tree.folders),
     ]),
-    ...folderCycles(files),
+    ...folderCycles(files, tree.folders),
     ...folderSizes(files),
     ...fileLengths(files),
   ];
@@ -167,10 +167,18 @@ function examined(file: SourceFile, folders: Tree['folders']): Examined {
   };
 }
 
-/** `server/raft/step.ts` lies in `raft`, `bench/w1.ts` in `bench`. */
+/**
+ * `server/raft/step.ts` lies in `raft`, `operator/api/group.ts` in `operator/api`, `bench/w1.ts` in
+ * `bench`.
+ */
 function folderOf(path: string, folders: Tree['folders']): string | undefined {
   const [top = '', second = ''] = path.split('/');
-  const folder = top === 'server' ? second : top;
+  const folder =
+    top === 'server'
+      ? second
+      : top === 'operator' && second !== '' && !second.endsWith('.ts')
+        ? `${top}/${second}`
+        : top;
   return folders.has(folder) ? folder : undefined;
 }
 
@@ -186,7 +194,7 @@ function nameViolations({path, folder}: Examined): Violation[] {
     name.split('-').find(part => BANNED_NAME_PARTS.includes(part));
   if (banned !== undefined) add('banned-name', `'${banned}' says nothing: name the thing inside`);
   if (folder === undefined) add('folder-unknown', 'this folder is not in ARCHITECTURE.md');
-  const depth = path.split('/').length - (path.startsWith('server/') ? 2 : 1);
+  const depth = path.split('/').length - (/^(?:server|operator)\//.test(path) ? 2 : 1);
   if (depth > FOLDER_DEPTH_MAX) add('folder-depth', `at most ${FOLDER_DEPTH_MAX} folders deep`);
   return found;
 }
@@ -266,7 +274,7 @@ function importViolations(file: Examined, folders: Tree['folders']): Violation[]
       add('import-form', `'${specifier}' lacks its extension`);
     }
     if (relative && other !== folder) {
-      add('import-form', `'${specifier}' leaves the folder: write #server/...`);
+      add('import-form', `'${specifier}' leaves the folder: write #server/... or #operator/...`);
     }
     if (!relative && other === folder) {
       add('import-form', `'${specifier}' is in the same folder: write it relatively`);
@@ -335,13 +343,13 @@ function siblingRefusal(folder: string, from: string, target: string) {
 }
 
 /** Cycles of the folder graph as it is, tests aside, type imports included. */
-function folderCycles(files: readonly Examined[]): Violation[] {
+function folderCycles(files: readonly Examined[], folders: Tree['folders']): Violation[] {
   const edges = new Map<string, Map<string, string>>();
   for (const file of files) {
-    if (file.isTest || !file.path.startsWith('server/')) continue;
-    const from = file.path.split('/')[1] ?? '';
+    const from = file.folder;
+    if (file.isTest || from === undefined) continue;
     for (const {specifier} of file.imports) {
-      const to = importTarget(file, specifier)?.split('/')[1];
+      const to = folderOf(importTarget(file, specifier) ?? '', folders);
       if (to === undefined || to === from) continue;
       const targets = edges.get(from) ?? new Map<string, string>();
       if (!targets.has(to)) edges.set(from, targets.set(to, file.path));

@@ -7,7 +7,7 @@ import {readdirSync, readFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
 import type {SourceFile, Violation} from './tidy.ts';
 
-const TOP_FOLDERS = ['server', 'bench', 'examples'];
+const TOP_FOLDERS = ['server', 'operator', 'bench', 'examples'];
 /** What the top level may hold, dot files aside: a change may have left something there. */
 const TOP_LEVEL = new Set(
   (

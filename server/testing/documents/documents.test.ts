@@ -137,12 +137,17 @@ test('every promise of docs/durability.md names a test that is there', () => {
   );
 });
 
-test('the folders of server/ are those of the table', () => {
-  const present = readdirSync(join(root, 'server'), {withFileTypes: true})
-    .filter(entry => entry.isDirectory())
-    .map(({name}) => name);
+test('the folders of server/ and operator/ are those of the table', () => {
+  const foldersIn = (top: string): string[] =>
+    readdirSync(join(root, top), {withFileTypes: true})
+      .filter(entry => entry.isDirectory())
+      .map(({name}) => name);
+  const present = [
+    ...foldersIn('server'),
+    ...foldersIn('operator').map(name => `operator/${name}`),
+  ];
   const listed = [...readFolderTable(architecture).keys()].filter(
-    name => !['bench', 'examples'].includes(name),
+    name => !['bench', 'examples', 'operator'].includes(name),
   );
   assert.deepEqual(present.sort(), listed.sort());
 });
