@@ -66,6 +66,11 @@ export const refusals = {
     exception: 'CommandParameterMissingException',
     says: 'the statement names a parameter that is not given',
   },
+  'query.option': {
+    retry: 'never',
+    exception: 'CommandSQLParsingException',
+    says: 'an option of a function is unknown or cannot be used',
+  },
   'query.execution': {
     retry: 'never',
     exception: 'CommandExecutionException',

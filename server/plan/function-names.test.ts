@@ -55,6 +55,17 @@ const available: readonly (readonly [prefix: string, names: string])[] = [
   ['rel.', 'id type startNode endNode'],
   ['path.', 'create combine elements slice'],
   ['create.', 'uuid uuidBase64 vNode vRelationship'],
+  [
+    'vector.',
+    'fuse rrfscore multiscore hybridscore normalizescores scoretransform rerank mmr boost',
+  ],
+  ['vector.', 'add subtract multiply scale clip clamp sum avg min max dotProduct cosineSimilarity'],
+  ['vector.', 'l2Distance l1Distance magnitude l2Norm l1Norm lInfNorm normalize isNormalized'],
+  ['vector.', 'variance stdDev dimension hasNaN hasInf hasNull sparsity quantizeInt8'],
+  ['vector.', 'dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate'],
+  ['vector.', 'denseToSparse sparseToDense sparseDot toString'],
+  ['', 'vectorFuse vectorCosineSimilarity vectorL2Norm'],
+  ['.', 'asVector asSparse'],
 ];
 
 const later: readonly (readonly [what: string, prefix: string, names: string])[] = [
@@ -68,16 +79,8 @@ const later: readonly (readonly [what: string, prefix: string, names: string])[]
   ['time series', 'ts.', 'timeBucket first last rate delta movingAvg interpolate percentile'],
   ['time series', 'ts.', 'correlate lag lead rank rowNumber'],
   ['time series', '', 'promql'],
-  ['vectors', 'vector.', 'neighbors sparseNeighbors fuse rrfscore multiscore hybridscore'],
-  ['vectors', 'vector.', 'normalizescores scoretransform rerank mmr boost recommend discover add'],
-  ['vectors', 'vector.', 'subtract multiply scale clip clamp sum avg min max dotProduct'],
-  ['vectors', 'vector.', 'cosineSimilarity l2Distance l1Distance magnitude l2Norm l1Norm lInfNorm'],
-  ['vectors', 'vector.', 'normalize isNormalized variance stdDev dimension hasNaN hasInf hasNull'],
-  ['vectors', 'vector.', 'sparsity quantizeInt8 dequantizeInt8 quantizeBinary dequantizeBinary'],
-  ['vectors', 'vector.', 'approxDistance sparseCreate denseToSparse sparseToDense sparseDot'],
-  ['vectors', 'vector.', 'toString'],
-  ['vectors', '', 'vectorNeighbors vectorFuse vectorCosineSimilarity'],
-  ['vectors', '.', 'asVector asSparse'],
+  ['vectors', 'vector.', 'neighbors sparseNeighbors recommend discover'],
+  ['vectors', '', 'vectorNeighbors'],
 ];
 
 test('every name of the reference is in the table, and works unless its work comes later', () => {

@@ -13,6 +13,7 @@ import {operators, strictOperators} from './functions/operators.ts';
 import {procedureFunctions} from './functions/procedures.ts';
 import {schemaTables} from './functions/schema.ts';
 import {standardFunctions} from './functions/standard.ts';
+import {vectorFunctions} from './functions/vectors.ts';
 
 /** Every row, in the order of the families. */
 export const functionRows: readonly FunctionSignature[] = [
@@ -27,6 +28,7 @@ export const functionRows: readonly FunctionSignature[] = [
   ...dateFunctions,
   ...libraryFunctions,
   ...hashingFunctions,
+  ...vectorFunctions,
   ...schemaTables,
   ...procedureFunctions,
   ...laterFunctions,

@@ -30,6 +30,11 @@ import {standardTimes} from './standard-times.ts';
 import {standardVectors} from './standard-vectors.ts';
 import {standardValues} from './standard-values.ts';
 import {textFunctions} from './text-functions.ts';
+import {vectorAggregates} from './vectors/vector-aggregates.ts';
+import {vectorEncodings} from './vectors/vector-encoding.ts';
+import {vectorMeasures} from './vectors/vector-measures.ts';
+import {vectorRanking} from './vectors/vector-ranking.ts';
+import {vectorScores} from './vectors/vector-scores.ts';
 import {weightedPathFunctions} from './weighted-path.ts';
 
 const plainFamilies: readonly FunctionFamily[] = [
@@ -58,6 +63,11 @@ const plainFamilies: readonly FunctionFamily[] = [
   standardVectors,
   standardTimes,
   standardAggregates,
+  vectorMeasures,
+  vectorEncodings,
+  vectorScores,
+  vectorRanking,
+  vectorAggregates,
 ];
 
 const plainFunctions = new FunctionRegistry(plainFamilies);

@@ -195,9 +195,10 @@ const byName = new Map(Object.entries(rows));
 export function cypherFunction(name: string): CypherFunction | undefined {
   const own = byName.get(name.toLowerCase());
   if (own !== undefined) return own;
-  if (!name.includes('.')) return undefined;
   const signature = functionSignature(name);
   if (signature === undefined || signature.kind !== 'function') return undefined;
+  // Of the shared families only vectors have names without a dot.
+  if (!name.includes('.') && !signature.name.startsWith('vector.')) return undefined;
   const {argsMin: min, argsMax: max = 255} = signature;
   return scalar(signature.name, [min, max], 'any', [any]);
 }

@@ -11,6 +11,7 @@ import type {
   RelationOperator,
   Selector,
 } from './ast.ts';
+import {functionSignature} from '#server/plan/function-table.ts';
 import type {Cursor} from './cursor.ts';
 import {TokenKind} from './lexer.ts';
 import {
@@ -43,8 +44,25 @@ export function parseSuffixes(c: Cursor, base: Expression): Expression {
   return c.lexeme === 'COLLATE' ? parseCollate(c, path) : path;
 }
 
-/** `(a.b).c` is `a.b.c`: parentheses around a path do not change it. */
+/**
+ * `(a.b).c` is `a.b.c`: parentheses around a path do not change it. An aggregate of a family, such
+ * as `vector.sum(x)`, is a call: what it is computed over is found by that.
+ */
 function makePath(base: Expression, steps: readonly PathStep[]): Expression {
+  const [call, ...behind] = steps;
+  if (base.kind === 'name' && call?.kind === 'method') {
+    const name = `${base.name}.${call.name}`;
+    if (functionSignature(name)?.kind === 'aggregate') {
+      const aggregate = {
+        kind: 'call',
+        at: base.at,
+        name,
+        distinct: false,
+        arguments: call.arguments,
+      } as const;
+      return makePath(aggregate, behind);
+    }
+  }
   const inner = base.kind === 'path' ? base : undefined;
   const [first, ...rest] = inner === undefined ? steps : [...inner.steps, ...steps];
   if (first === undefined) return base;

@@ -23,13 +23,7 @@ const spatialAliases: Readonly<Record<string, readonly string[]>> = {
 const series =
   'timeBucket first last rate delta movingAvg interpolate percentile correlate lag lead rank ' +
   'rowNumber';
-const vectors =
-  'neighbors sparseNeighbors fuse rrfScore multiScore hybridScore normalizeScores ' +
-  'scoreTransform rerank mmr boost recommend discover add subtract multiply scale clip clamp ' +
-  'sum avg min max dotProduct cosineSimilarity l2Distance l1Distance magnitude l2Norm l1Norm ' +
-  'lInfNorm normalize isNormalized variance stdDev dimension hasNaN hasInf hasNull sparsity ' +
-  'quantizeInt8 dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate ' +
-  'denseToSparse sparseToDense sparseDot toString';
+const vectors = 'neighbors sparseNeighbors recommend discover';
 
 export const laterFunctions: readonly FunctionSignature[] = [
   ...fullText.split(' ').map(name => later(name, 'full-text search')),

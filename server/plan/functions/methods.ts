@@ -70,8 +70,16 @@ export const methods: readonly FunctionSignature[] = [
     "'#1:2'.asRID().asCypherRID()",
     '140737488355330',
   ]),
-  laterRow('.asVector(arguments...)', 'vectors'),
-  laterRow('.asSparse(arguments...)', 'vectors'),
+  methodRow('asVector()', 'As a vector of 32-bit floats; a text is read as a list of numbers.', [
+    "'[1, 2.5]'.asVector()",
+    '[1.0,2.5]',
+  ]),
+  methodRow(
+    'asSparse(threshold?)',
+    'As a sparse vector of the elements above a threshold (0).',
+    ['[0.5, 0, 2].asSparse().indices', '[0,2]'],
+    handled,
+  ),
   methodRow('capitalize()', 'With the first letter of each word in upper case.', [
     "'ada and bob'.capitalize()",
     '"Ada And Bob"',

@@ -27,6 +27,7 @@ export const statusOf = {
   'query.unknown-function': {status: 400, error: command},
   'query.parameter': {status: 400, error: command},
   'query.parameter-missing': {status: 400, error: command},
+  'query.option': {status: 400, error: command},
   'query.execution': {status: 400, error: command},
   'source.refused': {status: 403, error: denied},
   'source.unreadable': {status: 400, error: command},
