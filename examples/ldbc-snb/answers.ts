@@ -1,13 +1,13 @@
 /**
- * The answers to the twelve queries, computed from the CSV files in plain TypeScript.
+ * The answers to the twelve queries, computed from the tables in plain TypeScript.
  *
  * Each function bears the name of its query and takes its parameters; none of them knows of the
  * server. They are written for plainness: the test compares the two lists row by row.
  */
+import type {Params} from './data-set.ts';
 import type {Network} from './network.ts';
 import {beside, known} from './network.ts';
 
-type Params = Readonly<Record<string, string | number>>;
 type Rows = Record<string, unknown>[];
 
 /** One computation for each query of `queries.ts`. */

@@ -1,23 +1,23 @@
 /**
- * Turns the CSV files of the LDBC social network into lines for the bulk route: every vertex,
- * then every edge, in the files' order.
+ * Turns the tables of the social network into lines for the bulk route: every vertex,
+ * then every edge, in the tables' order.
  *
  * Vertices get temporary ids of the form `person:933`; edges name their ends by them. Ids are
  * unique within a kind only, so the kind is part of the id. An empty cell becomes no property.
  */
-import {type Cells, cell, numberCell, readCsv} from './files.ts';
+import {type Cells, cell, type DataSet, numberCell} from './data-set.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
 
-interface VertexFile {
-  readonly file: string;
+interface VertexTable {
+  readonly table: string;
   readonly kind: string;
   readonly type: (cells: Cells) => string;
   readonly properties: (cells: Cells) => Properties;
 }
 
-interface EdgeFile {
-  readonly file: string;
+interface EdgeTable {
+  readonly table: string;
   readonly type: string;
   readonly from: string;
   readonly to: string;
@@ -29,33 +29,33 @@ const list = (text: string): string[] | undefined => (text === '' ? undefined : 
 const optional = (text: string): string | undefined => (text === '' ? undefined : text);
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10);
 
-const vertexFiles: readonly VertexFile[] = [
+const vertexTables: readonly VertexTable[] = [
   {
-    file: 'static/place',
+    table: 'static/place',
     kind: 'place',
     type: cells => capitalized(cell(cells, 3)),
     properties: cells => ({name: cell(cells, 1), url: cell(cells, 2)}),
   },
   {
-    file: 'static/organisation',
+    table: 'static/organisation',
     kind: 'organisation',
     type: cells => capitalized(cell(cells, 1)),
     properties: cells => ({name: cell(cells, 2), url: cell(cells, 3)}),
   },
   {
-    file: 'static/tagclass',
+    table: 'static/tagclass',
     kind: 'tagclass',
     type: () => 'TagClass',
     properties: cells => ({name: cell(cells, 1), url: cell(cells, 2)}),
   },
   {
-    file: 'static/tag',
+    table: 'static/tag',
     kind: 'tag',
     type: () => 'Tag',
     properties: cells => ({name: cell(cells, 1), url: cell(cells, 2)}),
   },
   {
-    file: 'dynamic/person',
+    table: 'dynamic/person',
     kind: 'person',
     type: () => 'Person',
     properties: cells => ({
@@ -71,13 +71,13 @@ const vertexFiles: readonly VertexFile[] = [
     }),
   },
   {
-    file: 'dynamic/forum',
+    table: 'dynamic/forum',
     kind: 'forum',
     type: () => 'Forum',
     properties: cells => ({title: cell(cells, 1), creationDate: numberCell(cells, 2)}),
   },
   {
-    file: 'dynamic/post',
+    table: 'dynamic/post',
     kind: 'message',
     type: () => 'Post',
     properties: cells => ({
@@ -91,7 +91,7 @@ const vertexFiles: readonly VertexFile[] = [
     }),
   },
   {
-    file: 'dynamic/comment',
+    table: 'dynamic/comment',
     kind: 'message',
     type: () => 'Comment',
     properties: cells => ({
@@ -104,7 +104,7 @@ const vertexFiles: readonly VertexFile[] = [
   },
 ];
 
-const edgeFiles: readonly EdgeFile[] = [
+const edgeTables: readonly EdgeTable[] = [
   edge('static/place_isPartOf_place', 'isPartOf', 'place', 'place'),
   edge('static/organisation_isLocatedIn_place', 'isLocatedIn', 'organisation', 'place'),
   edge('static/tagclass_isSubclassOf_tagclass', 'isSubclassOf', 'tagclass', 'tagclass'),
@@ -130,21 +130,21 @@ const edgeFiles: readonly EdgeFile[] = [
   edge('dynamic/person_likes_comment', 'likes', 'person', 'message', 'creationDate'),
 ];
 
-function edge(file: string, type: string, from: string, to: string, property?: string): EdgeFile {
-  return {file, type, from, to, ...(property === undefined ? {} : {property})};
+function edge(table: string, type: string, from: string, to: string, property?: string): EdgeTable {
+  return {table, type, from, to, ...(property === undefined ? {} : {property})};
 }
 
 /** Yields the lines, each with its end, in the order the bulk route wants: vertices first. */
-export function* graphLines(folder: string): Generator<string> {
-  for (const {file, kind, type, properties} of vertexFiles) {
-    for (const cells of readCsv(folder, file)) {
+export function* graphLines(data: DataSet): Generator<string> {
+  for (const {table, kind, type, properties} of vertexTables) {
+    for (const cells of data.rows(table)) {
       const id = numberCell(cells, 0);
       const head = {'@type': 'vertex', '@class': type(cells), '@id': `${kind}:${id}`, id};
       yield `${JSON.stringify({...head, ...properties(cells)})}\n`;
     }
   }
-  for (const {file, type, from, to, property} of edgeFiles) {
-    for (const cells of readCsv(folder, file)) {
+  for (const {table, type, from, to, property} of edgeTables) {
+    for (const cells of data.rows(table)) {
       const head = {
         '@type': 'edge',
         '@class': type,
@@ -158,10 +158,10 @@ export function* graphLines(folder: string): Generator<string> {
 }
 
 /** The same in pieces of about 64 KiB, which is what a connection likes. */
-export async function* graphChunks(folder: string): AsyncGenerator<string> {
+export async function* graphChunks(data: DataSet): AsyncGenerator<string> {
   const chunkLength = 65_536;
   let chunk = '';
-  for (const line of graphLines(folder)) {
+  for (const line of graphLines(data)) {
     chunk += line;
     if (chunk.length < chunkLength) continue;
     yield chunk;

@@ -1,50 +1,43 @@
 /**
- * The CSV files of the data set: where they lie, and how a row of them is read.
+ * The mini data set of LDBC as it is published: one CSV file a table, and the values that its
+ * complex reads are asked with.
  *
- * The files have one header line, `|` between the cells, no quotes and no escapes. Both the
- * converter and the independent answers read them through this file and share nothing else.
+ * The files have one header line, `|` between the cells, no quotes and no escapes.
  */
 import {readFileSync} from 'node:fs';
-import {join, resolve} from 'node:path';
+import {join} from 'node:path';
+import type {Cells, DataSet, Params} from './data-set.ts';
 
-/** The cells of one line. */
-export type Cells = readonly string[];
-
-/** The folder of the data set: under `SVC_SHARED`, or beside the repository. */
-export function dataFolder(environment: Readonly<Record<string, string | undefined>>): string {
-  const shared = environment['SVC_SHARED'] || resolve(import.meta.dirname, '../../../shared');
-  return join(shared, 'data/ldbc-snb-mini/vanilla');
+/** The data set under `shared`, the folder that `SVC_SHARED` names. Tables are read when asked. */
+export function csvFiles(shared: string): DataSet {
+  const folder = join(shared, 'data/ldbc-snb-mini');
+  return {
+    name: folder,
+    rows: table => linesOf(join(folder, 'vanilla', `${table}_0_0.csv`)).slice(1),
+    paramsOf: read => paramsIn(folder, read),
+  };
 }
 
-/**
- * Reads one file, given without its ending (`dynamic/person`), as cells by line.
- *
- * @throws {Error} naming the folder and the variable to set when the file is not there.
- */
-export function readCsv(folder: string, name: string): Cells[] {
-  const path = join(folder, `${name}_0_0.csv`);
+function linesOf(path: string): Cells[] {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Error(`cannot read ${path}: set SVC_SHARED to the folder that holds data/`, {
-      cause: error,
-    });
+  } catch (cause) {
+    const advice = 'SVC_SHARED must name the folder that holds data/, or be unset';
+    throw new Error(`cannot read ${path}: ${advice}`, {cause});
   }
-  const lines = text.split('\n').slice(1);
-  return lines.filter(line => line !== '').map(line => line.split('|'));
+  const lines = text.split('\n').filter(line => line !== '');
+  return lines.map(line => line.split('|'));
 }
 
-/** One cell; a line that is too short is a broken file. */
-export function cell(cells: Cells, index: number): string {
-  const value = cells[index];
-  if (value === undefined) throw new Error(`a line has no column ${index}: ${cells.join('|')}`);
-  return value;
-}
-
-/** One cell as a number. */
-export function numberCell(cells: Cells, index: number): number {
-  const value = Number(cell(cells, index));
-  if (!Number.isSafeInteger(value)) throw new Error(`not a number: ${cells.join('|')}`);
-  return value;
+function paramsIn(folder: string, read: string): readonly Params[] {
+  const file = `interactive_${read.replace('IC', '')}_param.txt`;
+  const [names = [], ...lines] = linesOf(join(folder, 'substitution_parameters', file));
+  return lines.map(cells => {
+    const values = names.map((name, at): [string, string | number] => {
+      const text = cells[at] ?? '';
+      return [name, /^-?\d+$/.test(text) ? Number(text) : text];
+    });
+    return Object.fromEntries(values);
+  });
 }

@@ -1,6 +1,6 @@
 /**
  * The example as a program: loads the social network into a running server, asks it in SQL and in
- * Cypher, and checks each answer against the one computed from the files.
+ * Cypher, and checks each answer against the one computed without it.
  */
 import {readFileSync} from 'node:fs';
 import {Readable} from 'node:stream';
@@ -9,7 +9,7 @@ import {isDeepStrictEqual} from 'node:util';
 import {Client} from '#server/client/client.ts';
 import {answers} from './answers.ts';
 import {graphChunks, graphLines} from './convert.ts';
-import {dataFolder} from './files.ts';
+import type {DataSet} from './data-set.ts';
 import {loadSocialNetwork} from './load.ts';
 import {readNetwork} from './network.ts';
 import {patternCounts} from './patterns/counts.ts';
@@ -17,16 +17,20 @@ import {patternQueries} from './patterns/queries.ts';
 import {queries} from './queries.ts';
 import {readAnswers} from './reads/answers.ts';
 import {parametersOf, reads} from './reads/parameters.ts';
-import {readSocial} from './reads/social.ts';
+import {readSocial} from './social.ts';
+import {dataSetOf} from './source.ts';
+import {valuesOf} from './values.ts';
 
 const usage = `usage: examples/ldbc-snb/run load|check|patterns|all [DATABASE]
        examples/ldbc-snb/run convert
   load    creates DATABASE (default ldbc) and loads the social network into it
-  check   asks in SQL and Cypher and compares each answer with the files
+  check   asks in SQL and Cypher and compares each answer with the one computed without the server
   patterns counts the nine patterns of LSQB, compares each count and says how long it took
   all     load and check
   convert writes the lines for the bulk route to standard output
-environment: SVC_URL, SVC_USER (root), SVC_PASSWORD or SVC_PASSWORD_FILE, SVC_SHARED
+environment: SVC_URL, SVC_USER (root), SVC_PASSWORD or SVC_PASSWORD_FILE
+  SVC_SHARED       the folder with data/ldbc-snb-mini, to work on LDBC's own data
+  SEED, PERSONS    of the network that is made without it (default 1 and 300)
 `;
 
 function clientOf(environment: NodeJS.ProcessEnv): Client {
@@ -43,12 +47,14 @@ function clientOf(environment: NodeJS.ProcessEnv): Client {
   });
 }
 
-async function load(client: Client, database: string): Promise<void> {
+async function load(client: Client, database: string, data: DataSet): Promise<void> {
   const startedAt = performance.now();
-  const counts = await loadSocialNetwork(client, {database, folder: dataFolder(process.env)});
+  const counts = await loadSocialNetwork(client, {database, data});
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   const {verticesCreated, edgesCreated} = counts;
-  console.log(`loaded ${verticesCreated} vertices and ${edgesCreated} edges in ${seconds} s`);
+  console.log(
+    `${data.name}: loaded ${verticesCreated} vertices and ${edgesCreated} edges in ${seconds} s`,
+  );
 }
 
 interface Question {
@@ -61,16 +67,17 @@ interface Question {
 }
 
 /** The twelve queries in SQL, then the reads of the benchmark in Cypher with a few values each. */
-function questions(folder: string): readonly Question[] {
-  const network = readNetwork(folder);
-  const social = readSocial(folder);
-  const inSql = queries.map(query => ({
-    ...query,
-    language: 'sql' as const,
-    expected: answers[query.name]?.(network, query.params),
-  }));
+function questions(data: DataSet): readonly Question[] {
+  const network = readNetwork(data);
+  const social = readSocial(data);
+  const values = valuesOf(social);
+  const inSql = queries.map(query => {
+    const params = query.params(values);
+    const expected = answers[query.name]?.(network, params);
+    return {...query, language: 'sql' as const, params, expected};
+  });
   const inCypher = reads.flatMap(read =>
-    parametersOf(folder, read, 3).map(params => ({
+    parametersOf({data, values}, read, 3).map(params => ({
       ...read,
       language: 'cypher' as const,
       params,
@@ -81,8 +88,8 @@ function questions(folder: string): readonly Question[] {
 }
 
 /** Prints a line for each question and answers how many differ. */
-async function check(client: Client, database: string): Promise<number> {
-  const all = questions(dataFolder(process.env));
+async function check(client: Client, database: string, data: DataSet): Promise<number> {
+  const all = questions(data);
   let different = 0;
   for (const {name, asks, language, statement, params, expected} of all) {
     const startedAt = performance.now();
@@ -108,8 +115,8 @@ const warmUps = 3;
 const secondsMax = 60;
 
 /** Prints a line for each pattern and answers how many counts differ. */
-async function countPatterns(client: Client, database: string): Promise<number> {
-  const counts = patternCounts(graphLines(dataFolder(process.env)));
+async function countPatterns(client: Client, database: string, data: DataSet): Promise<number> {
+  const counts = patternCounts(graphLines(data));
   let different = 0;
   let sum = 0;
   for (const [at, {name, text}] of patternQueries.entries()) {
@@ -131,23 +138,31 @@ async function countPatterns(client: Client, database: string): Promise<number> 
   return different;
 }
 
+async function run(action: string, database: string): Promise<number> {
+  const data = dataSetOf(process.env);
+  if (action === 'convert') {
+    await pipeline(Readable.from(graphChunks(data)), process.stdout);
+    return 0;
+  }
+  const client = clientOf(process.env);
+  try {
+    if (action === 'load' || action === 'all') await load(client, database, data);
+    if (action === 'load') return 0;
+    return await (action === 'patterns' ? countPatterns : check)(client, database, data);
+  } finally {
+    client.close();
+  }
+}
+
 const [action = '', database = 'ldbc'] = process.argv.slice(2);
-if (action === 'convert') {
-  await pipeline(Readable.from(graphChunks(dataFolder(process.env))), process.stdout);
-} else if (!['load', 'check', 'patterns', 'all'].includes(action)) {
+if (!['load', 'check', 'patterns', 'all', 'convert'].includes(action)) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  let client: Client | undefined;
   try {
-    client = clientOf(process.env);
-    if (action === 'load' || action === 'all') await load(client, database);
-    const asked = action === 'patterns' ? countPatterns : action === 'load' ? undefined : check;
-    if (asked !== undefined && (await asked(client, database)) > 0) process.exitCode = 1;
+    if ((await run(action, database)) > 0) process.exitCode = 1;
   } catch (error) {
     process.stderr.write(`ldbc-snb: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
-  } finally {
-    client?.close();
   }
 }

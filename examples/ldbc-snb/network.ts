@@ -1,11 +1,11 @@
 /**
- * The social network in memory, straight from the CSV files: what the independent answers read.
+ * The social network in memory, straight from its tables: what the independent answers read.
  *
- * Nothing here knows of the server, the converter or SQL. Lists keep the files' order.
+ * Nothing here knows of the server, the converter or SQL. Lists keep the tables' order.
  */
-import {type Cells, cell, numberCell, readCsv} from './files.ts';
+import {type Cells, cell, type DataSet, numberCell} from './data-set.ts';
 
-/** From one id to the ids at the other end, several times the same when the file says so. */
+/** From one id to the ids at the other end, several times the same when the table says so. */
 export type Adjacency = ReadonlyMap<number, readonly number[]>;
 
 export interface Person {
@@ -36,14 +36,14 @@ export interface Dated {
 export type Network = ReturnType<typeof readNetwork>;
 
 /** Reads what the twelve answers need. About 0.3 s and 60 MB. */
-export function readNetwork(folder: string) {
-  const rows = (name: string): Cells[] => readCsv(folder, name);
-  const names = (file: string, column: number): Map<number, string> =>
-    new Map(rows(file).map(cells => [numberCell(cells, 0), cell(cells, column)]));
-  const pairs = (...files: string[]): [number, number][] =>
-    files.flatMap(rows).map(cells => [numberCell(cells, 0), numberCell(cells, 1)]);
-  const dated = (...files: string[]): Dated[] =>
-    files.flatMap(rows).map(cells => ({
+export function readNetwork(data: DataSet) {
+  const rows = (table: string): readonly Cells[] => data.rows(table);
+  const names = (table: string, column: number): Map<number, string> =>
+    new Map(rows(table).map(cells => [numberCell(cells, 0), cell(cells, column)]));
+  const pairs = (...tables: string[]): [number, number][] =>
+    tables.flatMap(rows).map(cells => [numberCell(cells, 0), numberCell(cells, 1)]);
+  const dated = (...tables: string[]): Dated[] =>
+    tables.flatMap(rows).map(cells => ({
       from: numberCell(cells, 0),
       to: numberCell(cells, 1),
       when: numberCell(cells, 2),
@@ -89,10 +89,10 @@ export function beside(adjacency: Adjacency, id: number): readonly number[] {
   return adjacency.get(id) ?? [];
 }
 
-/** What a map must hold; a miss means that the files contradict each other. */
+/** What a map must hold; a miss means that the tables contradict each other. */
 export function known<T>(map: ReadonlyMap<number, T>, id: number): T {
   const value = map.get(id);
-  if (value === undefined) throw new Error(`the files name ${id} but do not define it`);
+  if (value === undefined) throw new Error(`the tables name ${id} but do not define it`);
   return value;
 }
 

@@ -7,16 +7,18 @@
  * `shortestPath`, LET, subqueries, UNWIND and grouping.
  */
 
-/** A statement with the parameters it is shown with. */
+import type {Params} from './data-set.ts';
+import type {Values} from './values.ts';
+
+/** A statement with the parameters it is asked with. */
 export interface Query {
   readonly name: string;
   /** What it answers, in a sentence. */
   readonly asks: string;
   readonly statement: string;
-  readonly params: Readonly<Record<string, string | number>>;
+  /** The values of its parameters, chosen from the network. */
+  readonly params: (values: Values) => Params;
 }
-
-const rafael = 4398046511333;
 
 export const queries: readonly Query[] = [
   {
@@ -30,7 +32,7 @@ export const queries: readonly Query[] = [
         RETURN friend.id AS id, friend.lastName AS lastName, distance
       )
       GROUP BY id, lastName ORDER BY distance, lastName, id`,
-    params: {person: rafael, firstName: 'John'},
+    params: ({person, firstName}) => ({person, firstName}),
   },
   {
     name: 'recent-messages-of-friends',
@@ -41,7 +43,7 @@ export const queries: readonly Query[] = [
       FROM (SELECT expand(both('knows').in('hasCreator')) FROM Person WHERE id = :person)
       WHERE creationDate < :maxDate
       ORDER BY creationDate DESC, id LIMIT 20`,
-    params: {person: rafael, maxDate: 1287187200000},
+    params: ({person, middleDate}) => ({person, maxDate: middleDate}),
   },
   {
     name: 'where-friends-studied',
@@ -58,7 +60,7 @@ export const queries: readonly Query[] = [
         )
       )
       GROUP BY school, university, country ORDER BY students DESC, university LIMIT 15`,
-    params: {person: rafael},
+    params: ({person}) => ({person}),
   },
   {
     name: 'new-topics',
@@ -78,7 +80,11 @@ export const queries: readonly Query[] = [
       )
       WHERE NOT ($old.name CONTAINS name)
       GROUP BY name ORDER BY posts DESC, name LIMIT 10`,
-    params: {person: rafael, startDate: 1275350400000, endDate: 1277942400000},
+    params: ({person, topicsFrom, topicsDays}) => ({
+      person,
+      startDate: topicsFrom,
+      endDate: topicsFrom + topicsDays * 86_400_000,
+    }),
   },
   {
     name: 'new-forums',
@@ -97,7 +103,7 @@ export const queries: readonly Query[] = [
         GROUP BY forum
       )
       ORDER BY joined DESC, posts DESC, id LIMIT 20`,
-    params: {person: rafael, minDate: 1288569600000},
+    params: ({person, joinDate}) => ({person, minDate: joinDate}),
   },
   {
     name: 'tag-co-occurrence',
@@ -108,7 +114,7 @@ export const queries: readonly Query[] = [
         .out('hasTag'){as: other, where: (name <> :tag)}
       RETURN other.name AS name, count(*) AS messages
       GROUP BY other.name ORDER BY messages DESC, name LIMIT 10`,
-    params: {tag: 'Augustine_of_Hippo'},
+    params: ({tag}) => ({tag}),
   },
   {
     name: 'recent-likers',
@@ -120,7 +126,7 @@ export const queries: readonly Query[] = [
         FROM (SELECT expand(in('hasCreator').inE('likes')) FROM Person WHERE id = :person)
       )
       GROUP BY person ORDER BY likedAt DESC, person LIMIT 20`,
-    params: {person: 153},
+    params: ({likedPerson}) => ({person: likedPerson}),
   },
   {
     name: 'conversation',
@@ -129,7 +135,7 @@ export const queries: readonly Query[] = [
       SELECT id, $depth AS depth, out('hasCreator')[0].lastName AS author, length
       FROM (TRAVERSE in('replyOf') FROM (SELECT FROM Post WHERE id = :post) MAXDEPTH 6)
       ORDER BY depth, id`,
-    params: {post: 206158431892},
+    params: ({post}) => ({post}),
   },
   {
     name: 'job-referral',
@@ -143,7 +149,7 @@ export const queries: readonly Query[] = [
       RETURN friend.firstName AS firstName, friend.id AS id, company.name AS company,
              job.workFrom AS since
       ORDER BY since, id, company LIMIT 10`,
-    params: {person: rafael, country: 'India', year: 2010},
+    params: ({person, jobCountry, jobYear}) => ({person, country: jobCountry, year: jobYear}),
   },
   {
     name: 'experts',
@@ -161,7 +167,7 @@ export const queries: readonly Query[] = [
         )
       )
       GROUP BY expert ORDER BY replies DESC, expert LIMIT 20`,
-    params: {person: rafael, tagClass: 'Person'},
+    params: ({person, tagClass}) => ({person, tagClass}),
   },
   {
     name: 'shortest-path',
@@ -170,7 +176,7 @@ export const queries: readonly Query[] = [
       SELECT shortestPath($from, $to, 'BOTH', 'knows').size() AS persons
       LET $from = (SELECT FROM Person WHERE id = :from),
           $to = (SELECT FROM Person WHERE id = :to)`,
-    params: {from: 6, to: 8796093022279},
+    params: ({person, farPerson}) => ({from: person, to: farPerson}),
   },
   {
     name: 'languages-of-friends',
@@ -186,6 +192,6 @@ export const queries: readonly Query[] = [
         UNWIND language
       )
       GROUP BY language ORDER BY speakers DESC, language`,
-    params: {person: rafael},
+    params: ({person}) => ({person}),
   },
 ];

@@ -1,14 +1,14 @@
 /**
- * What the reads must answer, computed from the files alone, one function a read.
+ * What the reads must answer, computed from the tables alone, one function a read.
  *
  * The rules are those of the benchmark's specification (Interactive, version 1): what counts, the
  * order of the rows, how many there are.
  */
-import type {ReadParams} from './read.ts';
-import type {Message, Person, Social} from './social.ts';
+import type {Params} from '../data-set.ts';
+import type {Message, Person, Social} from '../social.ts';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
-type Answer = (social: Social, params: ReadParams) => Rows;
+type Answer = (social: Social, params: Params) => Rows;
 
 const dayMs = 86_400_000;
 
@@ -296,7 +296,7 @@ export const readAnswers: Readonly<Record<string, Answer>> = {
   },
 };
 
-function number(params: ReadParams, name: string): number {
+function number(params: Params, name: string): number {
   const value = params[name];
   if (typeof value !== 'number') throw new Error(`the parameter ${name} must be a number`);
   return value;
@@ -304,7 +304,7 @@ function number(params: ReadParams, name: string): number {
 
 function known<T>(map: ReadonlyMap<number, T>, id: number): T {
   const value = map.get(id);
-  if (value === undefined) throw new Error(`the files have no ${id}`);
+  if (value === undefined) throw new Error(`the tables have no ${id}`);
   return value;
 }
 

@@ -6,6 +6,3 @@ export interface Read {
   readonly params: readonly string[];
   readonly statement: string;
 }
-
-/** Values of the parameters, by name. */
-export type ReadParams = Readonly<Record<string, string | number>>;
