@@ -86,7 +86,10 @@ bench: rocksdb prepared ## measure a class of work beside its peer: CLASS=W2 ROU
 clean: ## remove what was built and cached; databases and installed packages stay
 	rm -rf dist build .cache
 
-images e2e release:
+images: rocksdb prepared ## build the container images, without an engine: dist/images/*.tar
+	$(call run,images/main.ts)
+
+e2e release:
 	echo "make $@: not there yet in this version" >&2
 	exit 2
 

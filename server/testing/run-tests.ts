@@ -23,7 +23,8 @@ type Verdict = keyof Counts;
 
 const root = join(import.meta.dirname, '../..');
 
-const PATTERNS = ['server', 'operator', 'bench', 'examples'].map(top => `${top}/**/*.test.ts`);
+const TOPS = ['server', 'operator', 'bench', 'examples', 'images', 'e2e'];
+const PATTERNS = TOPS.map(top => `${top}/**/*.test.ts`);
 const SLOW = /\.(?:e2e|slow)\.test\.ts$/;
 
 /** Two files at a time: servers and disks of more would disturb each other's timing. */

@@ -7,13 +7,13 @@ import {readdirSync, readFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
 import type {SourceFile, Violation} from './tidy.ts';
 
-const TOP_FOLDERS = ['server', 'operator', 'bench', 'examples'];
+const TOP_FOLDERS = ['server', 'operator', 'bench', 'examples', 'images', 'e2e'];
 /** What the top level may hold, dot files aside: a change may have left something there. */
 const TOP_LEVEL = new Set(
   (
     'ARCHITECTURE.md LICENSE Makefile README.md bench bin biome.json charts crds deploy docs e2e ' +
-    'examples knip.json operator package-lock.json package.json proto server skaffold.yaml ' +
-    'tsconfig.json tsconfig.pure.json'
+    'examples images knip.json operator package-lock.json package.json proto server ' +
+    'skaffold.yaml tsconfig.json tsconfig.pure.json'
   ).split(' '),
 );
 const SKIPPED = new Set(['node_modules', 'fixtures', 'testdata', '.cache']);

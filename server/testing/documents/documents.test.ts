@@ -58,7 +58,7 @@ test('every page of the manual is linked from README.md', () => {
 
 test('files that the documents name exist', () => {
   const missing = documents.flatMap(path =>
-    [...read(path).matchAll(/`((?:server|bench|examples|bin|docs)\/[\w./-]+\.\w+)`/g)]
+    [...read(path).matchAll(/`((?:server|bench|examples|images|e2e|bin|docs)\/[\w./-]+\.\w+)`/g)]
       .map(([, file = '']) => file)
       .filter(file => !existsSync(join(root, file)))
       .map(file => `${path}: ${file}`),
@@ -147,7 +147,7 @@ test('the folders of server/ and operator/ are those of the table', () => {
     ...foldersIn('operator').map(name => `operator/${name}`),
   ];
   const listed = [...readFolderTable(architecture).keys()].filter(
-    name => !['bench', 'examples', 'operator'].includes(name),
+    name => !['bench', 'examples', 'operator', 'images', 'e2e'].includes(name),
   );
   assert.deepEqual(present.sort(), listed.sort());
 });
