@@ -76,6 +76,11 @@ export const refusals = {
     exception: 'CommandExecutionException',
     says: 'the statement cannot be carried out on this data',
   },
+  'search.syntax': {
+    retry: 'never',
+    exception: 'FullTextQueryParseException',
+    says: 'the full-text query cannot be read',
+  },
   'source.refused': {
     retry: 'never',
     exception: 'SecurityException',

@@ -29,6 +29,7 @@ export const statusOf = {
   'query.parameter-missing': {status: 400, error: command},
   'query.option': {status: 400, error: command},
   'query.execution': {status: 400, error: command},
+  'search.syntax': {status: 400, error: command},
   'source.refused': {status: 403, error: denied},
   'source.unreadable': {status: 400, error: command},
   'source.malformed': {status: 400, error: command},

@@ -1,0 +1,104 @@
+/**
+ * The best `k` records met so far: a heap whose root is the worst of them.
+ *
+ * Better is a higher score, of equal scores the lesser record id. Invariant: records are offered
+ * in any order and the outcome is the same.
+ */
+import {Rid} from '#server/model/value.ts';
+
+export interface ScoredRid {
+  readonly rid: Rid;
+  readonly score: number;
+}
+
+export class BestRecords {
+  readonly #max: number;
+  readonly #scores: number[] = [];
+  readonly #buckets: number[] = [];
+  readonly #positions: number[] = [];
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** A record must score more than that, or as much under a lesser id. */
+  get threshold(): number {
+    return this.#scores.length < this.#max ? Number.NEGATIVE_INFINITY : (this.#scores[0] as number);
+  }
+
+  /** Whether the record would be taken. */
+  takes(score: number, bucket: number, position: number): boolean {
+    if (this.#scores.length < this.#max) return true;
+    return this.#max > 0 && isWorse(this.#at(0), {score, bucket, position});
+  }
+
+  offer(score: number, bucket: number, position: number): void {
+    if (!this.takes(score, bucket, position)) return;
+    const entry = {score, bucket, position};
+    if (this.#scores.length < this.#max) {
+      this.#rise(this.#scores.length, entry);
+    } else {
+      this.#sink(0, entry);
+    }
+  }
+
+  /** Best first. */
+  sorted(): readonly ScoredRid[] {
+    const entries = this.#scores.map((_score, at) => this.#at(at));
+    entries.sort((one, other) => (isWorse(one, other) ? 1 : -1));
+    return entries.map(({score, bucket, position}) => ({rid: new Rid(bucket, position), score}));
+  }
+
+  #rise(from: number, entry: Entry): void {
+    let at = from;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const above = this.#at(parent);
+      if (!isWorse(entry, above)) break;
+      this.#put(at, above);
+      at = parent;
+    }
+    this.#put(at, entry);
+  }
+
+  #sink(from: number, entry: Entry): void {
+    const count = this.#scores.length;
+    let at = from;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= count) break;
+      if (child + 1 < count && isWorse(this.#at(child + 1), this.#at(child))) child += 1;
+      const below = this.#at(child);
+      if (!isWorse(below, entry)) break;
+      this.#put(at, below);
+      at = child;
+    }
+    this.#put(at, entry);
+  }
+
+  #at(at: number): Entry {
+    return {
+      score: this.#scores[at] as number,
+      bucket: this.#buckets[at] as number,
+      position: this.#positions[at] as number,
+    };
+  }
+
+  #put(at: number, {score, bucket, position}: Entry): void {
+    this.#scores[at] = score;
+    this.#buckets[at] = bucket;
+    this.#positions[at] = position;
+  }
+}
+
+interface Entry {
+  readonly score: number;
+  readonly bucket: number;
+  readonly position: number;
+}
+
+function isWorse(one: Entry, other: Entry): boolean {
+  if (one.score !== other.score) return one.score < other.score;
+  if (one.bucket !== other.bucket) return one.bucket > other.bucket;
+  return one.position > other.position;
+}
