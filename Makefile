@@ -18,11 +18,11 @@ PASSWORD := $(ROOT)/root-password
 SERVER_FLAGS = start --set svc.server.rootPath=$(ROOT) \
 	--set svc.server.rootPasswordPath=$(PASSWORD) --set svc.server.sampleDatabase=demo
 
-export CLASS CYCLES DIR HOURS PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED SYSTEM TARGET WORLDS
+export BUSY CLASS CYCLES DIR HOURS PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED SYSTEM TARGET WORLDS
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: help start dev test check docs crash simulate mutants fuzz conformance keep bench clean resources \
+.PHONY: help start dev test alone check docs crash simulate mutants fuzz conformance keep bench clean resources \
 	prepared rocksdb cluster porcupine images e2e release
 
 help: ## list the commands
@@ -40,8 +40,11 @@ dev: $(INSTALLED) $(PASSWORD) ## start a server that restarts when a source chan
 	exec $(RUN) --watch-path=server --watch-preserve-output \
 		server/node/main.ts $(SERVER_FLAGS)
 
-test: rocksdb ## run every test: types, lint, format, structure, dead code, unit to end-to-end
-	exec $(RUN) server/testing/run-tests.ts all
+test: rocksdb ## run every test: types, lint, format, structure, unit to end-to-end; FILES='server/log/*' only those; BUSY=4 beside busy loops
+	exec $(RUN) server/testing/run-tests.ts $(if $(FILES),files $(FILES),all)
+
+alone: $(INSTALLED) ## run the quick tests in a clone with nothing beside it
+	exec $(RUN) server/testing/alone.ts
 
 check: $(INSTALLED) ## run the tests that end within a minute: while editing
 	exec $(RUN) server/testing/run-tests.ts quick

@@ -2,61 +2,92 @@
  * `make test` and `make check`: runs the gates and then the tests, says what it runs and how long
  * it took, shows failures in full, and closes with one line `N passed, N failed, N skipped`.
  *
- * A gate (types, lint, ...) counts as one case. `quick` leaves out files that end in .e2e.test.ts
- * or .slow.test.ts, and those alone.
+ * A gate (types, lint, ...) counts as one case. `quick` leaves out the files that end in
+ * .e2e.test.ts or .slow.test.ts, and those alone, but for the ones that further patterns name;
+ * `files` runs the files that patterns name, and no gate.
  */
 import {spawn} from 'node:child_process';
 import {globSync} from 'node:fs';
-import {dirname, join, relative} from 'node:path';
+import {dirname, join} from 'node:path';
 import {performance} from 'node:perf_hooks';
-import {type EventData, run} from 'node:test';
 import {type Gate, gatesOf} from './conventions/gates.ts';
-import {OverdueFiles} from './conventions/overdue-files.ts';
+import {busyLoops} from './runner/busy-loops.ts';
+import {closingLine, type Counts, noCounts, seconds, sumOf, type Verdict} from './runner/counts.ts';
+import {OverdueFiles} from './runner/overdue-files.ts';
+import {type FileOutcome, runTestFile} from './runner/test-file.ts';
 
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
+type Scope = 'all' | 'quick' | 'files';
 
-type Verdict = keyof Counts;
+/** The working directory: make runs this in the repository, its test in a folder of its own. */
+const root = process.cwd();
 
-const root = join(import.meta.dirname, '../..');
-
-const TOPS = ['server', 'operator', 'bench', 'examples', 'images', 'e2e'];
-const PATTERNS = TOPS.map(top => `${top}/**/*.test.ts`);
-const SLOW = /\.(?:e2e|slow)\.test\.ts$/;
+const folders = ['server', 'operator', 'bench', 'examples', 'images', 'e2e'];
+const isSlow = (file: string): boolean => /\.(?:e2e|slow)\.test\.ts$/.test(file);
 
 /** Two files at a time: servers and disks of more would disturb each other's timing. */
-const FILES_AT_ONCE = 2;
+const filesAtOnce = 2;
 
 /** A file that runs longer hangs; it is ended and counts as failed. */
-const FILE_MS_MAX = {quick: 60_000, all: 900_000};
+const msMaxOf = (file: string): number => (isSlow(file) ? 900_000 : 60_000);
 
-async function main(scope: string | undefined): Promise<number> {
-  if (scope !== 'all' && scope !== 'quick') {
-    console.error('usage: run-tests.ts all|quick');
+const say = (line: string): void => console.log(line);
+
+async function main(scope = '', patterns: readonly string[]): Promise<number> {
+  const busy = Number(process.env['BUSY'] || 0);
+  const isComplete = {all: patterns.length === 0, quick: true, files: patterns.length > 0};
+  if (!isScope(scope) || !isComplete[scope]) {
+    console.error('usage: run-tests.ts all | quick [PATTERN...] | files PATTERN...');
     return 2;
   }
-  const total: Counts = {passed: 0, failed: 0, skipped: 0};
+  if (!Number.isInteger(busy) || busy < 0 || busy > 64) {
+    console.error('BUSY must be a number of busy loops, at most 64');
+    return 2;
+  }
+  const files = filesOf(scope, patterns);
+  using _busy = busyLoops(busy);
+  const gates = scope === 'files' ? [] : gatesOf(root);
   const failures: string[] = [];
-  for (const gate of gatesOf(root)) {
+  const parts: Readonly<Counts>[] = [];
+  for (const gate of gates) {
     const verdict = await runGate(gate);
-    total[verdict]++;
+    parts.push({...noCounts(), [verdict]: 1});
     if (verdict === 'failed') failures.push(gate.name);
   }
-  const files = globSync(PATTERNS, {cwd: root, exclude: ['**/node_modules/**']})
-    .filter(path => scope === 'all' || !SLOW.test(path))
-    .sort();
-  const {passed, failed, skipped} = sum([
-    total,
-    await runFiles(files, FILE_MS_MAX[scope], failures),
-  ]);
+  const outcomes = await runFiles(files);
+  for (const [file, {counts, failures: names}] of outcomes) {
+    parts.push(counts);
+    failures.push(...names.map(name => `${file}: ${name}`));
+  }
+  if (failures.length > 0) say(`\nfailed:\n${failures.map(name => `  ${name}`).join('\n')}`);
+  const total = sumOf(parts);
+  say(closingLine(total));
+  return total.failed === 0 ? 0 : 1;
+}
 
-  if (failures.length > 0)
-    console.log(`\nfailed:\n${failures.map(name => `  ${name}`).join('\n')}`);
-  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-  return failed === 0 ? 0 : 1;
+function isScope(scope: string): scope is Scope {
+  return scope === 'all' || scope === 'quick' || scope === 'files';
+}
+
+/** The slow ones first: no long one is left over at the end, for one processor alone. */
+function filesOf(scope: Scope, patterns: readonly string[]): readonly string[] {
+  const exclude = ['**/node_modules/**'];
+  const all = globSync(
+    folders.map(folder => `${folder}/**/*.test.ts`),
+    {cwd: root, exclude},
+  );
+  const named = new Set(
+    patterns.flatMap(pattern => {
+      const found = globSync(pattern, {cwd: root, exclude}).filter(file => all.includes(file));
+      if (found.length === 0) throw new Error(`no test file is named ${pattern}`);
+      return found;
+    }),
+  );
+  const wanted = all.filter(
+    file => scope === 'all' || named.has(file) || (scope === 'quick' && !isSlow(file)),
+  );
+  return wanted.sort(
+    (one, other) => Number(isSlow(other)) - Number(isSlow(one)) || (one < other ? -1 : 1),
+  );
 }
 
 /** Runs one gate; its output is shown when it fails. */
@@ -78,108 +109,38 @@ async function runGate({name, program, args, skips}: Gate): Promise<Verdict> {
   const skipped = status === 0 ? skips?.exec(output)?.[0] : undefined;
   const mark = status !== 0 ? 'FAIL' : skipped === undefined ? 'ok  ' : 'skip';
   const note = skipped === undefined ? '' : `, ${skipped}`;
-  console.log(`${mark} ${name} (${seconds(performance.now() - begun)}${note})`);
+  say(`${mark} ${name} (${seconds(performance.now() - begun)}${note})`);
   if (status !== 0) process.stdout.write(output);
   return status !== 0 ? 'failed' : skipped === undefined ? 'passed' : 'skipped';
 }
 
-interface FileReport {
-  readonly counts: Counts;
-  readonly output: string[];
-  isPrinted: boolean;
-}
-
-/** Runs test files and prints one line for each; appends the names of failed cases. */
-async function runFiles(
-  files: readonly string[],
-  fileMsMax: number,
-  failures: string[],
-): Promise<Counts> {
-  const reports = new Map<string, FileReport>();
-  const reportOf = (path: string | undefined): FileReport => {
-    const file = relative(root, path ?? '');
-    const known = reports.get(file);
-    if (known) return known;
-    const fresh = {counts: {passed: 0, failed: 0, skipped: 0}, output: [], isPrinted: false};
-    reports.set(file, fresh);
-    return fresh;
-  };
-  const events = run({
-    files: files.map(path => join(root, path)),
-    concurrency: FILES_AT_ONCE,
-    timeout: fileMsMax,
-    cwd: root,
-    execArgv: ['--conditions=source'],
-  });
-  const overdue = new OverdueFiles(fileMsMax);
-  // Told at once, unlike what the loop below reads, which comes in the order of the files.
-  events.on('test:dequeue', ({name, file}) => {
-    if (name === file) overdue.began(file);
-  });
-  events.on('test:complete', ({name, file}) => {
-    if (name === file) overdue.ended(file);
-  });
-  for await (const event of events) {
-    if (event.type === 'test:stdout' || event.type === 'test:stderr') {
-      reportOf(event.data.file).output.push(event.data.message);
-    } else if (event.type === 'test:pass' && event.data.details.type !== 'suite') {
-      reportOf(event.data.file).counts[isSkipped(event.data) ? 'skipped' : 'passed']++;
-    } else if (event.type === 'test:fail') {
-      const report = reportOf(event.data.file);
-      const shown = describeFailure(event.data);
-      if (shown === undefined) continue;
-      report.counts[isSkipped(event.data) ? 'skipped' : 'failed']++;
-      report.output.push(shown);
-      if (!isSkipped(event.data)) {
-        failures.push(`${relative(root, event.data.file ?? '')}: ${event.data.name}`);
-      }
-    } else if (event.type === 'test:summary' && event.data.file !== undefined) {
-      const duration = `, ${seconds(event.data.duration_ms)}`;
-      printFile(relative(root, event.data.file), reportOf(event.data.file), duration);
+/** Runs test files and prints a line for each when it ends; answers them in the order of names. */
+async function runFiles(files: readonly string[]): Promise<readonly [string, FileOutcome][]> {
+  const outcomes: [string, FileOutcome][] = [];
+  const overdue = new OverdueFiles({say});
+  const waiting = [...files];
+  const work = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      overdue.began(join(root, file), msMaxOf(file));
+      const outcome = await runTestFile(root, file);
+      overdue.ended(join(root, file));
+      outcomes.push([file, outcome]);
+      printFile(file, outcome);
     }
-  }
-  // A file that does not load has no summary.
-  for (const [file, report] of reports) if (!report.isPrinted) printFile(file, report, '');
-  return sum([...reports.values()].map(({counts}) => counts));
+  };
+  await Promise.all(Array.from({length: filesAtOnce}, work));
+  return outcomes.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-function isSkipped({skip, todo}: EventData.TestPass | EventData.TestFail): boolean {
-  return (skip !== undefined && skip !== false) || (todo !== undefined && todo !== false);
-}
-
-function printFile(file: string, report: FileReport, duration: string): void {
-  const {counts, output} = report;
-  report.isPrinted = true;
+function printFile(file: string, {counts, output, ms}: FileOutcome): void {
   const numbers = [
     `${counts.passed} passed`,
     ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
     ...(counts.skipped > 0 ? [`${counts.skipped} skipped`] : []),
+    seconds(ms),
   ];
-  console.log(`${counts.failed > 0 ? 'FAIL' : 'ok  '} ${file} (${numbers.join(', ')}${duration})`);
-  if (counts.failed > 0) console.log(output.join(''));
+  say(`${counts.failed > 0 ? 'FAIL' : 'ok  '} ${file} (${numbers.join(', ')})`);
+  if (counts.failed > 0) say(output);
 }
 
-function sum(parts: readonly Counts[]): Counts {
-  const total: Counts = {passed: 0, failed: 0, skipped: 0};
-  for (const {passed, failed, skipped} of parts) {
-    total.passed += passed;
-    total.failed += failed;
-    total.skipped += skipped;
-  }
-  return total;
-}
-
-/** What went wrong, or undefined for a suite that failed only because a case in it did. */
-function describeFailure({name, details}: EventData.TestFail): string | undefined {
-  const {error} = details;
-  if ((error as {failureType?: string}).failureType === 'subtestsFailed') return undefined;
-  const cause = error.cause;
-  const text = cause instanceof Error ? (cause.stack ?? cause.message) : error.message;
-  return `\n✖ ${name}\n${text}\n`;
-}
-
-function seconds(milliseconds: number): string {
-  return `${(milliseconds / 1000).toFixed(1)} s`;
-}
-
-process.exitCode = await main(process.argv[2]);
+process.exitCode = await main(process.argv[2], process.argv.slice(3));
