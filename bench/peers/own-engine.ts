@@ -23,11 +23,11 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import type {Parameters, RunRequest} from '#server/session/session.ts';
 import {root, type ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {DatabaseSchema} from '#server/records/database-schema.ts';
-import {AdjacencyView} from '#server/caches/adjacency-view.ts';
-import {ColumnViews} from '#server/caches/column-views.ts';
-import {IndexViews} from '#server/caches/index-views.ts';
-import type {KeptViews} from '#server/caches/kept-views.ts';
-import {ViewMemory} from '#server/caches/view-memory.ts';
+import {AdjacencyCache} from '#server/caches/adjacency-cache.ts';
+import {ColumnCache} from '#server/caches/column-cache.ts';
+import {IndexPageCache} from '#server/caches/index-page-cache.ts';
+import type {DerivedCaches} from '#server/caches/derived-caches.ts';
+import {CacheMemory} from '#server/caches/cache-memory.ts';
 import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 
@@ -59,11 +59,11 @@ function engineRun(
     defaultsOf: () => () => null,
   }).context;
   const [clock, random, timers] = [createClock(), createRandom(), createTimers()];
-  const memory = new ViewMemory(() => (keeps ? memoryBytesMax : 0));
-  const kept: KeptViews = {
-    adjacency: new AdjacencyView({database: stored, clock, timers, memory}),
-    columns: new ColumnViews(stored, memory, () => 1),
-    indexes: new IndexViews(stored, memory, () => 1),
+  const memory = new CacheMemory(() => (keeps ? memoryBytesMax : 0));
+  const kept: DerivedCaches = {
+    adjacency: new AdjacencyCache({database: stored, clock, timers, memory}),
+    columns: new ColumnCache(stored, memory, () => 1),
+    indexes: new IndexPageCache(stored, memory, () => 1),
   };
   const preparation = new PlanPreparation(plan, createFunctionRegistry());
   const operator = preparation.prepare(plan);

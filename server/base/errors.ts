@@ -464,7 +464,7 @@ export const refusals = {
 export type RefusalCode = keyof typeof refusals;
 
 /** Where in a text a refusal points: line and column from 1, in UTF-16 code units. */
-export interface Place {
+export interface SourceLocation {
   readonly line: number;
   readonly column: number;
 }
@@ -474,7 +474,7 @@ export type RefusalDetail = Readonly<Record<string, string | number>>;
 
 export interface RefusalOptions {
   readonly detail?: RefusalDetail;
-  readonly place?: Place | undefined;
+  readonly place?: SourceLocation | undefined;
   readonly cause?: unknown;
 }
 
@@ -488,7 +488,7 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
   readonly detail: RefusalDetail;
-  readonly place: Place | undefined;
+  readonly place: SourceLocation | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, options.cause === undefined ? undefined : {cause: options.cause});

@@ -1,7 +1,7 @@
 /** Work that is done at once or in a promise, handled alike: a promise costs time nobody waits. */
 
 /** What `work` answers; what `other` makes of its failure, at once or later. */
-export function orElse<T>(
+export function recover<T>(
   work: () => T | Promise<T>,
   other: (error: unknown) => Promise<T>,
 ): T | Promise<T> {
@@ -14,7 +14,7 @@ export function orElse<T>(
 }
 
 /** Calls `end` once `work` has ended, well or not, at once or later. */
-export function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
+export function finallyDo<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
   let ends = true;
   try {
     const result = work();
@@ -27,7 +27,7 @@ export function ending<T>(work: () => T | Promise<T>, end: () => void): T | Prom
 }
 
 /** Does `work`; `failed` is called when it throws or rejects. */
-export function orFailed<T>(work: () => T | Promise<T>, failed: () => void): T | Promise<T> {
+export function mapError<T>(work: () => T | Promise<T>, failed: () => void): T | Promise<T> {
   const whenFailed = (error: unknown): never => {
     failed();
     throw error;

@@ -2,10 +2,10 @@
  * Commits the entries of a bulk load one after another while later ones are being built.
  *
  * What an entry needs of the store (unique keys absent, foreign vertices there) is looked up in a
- * view that is taken in the same turn as the commit, and holds under the usual preconditions. An
- * entry is appended before the next one is looked at, so entries are in the log in the order of
- * the lines. Counts are of entries that are durable and applied.
- * Invariant U2: after a failure nothing more is appended.
+ * snapshot that is taken in the same turn as the commit, and holds under the usual preconditions.
+ * An entry is appended before the next one is looked at, so entries are in the log in the order of
+ * the lines. Counts are of entries that are durable and applied. Invariant U2: after a failure
+ * nothing more is appended.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -59,7 +59,7 @@ export class BulkCommits {
   /** As of the beginning of the load. */
   readonly #deletingCommits: number;
   readonly #rows = createPackedRows(lookupBufferBytes);
-  readonly #era: number;
+  readonly #leadershipEpoch: number;
   readonly #formatLevel: number;
   #failure: Refusal | undefined;
 
@@ -67,7 +67,7 @@ export class BulkCommits {
     this.#database = database;
     this.#options = options;
     this.#deletingCommits = database.deletingCommits;
-    this.#era = database.era;
+    this.#leadershipEpoch = database.leadershipEpoch;
     this.#formatLevel = database.formatLevel;
   }
 
@@ -128,7 +128,7 @@ export class BulkCommits {
     const preconditions = this.#preconditions(entry);
     const before = database.lastIndex;
     const outcome = database.submit({
-      era: this.#era,
+      leadershipEpoch: this.#leadershipEpoch,
       schemaVersion,
       formatLevel: this.#formatLevel,
       operations: [],
@@ -179,7 +179,7 @@ export class BulkCommits {
     }
   }
 
-  /** Whether every entry that the view of `since` does not show is one of this load. */
+  /** Whether every entry that the snapshot of `since` does not show is one of this load. */
   #areOurs(since: LogIndex): boolean {
     const ours = this.#underWay.filter(({index}) => index > since);
     return ours.length === this.#database.lastIndex - since;

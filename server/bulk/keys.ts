@@ -24,7 +24,7 @@ interface IndexPlan {
   readonly plain: string | undefined;
 }
 
-interface Place {
+interface RecordSlot {
   readonly plan: IndexPlan;
   readonly isUnique: boolean;
   /** Key and value are bytes [keyStart, keyEnd) and [keyEnd, end). */
@@ -44,7 +44,7 @@ export class BulkKeys {
   readonly #plans = new Map<number, IndexPlan>();
   readonly #bytes = new ByteWriter(1024);
   #buffer: Buffer = Buffer.alloc(0);
-  #places: Place[] = [];
+  #places: RecordSlot[] = [];
 
   constructor(draft: BulkDraft) {
     this.#draft = draft;

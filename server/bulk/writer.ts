@@ -25,7 +25,7 @@ import {BulkEntry} from './entry.ts';
 import {BulkKeys} from './keys.ts';
 import type {BulkType} from './type.ts';
 import type {Database} from '#server/engine/database.ts';
-import {foldRecord} from '#server/records/record-folds.ts';
+import {compressRecord} from '#server/records/compressed-values.ts';
 import {selectBucket} from '#server/records/buckets.ts';
 import {duplicateRefusal} from '#server/records/indexes.ts';
 
@@ -156,7 +156,7 @@ export class BulkWriter {
       from,
       to,
     };
-    if (type.type.foldedProperties.length > 0) this.#putFolded(type, {rid, header, size});
+    if (type.type.compressedProperties.length > 0) this.#putFolded(type, {rid, header, size});
     else {
       operations.open(recordKeyBytes, size);
       putRecordKey(operations.bytes, operations.keyAt, rid);
@@ -176,7 +176,7 @@ export class BulkWriter {
     const plain = Buffer.allocUnsafe(size);
     this.#draft.builder.writeTo(plain, 0, header);
     const place = {bytes: plain, offset: 0, length: size};
-    const {bytes, beside} = foldRecord(place, type.foldedProperties);
+    const {bytes, beside} = compressRecord(place, type.compressedProperties);
     const {operations} = this.#entry;
     operations.put(recordKey(rid), bytes);
     for (const [property, pack] of beside) operations.put(externalKey(rid, property), pack);

@@ -1,6 +1,6 @@
 /**
  * Packed edges and the keys give the same answers, in the same order: random histories of edges of
- * all kinds, with commits in flight, old views, transactions with own edges, emptied ranges and
+ * all kinds, with commits in flight, old snapshots, transactions with own edges, emptied ranges and
  * chunks that are made and dropped in between.
  */
 import assert from 'node:assert/strict';
@@ -18,10 +18,10 @@ import {type RecordDatabase, RecordWorld} from '#server/testing/worlds/record-wo
 import type {RecordWriter} from '#server/records/records.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import {AdjacencyView} from './adjacency-view.ts';
-import {type KeptViews, noViews} from './kept-views.ts';
+import {AdjacencyCache} from './adjacency-cache.ts';
+import {type DerivedCaches, noCaches} from './derived-caches.ts';
 import {type PackedAdjacency, SharedAdjacency} from './shared-adjacency.ts';
-import {ViewMemory} from './view-memory.ts';
+import {CacheMemory} from './cache-memory.ts';
 
 const seeds = [1, 2, 3, 5, 8, 13, 21, 34];
 const steps = 120;
@@ -54,8 +54,8 @@ function dice(seed: number): (count: number) => number {
 class History {
   readonly #database: RecordDatabase;
   readonly #roll: (count: number) => number;
-  readonly #view: AdjacencyView;
-  readonly #memory = new ViewMemory(() => 1 << 20);
+  readonly #snapshot: AdjacencyCache;
+  readonly #memory = new CacheMemory(() => 1 << 20);
   readonly #vertices: Rid[] = [];
   readonly #inFlight: Promise<unknown>[] = [];
   readonly #old: ReadSession[] = [];
@@ -65,7 +65,7 @@ class History {
   constructor(database: RecordDatabase, seed: number) {
     this.#database = database;
     this.#roll = dice(seed);
-    this.#view = new AdjacencyView({
+    this.#snapshot = new AdjacencyCache({
       database: database.database,
       clock: createClock(),
       timers: createTimers(),
@@ -78,7 +78,7 @@ class History {
     for (let step = 0; step < steps; step++) await this.#step();
     await Promise.all(this.#inFlight);
     for (const session of this.#old) session.close();
-    await this.#view.settled();
+    await this.#snapshot.settled();
   }
 
   async #step(): Promise<void> {
@@ -88,7 +88,7 @@ class History {
     else if (what === 10) this.#memory.dropAll();
     else if (what === 11) this.#empty();
     else if (what === 12) this.#old.push(this.#database.database.read());
-    else if (what === 13) await this.#view.settled();
+    else if (what === 13) await this.#snapshot.settled();
     else if (what === 14) this.#compareOwn();
     else await this.#compareCommitted();
   }
@@ -153,7 +153,7 @@ class History {
     const readers = [fresh, ...this.#old.slice(-3)];
     for (const reader of readers) this.#compare(reader);
     // Chunks are made between statements, also while this one goes on.
-    if (this.#roll(2) === 0) await this.#view.settled();
+    if (this.#roll(2) === 0) await this.#snapshot.settled();
     for (const reader of readers) this.#compare(reader);
     fresh.close();
   }
@@ -169,8 +169,8 @@ class History {
   #compare(reader: ReadContext): void {
     const {catalog, schema} = this.#database.context;
     const plain = new GraphReader(reader, catalog, schema);
-    const packed = new GraphReader(reader, catalog, schema, kept(this.#view));
-    const sent = new SharedAdjacency(structuredClone(this.#view.share(reader.viewIndex)));
+    const packed = new GraphReader(reader, catalog, schema, kept(this.#snapshot));
+    const sent = new SharedAdjacency(structuredClone(this.#snapshot.share(reader.viewIndex)));
     const elsewhere = new GraphReader(reader, catalog, schema, kept(sent));
     const names = choices[this.#roll(choices.length)] ?? [];
     const direction = directions[this.#roll(directions.length)] ?? 'out';
@@ -193,15 +193,15 @@ class History {
     const expected = answers(plain);
     assert.deepEqual(answers(packed), expected, `${direction} ${names.join()}`);
     assert.deepEqual(answers(elsewhere), expected, `elsewhere, ${direction} ${names.join()}`);
-    this.#view.noteKeysRead(sent.keysRead);
+    this.#snapshot.noteKeysRead(sent.keysRead);
     for (const {bucket, position} of asked) {
       if (packed.packedEdges(bucket, Math.floor(position / 65_536)) !== undefined) this.packed++;
     }
   }
 }
 
-function kept(adjacency: PackedAdjacency): KeptViews {
-  return {...noViews, adjacency};
+function kept(adjacency: PackedAdjacency): DerivedCaches {
+  return {...noCaches, adjacency};
 }
 
 function drained(source: Source<Hop>, portion: number): readonly Hop[] {

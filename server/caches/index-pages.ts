@@ -14,7 +14,7 @@ import {assert} from '#server/base/assert.ts';
 import {compareBytes} from '#server/base/utf8.ts';
 import {type ViewedEntry, wholeNumbersOfEntry} from '#server/layout/index-key.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {Droppable} from './view-memory.ts';
+import type {Droppable} from './cache-memory.ts';
 
 /** The most that a page holds. */
 export const entriesPerPage = 1_024;
@@ -38,7 +38,7 @@ export class IndexPage implements Droppable {
   readonly start: Uint8Array;
   readonly end: Uint8Array;
   readonly columns: readonly Float64Array[] | undefined;
-  /** It shows the entries of every view from here on, until it is dropped. */
+  /** It shows the entries of every snapshot from here on, until it is dropped. */
   readonly stableFrom: LogIndex;
   readonly #keys: Buffer;
   readonly #places: Uint32Array;
@@ -122,13 +122,13 @@ export class IndexPages {
     this.#built /= 2;
   }
 
-  /** Whether a page may be read from a view, once runs have asked for `askedMin` entries. */
-  mayBuild(view: LogIndex, askedMin: number): boolean {
+  /** Whether a page may be read from a snapshot, once runs have asked for `askedMin` entries. */
+  mayBuild(snapshot: LogIndex, askedMin: number): boolean {
     const isPaidFor = this.#asked >= askedMin && this.#built <= this.#asked;
-    return isPaidFor && view >= this.#changedAt;
+    return isPaidFor && snapshot >= this.#changedAt;
   }
 
-  /** Keeps what was read from a view for which `mayBuild` holds, in a place without pages. */
+  /** Keeps what was read from a snapshot for which `mayBuild` holds, in a place without pages. */
   keep(parts: PageParts): IndexPage {
     const page = new IndexPage(parts, this.#changedAt, this);
     this.#built += 1 + page.count;

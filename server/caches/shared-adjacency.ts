@@ -6,8 +6,8 @@
 import type {LogIndex} from '#server/transactions/commit.ts';
 import {AdjacencyChunk, type ChunkParts, chunkVertices} from './adjacency-chunk.ts';
 
-/** A chunk as it holds for one store view. */
-export interface HeldChunk {
+/** A chunk as it holds for one store snapshot. */
+export interface PinnedChunk {
   readonly chunk: AdjacencyChunk;
   /** Vertices of the chunk whose edges are read from the keys. */
   readonly dirty: ReadonlySet<number>;
@@ -15,8 +15,8 @@ export interface HeldChunk {
 
 /** Where runs find packed edges, and say what they had to read without them. */
 export interface PackedAdjacency {
-  /** The chunk of vertices [number * 65,536, ...) of a bucket, if there is one for the view. */
-  chunkAt(bucket: number, number: number, view: LogIndex): HeldChunk | undefined;
+  /** The chunk of vertices [number * 65,536, ...) of a bucket, if there is one for the snapshot. */
+  chunkAt(bucket: number, number: number, snapshot: LogIndex): PinnedChunk | undefined;
   /** So many keys of a vertex were read from the store. */
   noteRead(bucket: number, position: number, keys: number): void;
 }
@@ -39,9 +39,9 @@ export interface KeysRead {
   keys: number;
 }
 
-/** What was sent with one run, which reads one view. */
+/** What was sent with one run, which reads one snapshot. */
 export class SharedAdjacency implements PackedAdjacency {
-  readonly #chunks: ReadonlyMap<string, HeldChunk>;
+  readonly #chunks: ReadonlyMap<string, PinnedChunk>;
   readonly #reads = new Map<string, KeysRead>();
 
   constructor(chunks: readonly SharedChunk[]) {
@@ -53,7 +53,7 @@ export class SharedAdjacency implements PackedAdjacency {
     );
   }
 
-  chunkAt(bucket: number, number: number): HeldChunk | undefined {
+  chunkAt(bucket: number, number: number): PinnedChunk | undefined {
     return this.#chunks.get(placeOf(bucket, number));
   }
 

@@ -39,9 +39,10 @@ export interface CatalogType {
   /** Properties that a record must be checked against (mandatory, notNull, ...) or filled in. */
   readonly ruledProperties: readonly PropertyDefinition[];
   /**
-   * Properties whose values are kept folded (layout/compressed-value.ts): external or compressed.
+   * Properties whose values are kept compressed (layout/compressed-value.ts): external or
+   * compressed.
    */
-  readonly foldedProperties: readonly PropertyDefinition[];
+  readonly compressedProperties: readonly PropertyDefinition[];
   /** Indexes that a record of this type has keys in: own and inherited, any state. */
   readonly indexes: readonly IndexDefinition[];
   /** Own and inherited ones, in order of creation. */
@@ -59,7 +60,7 @@ interface Draft {
   readonly properties: Map<string, PropertyDefinition>;
   readonly propertiesById: Map<number, PropertyDefinition>;
   readonly ruledProperties: PropertyDefinition[];
-  readonly foldedProperties: PropertyDefinition[];
+  readonly compressedProperties: PropertyDefinition[];
   readonly indexes: IndexDefinition[];
   readonly triggers: TriggerDefinition[];
 }
@@ -114,7 +115,7 @@ function draft(definition: TypeDefinition): CatalogType & Draft {
     properties: new Map(),
     propertiesById: new Map(),
     ruledProperties: [],
-    foldedProperties: [],
+    compressedProperties: [],
     indexes: [],
     triggers: [],
   };
@@ -137,7 +138,7 @@ function collectProperties(type: CatalogType & Draft): void {
   for (const property of type.properties.values()) {
     type.propertiesById.set(property.id, property);
     if (hasRule(property)) type.ruledProperties.push(property);
-    if (isFolded(property)) type.foldedProperties.push(property);
+    if (isCompressed(property)) type.compressedProperties.push(property);
   }
 }
 
@@ -159,7 +160,7 @@ function both(left: PropertyDefinition, right: PropertyDefinition): PropertyDefi
 }
 
 /** Whether records do not hold values of the property as they are. */
-export function isFolded({external, compression}: PropertyDefinition): boolean {
+export function isCompressed({external, compression}: PropertyDefinition): boolean {
   return external === true || compression !== undefined;
 }
 

@@ -94,21 +94,21 @@ test('the stored form gives back the same schema', () => {
   assert.equal(again.requireType('Human').name, 'Person');
 });
 
-test('a schema whose records may be folded has a format of its own, and keeps it', () => {
+test('a schema whose records may be compressed has a format of its own, and keeps it', () => {
   const formatOf = (catalog: Catalog): unknown =>
     JSON.parse(Buffer.from(new CatalogEncoder().encode(catalog)).toString())['format'];
   const wish = {typeName: 'Person', name: 'text', nameId: 90, type: 'STRING'} as const;
   const plain = build(...people, c => createProperty(c, wish));
-  const folded = build(...people, c =>
+  const compressed = build(...people, c =>
     createProperty(c, {...wish, attributes: {external: true, compression: 'auto'}}),
   );
-  const {properties} = decodeCatalog(new CatalogEncoder().encode(folded)).requireType('Worker');
+  const {properties} = decodeCatalog(new CatalogEncoder().encode(compressed)).requireType('Worker');
   assert.equal(properties.get('text')?.external, true);
   assert.equal(properties.get('text')?.compression, 'auto');
-  assert.deepEqual([formatOf(plain), formatOf(folded)], [2, 3]);
-  const back = alterProperty(folded, 'Person', 'text', {external: false, compression: 'none'});
-  assert.deepEqual(back.catalog.requireType('Worker').foldedProperties, []);
-  assert.equal(formatOf(back.catalog), 3, 'its records may be folded still');
+  assert.deepEqual([formatOf(plain), formatOf(compressed)], [2, 3]);
+  const back = alterProperty(compressed, 'Person', 'text', {external: false, compression: 'none'});
+  assert.deepEqual(back.catalog.requireType('Worker').compressedProperties, []);
+  assert.equal(formatOf(back.catalog), 3, 'its records may be compressed still');
 });
 
 test('a schema stored before there were functions and triggers is read', () => {

@@ -9,7 +9,7 @@ import {type DataType, parseDataType, takesOfType} from '#server/model/data-type
 import {regularExpressionTest} from '#server/model/regular-expression.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {Catalog} from './catalog.ts';
-import {type CatalogType, isFolded} from './catalog-type.ts';
+import {type CatalogType, isCompressed} from './catalog-type.ts';
 import {
   change,
   checkName,
@@ -76,14 +76,14 @@ export function createProperty(catalog: Catalog, wish: NewProperty): SchemaChang
   return agreed(type, withProperties(catalog, type, properties));
 }
 
-/** Once a property is folded the catalog says so for good: records may be written so. */
+/** Once a property is compressed the catalog says so for good: records may be written so. */
 function withProperties(
   catalog: Catalog,
   type: CatalogType,
   properties: readonly PropertyDefinition[],
 ): SchemaChange {
   const types = withType(catalog, type.id, {properties});
-  return change(catalog, {types, ...(properties.some(isFolded) && {foldsValues: true})});
+  return change(catalog, {types, ...(properties.some(isCompressed) && {foldsValues: true})});
 }
 
 /** What subtypes inherit from elsewhere must still fit. */

@@ -16,9 +16,9 @@ import type {CatalogData} from './definition.ts';
 const format = 2;
 /** Before. */
 const formatBefore = 1;
-/** Of a database whose records may be folded: a release that cannot read those knows it not. */
-const formatFolding = 3;
-const known: ReadonlySet<unknown> = new Set([format, formatBefore, formatFolding]);
+/** Of a database whose records may be compressed: a release that cannot read those knows it not. */
+const formatCompressing = 3;
+const known: ReadonlySet<unknown> = new Set([format, formatBefore, formatCompressing]);
 const depthMax = 1_000;
 
 /**
@@ -41,7 +41,7 @@ export class CatalogEncoder {
       return `"${name}":${isList ? `[${field.map(textOf).join(',')}]` : jsonText(toValue(field))}`;
     });
     this.#texts = texts;
-    const shape = data.foldsValues === true ? formatFolding : format;
+    const shape = data.foldsValues === true ? formatCompressing : format;
     return utf8Bytes(`{"format":${shape},"data":{${fields.join(',')}}}`);
   }
 }

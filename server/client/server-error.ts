@@ -6,7 +6,7 @@
  * caller that writes must keep the two apart (a retry of the second may write twice).
  * Source: the error body of the HTTP conventions, `{error, requestId, exception, detail}`.
  */
-import type {Place} from '#server/base/errors.ts';
+import type {SourceLocation} from '#server/base/errors.ts';
 
 /** What the error body of the server says; absent fields are `undefined`. */
 export interface ErrorBody {
@@ -29,10 +29,10 @@ export class ServerError extends Error implements ErrorBody {
   readonly detail: string | undefined;
   readonly requestId: string | undefined;
   /** The part of the statement that is to blame, in its text without the blanks around it. */
-  readonly place: Place | undefined;
+  readonly place: SourceLocation | undefined;
   readonly fields: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, body: ErrorBody, place?: Place) {
+  constructor(status: number, body: ErrorBody, place?: SourceLocation) {
     super(describe(status, body));
     this.status = status;
     this.error = body.error;
@@ -92,7 +92,9 @@ export function errorBodyFrom(fields: Readonly<Record<string, unknown>>): ErrorB
 }
 
 /** Reads the header that says where in a statement a mistake lies: `2:7`. */
-export function placeOf(header: string | readonly string[] | undefined): Place | undefined {
+export function placeOf(
+  header: string | readonly string[] | undefined,
+): SourceLocation | undefined {
   const [, line, column] = /^(\d{1,9}):(\d{1,9})$/.exec(String(header)) ?? [];
   return line === undefined ? undefined : {line: Number(line), column: Number(column)};
 }

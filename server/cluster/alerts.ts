@@ -8,7 +8,7 @@
  */
 import type {ClusterPeer, ClusterState} from './cluster.ts';
 import {faultsOf, localLag, type NodeFault} from './readiness.ts';
-import type {OwnTroubles} from './local-health.ts';
+import type {LocalHealth} from './local-health.ts';
 import {followersOf, replicationLag, type ReplicaStatus} from './replica-health.ts';
 
 export type AlertSeverity = 'info' | 'warning' | 'critical';
@@ -51,7 +51,7 @@ export interface ClusterAlert {
 
 export interface AlertInput {
   readonly state: ClusterState;
-  readonly troubles: OwnTroubles;
+  readonly troubles: LocalHealth;
   /** `svc.server.readinessHAMaxLag`. */
   readonly lagMax: number;
   readonly replicaStatus: (peerId: string) => ReplicaStatus;
@@ -80,7 +80,7 @@ export function clusterAlerts(input: AlertInput): readonly ClusterAlert[] {
     ...severalReleases(state),
     ...fullDisk(state),
     ...databasesAway(input),
-    ...standstill(input),
+    ...stall(input),
   ];
   const rank = {critical: 0, warning: 1, info: 2};
   return found.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
@@ -376,7 +376,7 @@ function databasesAway(input: AlertInput): readonly ClusterAlert[] {
   return told;
 }
 
-function standstill({state, troubles}: AlertInput): readonly ClusterAlert[] {
+function stall({state, troubles}: AlertInput): readonly ClusterAlert[] {
   const {givenUp, isStuckAtStaleTerm, isStalledBehindLeader} = troubles;
   const {localPeerId: peer, currentTerm: term, appliedIndex} = state;
   const told: ClusterAlert[] = [];

@@ -21,12 +21,12 @@ export function leaderNeeded(message: string, leader?: string): Refusal {
 }
 
 /** Whether the request that failed so may be handed to the leader as it came. */
-export function isForLeader(error: unknown): boolean {
+export function requiresLeader(error: unknown): boolean {
   return error instanceof Refusal && error.detail[untouched] === 1;
 }
 
 /** Whether it failed because this server's copy of the database cannot be used; others' may. */
-export function isOfOwnCopy(error: unknown): boolean {
+export function isLocalCopyDamaged(error: unknown): boolean {
   if (isStoreDamage(error)) return true;
   const ofCopy = ['database.fenced', 'cluster.snapshot-pending'];
   return error instanceof Refusal && ofCopy.includes(error.code);
@@ -41,7 +41,7 @@ export async function withLeader<T>(work: () => Promise<T> | T): Promise<T> {
   }
 }
 
-/** What work of one entry failed with, as `isForLeader` knows it. */
+/** What work of one entry failed with, as `requiresLeader` knows it. */
 export function ofOneEntry(error: unknown): unknown {
   if (!(error instanceof Refusal) || error.code !== 'cluster.not-leader') return error;
   return leaderNeeded(error.message);

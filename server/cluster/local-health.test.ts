@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {followerState, peerOf} from '#server/testing/cluster/member-states.ts';
 import type {ClusterState} from './cluster.ts';
-import {StandstillWatch} from './local-health.ts';
+import {StallDetector} from './local-health.ts';
 
 const stalledMs = 60_000;
 
 /** What is told after each of the states, ten seconds apart. */
 function told(states: readonly ClusterState[], limitMs = stalledMs): string {
-  const watch = new StandstillWatch();
+  const watch = new StallDetector();
   return states
     .map((state, at) => {
       watch.sample(state, at * 10_000, limitMs);
@@ -34,7 +34,7 @@ test('who reaches nobody is cut off, and says that otherwise', () => {
   assert.equal(told(repeat({...leaderless, peers}, 9)), '.........');
 });
 
-test('elections that go on are no standstill', () => {
+test('elections that go on are no stall', () => {
   const terms = Array.from({length: 9}, (_, at) => ({...leaderless, currentTerm: 3 + at}));
   assert.equal(told(terms), '.........');
 });

@@ -7,7 +7,7 @@
  */
 import type {ClusterState} from './cluster.ts';
 
-export interface OwnTroubles {
+export interface LocalHealth {
   /** It knows no leader although it reaches most voters: they have gone on without it. */
   readonly isStuckAtStaleTerm: boolean;
   /** It follows, and applies nothing of what is committed. */
@@ -16,19 +16,19 @@ export interface OwnTroubles {
   readonly givenUp: readonly string[];
 }
 
-export const noTroubles: OwnTroubles = {
+export const noTroubles: LocalHealth = {
   isStuckAtStaleTerm: false,
   isStalledBehindLeader: false,
   givenUp: [],
 };
 
 /** Sees what stands still. */
-export class StandstillWatch {
+export class StallDetector {
   /** Since when no leader is known, in which term. */
   #leaderless: {readonly since: number; readonly term: number} | undefined;
   /** Since when it is behind at this entry. */
   #behind: {readonly since: number; readonly index: number} | undefined;
-  #troubles: Omit<OwnTroubles, 'givenUp'> = noTroubles;
+  #troubles: Omit<LocalHealth, 'givenUp'> = noTroubles;
 
   /** Takes the state at `now`, a monotonic time; `stalledMs` 0: nothing counts as stalled. */
   sample(state: ClusterState, now: number, stalledMs: number): void {
@@ -50,7 +50,7 @@ export class StandstillWatch {
   }
 
   /** As of the last sample. */
-  get troubles(): Omit<OwnTroubles, 'givenUp'> {
+  get troubles(): Omit<LocalHealth, 'givenUp'> {
     return this.#troubles;
   }
 }

@@ -17,16 +17,16 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Cluster} from './cluster.ts';
 
 export const readConsistencies = ['eventual', 'read_your_writes', 'linearizable'] as const;
-export type ReadConsistency = (typeof readConsistencies)[number];
+export type ReadMode = (typeof readConsistencies)[number];
 
 /** What a request says of it; what it leaves out, the server's setting says. */
-export interface ReadWish {
-  readonly consistency: ReadConsistency | undefined;
+export interface ReadConsistency {
+  readonly consistency: ReadMode | undefined;
   /** An index that the client knows: nothing older may be read. */
   readonly after: number | undefined;
 }
 
-export interface FreshnessOptions {
+export interface ReadConsistencyGateOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,15 +36,15 @@ export interface FreshnessOptions {
 }
 
 const warningEveryMs = 60_000;
-const noWish: ReadWish = {consistency: undefined, after: undefined};
+const byTheSetting: ReadConsistency = {consistency: undefined, after: undefined};
 
-export class Freshness {
-  readonly #options: FreshnessOptions;
+export class ReadConsistencyGate {
+  readonly #options: ReadConsistencyGateOptions;
   #relayedIndex = 0;
   #lateReads = 0;
   #warnedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: FreshnessOptions) {
+  constructor(options: ReadConsistencyGateOptions) {
     this.#options = options;
   }
 
@@ -54,7 +54,7 @@ export class Freshness {
   }
 
   /** Whether a read must wait at all. */
-  waits(wish: ReadWish = noWish): boolean {
+  waits(wish: ReadConsistency = byTheSetting): boolean {
     const consistency = this.#consistency(wish);
     if (consistency === 'linearizable') return true;
     return consistency !== 'eventual' && this.#after(wish) > this.#options.appliedIndex();
@@ -65,17 +65,17 @@ export class Freshness {
    *
    * @throws {Refusal} `cluster.no-quorum` for a linearizable read that cannot be one.
    */
-  async reached(wish: ReadWish = noWish): Promise<void> {
+  async reached(wish: ReadConsistency = byTheSetting): Promise<void> {
     if (!this.waits(wish)) return;
     if (this.#consistency(wish) === 'linearizable') await this.#linearizable();
     else await this.#applied(this.#after(wish));
   }
 
-  #consistency({consistency}: ReadWish): string {
+  #consistency({consistency}: ReadConsistency): string {
     return consistency ?? this.#options.settings().get('svc.ha.readConsistency');
   }
 
-  #after({after = 0}: ReadWish): number {
+  #after({after = 0}: ReadConsistency): number {
     return Math.max(after, this.#relayedIndex);
   }
 

@@ -68,7 +68,7 @@ const histories: Readonly<Record<string, readonly Step[]>> = {
     [100, {matchIndex: 0, laggingForMs: 15_000}, 'UNKNOWN'],
     [100, {matchIndex: 0, laggingForMs: 18_000}, 'STALLED'],
   ],
-  'a snapshot under way is no standstill': [
+  'a snapshot under way is no stall': [
     [100, {matchIndex: 0, isInstallingSnapshot: true, laggingForMs: 60_000}, 'UNKNOWN'],
     [900, {matchIndex: 0, isInstallingSnapshot: true, laggingForMs: 63_000}, 'CATCHING_UP'],
   ],

@@ -10,7 +10,7 @@ import {
 import type {ClusterState} from './cluster.ts';
 import {
   type CareStep,
-  SelfCare,
+  ReplicaRepairPolicy,
   type SelfCareOptions,
   type UnusableDatabase,
 } from './replica-repair-policy.ts';
@@ -36,7 +36,7 @@ interface Look {
 }
 
 function follow(looks: readonly Look[], changed: Partial<SelfCareOptions> = {}): void {
-  const care = new SelfCare();
+  const care = new ReplicaRepairPolicy();
   for (const {at, state = followerState(), unusable = [], isTaking = false, steps} of looks) {
     const moment = {now: at, isTaking, options: {...options, ...changed}};
     assert.deepEqual(care.look(state, unusable, moment), steps, `at ${at}`);
@@ -59,7 +59,7 @@ test('a damaged database is taken, again after longer and longer, then a person 
 });
 
 test('what was given up is told until it can be used', () => {
-  const care = new SelfCare();
+  const care = new ReplicaRepairPolicy();
   const look = (now: number, unusable: readonly UnusableDatabase[]) => {
     care.look(followerState(), unusable, {now, isTaking: false, options});
     return care.givenUp.join();

@@ -58,7 +58,7 @@ const pauseMsMin = 10_000;
 const pauseMsMax = 600_000;
 const handOverPauseMs = 60_000;
 
-export class SelfCare {
+export class ReplicaRepairPolicy {
   #attempts: ReadonlyMap<string, Attempts> = new Map();
   /** Not before is the leadership offered again. */
   #handOverAt = Number.NEGATIVE_INFINITY;

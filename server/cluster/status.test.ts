@@ -9,11 +9,11 @@ import {
 } from '#server/testing/cluster/member-states.ts';
 import type {ClusterState} from './cluster.ts';
 import {clusterStatus, driverRecord} from './status.ts';
-import {noTroubles, type OwnTroubles} from './local-health.ts';
+import {noTroubles, type LocalHealth} from './local-health.ts';
 
 function statusOf(
   state: ClusterState,
-  troubles: OwnTroubles = noTroubles,
+  troubles: LocalHealth = noTroubles,
 ): Record<string, unknown> {
   const input = {
     state,

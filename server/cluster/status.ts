@@ -10,12 +10,12 @@ import {hostAndPort} from '#server/base/addresses.ts';
 import {type ClusterPeer, type ClusterState, httpAddressOf, type PeerProgress} from './cluster.ts';
 import type {ClusterAlert} from './alerts.ts';
 import {localLag} from './readiness.ts';
-import type {OwnTroubles} from './local-health.ts';
+import type {LocalHealth} from './local-health.ts';
 import {replicationLag, type ReplicaStatus} from './replica-health.ts';
 
 export interface StatusInput {
   readonly state: ClusterState;
-  readonly troubles: OwnTroubles;
+  readonly troubles: LocalHealth;
   readonly alerts: readonly ClusterAlert[];
   readonly replicaStatus: (peerId: string) => ReplicaStatus;
   /** Names that the caller may know of. */

@@ -4,13 +4,13 @@
  * One at a time. The state file says how far everything is durable before the log is told (T9).
  */
 import type {Logger} from '#server/platform/logger.ts';
-import type {CommitPipe, DurableState} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline, DurableState} from '#server/transactions/commit-pipeline.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import type {DatabaseSet} from './database-set.ts';
 import type {EngineLog} from './engine-log.ts';
 
 export interface CheckpointsOptions {
-  readonly pipe: CommitPipe;
+  readonly pipe: CommitPipeline;
   readonly set: DatabaseSet;
   readonly log: () => EngineLog;
   readonly logger: Logger;

@@ -9,7 +9,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import {idOfNameKey, isNameKey} from '#server/layout/name-key.ts';
-import type {ShareableStore, Store, View} from '#server/storage/store.ts';
+import type {ShareableStore, Store, StoreSnapshot} from '#server/storage/store.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
 import type {
   CommitLog,
@@ -19,13 +19,13 @@ import type {
 } from '#server/transactions/commit.ts';
 import type {Coordinator, CoordinatorOptions} from '#server/transactions/coordinator.ts';
 import {type Entry, eachOperation} from '#server/transactions/entry.ts';
-import {SharedViews} from './snapshot-pool.ts';
+import {SnapshotPool} from './snapshot-pool.ts';
 import {catalogKey, counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import {
   ReadSession,
   StoreTransaction,
   type TransactionLimits,
-  type ViewSource,
+  type SnapshotSource,
 } from '#server/transactions/transaction.ts';
 import type {Isolation, Transaction} from '#server/transactions/transaction-contract.ts';
 
@@ -46,8 +46,8 @@ export interface DatabaseOptions {
   readonly makeCoordinator: (onApplied: CoordinatorOptions['onApplied']) => Coordinator;
 }
 
-/** A view as another thread of the process finds it. */
-export interface SharedView {
+/** A snapshot as another thread of the process finds it. */
+export interface SharedSnapshot {
   readonly store: ShareableStore;
   readonly handle: bigint;
 }
@@ -60,8 +60,8 @@ export class Database {
   readonly #listeners = new Set<CatalogListener>();
   readonly #nameListeners = new Set<NameListener>();
   readonly #appliedIndex: () => LogIndex;
-  readonly #views: ViewSource;
-  readonly #shared: SharedViews;
+  readonly #snapshots: SnapshotSource;
+  readonly #shared: SnapshotPool;
   /** Views that are open, and threads that have the store. */
   #usersOpen = 0;
   readonly #releasedWaiters: (() => void)[] = [];
@@ -74,8 +74,8 @@ export class Database {
     this.#schemaVersion = options.schemaVersion;
     this.#appliedIndex = () => options.log.appliedIndex;
     this.#coordinator = options.makeCoordinator(version => this.#applied(version));
-    this.#shared = new SharedViews(this.#appliedIndex, options.timers);
-    this.#views = this.#makeViews();
+    this.#shared = new SnapshotPool(this.#appliedIndex, options.timers);
+    this.#snapshots = this.#makeSnapshots();
   }
 
   /**
@@ -110,53 +110,60 @@ export class Database {
     return new Refusal('database.fenced', `database ${this.name}: ${fence}`);
   }
 
-  /** Open transactions that hold a view. */
-  get liveViewCount(): number {
-    return this.#coordinator.views.count;
+  /** Open transactions that hold a snapshot. */
+  get liveSnapshotCount(): number {
+    return this.#coordinator.snapshots.count;
   }
 
-  /** `onUndecided`: on top of what is under way, which only who commits by itself may do. */
-  begin(isolation: Isolation, {onUndecided = false} = {}): Transaction {
+  /** `readsInFlight`: on top of what is under way, which only who commits by itself may do. */
+  begin(isolation: Isolation, {readsInFlight = false} = {}): Transaction {
     this.#checkFence();
     return new StoreTransaction({
       databaseId: this.id,
       isolation,
-      views: this.#views,
+      snapshots: this.#snapshots,
       coordinator: this.#coordinator,
       clock: this.#options.clock,
       limits: this.#options.limits,
       appliedIndex: this.#appliedIndex,
       schemaVersion: this.#schemaVersion,
       formatLevel: this.formatLevel,
-      onUndecided,
+      readsInFlight,
     });
   }
 
   /** Whether a transaction can be on top of what is under way; if not, once that is settled. */
-  knowsUndecided(): boolean {
-    return this.#coordinator.knowsUndecided();
+  hasInFlightCommits(): boolean {
+    return this.#coordinator.hasInFlightCommits();
   }
 
-  /** A view for a statement that only reads; close it soon. Costs nothing until the first read. */
+  /**
+   * A snapshot for a statement that only reads; close it soon. Costs nothing until the first read.
+   */
   read(): ReadSession {
     this.#checkFence();
-    return new ReadSession(this.#views);
+    return new ReadSession(this.#snapshots);
   }
 
-  /** Whether other threads can use its views. */
-  get sharesViews(): boolean {
+  /** Whether other threads can use its snapshots. */
+  get sharesSnapshots(): boolean {
     return this.#options.store.shareable?.engine === 'native';
   }
 
-  /** A hold of an open view beside its own; release it when no other thread uses it any more. */
-  shareView(view: View): {readonly shared: SharedView; readonly release: () => void} {
+  /**
+   * A hold of an open snapshot beside its own; release it when no other thread uses it any more.
+   */
+  shareSnapshot(snapshot: StoreSnapshot): {
+    readonly shared: SharedSnapshot;
+    readonly release: () => void;
+  } {
     const {store} = this.#options;
     const {shareable} = store;
-    assert(shareable !== undefined && this.sharesViews, 'the store can be shared with threads');
-    const held = store.attachView(view.handle);
+    assert(shareable !== undefined && this.sharesSnapshots, 'the store can be shared with threads');
+    const held = store.attachSnapshot(snapshot.handle);
     this.#usersOpen += 1;
     return {
-      shared: {store: shareable, handle: view.handle},
+      shared: {store: shareable, handle: snapshot.handle},
       release: () => {
         held.release();
         this.#released();
@@ -164,10 +171,10 @@ export class Database {
     };
   }
 
-  /** The store for another thread; as with `shareView`. */
+  /** The store for another thread; as with `shareSnapshot`. */
   shareStore(): {readonly store: ShareableStore; readonly release: () => void} {
     const {shareable} = this.store;
-    assert(shareable !== undefined && this.sharesViews, 'the store can be shared with threads');
+    assert(shareable !== undefined && this.sharesSnapshots, 'the store can be shared with threads');
     this.#checkFence();
     this.#usersOpen += 1;
     return {store: shareable, release: () => this.#released()};
@@ -200,8 +207,8 @@ export class Database {
   }
 
   /** Changes when this node begins to take commits: positions of an earlier era are void. */
-  get era(): number {
-    return this.#coordinator.era;
+  get leadershipEpoch(): number {
+    return this.#coordinator.leadershipEpoch;
   }
 
   /** This node takes commits from now on, behind the entry at `index`, which is applied. */
@@ -215,10 +222,10 @@ export class Database {
   }
 
   /**
-   * Who begins now opens a view of its own. For those who have written to the store beside its
+   * Who begins now opens a snapshot of its own. For those who have written to the store beside its
    * entries, or want to have no files in use that nobody needs.
    */
-  dropView(): void {
+  dropSnapshot(): void {
     this.#shared.drop();
   }
 
@@ -260,7 +267,7 @@ export class Database {
     return this.#options.log.lastIndex;
   }
 
-  /** As of the log (commit.ts): a view at this index or behind it is of nobody's past. */
+  /** As of the log (commit.ts): a snapshot at this index or behind it is of nobody's past. */
   readIndex(): Promise<LogIndex> | undefined {
     return this.#options.log.readIndex();
   }
@@ -298,8 +305,8 @@ export class Database {
   }
 
   /**
-   * Resolves when no view is open and no thread has the store any more; call after `close`, which
-   * lets no new one be taken. Whoever holds one has to be told to end.
+   * Resolves when no snapshot is open and no thread has the store any more; call after `close`,
+   * which lets no new one be taken. Whoever holds one has to be told to end.
    */
   async released(): Promise<void> {
     if (this.#usersOpen === 0) return;
@@ -327,7 +334,7 @@ export class Database {
     for (const listener of this.#listeners) listener(bytes, schemaVersion);
   }
 
-  #makeViews(): ViewSource {
+  #makeSnapshots(): SnapshotSource {
     const schemaVersion = (): number | undefined =>
       this.#coordinator.schemaVersion === this.#schemaVersion ? this.#schemaVersion : undefined;
     return {
@@ -336,12 +343,12 @@ export class Database {
       },
       open: () => {
         this.#checkFence();
-        const view = this.#shared.take(() => this.store.view());
+        const snapshot = this.#shared.take(() => this.store.snapshot());
         this.#usersOpen += 1;
-        return view;
+        return snapshot;
       },
-      release: view => {
-        this.#shared.leave(view);
+      release: snapshot => {
+        this.#shared.leave(snapshot);
         this.#released();
       },
     };

@@ -6,13 +6,13 @@
  * of what they append by its observer.
  */
 import type {AppendResult, CommitLog, LogIndex, Refused} from '#server/transactions/commit.ts';
-import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline, PipelineProgress} from '#server/transactions/commit-pipeline.ts';
 import type {Entry} from '#server/transactions/entry.ts';
 import type {Bootstrap} from './server-state.ts';
 
 export interface EngineLog extends CommitLog {
-  /** No view that was taken before this is asked shows an entry behind it. */
-  readonly shownIndex: LogIndex;
+  /** No snapshot that was taken before this is asked shows an entry behind it. */
+  readonly readableIndex: LogIndex;
   /** Why the log takes nothing more, ever; undefined while it does. */
   readonly failure: string | undefined;
   /** Appends a server-level entry; resolves when it is executed here, or its fate is told. */
@@ -27,7 +27,7 @@ export interface EngineLog extends CommitLog {
   stop(): void;
   /** Resolves when nobody waits for an outcome any more. */
   settled(): Promise<void>;
-  /** Takes nothing more; what waits is undecided. */
+  /** Takes nothing more; what waits is inFlight. */
   fail(reason: string): void;
   /** After `settled`: no entry reaches the pipe any more. */
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export interface EngineLogObserver {
   /** The log can write nothing more; called once. */
   failed(reason: string): void;
   /** Entries of so many bytes were applied. */
-  advanced(bytes: number, fences: PipeProgress['fences']): void;
+  advanced(bytes: number, fences: PipelineProgress['fences']): void;
   /** Why an entry of `bytes` may not be written now, such as a full disk. */
   obstacle(bytes: number): Refused | undefined;
   /** Executes a server-level entry. */
@@ -75,7 +75,7 @@ export interface MemberLog {
    * Takes part in the cluster from now on; entries behind `pipe.startIndex` go to the pipe. Those
    * up to `committed` are known to be committed, since they were applied before.
    */
-  start(pipe: CommitPipe, observer: EngineLogObserver, committed: LogIndex): EngineLog;
+  start(pipe: CommitPipeline, observer: EngineLogObserver, committed: LogIndex): EngineLog;
   /** Instead of `start`, when the start was refused. */
   abandon(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {Reader} from '#server/storage/store.ts';
 import type {Applier} from '#server/transactions/apply.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {CommitLimits} from '#server/transactions/coordinator.ts';
 import type {Database} from './database.ts';
 import type {MemberLogOpener} from './engine-log.ts';
@@ -54,7 +54,7 @@ export interface EngineOptions {
   readonly settings: EngineSettings;
   readonly process: ProcessIdentity;
   /** Inline (transactions/simulated-pipeline.ts) or on threads (node/commit/commit-threads.ts). */
-  readonly startPipe: (parts: PipeParts) => CommitPipe;
+  readonly startPipe: (parts: PipeParts) => CommitPipeline;
   /** Of a member of a cluster. Undefined: a log of its own. */
   readonly memberLog?: MemberLogOpener;
   /** See recovery/recovery.ts; for `memberLog`. */

@@ -2,7 +2,7 @@
  * How an engine is recovered: as a server alone (recovery/recovery.ts), or as a member of a
  * cluster.
  */
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {DatabaseSet} from './database-set.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
 import type {EngineOptions, PipeParts} from './engine-options.ts';
@@ -10,7 +10,7 @@ import {LocalCommitLog} from './local-commit-log.ts';
 import {recoverMember} from './recovery/member-recovery.ts';
 import {recover} from './recovery/recovery.ts';
 
-export type StartLog = (pipe: CommitPipe, observer: EngineLogObserver) => EngineLog;
+export type StartLog = (pipe: CommitPipeline, observer: EngineLogObserver) => EngineLog;
 
 export interface RecoveredEngine {
   readonly databases: DatabaseSet;

@@ -15,7 +15,7 @@ import {Refusal} from '#server/base/errors.ts';
 import {isStoreFile} from '#server/storage/file-names.ts';
 import {Checkpoints} from './checkpoints.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import {Coordinator} from '#server/transactions/coordinator.ts';
 import {Database} from './database.ts';
 import {checkDatabaseName} from './database-name.ts';
@@ -73,7 +73,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
 interface EngineParts {
   readonly startLog: StartLog;
-  readonly pipe: CommitPipe;
+  readonly pipe: CommitPipeline;
   readonly databases: DatabaseSet;
   readonly unlock: () => void;
   readonly logId: string;
@@ -84,7 +84,7 @@ export class Engine {
   /** Where files of a snapshot come together before `install`. */
   readonly snapshots: SnapshotInstall;
   readonly #options: EngineOptions;
-  readonly #pipe: CommitPipe;
+  readonly #pipe: CommitPipeline;
   readonly #set: DatabaseSet;
   readonly #unlock: () => void;
   readonly #log: EngineLog;
@@ -160,9 +160,9 @@ export class Engine {
     return this.#log.appliedIndex;
   }
 
-  /** No view that was taken before this is asked shows an entry behind it. */
-  get shownIndex(): LogIndex {
-    return Math.max(this.#log.shownIndex, this.#set.foundIndex);
+  /** No snapshot that was taken before this is asked shows an entry behind it. */
+  get readableIndex(): LogIndex {
+    return Math.max(this.#log.readableIndex, this.#set.foundIndex);
   }
 
   /** Set once the log can write nothing more: the process should be replaced. */
@@ -513,7 +513,7 @@ export class Engine {
       }
     }
     for (const opened of this.#set.openDatabases) this.#serve(opened);
-    if (entry.kind === 'format-level') this.#eachServed(database => database.dropView());
+    if (entry.kind === 'format-level') this.#eachServed(database => database.dropSnapshot());
     if (entry.kind === 'format-level' && this.#raisesTo !== undefined) {
       this.#raisesTo = undefined;
       this.#eachServed(database => this.#migrations.resume(database));

@@ -6,16 +6,16 @@
  */
 import type {AppendResult, LogIndex, Refused} from '#server/transactions/commit.ts';
 import {
-  type CommitPipe,
-  type PipeProgress,
-  requireCaughtUp,
+  type CommitPipeline,
+  type PipelineProgress,
+  requireFlushed,
 } from '#server/transactions/commit-pipeline.ts';
 import type {EngineLog, EngineLogObserver} from './engine-log.ts';
 import {decodeEntry} from '#server/transactions/entry.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 
 export class LocalCommitLog implements EngineLog {
-  readonly #pipe: CommitPipe;
+  readonly #pipe: CommitPipeline;
   readonly #observer: EngineLogObserver;
   readonly #pending: PendingEntries;
   #lastIndex: LogIndex;
@@ -25,7 +25,7 @@ export class LocalCommitLog implements EngineLog {
   readonly #unexecuted: LogIndex[] = [];
   #execution: Promise<void> = Promise.resolve();
 
-  constructor(pipe: CommitPipe, observer: EngineLogObserver) {
+  constructor(pipe: CommitPipeline, observer: EngineLogObserver) {
     this.#pipe = pipe;
     this.#observer = observer;
     this.#pending = new PendingEntries(pipe.startIndex, {isShared: false});
@@ -37,8 +37,8 @@ export class LocalCommitLog implements EngineLog {
     return this.#pending.appliedIndex;
   }
 
-  get shownIndex(): LogIndex {
-    return this.#pipe.begunIndex;
+  get readableIndex(): LogIndex {
+    return this.#pipe.applyStartedIndex;
   }
 
   readIndex(): undefined {
@@ -46,7 +46,7 @@ export class LocalCommitLog implements EngineLog {
   }
 
   catchUp(): void {
-    requireCaughtUp(this.#pipe);
+    requireFlushed(this.#pipe);
   }
 
   get lastIndex(): LogIndex {
@@ -89,7 +89,7 @@ export class LocalCommitLog implements EngineLog {
     const index = ++this.#lastIndex;
     const {promise, resolve} = Promise.withResolvers<AppendResult>();
     this.#pending.add({index, databaseId, bytes: entry.length, onApplied, resolve});
-    this.#pipe.offer(entry, 0);
+    this.#pipe.enqueue(entry, 0);
     return {index, settled: promise};
   }
 
@@ -149,7 +149,7 @@ export class LocalCommitLog implements EngineLog {
     await this.settled();
   }
 
-  #advance(progress: PipeProgress): void {
+  #advance(progress: PipelineProgress): void {
     const bytes = this.#pending.advance(progress);
     if (progress.failure !== undefined) this.fail(progress.failure);
     else this.#observer.advanced(bytes, progress.fences);

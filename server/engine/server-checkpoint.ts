@@ -8,7 +8,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 import {atIndex, type ServerState, ServerStateFile} from './server-state.ts';
 import type {StoreFactory} from './store-factory.ts';
@@ -17,7 +17,7 @@ import type {StoreFactory} from './store-factory.ts';
 export interface CheckpointSource {
   readonly disk: Disk;
   readonly stores: StoreFactory;
-  readonly pipe: CommitPipe;
+  readonly pipe: CommitPipeline;
   /** The newest. */
   readonly state: () => ServerState;
   /** Resolves when every server-level entry up to `index` is executed. */

@@ -57,12 +57,12 @@ export async function compactStore(
   ranges: readonly ScanRange[],
   signal: {readonly aborted: boolean} | undefined,
 ): Promise<Compacted> {
-  if (thread === undefined || !database.sharesViews) {
+  if (thread === undefined || !database.sharesSnapshots) {
     const name = 'CHECK DATABASE COMPRESS';
     const message = `${name} needs the native store, and this server runs on another one`;
     throw new Refusal('not-available', message, {detail: {name}});
   }
-  database.dropView();
+  database.dropSnapshot();
   const before = database.store.properties();
   const room = obstacle(before.sstBytes);
   if (room !== undefined) throw new Refusal('storage.full', room);
@@ -78,7 +78,7 @@ export async function compactStore(
     if (!(await thread.compact({store, ranges, stop}))) {
       throw queryTerminated();
     }
-    database.dropView();
+    database.dropSnapshot();
     return {bytesBefore: bytesOf(before), bytesAfter: bytesOf(database.store.properties())};
   } finally {
     cancelLook();

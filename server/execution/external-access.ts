@@ -3,7 +3,7 @@
  * and the server it runs in, as whoever runs it may see it.
  *
  * Operators run without waiting, and an address of the web is answered only in time: what is not
- * there yet is said by `SourceNeeded` (missing-prerequisites.ts).
+ * there yet is said by `MissingSource` (missing-prerequisites.ts).
  */
 /** What a statement reads from outside. */
 export interface Sources {
@@ -11,7 +11,7 @@ export interface Sources {
    * The bytes of a file or an address, in portions that may be overwritten by the next.
    *
    * @throws {Refusal} `source.refused`, `source.unreadable`.
-   * @throws {SourceNeeded} When the address is to be fetched first.
+   * @throws {MissingSource} When the address is to be fetched first.
    */
   open(source: string): Iterable<Uint8Array>;
 }

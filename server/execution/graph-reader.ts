@@ -10,24 +10,24 @@ import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
-import {foreignMembers} from '#server/layout/stray-member-key.ts';
+import {strayMembers} from '#server/layout/stray-member-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
 import {bucketRange, recordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {LightEdge, type StoredRecord} from '#server/layout/stored-record.ts';
 import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
-import {ForeignMembers} from '#server/records/members.ts';
+import {StrayMembers} from '#server/records/members.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
-import {FoldReader} from '#server/records/record-folds.ts';
+import {CompressedValueReader} from '#server/records/compressed-values.ts';
 import {loadMany, loadRecord} from '#server/records/read.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
-import {type KeptViews, noViews} from '#server/caches/kept-views.ts';
-import type {HeldChunk} from '#server/caches/shared-adjacency.ts';
+import {type DerivedCaches, noCaches} from '#server/caches/derived-caches.ts';
+import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
 import type {
   ColumnPart,
-  ColumnWish,
+  ColumnRequest,
   EdgeTypes,
   EntrySource,
   Graph,
@@ -53,7 +53,7 @@ const scanBufferBytesMin = 4 << 10;
 const scanBufferBytesMax = 128 << 10;
 /** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
 const rowsPerPortion = 4_096;
-/** A portion of a scan ends behind the record whose unfolded values exceed it. */
+/** A portion of a scan ends behind the record whose uncompressed values exceed it. */
 const foldedBytesMax = 4 << 20;
 /** A type with at most this many records is its own sample. */
 const sampledWholeMax = 512;
@@ -67,24 +67,28 @@ export class GraphReader implements Graph {
   readonly #reader: ReadContext;
   readonly #catalog: Catalog;
   readonly #schema: RecordSchema;
-  readonly #kept: KeptViews;
-  readonly #folds: FoldReader;
+  readonly #kept: DerivedCaches;
+  readonly #folds: CompressedValueReader;
   #searches: Map<string, IndexSearch> | undefined;
 
   /**
    * @param kept - Of the database that is read; nothing where it does not pay.
-   * @param asked - Names of the properties that a record's reader wants; of others a folded value
-   * (record-folds.ts) is read when it is asked for, as long as the view is there. Default: all.
+   * @param asked - Names of the properties that a record's reader wants; of others a compressed
+   * value (compressed-values.ts) is read when it is asked for, as long as the view is there.
+   * Default: all.
    */
   constructor(
     reader: ReadContext,
     catalog: Catalog,
     schema: RecordSchema,
-    kept: KeptViews = noViews,
+    kept: DerivedCaches = noCaches,
     asked?: ReadonlySet<string>,
   ) {
     this.#kept = kept;
-    this.#folds = new FoldReader(reader, asked && (id => asked.has(schema.propertyName(id))));
+    this.#folds = new CompressedValueReader(
+      reader,
+      asked && (id => asked.has(schema.propertyName(id))),
+    );
     this.#reader = reader;
     this.#catalog = catalog;
     this.#schema = schema;
@@ -100,7 +104,7 @@ export class GraphReader implements Graph {
     );
   }
 
-  scanColumns(wish: ColumnWish): Iterable<ColumnPart | undefined> | undefined {
+  scanColumns(wish: ColumnRequest): Iterable<ColumnPart | undefined> | undefined {
     const views = this.#kept.columns;
     const {type: name, polymorphic, properties, order} = wish;
     const type = this.#catalog.requireType(name);
@@ -126,7 +130,7 @@ export class GraphReader implements Graph {
     {test}: ScanOrder,
     typeIds: ReadonlySet<number>,
   ): Source<RecordValue> {
-    const members = new ForeignMembers(this.#reader, typeIds, buckets);
+    const members = new StrayMembers(this.#reader, typeIds, buckets);
     return {
       next: max => {
         const rids = members.next(Math.min(max, rowsPerPortion));
@@ -173,7 +177,7 @@ export class GraphReader implements Graph {
           cursor.move(bytes, keyStart, keyEnd, end);
           if (test === undefined || test(cursor)) {
             records.push(cursor.copy(arena));
-            if (cursor.isFolded) foldedBytes += 1 + folds.bytesAsked(cursor);
+            if (cursor.isCompressed) foldedBytes += 1 + folds.bytesAsked(cursor);
           }
           if (isOver?.() === true || foldedBytes > foldedBytesMax) break;
         }
@@ -229,7 +233,7 @@ export class GraphReader implements Graph {
     return new PackedEdges(this.#reader, this.#kept.adjacency, choice);
   }
 
-  packedEdges(bucket: number, chunk: number): HeldChunk | undefined {
+  packedEdges(bucket: number, chunk: number): PinnedChunk | undefined {
     const view = this.#kept.adjacency;
     if (view === undefined || this.#reader.overlays(allAdjacency)) return undefined;
     return view.chunkAt(bucket, chunk, this.#reader.viewIndex);
@@ -263,7 +267,7 @@ export class GraphReader implements Graph {
   }
 
   typesByBucket(): ((bucket: number) => string | undefined) | undefined {
-    const walker = new RowWalker(this.#reader, [foreignMembers], {bufferBytes: 1 << 10});
+    const walker = new RowWalker(this.#reader, [strayMembers], {bufferBytes: 1 << 10});
     const isHome = !walker.next();
     walker.close();
     return isHome ? bucket => this.#catalog.typeOfBucket(bucket)?.name : undefined;

@@ -8,7 +8,7 @@
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
-import type {HeldChunk} from '#server/caches/shared-adjacency.ts';
+import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
 import type {ColumnPart} from './stored/column-scan.ts';
 
 export type {ColumnPart};
@@ -36,7 +36,7 @@ export interface ScanOrder {
   readonly isOver?: (() => boolean) | undefined;
 }
 
-export interface ColumnWish {
+export interface ColumnRequest {
   readonly type: string;
   readonly polymorphic: boolean;
   readonly properties: readonly string[];
@@ -118,7 +118,7 @@ export interface Graph {
    * As `scanType` in ascending order, in parts that have columns of `properties` where they are
    * kept (stored/column-scan.ts); undefined where that does not pay or is not to be.
    */
-  scanColumns(scan: ColumnWish): Iterable<ColumnPart | undefined> | undefined;
+  scanColumns(scan: ColumnRequest): Iterable<ColumnPart | undefined> | undefined;
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue>;
   record(rid: Rid): RecordValue | undefined;
   /** In the order of `rids`; undefined for what does not exist. */
@@ -141,7 +141,7 @@ export interface Graph {
    * The edges of 65,536 vertices of a bucket, packed, where they are in memory and hold for this
    * point in time; what is not there is asked of `hops`, which uses the same.
    */
-  packedEdges(bucket: number, chunk: number): HeldChunk | undefined;
+  packedEdges(bucket: number, chunk: number): PinnedChunk | undefined;
   /** How many edges each of the vertices has; none is named twice. */
   degrees(vertices: readonly Rid[], choice: EdgeChoice): HopCounts;
   /**

@@ -1,6 +1,6 @@
 /**
- * Random plans: the stored graph, one whose values are folded and the naive one, any batch size,
- * the plan as it is and as the optimizer rewrites it, give the same rows in the same order. A
+ * Random plans: the stored graph, one whose values are compressed and the naive one, any batch
+ * size, the plan as it is and as the optimizer rewrites it, give the same rows in the same order. A
  * failure prints the plan as text and the seed that made it.
  */
 import assert from 'node:assert/strict';
@@ -24,9 +24,9 @@ import {openStoredWorld} from '#server/testing/worlds/stored-world.ts';
 const stored = await openStoredWorld();
 after(() => stored.close());
 const world = await stored.open('committed');
-const folded = await openStoredWorld(true);
-after(() => folded.close());
-const foldedWorld = await folded.open('committed');
+const compressed = await openStoredWorld(true);
+after(() => compressed.close());
+const compressedWorld = await compressed.open('committed');
 const naive = new World();
 const catalog = worldCatalog();
 
@@ -211,14 +211,14 @@ test('random plans give the same rows over any graph and any batch size', () => 
       const text = planText(plan);
       const expected = naive.run(plan, [0, 1, 2, 3]);
       assert.deepEqual(world.run(plan, [0, 1, 2, 3]), expected, text);
-      assert.deepEqual(foldedWorld.run(plan, [0, 1, 2, 3]), expected, text);
+      assert.deepEqual(compressedWorld.run(plan, [0, 1, 2, 3]), expected, text);
       for (const batchRows of [1, 3]) {
         assert.deepEqual(world.run(plan, [0, 1, 2, 3], {batchRows}), expected, text);
       }
       const rewritten = rewrittenFor(plan, [0, 1, 2, 3]);
       const rewrittenText = `${text}\n${planText(rewritten)}`;
       assert.deepEqual(world.run(rewritten, [0, 1, 2, 3]), expected, rewrittenText);
-      assert.deepEqual(foldedWorld.run(rewritten, [0, 1, 2, 3]), expected, rewrittenText);
+      assert.deepEqual(compressedWorld.run(rewritten, [0, 1, 2, 3]), expected, rewrittenText);
       for (const batchRows of [2, 1024]) {
         const found = world.run(rewritten, [0, 1, 2, 3], {batchRows, readOnly: true});
         assert.deepEqual(found, expected, rewrittenText);

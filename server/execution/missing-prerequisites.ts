@@ -9,17 +9,17 @@
 import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
 import type {Graph} from './graph.ts';
 
-export interface NeededType {
+export interface MissingType {
   readonly name: string;
   readonly kind: 'vertex' | 'edge';
   /** A type of several labels extends them. */
   readonly superTypes: readonly string[];
 }
 
-export class TypesNeeded extends Error {
-  readonly types: readonly NeededType[];
+export class MissingTypes extends Error {
+  readonly types: readonly MissingType[];
 
-  constructor(types: readonly NeededType[]) {
+  constructor(types: readonly MissingType[]) {
     super(`types are needed: ${types.map(type => type.name).join(', ')}`);
     this.types = types;
   }
@@ -28,7 +28,7 @@ export class TypesNeeded extends Error {
 /**
  * The type of a vertex that has these labels.
  *
- * @throws {TypesNeeded} naming it and its labels, as far as they do not exist.
+ * @throws {MissingTypes} naming it and its labels, as far as they do not exist.
  */
 export function requireLabels(labels: readonly string[], graph: Graph): string {
   const type = typeOfLabels(labels);
@@ -36,7 +36,7 @@ export function requireLabels(labels: readonly string[], graph: Graph): string {
   if (missing.length > 0) {
     // The type of several labels extends them.
     const superTypes = labelsOf(type).length > 1 ? labelsOf(type) : [];
-    throw new TypesNeeded(
+    throw new MissingTypes(
       missing.map(name => ({name, kind: 'vertex', superTypes: name === type ? superTypes : []})),
     );
   }
@@ -46,7 +46,7 @@ export function requireLabels(labels: readonly string[], graph: Graph): string {
 /** One step of the run takes long: it is to begin again where nobody waits for the thread. */
 export class ThreadNeeded extends Error {}
 
-export class SourceNeeded extends Error {
+export class MissingSource extends Error {
   readonly address: string;
 
   constructor(address: string) {

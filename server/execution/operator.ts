@@ -31,7 +31,7 @@ export type Operator = (context: ExecutionContext, argument: Batch) => Batches;
 export interface ColumnUse {
   took(rows: number): void;
   /** Their values are not such as columns hold: the next run may as well be elsewhere. */
-  wasVain(): void;
+  hadNoEffect(): void;
 }
 
 /** What an operator is prepared with. */

@@ -27,7 +27,7 @@ import {prepareDegree} from './operators/hops/degree.ts';
 import {prepareDelete} from './operators/writes/delete.ts';
 import {prepareErase} from './operators/writes/erase.ts';
 import {prepareIntersect} from './operators/sources/intersect.ts';
-import {prepareOtherwise} from './operators/fallback-rows.ts';
+import {prepareFallbackRows} from './operators/fallback-rows.ts';
 import {prepareRetype} from './operators/writes/retype.ts';
 import {prepareDistinct} from './operators/whole/distinct.ts';
 import {prepareExtend} from './operators/extend.ts';
@@ -40,7 +40,7 @@ import {
   prepareIndexRange,
 } from './operators/sources/index-rows.ts';
 import {prepareJoin} from './operators/whole/join.ts';
-import {preparePick} from './operators/whole/select-per-group.ts';
+import {prepareSelectPerGroup} from './operators/whole/select-per-group.ts';
 import {prepareProject} from './operators/project.ts';
 import {prepareRecords} from './operators/sources/records.ts';
 import {prepareRepeat} from './operators/hops/repeat.ts';
@@ -97,7 +97,7 @@ export class PlanPreparation implements Preparation {
     this.columnNodes.add(node);
     return {
       took: rows => this.#profile?.tookColumns(node, rows),
-      wasVain: () => this.columnNodes.delete(node),
+      hadNoEffect: () => this.columnNodes.delete(node),
     };
   }
 
@@ -164,16 +164,16 @@ export class PlanPreparation implements Preparation {
         return prepareUnion(node, this);
       case 'intersect':
         return prepareIntersect(node, this);
-      case 'otherwise':
-        return prepareOtherwise(node, this);
+      case 'fallback':
+        return prepareFallbackRows(node, this);
       case 'repeat':
         return prepareRepeat(node, this);
       case 'aggregate':
         return prepareAggregate(node, this, this.functions);
       case 'distinct':
         return prepareDistinct(node, this);
-      case 'pick':
-        return preparePick(node, this);
+      case 'select-per-group':
+        return prepareSelectPerGroup(node, this);
       case 'sort':
         return prepareSort(node, this);
       case 'top':

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
-import {MemoryShelf} from '#server/storage/memory/shelf.ts';
+import {InMemoryDisk} from '#server/storage/memory/shelf.ts';
 import {RowWalker} from './row-walker.ts';
 
 const keys = 400;
@@ -11,7 +11,7 @@ const keyOf = (number: number): Buffer => Buffer.from(String(number).padStart(5,
 const numberAt = ({bytes, keyStart, keyEnd}: RowWalker): number =>
   Number(bytes.toString('latin1', keyStart, keyEnd));
 
-const store = createMemoryStore({shelf: new MemoryShelf(), path: '/rows'});
+const store = createMemoryStore({shelf: new InMemoryDisk(), path: '/rows'});
 const batch = store.batch();
 for (let key = 0; key < keys; key += 1) batch.put(keyOf(key), value);
 store.write(batch);

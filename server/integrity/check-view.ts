@@ -1,5 +1,5 @@
 /**
- * What all parts of a check look through: one view, the schema in force in it, and what was
+ * What all parts of a check look through: one snapshot, the schema in force in it, and what was
  * counted so far.
  *
  * Reading a record here never throws for the bytes of the record: a damaged one is an answer. What
@@ -16,7 +16,7 @@ import type {Reader, ScanRange} from '#server/storage/store.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import {Balance} from './balance.ts';
 import type {Finding} from './finding.ts';
-import {readSound} from './verify-record.ts';
+import {verifyRecord} from './verify-record.ts';
 
 export type Findings = Generator<Finding | Pause, void, undefined>;
 
@@ -150,7 +150,7 @@ export function soundRecord(reader: Reader, context: RecordContext, rid: Rid): S
   const bytes = reader.get(recordKey(rid));
   if (bytes === undefined) return undefined;
   const place = {bytes, offset: 0, length: bytes.length};
-  const {record} = readSound(reader, context.schema, rid, place);
+  const {record} = verifyRecord(reader, context.schema, rid, place);
   if (record === undefined) return 'damaged';
   return typeOfRecord(context, record) === undefined ? 'damaged' : record;
 }

@@ -1,5 +1,5 @@
 /**
- * Looks whether everything in a database agrees with everything else, as of one view.
+ * Looks whether everything in a database agrees with everything else, as of one snapshot.
  *
  * What the store should hold beside records follows from the records: both keys of each edge, each
  * index entry, each count, the keys of records in other types' buckets. So it is looked at from
@@ -28,39 +28,44 @@ import {checkSchema} from './schema.ts';
 import {checkUnknownKeys} from './unknown-keys.ts';
 
 /**
- * All that is wrong in what the view's scope covers; `pause` whenever others should have a turn.
+ * All that is wrong in what the snapshot's scope covers; `pause` whenever others should have a
+ * turn.
  *
  * @throws {Refusal} `query.terminated` when it is told to stop.
  */
-export function* checkDatabase(view: CheckView): Findings {
-  yield* checkSchema(view);
-  yield* part(view, 'names', checkNames);
-  yield* part(view, 'records', checkRecords);
-  yield* part(view, 'values beside records', checkExternalValues);
-  if (!view.isNarrow) {
-    yield* part(view, 'keys of edges', surveyAdjacency);
-    yield* part(view, 'indexes', surveyIndexes);
-    yield* part(view, 'keys of members', surveyMembers);
-    yield* part(view, 'keys without a meaning', checkUnknownKeys);
-    if (view.hasSuspects) yield* part(view, 'records again', checkDependents);
+export function* checkDatabase(snapshot: CheckView): Findings {
+  yield* checkSchema(snapshot);
+  yield* part(snapshot, 'names', checkNames);
+  yield* part(snapshot, 'records', checkRecords);
+  yield* part(snapshot, 'values beside records', checkExternalValues);
+  if (!snapshot.isNarrow) {
+    yield* part(snapshot, 'keys of edges', surveyAdjacency);
+    yield* part(snapshot, 'indexes', surveyIndexes);
+    yield* part(snapshot, 'keys of members', surveyMembers);
+    yield* part(snapshot, 'keys without a meaning', checkUnknownKeys);
+    if (snapshot.hasSuspects) yield* part(snapshot, 'records again', checkDependents);
   }
-  yield* part(view, 'edges one by one', checkAdjacency);
-  yield* part(view, 'entries one by one', checkIndexes);
-  yield* part(view, 'members one by one', checkMembers);
-  yield* checkCounters(view);
+  yield* part(snapshot, 'edges one by one', checkAdjacency);
+  yield* part(snapshot, 'entries one by one', checkIndexes);
+  yield* part(snapshot, 'members one by one', checkMembers);
+  yield* checkCounters(snapshot);
 }
 
 /** Parts at most: the last ones have nothing to do where all comes out even. */
 export const checkPartCount = 11;
 
 /** Where the store cannot give its bytes a part ends, and the next one begins. */
-function* part(view: CheckView, place: string, look: (view: CheckView) => Findings): Findings {
-  view.part = {name: place, rows: 0};
+function* part(
+  snapshot: CheckView,
+  place: string,
+  look: (snapshot: CheckView) => Findings,
+): Findings {
+  snapshot.part = {name: place, rows: 0};
   try {
-    yield* look(view);
+    yield* look(snapshot);
   } catch (error) {
     if (!(error instanceof Corruption || error instanceof StoreFailure)) throw error;
-    view.gaveUp();
+    snapshot.gaveUp();
     yield {kind: 'store-unreadable', place, says: error.message};
   }
 }

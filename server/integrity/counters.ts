@@ -11,18 +11,18 @@ import {
 import type {CheckView} from './check-view.ts';
 import type {Finding, Mend} from './finding.ts';
 
-export function* checkCounters(view: CheckView): Generator<Finding> {
-  if (view.isNarrow || !view.isReadable) return;
-  for (const {id, name} of view.context.catalog.buckets) {
-    yield* countFinding(view, id, name);
-    yield* positionFinding(view, id, name);
+export function* checkCounters(snapshot: CheckView): Generator<Finding> {
+  if (snapshot.isNarrow || !snapshot.isReadable) return;
+  for (const {id, name} of snapshot.context.catalog.buckets) {
+    yield* countFinding(snapshot, id, name);
+    yield* positionFinding(snapshot, id, name);
   }
 }
 
-function* countFinding(view: CheckView, id: number, place: string): Generator<Finding> {
-  const counted = (view.recordsOfBucket.get(id) ?? 0) + (view.lightsOfBucket.get(id) ?? 0);
+function* countFinding(snapshot: CheckView, id: number, place: string): Generator<Finding> {
+  const counted = (snapshot.recordsOfBucket.get(id) ?? 0) + (snapshot.lightsOfBucket.get(id) ?? 0);
   const key = counterKey('count', id);
-  const stored = view.get(key);
+  const stored = snapshot.get(key);
   const fault = stored === undefined ? undefined : counterFault(stored);
   if (fault !== undefined) {
     const mend: Mend = ({transaction}) => {
@@ -46,9 +46,9 @@ function* countFinding(view: CheckView, id: number, place: string): Generator<Fi
   };
 }
 
-function* positionFinding(view: CheckView, id: number, place: string): Generator<Finding> {
-  const least = view.positionOfBucket.get(id) ?? 0;
-  const stored = view.get(counterKey('position', id));
+function* positionFinding(snapshot: CheckView, id: number, place: string): Generator<Finding> {
+  const least = snapshot.positionOfBucket.get(id) ?? 0;
+  const stored = snapshot.get(counterKey('position', id));
   const fault = stored === undefined ? undefined : counterFault(stored);
   const next = fault === undefined ? decodeCounter(stored) : undefined;
   if (next !== undefined && next >= least) return;

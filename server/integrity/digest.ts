@@ -2,7 +2,7 @@
  * What a database holds, in some numbers that are equal on every member that holds the same: a
  * checksum, bytes and rows of each part (the records of a bucket, its edges, an index, ...).
  *
- * It is taken over keys and values in key order as of one view, so neither the layout of files
+ * It is taken over keys and values in key order as of one snapshot, so neither the layout of files
  * counts nor anything that a node derives for itself; what tells where a node stands in its log is
  * left out. Two databases whose digests are equal hold the same but for a chance of one in four
  * billions for each part that differs.
@@ -82,7 +82,7 @@ async function eachComponent(
   look: (slice: Uint8Array) => void,
 ): Promise<ComponentDigest[]> {
   const stored = reader.get(catalogKey);
-  // Components are named by the catalog of the same view.
+  // Components are named by the catalog of the same snapshot.
   const catalog = stored === undefined ? new Catalog() : decodeCatalog(stored);
   const digests: ComponentDigest[] = [];
   let rows = createPackedRows(sliceBytes);
@@ -148,7 +148,7 @@ function componentOf(key: Uint8Array, catalog: Catalog): Component {
   if (first === systemPrefix) return systemComponent(key);
   const whole = key.subarray(0, 1);
   if (first === namespace.names) return {prefix: whole, name: 'names', kind: 'names'};
-  if (first === namespace.foreignMembers) return {prefix: whole, name: 'members', kind: 'members'};
+  if (first === namespace.strayMembers) return {prefix: whole, name: 'members', kind: 'members'};
   const prefix = key.subarray(0, 5);
   const id = prefix.length === 5 ? uint32At(prefix, 1) : undefined;
   if (id !== undefined && first === namespace.indexes) {

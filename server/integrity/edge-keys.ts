@@ -45,16 +45,16 @@ const none: readonly Finding[] = [];
 
 /** Ends and keys of an edge's record. */
 export function edgeFindings(
-  view: CheckView,
+  snapshot: CheckView,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   const {rid} = record;
   const place = ridText(rid);
-  const keys = keysOf(view.reader, type, record);
+  const keys = keysOf(snapshot.reader, type, record);
   const ends = endsOf(record);
-  const missingAt = ends.findIndex(end => !isVertex(view, end));
+  const missingAt = ends.findIndex(end => !isVertex(snapshot, end));
   const missing = ends[missingAt];
   if (missing !== undefined) {
     const says = `the edge of type '${type.name}' ends at ${ridText(missing)}, which is no vertex`;
@@ -66,7 +66,7 @@ export function edgeFindings(
     );
   }
   for (const {key, flags, isOut} of keys) {
-    const stored = view.get(key);
+    const stored = snapshot.get(key);
     if (stored?.length === 1 && stored[0] === flags) continue;
     const what = stored === undefined ? 'has no key' : 'has a key with unknown flags';
     findings.push({
@@ -129,8 +129,8 @@ function endsOf({from, to}: StoredRecord): readonly Rid[] {
   return from === undefined || to === undefined ? [] : [from, to];
 }
 
-function isVertex(view: CheckView, rid: Rid): boolean {
-  return isVertexIn(view.reader, view.context, rid);
+function isVertex(snapshot: CheckView, rid: Rid): boolean {
+  return isVertexIn(snapshot.reader, snapshot.context, rid);
 }
 
 /** A damaged record may be a vertex: nobody knows, so nothing is concluded from it. */
@@ -140,9 +140,9 @@ function isVertexIn(reader: Reader, context: RecordContext, rid: Rid): boolean {
 }
 
 /** Notes that an edge's record demands a key at its start; that key tells of the other one. */
-export function demandEdge(view: CheckView, {bytes, offset, rid, typeId}: StoredRecord): void {
+export function demandEdge(snapshot: CheckView, {bytes, offset, rid, typeId}: StoredRecord): void {
   const from = offset + headerBytes;
-  view.starts
+  snapshot.starts
     .begin()
     .bytes(bytes, from, from + 2 * ridBytes)
     .number(typeId)
@@ -153,33 +153,33 @@ export function demandEdge(view: CheckView, {bytes, offset, rid, typeId}: Stored
 }
 
 /** Walks all keys once: they must come out even with the records, and with each other. */
-export function* surveyAdjacency(view: CheckView): Findings {
-  const pairs = new UniquePairs(view);
+export function* surveyAdjacency(snapshot: CheckView): Findings {
+  const pairs = new UniquePairs(snapshot);
   let before: Rid | undefined;
-  yield* view.rows([allAdjacency], walker => {
-    view.adjacencyRows += 1;
+  yield* snapshot.rows([allAdjacency], walker => {
+    snapshot.adjacencyRows += 1;
     const {bytes, keyStart, keyEnd} = walker;
-    const isKnown = shapeFinding(walker) === undefined && weigh(view, walker);
+    const isKnown = shapeFinding(walker) === undefined && weigh(snapshot, walker);
     const vertex = isKnown ? vertexOf(bytes, keyStart) : undefined;
     const isNext = vertex !== undefined && (before === undefined || !ridsEqual(before, vertex));
     if (
       vertex === undefined ||
-      (isNext && !isVertex(view, vertex)) ||
+      (isNext && !isVertex(snapshot, vertex)) ||
       pairs.repeated(bytes.subarray(keyStart, keyEnd)) !== undefined
     ) {
-      view.suspects.edges = true;
+      snapshot.suspects.edges = true;
     }
     before = vertex;
     return none;
   });
-  if (!view.starts.isEven || !view.ends.isEven) view.suspects.edges = true;
+  if (!snapshot.starts.isEven || !snapshot.ends.isEven) snapshot.suspects.edges = true;
 }
 
 /** Puts a key on the scales; false when it is none that can be read, or leads nowhere. */
-function weigh(view: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): boolean {
+function weigh(snapshot: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): boolean {
   const flags = bytes[keyEnd] as number;
   const typeId = edgeTypeIdOf(bytes, keyStart);
-  const type = view.context.catalog.typeById(typeId);
+  const type = snapshot.context.catalog.typeById(typeId);
   if (end - keyEnd !== 1 || flags > edgeFlagsMax || type?.kind !== 'edge') return false;
   const isLight = isLightEdge(bytes, keyEnd);
   const [vertex, other] = [keyStart + 1, keyStart + otherRidAt];
@@ -196,39 +196,39 @@ function weigh(view: CheckView, {bytes, keyStart, keyEnd, end}: RowWalker): bool
       .number(edge.position % 0x1_0000_0000)
       .number(Math.floor(edge.position / 0x1_0000_0000));
   if (!isOut) {
-    put(view.ends).number(flags).found();
+    put(snapshot.ends).number(flags).found();
     return true;
   }
-  if (isLight) countLight(view, type, edge);
-  else put(view.starts).found();
-  if (isOneWayEdge(bytes, keyEnd)) return isVertex(view, otherEndOf(bytes, keyStart));
-  put(view.ends).number(flags).due();
+  if (isLight) countLight(snapshot, type, edge);
+  else put(snapshot.starts).found();
+  if (isOneWayEdge(bytes, keyEnd)) return isVertex(snapshot, otherEndOf(bytes, keyStart));
+  put(snapshot.ends).number(flags).due();
   return true;
 }
 
-function countLight(view: CheckView, type: CatalogType, edge: Rid): void {
-  view.countLight(edge.bucket);
+function countLight(snapshot: CheckView, type: CatalogType, edge: Rid): void {
+  snapshot.countLight(edge.bucket);
   // The one edge between two vertices takes no position.
-  if (!type.edge.unique) view.notePosition(edge.bucket, -1 - edge.position);
+  if (!type.edge.unique) snapshot.notePosition(edge.bucket, -1 - edge.position);
 }
 
 /** Walks the keys one by one, light edges first. */
-export function* checkAdjacency(view: CheckView): Findings {
-  if (!view.suspects.edges) return;
-  const ranges = rangesOf(view);
-  const pairs = new UniquePairs(view);
-  view.lightsOfBucket.clear();
-  yield* view.rows(ranges, walker => {
-    if (view.isNarrow) view.adjacencyRows += 1;
+export function* checkAdjacency(snapshot: CheckView): Findings {
+  if (!snapshot.suspects.edges) return;
+  const ranges = rangesOf(snapshot);
+  const pairs = new UniquePairs(snapshot);
+  snapshot.lightsOfBucket.clear();
+  yield* snapshot.rows(ranges, walker => {
+    if (snapshot.isNarrow) snapshot.adjacencyRows += 1;
     const broken = shapeFinding(walker);
     if (broken !== undefined) return [broken];
     const key = keyAt(walker);
     const repeated = pairs.repeated(key);
     const findings = repeated === undefined ? none : [repeated];
     if (!isLightEdge(walker.bytes, walker.keyEnd)) return findings;
-    return [...findings, ...lightFindings(view, key, walker.bytes[walker.keyEnd] as number)];
+    return [...findings, ...lightFindings(snapshot, key, walker.bytes[walker.keyEnd] as number)];
   });
-  yield* view.rows(ranges, walker => danglingFindings(view, walker));
+  yield* snapshot.rows(ranges, walker => danglingFindings(snapshot, walker));
 }
 
 function rangesOf({scope, context}: CheckView): readonly ScanRange[] {
@@ -255,16 +255,16 @@ function keyAt({bytes, keyStart, keyEnd}: RowWalker): Uint8Array {
 
 /** Finds a second edge between two vertices where the type allows one. */
 class UniquePairs {
-  readonly #view: CheckView;
+  readonly #snapshot: CheckView;
   readonly #before = new Uint8Array(adjacencyKeyBytes);
 
-  constructor(view: CheckView) {
-    this.#view = view;
+  constructor(snapshot: CheckView) {
+    this.#snapshot = snapshot;
   }
 
   repeated(key: Uint8Array): Finding | undefined {
     if (directionOf(key, 0) !== outgoing) return undefined;
-    const type = this.#view.context.catalog.typeById(edgeTypeIdOf(key, 0));
+    const type = this.#snapshot.context.catalog.typeById(edgeTypeIdOf(key, 0));
     if (type?.edge.unique !== true) return undefined;
     const isSame = betweenSame(this.#before, key);
     this.#before.set(key);
@@ -287,24 +287,24 @@ function twinOf(parts: AdjacencyParts): Uint8Array {
   return adjacencyKey({...parts, vertex: other, other: vertex, direction: turned});
 }
 
-function lightFindings(view: CheckView, key: Uint8Array, flags: number): readonly Finding[] {
+function lightFindings(snapshot: CheckView, key: Uint8Array, flags: number): readonly Finding[] {
   const parts = readAdjacencyKey(key, 0, true);
   const {vertex, other, edge, edgeTypeId, direction} = parts;
-  if (!view.inScope(vertex.bucket) && !view.inScope(edge.bucket)) return none;
-  const type = view.context.catalog.typeById(edgeTypeId);
+  if (!snapshot.inScope(vertex.bucket) && !snapshot.inScope(edge.bucket)) return none;
+  const type = snapshot.context.catalog.typeById(edgeTypeId);
   if (type?.kind !== 'edge') {
     return [unknownKey(key, 'the key of a light edge is of no edge type of the schema')];
   }
   // The flags of an edge that has a record are judged with the record.
-  if (!type.edge.lightweight && isKeyOfRecord(view.reader, view.context, key)) return none;
-  const twin = view.get(twinOf(parts));
+  if (!type.edge.lightweight && isKeyOfRecord(snapshot.reader, snapshot.context, key)) return none;
+  const twin = snapshot.get(twinOf(parts));
   const isHalf =
     direction === outgoing
       ? (flags & edgeFlags(false, true)) === 0 && twin?.[0] !== flags
       : twin === undefined || !isLightEdge(twin, 0);
   // An edge is counted once: where it starts, or where alone it is.
   if (direction === incoming && !isHalf) return none;
-  countLight(view, type, edge);
+  countLight(snapshot, type, edge);
   const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
   const name = `the light edge of type '${type.name}' from ${ridText(from)} to ${ridText(to)}`;
   const findings: Finding[] = [];
@@ -313,9 +313,9 @@ function lightFindings(view: CheckView, key: Uint8Array, flags: number): readonl
     const says = `${name} has no key at its ${direction === outgoing ? 'end' : 'start'}`;
     findings.push({kind: 'light-edge-half', place, says, mend: mendTwin(key)});
   }
-  if (isVertex(view, vertex) && isVertex(view, other)) return findings;
+  if (isVertex(snapshot, vertex) && isVertex(snapshot, other)) return findings;
   const says = `${name} has no vertex at one of its ends`;
-  if (isOneWayEdge(Uint8Array.of(flags), 0) && isVertex(view, from)) {
+  if (isOneWayEdge(Uint8Array.of(flags), 0) && isVertex(snapshot, from)) {
     findings.push({kind: 'edge-end-deleted', place, says});
     return findings;
   }
@@ -350,17 +350,17 @@ function deleteLight(edge: LightEdge): Mend {
   };
 }
 
-function danglingFindings(view: CheckView, walker: RowWalker): readonly Finding[] {
+function danglingFindings(snapshot: CheckView, walker: RowWalker): readonly Finding[] {
   if (shapeFinding(walker) !== undefined) return none;
   if (isLightEdge(walker.bytes, walker.keyEnd)) return none;
   const key = keyAt(walker);
   const {vertex, other, edge, edgeTypeId, direction} = readAdjacencyKey(key, 0, false);
-  if (!view.inScope(vertex.bucket) && !view.inScope(edge.bucket)) return none;
-  const type = view.context.catalog.typeById(edgeTypeId);
+  if (!snapshot.inScope(vertex.bucket) && !snapshot.inScope(edge.bucket)) return none;
+  const type = snapshot.context.catalog.typeById(edgeTypeId);
   // Its other key tells that it is one.
   if (type?.edge.lightweight === true) return none;
-  view.budget.spend(getUnits);
-  if (isKeyOfRecord(view.reader, view.context, key)) return none;
+  snapshot.budget.spend(getUnits);
+  if (isKeyOfRecord(snapshot.reader, snapshot.context, key)) return none;
   const [from, to] = direction === outgoing ? [vertex, other] : [other, vertex];
   return [
     {

@@ -29,16 +29,16 @@ interface Said {
   readonly properties: readonly number[] | undefined;
 }
 
-export function* checkExternalValues(view: CheckView): Findings {
+export function* checkExternalValues(snapshot: CheckView): Findings {
   let last: Said | undefined;
   const saysOf = (rid: Rid): Said => {
     const isSame = last?.rid.bucket === rid.bucket && last.rid.position === rid.position;
     if (last === undefined || !isSame) {
-      last = {rid, properties: saidBy(view.get(recordKey(rid)), rid, view.context.schema)};
+      last = {rid, properties: saidBy(snapshot.get(recordKey(rid)), rid, snapshot.context.schema)};
     }
     return last;
   };
-  yield* view.rows(rangesOf(view), walker => rowFindings(walker, saysOf, view), true);
+  yield* snapshot.rows(rangesOf(snapshot), walker => rowFindings(walker, saysOf, snapshot), true);
 }
 
 function rangesOf({scope}: CheckView): readonly ScanRange[] {

@@ -101,7 +101,7 @@ export const findingKinds = {
 
 export type FindingKind = keyof typeof findingKinds;
 
-/** What a mend has: a transaction whose view may be newer than that of the finding. */
+/** What a mend has: a transaction whose snapshot may be newer than that of the finding. */
 export interface Mending {
   readonly transaction: Transaction;
   readonly context: RecordContext;

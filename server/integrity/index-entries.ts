@@ -33,19 +33,19 @@ const none: readonly Finding[] = [];
 
 /** Notes the entries that a record demands, in every index of its type. */
 export function demandEntries(
-  view: CheckView,
+  snapshot: CheckView,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   for (const index of type.indexes) {
-    const keys = keysUnder(view.context, index, record);
+    const keys = keysUnder(snapshot.context, index, record);
     if (keys instanceof Refusal) {
       findings.push({kind: 'rule-broken', place: ridText(record.rid), says: keys.message});
       continue;
     }
     for (const {key, value} of keys) {
-      const balance = view.entries.get(index.id);
+      const balance = snapshot.entries.get(index.id);
       balance
         ?.begin()
         .number(key.length)
@@ -58,26 +58,26 @@ export function demandEntries(
 
 /** Looks for the entries that a record demands in the indexes that are to be looked at. */
 export function entryFindings(
-  view: CheckView,
+  snapshot: CheckView,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   for (const index of type.indexes) {
-    if (!view.suspects.indexIds.has(index.id)) continue;
-    const keys = keysUnder(view.context, index, record);
+    if (!snapshot.suspects.indexIds.has(index.id)) continue;
+    const keys = keysUnder(snapshot.context, index, record);
     if (keys instanceof Refusal) continue;
     for (const key of keys) {
-      const stored = view.get(key.key);
+      const stored = snapshot.get(key.key);
       if (stored !== undefined && compareBytes(stored, key.value) === 0) continue;
-      const found = entryFinding(view, index, key, {rid: record.rid, stored});
+      const found = entryFinding(snapshot, index, key, {rid: record.rid, stored});
       if (found !== undefined) findings.push(found);
     }
   }
 }
 
 function entryFinding(
-  view: CheckView,
+  snapshot: CheckView,
   index: IndexDefinition,
   key: IndexKey,
   {rid, stored}: {readonly rid: Rid; readonly stored: Uint8Array | undefined},
@@ -91,7 +91,7 @@ function entryFinding(
     const says = `index '${index.name}' has no entry of it under ${key.text}`;
     return {kind: 'index-entry-missing', ...named, says, mend};
   }
-  const holder = holderOf(view.reader, view.context, index, {key: key.key, value: stored});
+  const holder = holderOf(snapshot.reader, snapshot.context, index, {key: key.key, value: stored});
   if (holder === undefined || ridsEqual(holder, rid)) {
     const says = `its entry under ${key.text} in index '${index.name}' says something else`;
     return {kind: 'index-entry-wrong', ...named, says, mend};
@@ -167,9 +167,9 @@ function mendEntries(rid: Rid, indexId: number): Mend {
 }
 
 /** Walks all indexes once: what is in each must come out even with the records. */
-export function* surveyIndexes(view: CheckView): Findings {
-  for (const [id, balance] of view.entries) {
-    yield* view.rows([indexRange(id)], ({bytes, keyStart, keyEnd, end}) => {
+export function* surveyIndexes(snapshot: CheckView): Findings {
+  for (const [id, balance] of snapshot.entries) {
+    yield* snapshot.rows([indexRange(id)], ({bytes, keyStart, keyEnd, end}) => {
       balance
         .begin()
         .number(keyEnd - keyStart)
@@ -177,35 +177,38 @@ export function* surveyIndexes(view: CheckView): Findings {
         .found();
       return none;
     });
-    if (!balance.isEven) view.suspects.indexIds.add(id);
+    if (!balance.isEven) snapshot.suspects.indexIds.add(id);
   }
-  yield* checkUnknownIndexes(view);
+  yield* checkUnknownIndexes(snapshot);
 }
 
 /** Walks entry by entry the indexes that are to be looked at. */
-export function* checkIndexes(view: CheckView): Findings {
-  const {scope, context, suspects} = view;
+export function* checkIndexes(snapshot: CheckView): Findings {
+  const {scope, context, suspects} = snapshot;
   if (scope.rids !== undefined) return;
   for (const id of suspects.indexIds) {
     const index = context.catalog.indexById(id);
     const type = index === undefined ? undefined : context.catalog.typeById(index.typeId);
-    if (index === undefined || type?.familyBucketIds.some(each => view.inScope(each)) !== true) {
+    if (
+      index === undefined ||
+      type?.familyBucketIds.some(each => snapshot.inScope(each)) !== true
+    ) {
       continue;
     }
-    yield* view.rows([indexRange(id)], walker => strayFindings(view, index, walker));
+    yield* snapshot.rows([indexRange(id)], walker => strayFindings(snapshot, index, walker));
   }
 }
 
 function strayFindings(
-  view: CheckView,
+  snapshot: CheckView,
   index: IndexDefinition,
   {bytes, keyStart, keyEnd, end}: RowWalker,
 ): readonly Finding[] {
   const entry = {key: copyBytes(bytes, keyStart, keyEnd), value: copyBytes(bytes, keyEnd, end)};
   const rid = ridOf(index, entry);
-  if (rid !== undefined && !view.inScope(rid.bucket)) return none;
-  view.budget.spend(getUnits);
-  if (holderOf(view.reader, view.context, index, entry) !== undefined) return none;
+  if (rid !== undefined && !snapshot.inScope(rid.bucket)) return none;
+  snapshot.budget.spend(getUnits);
+  if (holderOf(snapshot.reader, snapshot.context, index, entry) !== undefined) return none;
   return [
     {
       kind: 'index-entry-stray',
@@ -239,13 +242,13 @@ function ridOf({unique}: IndexDefinition, {key, value}: StoredEntry): Rid | unde
 }
 
 /** Steps from one unknown index to the next, however many entries each has. */
-function* checkUnknownIndexes(view: CheckView): Findings {
-  const known = view.context.catalog.data.indexes.map(index => index.id).sort((a, b) => a - b);
+function* checkUnknownIndexes(snapshot: CheckView): Findings {
+  const known = snapshot.context.catalog.data.indexes.map(index => index.id).sort((a, b) => a - b);
   let {start} = allIndexes;
   for (const id of [...known, undefined]) {
     const end = id === undefined ? allIndexes.end : indexRange(id).start;
     for (;;) {
-      const key = firstKey(view.reader, {start, end});
+      const key = firstKey(snapshot.reader, {start, end});
       if (key === undefined) break;
       yield unknownIndex(key);
       start =

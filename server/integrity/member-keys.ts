@@ -4,8 +4,8 @@
  */
 import {copyBytes} from '#server/base/utf8.ts';
 import {
-  foreignMemberKeyBytes,
-  foreignMembers,
+  strayMemberKeyBytes,
+  strayMembers,
   readForeignMember,
 } from '#server/layout/stray-member-key.ts';
 import {recordKey} from '#server/layout/record-key.ts';
@@ -17,25 +17,26 @@ import type {Mend} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
 /** Weighs the keys against the records that demand them. */
-export function* surveyMembers(view: CheckView): Findings {
-  yield* view.rows([foreignMembers], ({bytes, keyStart, keyEnd}) => {
-    view.members.begin().bytes(bytes, keyStart, keyEnd).found();
+export function* surveyMembers(snapshot: CheckView): Findings {
+  yield* snapshot.rows([strayMembers], ({bytes, keyStart, keyEnd}) => {
+    snapshot.members.begin().bytes(bytes, keyStart, keyEnd).found();
     return [];
   });
-  if (!view.members.isEven) view.suspects.members = true;
+  if (!snapshot.members.isEven) snapshot.suspects.members = true;
 }
 
 /** They are few: each was made by a statement that changed the labels of one vertex. */
-export function* checkMembers(view: CheckView): Findings {
-  if (view.scope.rids !== undefined || !view.suspects.members) return;
-  yield* view.rows([foreignMembers], ({bytes, keyStart, keyEnd}) => {
+export function* checkMembers(snapshot: CheckView): Findings {
+  if (snapshot.scope.rids !== undefined || !snapshot.suspects.members) return;
+  yield* snapshot.rows([strayMembers], ({bytes, keyStart, keyEnd}) => {
     const key = copyBytes(bytes, keyStart, keyEnd);
-    if (key.length !== foreignMemberKeyBytes) {
+    if (key.length !== strayMemberKeyBytes) {
       return [unknownKey(key, 'no key of a member of a type is that long')];
     }
     const {typeId, rid} = readForeignMember(key, 0);
-    if (!view.inScope(rid.bucket) || isMember(view.reader, view.context, key)) return [];
-    const type = view.context.catalog.typeById(typeId)?.name ?? `number ${typeId}`;
+    if (!snapshot.inScope(rid.bucket) || isMember(snapshot.reader, snapshot.context, key))
+      return [];
+    const type = snapshot.context.catalog.typeById(typeId)?.name ?? `number ${typeId}`;
     const place = ridText(rid);
     const says = `type '${type}' has a key of it as a record elsewhere, which it is not`;
     return [{kind: 'member-key-stray', place, says, mend: dropMember(key)}];

@@ -9,42 +9,42 @@ import type {CheckView, Findings} from './check-view.ts';
 import type {Finding} from './finding.ts';
 import {unknownKey} from './unknown-keys.ts';
 
-/** Fills `view.names`; so it comes before the records. */
-export function* checkNames(view: CheckView): Findings {
+/** Fills `snapshot.names`; so it comes before the records. */
+export function* checkNames(snapshot: CheckView): Findings {
   const ids = new Map<string, number>();
-  yield* view.rows([namesRange()], ({bytes, keyStart, keyEnd, end}) => {
+  yield* snapshot.rows([namesRange()], ({bytes, keyStart, keyEnd, end}) => {
     if (keyEnd - keyStart !== nameKeyBytes) {
       return [unknownKey(bytes.subarray(keyStart, keyEnd), 'no key of a name is that long')];
     }
     const id = idOfNameKey(bytes, keyStart);
     const place = `name ${id}`;
     if (keyEnd === end || !isUtf8(bytes.subarray(keyEnd, end))) {
-      view.names.set(id, undefined);
+      snapshot.names.set(id, undefined);
       return [{kind: 'name-damaged', place, says: 'its bytes are no name'}];
     }
     const name = readUtf8(bytes, keyEnd, end);
     const other = ids.get(name);
     ids.set(name, id);
-    view.names.set(id, name);
+    snapshot.names.set(id, name);
     if (other === undefined) return [];
     return [{kind: 'name-damaged', place, says: `'${name}' is name ${other} already`}];
   });
-  yield* declaredFindings(view);
+  yield* declaredFindings(snapshot);
 }
 
 /** The schema names its properties itself, so what the dictionary lacks of them is known. */
-function* declaredFindings(view: CheckView): Generator<Finding> {
-  for (const type of view.context.catalog.types) {
+function* declaredFindings(snapshot: CheckView): Generator<Finding> {
+  for (const type of snapshot.context.catalog.types) {
     for (const {id, name} of type.definition.properties) {
-      const stored = view.names.get(id);
+      const stored = snapshot.names.get(id);
       if (stored === name) continue;
       const place = `${type.name}.${name}`;
-      if (view.names.has(id)) {
+      if (snapshot.names.has(id)) {
         const says = `its name ${id} is '${stored ?? ''}' in the dictionary`;
         yield {kind: 'name-damaged', place, says};
         continue;
       }
-      view.names.set(id, name);
+      snapshot.names.set(id, name);
       yield {
         kind: 'name-declared',
         place,

@@ -4,7 +4,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
-import {foreignMemberKey} from '#server/layout/stray-member-key.ts';
+import {strayMemberKey} from '#server/layout/stray-member-key.ts';
 import {propertyCount, propertyId, propertyTag, readSlot} from '#server/layout/record.ts';
 import {
   allRecords,
@@ -23,7 +23,7 @@ import {keyAfterPrefix} from '#server/layout/namespace.ts';
 import {countedBucket} from '#server/records/members.ts';
 import {checkComplete, checkRules} from '#server/records/rules.ts';
 import {type CheckView, type Findings, soundRecord, typeOfRecord} from './check-view.ts';
-import {readSound, type RecordFault} from './verify-record.ts';
+import {verifyRecord, type RecordFault} from './verify-record.ts';
 import {demandEdge, edgeFindings} from './edge-keys.ts';
 import type {Finding, Mend} from './finding.ts';
 import {demandEntries, entryFindings} from './index-entries.ts';
@@ -40,17 +40,17 @@ const linkTags: ReadonlySet<number> = new Set([
 const linksShownMax = 5;
 const none: readonly Finding[] = [];
 
-export function* checkRecords(view: CheckView): Findings {
-  const {rids} = view.scope;
+export function* checkRecords(snapshot: CheckView): Findings {
+  const {rids} = snapshot.scope;
   for (const rid of rids ?? []) {
-    if (view.reader.get(recordKey(rid)) !== undefined) continue;
+    if (snapshot.reader.get(recordKey(rid)) !== undefined) continue;
     yield {
       kind: 'link-dangling',
       place: ridText(rid),
       says: 'the record that is to be checked does not exist',
     };
   }
-  yield* view.rows(rangesOf(view), walker => rowFindings(view, walker));
+  yield* snapshot.rows(rangesOf(snapshot), walker => rowFindings(snapshot, walker));
 }
 
 function rangesOf({scope}: CheckView): readonly ScanRange[] {
@@ -62,29 +62,29 @@ function rangesOf({scope}: CheckView): readonly ScanRange[] {
   return [allRecords];
 }
 
-function rowFindings(view: CheckView, walker: RowWalker): readonly Finding[] {
+function rowFindings(snapshot: CheckView, walker: RowWalker): readonly Finding[] {
   const {bytes, keyStart, keyEnd, end} = walker;
   if (keyEnd - keyStart !== recordKeyBytes) {
     return [unknownKey(bytes.subarray(keyStart, keyEnd), 'no key of a record is that long')];
   }
   const rid = ridOfRecordKey(bytes, keyStart);
-  const {catalog, schema} = view.context;
-  view.notePosition(rid.bucket, rid.position);
+  const {catalog, schema} = snapshot.context;
+  snapshot.notePosition(rid.bucket, rid.position);
   if (catalog.bucketById(rid.bucket) === undefined) return [withoutBucket(rid)];
-  const {record, fault} = readSound(view.reader, schema, rid, {
+  const {record, fault} = verifyRecord(snapshot.reader, schema, rid, {
     bytes,
     offset: keyEnd,
     length: end - keyEnd,
   });
-  const type = record === undefined ? undefined : typeOfRecord(view.context, record);
+  const type = record === undefined ? undefined : typeOfRecord(snapshot.context, record);
   if (record === undefined || type === undefined) {
     // It was counted where it lies.
-    view.count(rid.bucket);
-    return [damagedRecord(view, rid, fault, record)];
+    snapshot.count(rid.bucket);
+    return [damagedRecord(snapshot, rid, fault, record)];
   }
-  view.records[record.kind] += 1;
-  view.count(countedBucket(type, rid));
-  return findingsOf(view, type, record);
+  snapshot.records[record.kind] += 1;
+  snapshot.count(countedBucket(type, rid));
+  return findingsOf(snapshot, type, record);
 }
 
 function withoutBucket(rid: Rid): Finding {
@@ -120,70 +120,74 @@ function damagedRecord(
   return {kind: 'record-kind-wrong', place, says};
 }
 
-function findingsOf(view: CheckView, type: CatalogType, record: StoredRecord): readonly Finding[] {
+function findingsOf(
+  snapshot: CheckView,
+  type: CatalogType,
+  record: StoredRecord,
+): readonly Finding[] {
   const findings: Finding[] = [];
-  nameAndLinkFindings(view, record, findings);
+  nameAndLinkFindings(snapshot, record, findings);
   if (type.ruledProperties.length > 0) ruleFindings(type, record, findings);
-  if (!view.isNarrow) demand(view, type, record, findings);
-  else dependentFindings(view, type, record, findings);
+  if (!snapshot.isNarrow) demand(snapshot, type, record, findings);
+  else dependentFindings(snapshot, type, record, findings);
   return findings.length === 0 ? none : findings;
 }
 
 /** Notes what must be there because of the record. */
 function demand(
-  view: CheckView,
+  snapshot: CheckView,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
   const {rid, kind} = record;
   if (!type.bucketIds.includes(rid.bucket)) {
-    const key = foreignMemberKey(type.id, rid);
-    view.members.begin().bytes(key, 0, key.length).due();
+    const key = strayMemberKey(type.id, rid);
+    snapshot.members.begin().bytes(key, 0, key.length).due();
   }
-  if (kind === 'edge') demandEdge(view, record);
-  if (type.indexes.length > 0) demandEntries(view, type, record, findings);
+  if (kind === 'edge') demandEdge(snapshot, record);
+  if (type.indexes.length > 0) demandEntries(snapshot, type, record, findings);
 }
 
 /** Walks the records again for what did not come out even. */
-export function* checkDependents(view: CheckView): Findings {
-  yield* view.rows([allRecords], walker => {
+export function* checkDependents(snapshot: CheckView): Findings {
+  yield* snapshot.rows([allRecords], walker => {
     const {bytes, keyStart, keyEnd, end} = walker;
     if (keyEnd - keyStart !== recordKeyBytes) return none;
     const place = {bytes, offset: keyEnd, length: end - keyEnd};
     const rid = ridOfRecordKey(bytes, keyStart);
-    const {record} = readSound(view.reader, view.context.schema, rid, place);
+    const {record} = verifyRecord(snapshot.reader, snapshot.context.schema, rid, place);
     if (record === undefined) return none;
-    const type = typeOfRecord(view.context, record);
-    const isKnown = view.context.catalog.bucketById(rid.bucket) !== undefined;
+    const type = typeOfRecord(snapshot.context, record);
+    const isKnown = snapshot.context.catalog.bucketById(rid.bucket) !== undefined;
     if (type === undefined || !isKnown) return none;
     const findings: Finding[] = [];
-    dependentFindings(view, type, record, findings);
+    dependentFindings(snapshot, type, record, findings);
     return findings;
   });
 }
 
 /** What must be there because of the record, looked for one by one. */
 function dependentFindings(
-  view: CheckView,
+  snapshot: CheckView,
   type: CatalogType,
   record: StoredRecord,
   findings: Finding[],
 ): void {
-  const {edges, members, indexIds} = view.suspects;
-  if (members) memberFindings(view, type, record, findings);
-  if (edges && record.kind === 'edge') edgeFindings(view, type, record, findings);
-  if (indexIds.size > 0 && type.indexes.length > 0) entryFindings(view, type, record, findings);
+  const {edges, members, indexIds} = snapshot.suspects;
+  if (members) memberFindings(snapshot, type, record, findings);
+  if (edges && record.kind === 'edge') edgeFindings(snapshot, type, record, findings);
+  if (indexIds.size > 0 && type.indexes.length > 0) entryFindings(snapshot, type, record, findings);
 }
 
 function memberFindings(
-  view: CheckView,
+  snapshot: CheckView,
   type: CatalogType,
   {rid}: StoredRecord,
   findings: Finding[],
 ): void {
   if (type.bucketIds.includes(rid.bucket)) return;
-  if (view.get(foreignMemberKey(type.id, rid)) !== undefined) return;
+  if (snapshot.get(strayMemberKey(type.id, rid)) !== undefined) return;
   findings.push({
     kind: 'member-key-missing',
     place: ridText(rid),
@@ -199,23 +203,23 @@ function mendMemberKey(rid: Rid): Mend {
     const type = typeOfRecord(context, record);
     if (type === undefined || type.bucketIds.includes(rid.bucket)) return;
     transaction.require({kind: 'unchanged', key: recordKey(rid)});
-    transaction.put(foreignMemberKey(type.id, rid), new Uint8Array());
+    transaction.put(strayMemberKey(type.id, rid), new Uint8Array());
   };
 }
 
-function nameAndLinkFindings(view: CheckView, record: StoredRecord, findings: Finding[]): void {
+function nameAndLinkFindings(snapshot: CheckView, record: StoredRecord, findings: Finding[]): void {
   const {bytes, offset, length} = record;
   const count = propertyCount(bytes, offset);
   const place = ridText(record.rid);
   for (let slot = 0; slot < count; slot++) {
     const id = propertyId(bytes, offset, slot);
-    if (!view.names.has(id)) {
+    if (!snapshot.names.has(id)) {
       findings.push({kind: 'name-missing', place, says: `its property ${id} has no name`});
     }
     if (!linkTags.has(propertyTag(bytes, offset, slot))) continue;
     const missing: string[] = [];
     for (const rid of linksIn(readSlot(bytes, offset, length, slot))) {
-      if (missing.length < linksShownMax && view.get(recordKey(rid)) === undefined) {
+      if (missing.length < linksShownMax && snapshot.get(recordKey(rid)) === undefined) {
         missing.push(ridText(rid));
       }
     }

@@ -61,9 +61,9 @@ export class CheckReport {
   }
 
   /** The one row that is answered. */
-  row(view: CheckView): MapValue {
-    const {document, vertex} = view.records;
-    const edge = [...view.lightsOfBucket.values()].reduce(add, view.records.edge);
+  row(snapshot: CheckView): MapValue {
+    const {document, vertex} = snapshot.records;
+    const edge = [...snapshot.lightsOfBucket.values()].reduce(add, snapshot.records.edge);
     const undecodable = this.#places('record-damaged');
     const corrupted = this.#places('record-damaged', 'record-type-unknown', 'record-kind-wrong');
     const orphans = [
@@ -81,7 +81,7 @@ export class CheckReport {
       totalActiveDocuments: document,
       totalActiveVertices: vertex,
       totalActiveEdges: edge,
-      adjacencyEntriesScanned: view.adjacencyRows,
+      adjacencyEntriesScanned: snapshot.adjacencyRows,
       totalErrors: this.#total(false),
       totalWarnings: this.#total(true),
       warnings: this.#warnings,

@@ -24,8 +24,8 @@ export function unknownKey(bytes: Uint8Array, says: string): Finding {
 }
 
 /** Walks everything between the ranges that have a meaning. */
-export function* checkUnknownKeys(view: CheckView): Findings {
-  yield* view.rows(
+export function* checkUnknownKeys(snapshot: CheckView): Findings {
+  yield* snapshot.rows(
     gaps(),
     ({bytes, keyStart, keyEnd}) => [
       unknownKey(bytes.subarray(keyStart, keyEnd), 'no kind of key begins like that'),

@@ -8,7 +8,7 @@ import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {type RecordPlace, StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';
-import {BesideFault, FoldReader} from '#server/records/record-folds.ts';
+import {BesideFault, CompressedValueReader} from '#server/records/compressed-values.ts';
 
 export interface RecordFault {
   readonly kind: 'record-damaged' | 'external-value-missing' | 'external-value-wrong';
@@ -22,7 +22,7 @@ export interface SoundOrNot {
 }
 
 /** The record in bytes [offset, offset + length); `reader` has what lies beside it. */
-export function readSound(
+export function verifyRecord(
   reader: Reader,
   schema: RecordSchema,
   rid: Rid,
@@ -31,12 +31,12 @@ export function readSound(
   const says = recordFault(bytes, offset, length);
   if (says !== undefined) return {fault: {kind: 'record-damaged', says}};
   const stored = new StoredRecord(rid, bytes, schema, {offset, length});
-  if (!stored.isFolded) return {record: stored};
+  if (!stored.isCompressed) return {record: stored};
   try {
-    const record = new FoldReader(reader).unfold(stored);
-    const unfolded = recordFault(record.bytes, record.offset, record.length);
-    if (unfolded === undefined) return {record};
-    return {fault: {kind: 'record-damaged', says: unfolded}};
+    const record = new CompressedValueReader(reader).decompress(stored);
+    const uncompressed = recordFault(record.bytes, record.offset, record.length);
+    if (uncompressed === undefined) return {record};
+    return {fault: {kind: 'record-damaged', says: uncompressed}};
   } catch (error) {
     return {fault: faultOf(stored, error)};
   }

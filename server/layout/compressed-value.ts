@@ -2,16 +2,16 @@
  * Values that a record does not hold as they are: compressed in their place, or under a key of
  * their own beside the record (external-key.ts). A record without any has not one byte more.
  *
- *   body with the tag `folded`, in a record (whose header says that there are some):
+ *   body with the tag `compressed`, in a record (whose header says that there are some):
  *   0  place: 0 here, 1 beside
- *   1  bytes of the body when it is unfolded, u32 LE
+ *   1  bytes of the body when it is uncompressed, u32 LE
  *   5  here: the pack; beside: the CRC-32 of the pack that belongs to it, u32 LE
  *
  *   pack:
  *   0  codec: 0 none, 1 zstd       1  tag of the value       2  the codec's output
  *
  * Which codec was taken is said by the bytes alone, so that others may come. This file knows where
- * the bytes are and no codec; records/record-folds.ts does.
+ * the bytes are and no codec; records/compressed-values.ts does.
  */
 import {Corruption} from '#server/base/errors.ts';
 import {
@@ -36,12 +36,12 @@ const narrowMax = 0xffff;
 const here = 0;
 const beside = 1;
 
-/** One folded value of a record. */
-export interface Fold {
+/** One compressed value of a record. */
+export interface CompressedValue {
   readonly slot: number;
   /** Id of the property's name. */
   readonly property: number;
-  /** Bytes of the body when it is unfolded. */
+  /** Bytes of the body when it is uncompressed. */
   readonly length: number;
   /** What is in the record; undefined: it lies beside. */
   readonly pack: Uint8Array | undefined;
@@ -56,30 +56,40 @@ export interface Body {
 }
 
 /**
- * The folded values of the record in bytes [offset, offset + length), in the order of its table.
+ * The compressed values of the record in bytes [offset, offset + length), in the order of its
+ * table.
  *
  * @throws {Corruption} when one is none.
  */
-export function foldsOf(bytes: Uint8Array, offset: number, length: number): readonly Fold[] {
-  const folds: Fold[] = [];
+export function compressedValuesOf(
+  bytes: Uint8Array,
+  offset: number,
+  length: number,
+): readonly CompressedValue[] {
+  const folds: CompressedValue[] = [];
   const count = propertyCount(bytes, offset);
   for (let slot = 0; slot < count; slot++) {
-    if (propertyTag(bytes, offset, slot) === valueTag.folded) {
-      folds.push(foldAt(bytes, offset, length, slot));
+    if (propertyTag(bytes, offset, slot) === valueTag.compressed) {
+      folds.push(compressedValueAt(bytes, offset, length, slot));
     }
   }
   return folds;
 }
 
-/** The folded value in `slot`. @throws {Corruption} when it is none. */
-export function foldAt(bytes: Uint8Array, offset: number, length: number, slot: number): Fold {
+/** The compressed value in `slot`. @throws {Corruption} when it is none. */
+export function compressedValueAt(
+  bytes: Uint8Array,
+  offset: number,
+  length: number,
+  slot: number,
+): CompressedValue {
   const start = propertyStart(bytes, offset, slot);
   const end = propertyEnd(bytes, offset, length, slot);
   const place = bytes[start];
   const size = end - start;
   const isPack = place === here && size >= foldHeaderBytes + packHeaderBytes;
   if (end > offset + length || !(isPack || (place === beside && size === besideBytes))) {
-    throw new Corruption('a folded value of a record is none', {offset, length, slot});
+    throw new Corruption('a compressed value of a record is none', {offset, length, slot});
   }
   return {
     slot,
@@ -90,22 +100,22 @@ export function foldAt(bytes: Uint8Array, offset: number, length: number, slot: 
   };
 }
 
-/** A body that is folded where it is. */
-export function foldedHere(length: number, pack: Uint8Array): Body {
+/** A body that is compressed where it is. */
+export function compressedInline(length: number, pack: Uint8Array): Body {
   const bytes = new Uint8Array(foldHeaderBytes + pack.length);
   bytes[0] = here;
   putLength(bytes, 1, length);
   bytes.set(pack, foldHeaderBytes);
-  return {tag: valueTag.folded, bytes};
+  return {tag: valueTag.compressed, bytes};
 }
 
 /** A body that says that the value lies beside the record, in the pack with the checksum. */
-export function foldedBeside(length: number, checksum: number): Body {
+export function compressedOutside(length: number, checksum: number): Body {
   const bytes = new Uint8Array(besideBytes);
   bytes[0] = beside;
   putLength(bytes, 1, length);
   putLength(bytes, foldHeaderBytes, checksum);
-  return {tag: valueTag.folded, bytes};
+  return {tag: valueTag.compressed, bytes};
 }
 
 function putLength(bytes: Uint8Array, at: number, value: number): void {
@@ -117,7 +127,7 @@ function putLength(bytes: Uint8Array, at: number, value: number): void {
 
 /**
  * The record in bytes [offset, offset + length) with other bodies in some slots, in an array of
- * its own. Its header says whether some are folded then.
+ * its own. Its header says whether some are compressed then.
  */
 export function withBodies(
   record: {readonly bytes: Uint8Array; readonly offset: number; readonly length: number},
@@ -127,7 +137,7 @@ export function withBodies(
   const {table, entryBytes, tableEnd} = recordLayout(bytes, offset);
   const count = propertyCount(bytes, offset);
   const slots: Body[] = [];
-  let isFolded = false;
+  let isCompressed = false;
   let last = 0;
   let total = 0;
   for (let slot = 0; slot < count; slot++) {
@@ -139,7 +149,7 @@ export function withBodies(
       bytes: bytes.subarray(start, end),
     };
     slots.push(body);
-    if (body.tag === valueTag.folded) isFolded = true;
+    if (body.tag === valueTag.compressed) isCompressed = true;
     last = total;
     total += body.bytes.length;
   }
@@ -152,7 +162,7 @@ export function withBodies(
   into[1] =
     ((bytes[offset + 1] as number) & ~(wideBit | foldedBit)) |
     (isWide ? wideBit : 0) |
-    (isFolded ? foldedBit : 0);
+    (isCompressed ? foldedBit : 0);
   const bodiesStart = tableStart + count * size;
   let from = 0;
   for (const [slot, body] of slots.entries()) {

@@ -14,7 +14,7 @@ export const namespace = {
   externals: 0x28,
   adjacency: 0x30,
   indexes: 0x40,
-  foreignMembers: 0x50,
+  strayMembers: 0x50,
 } as const;
 
 /** Bytes of a record id in keys: bucket (4) and position (6). */

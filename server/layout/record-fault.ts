@@ -1,5 +1,5 @@
 /**
- * Whether stored bytes are a record in every detail, which reading one never asks. Of a folded
+ * Whether stored bytes are a record in every detail, which reading one never asks. Of a compressed
  * value (compressed-value.ts) only its frame is looked at.
  *
  * Reading looks at what is wanted and trusts the rest; here each property is decoded and each
@@ -7,11 +7,11 @@
  * throws nothing.
  */
 import {Corruption} from '#server/base/errors.ts';
-import {foldAt} from './compressed-value.ts';
+import {compressedValueAt} from './compressed-value.ts';
 import {
   bodyOffsetAt,
   checkRecord,
-  isFolded,
+  isCompressed,
   nameIdAt,
   propertyCount,
   readSlot,
@@ -50,9 +50,9 @@ function tableFault(bytes: Uint8Array, offset: number, length: number): string |
     if (ids.has(id)) return 'it has a property twice';
     ids.add(id);
     const tag = bytes[at + 3] as number;
-    if (tag === valueTag.folded) {
-      // Throws when it is none; what is in it is looked at unfolded.
-      foldAt(bytes, offset, length, slot);
+    if (tag === valueTag.compressed) {
+      // Throws when it is none; what is in it is looked at uncompressed.
+      compressedValueAt(bytes, offset, length, slot);
       folds++;
       continue;
     }
@@ -66,8 +66,8 @@ function tableFault(bytes: Uint8Array, offset: number, length: number): string |
     const fault = bodyFault(tag, bytes.subarray(start, bodyEnd));
     if (fault !== undefined) return fault;
   }
-  if (folds > 0 === isFolded(bytes, offset)) return undefined;
-  return 'its header says otherwise whether values are folded';
+  if (folds > 0 === isCompressed(bytes, offset)) return undefined;
+  return 'its header says otherwise whether values are compressed';
 }
 
 /** What readers take as it comes: they were promised that it is well formed. */

@@ -3,7 +3,7 @@
  *
  *   0  format (1)
  *   1  kind (bits 0-1: document, vertex, edge), bit 2: wide table, bit 3: the values of some
- *      properties are folded (compressed-value.ts)
+ *      properties are compressed (compressed-value.ts)
  *   2  type id, u32 LE          6  schema version, u32 LE      10  record version, u32 LE
  *  14  number of properties, u16 LE
  *  16  edges only: start, end (record ids, 10 bytes each)
@@ -58,7 +58,7 @@ export function recordKindOf(bytes: Uint8Array, offset: number): RecordKind {
 }
 
 /** Whether some of the record's values are not as they are (compressed-value.ts). */
-export function isFolded(bytes: Uint8Array, offset: number): boolean {
+export function isCompressed(bytes: Uint8Array, offset: number): boolean {
   return ((bytes[offset + 1] as number) & foldedBit) !== 0;
 }
 

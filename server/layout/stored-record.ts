@@ -7,13 +7,13 @@
  */
 import {copyBytes} from '#server/base/utf8.ts';
 import {type RecordKind, RecordValue, type Rid, type Value} from '#server/model/value.ts';
-import {foldsOf} from './compressed-value.ts';
+import {compressedValuesOf} from './compressed-value.ts';
 import {
   checkRecord,
   edgeFrom,
   edgeTo,
   findProperty,
-  isFolded,
+  isCompressed,
   propertyCount,
   propertyId,
   propertyTag,
@@ -28,8 +28,8 @@ import {valueTag} from './value-tag.ts';
 /**
  * Gives the values that a record does not hold as they are (compressed-value.ts), as of one view.
  */
-export interface FoldSource {
-  /** The value in `slot` of the record in bytes [offset, offset + length), which is folded. */
+export interface CompressedValueSource {
+  /** The value in `slot` of the record in bytes [offset, offset + length), which is compressed. */
   value(rid: Rid, place: RecordPlace, slot: number): Value;
   /** The same record with every value as it is. */
   whole(record: StoredRecord): StoredRecord;
@@ -42,15 +42,16 @@ export interface RecordPlace {
   readonly length: number;
 }
 
-/** The value in `slot`, fetched from `folds` where it is folded. */
+/** The value in `slot`, fetched from `folds` where it is compressed. */
 export function readValueOf(
   rid: Rid,
   place: RecordPlace,
   slot: number,
-  folds: FoldSource | undefined,
+  folds: CompressedValueSource | undefined,
 ): Value {
   const {bytes, offset, length} = place;
-  const isThere = !isFolded(bytes, offset) || propertyTag(bytes, offset, slot) !== valueTag.folded;
+  const isThere =
+    !isCompressed(bytes, offset) || propertyTag(bytes, offset, slot) !== valueTag.compressed;
   if (folds === undefined || isThere) return readSlot(bytes, offset, length, slot);
   return folds.value(rid, place, slot);
 }
@@ -61,18 +62,18 @@ export class StoredRecord extends RecordValue {
   readonly offset: number;
   readonly length: number;
   readonly schema: RecordSchema;
-  readonly #folds: FoldSource | undefined;
+  readonly #folds: CompressedValueSource | undefined;
 
   /**
-   * `place` defaults to all of `bytes`. `folds`: of a record that has folded values still; it is
-   * good for as long as they are.
+   * `place` defaults to all of `bytes`. `folds`: of a record that has compressed values still; it
+   * is good for as long as they are.
    */
   constructor(
     rid: Rid,
     bytes: Uint8Array,
     schema: RecordSchema,
     place: {readonly offset: number; readonly length: number} = {offset: 0, length: bytes.length},
-    folds?: FoldSource,
+    folds?: CompressedValueSource,
   ) {
     super();
     checkRecord(bytes, place.offset, place.length);
@@ -92,20 +93,20 @@ export class StoredRecord extends RecordValue {
   }
 
   /** Whether some of its values are not as they are in its bytes (compressed-value.ts). */
-  get isFolded(): boolean {
-    return isFolded(this.bytes, this.offset);
+  get isCompressed(): boolean {
+    return isCompressed(this.bytes, this.offset);
   }
 
   /** Ids of the names of the properties whose values lie beside the record (external-key.ts). */
   propertiesBeside(): readonly number[] {
-    if (!this.isFolded) return [];
-    const folds = foldsOf(this.bytes, this.offset, this.length);
+    if (!this.isCompressed) return [];
+    const folds = compressedValuesOf(this.bytes, this.offset, this.length);
     return folds.filter(fold => fold.pack === undefined).map(fold => fold.property);
   }
 
-  /** The record with every value as it is in its bytes: itself, but where some are folded. */
+  /** The record with every value as it is in its bytes: itself, but where some are compressed. */
   whole(): StoredRecord {
-    return this.isFolded ? (this.#folds?.whole(this) ?? this) : this;
+    return this.isCompressed ? (this.#folds?.whole(this) ?? this) : this;
   }
 
   get typeId(): number {

@@ -57,7 +57,7 @@ export const valueTag = {
   vector: 0x71,
   sparseVector: 0x72,
   /** Not as it is: compressed, or under a key of its own (compressed-value.ts). In records only. */
-  folded: 0x80,
+  compressed: 0x80,
 } as const;
 
 export type ValueTag = (typeof valueTag)[keyof typeof valueTag];

@@ -4,15 +4,15 @@ import {test} from 'node:test';
 import type {Disk} from '#server/platform/disk.ts';
 import {Machine} from '#server/simulation/machine.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
-import {createTailMemory, TailLender} from './log-tail-lease.ts';
-import {PromptAppender} from './inline-log-writer.ts';
+import {createTailMemory, LogTailOwner} from './log-tail-lease.ts';
+import {InlineLogWriter} from './inline-log-writer.ts';
 import {SegmentLog} from './segment-log.ts';
 
 /** An appender to an idle log; each sync takes `syncMs` of its clock. */
 class Given {
   now = 0;
   syncMs = 0.2;
-  readonly appender: PromptAppender;
+  readonly appender: InlineLogWriter;
 
   constructor({owes = true} = {}) {
     const disk = new SimulatedDisk(new Machine());
@@ -20,10 +20,10 @@ class Given {
     const logId = '0'.repeat(32);
     const log = SegmentLog.create({disk, directory: '/log', segmentBytes: 1 << 20}, logId, 1);
     const memory = createTailMemory();
-    new TailLender(memory).lend(log.lend());
+    new LogTailOwner(memory).lend(log.lend());
     const clock = {now: () => this.now, monotonic: () => this.now};
     const options = {disk: this.#timed(disk), directory: '/log', logId, memory};
-    this.appender = new PromptAppender(options, clock, {owes});
+    this.appender = new InlineLogWriter(options, clock, {owes});
   }
 
   /** How many of the entries that come every millisecond for `ms` are written here. */

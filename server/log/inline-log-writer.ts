@@ -10,7 +10,7 @@
  * Source: docs/design/0029-single-entries-on-the-network-thread.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
-import {TailBorrower, type TailBorrowerOptions} from './log-tail-lease.ts';
+import {LogTailBorrower, type LogTailBorrowerOptions} from './log-tail-lease.ts';
 
 /** More is no small entry: copying it, and what others wait for meanwhile, counts. */
 const entryBytesMax = 16 << 10;
@@ -28,8 +28,8 @@ const lookBytes = 64 << 10;
  */
 export type Appended = 'written' | 'left' | {readonly failed: string};
 
-export class PromptAppender {
-  readonly #tail: TailBorrower;
+export class InlineLogWriter {
+  readonly #tail: LogTailBorrower;
   readonly #clock: Clock;
   /** How many times as long as a usual sync took is owed. */
   readonly #restsUsual: number;
@@ -40,8 +40,8 @@ export class PromptAppender {
   #bytes = 0;
 
   /** @param owes - False where the caller knows that a usual sync keeps nobody waiting. */
-  constructor(options: TailBorrowerOptions, clock: Clock, {owes = true} = {}) {
-    this.#tail = new TailBorrower(options);
+  constructor(options: LogTailBorrowerOptions, clock: Clock, {owes = true} = {}) {
+    this.#tail = new LogTailBorrower(options);
     this.#clock = clock;
     this.#restsUsual = owes ? 1 : 0;
   }
@@ -51,7 +51,7 @@ export class PromptAppender {
     return bytes <= entryBytesMax && this.#owedAt(this.#clock.monotonic()) <= owedMsMax;
   }
 
-  /** Of an entry that is admitted; `isIdle` as for `TailBorrower.append`. */
+  /** Of an entry that is admitted; `isIdle` as for `LogTailBorrower.append`. */
   append(entry: Uint8Array, isIdle: () => boolean): Appended {
     const began = this.#clock.monotonic();
     const owedMs = this.#owedAt(began);

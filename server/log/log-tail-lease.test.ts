@@ -7,7 +7,7 @@ import {test} from 'node:test';
 import {Machine} from '#server/simulation/machine.ts';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
-import {createTailMemory, TailBorrower, TailLender} from './log-tail-lease.ts';
+import {createTailMemory, LogTailBorrower, LogTailOwner} from './log-tail-lease.ts';
 import {LogFailure, SegmentLog, type SegmentLogOptions} from './segment-log.ts';
 
 const logId = '0123456789abcdef0123456789abcdef';
@@ -18,8 +18,8 @@ class Sides {
   readonly disk = new SimulatedDisk(this.machine);
   readonly options: SegmentLogOptions;
   readonly log: SegmentLog;
-  readonly lender: TailLender;
-  readonly borrower: TailBorrower;
+  readonly lender: LogTailOwner;
+  readonly borrower: LogTailBorrower;
 
   constructor() {
     const {disk} = this;
@@ -29,8 +29,8 @@ class Sides {
     this.options = {disk, directory, segmentBytes: 8 << 10};
     this.log = SegmentLog.create(this.options, logId, 1);
     const memory = createTailMemory();
-    this.lender = new TailLender(memory);
-    this.borrower = new TailBorrower({disk, directory, logId, memory});
+    this.lender = new LogTailOwner(memory);
+    this.borrower = new LogTailBorrower({disk, directory, logId, memory});
   }
 
   /** The owner waits while `work` is done. */

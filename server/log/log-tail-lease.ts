@@ -14,7 +14,7 @@ import {batchHeaderBytes, segmentName, segmentSeed} from './segment-format.ts';
 import {batchBytesOf, type SegmentEnd, SegmentWriter} from './segment-writer.ts';
 
 /** The active segment as the other thread needs it; everything in it is durable. */
-export interface LentEnd extends SegmentEnd {
+export interface LogTailState extends SegmentEnd {
   readonly generation: number;
   readonly capacity: number;
 }
@@ -41,7 +41,7 @@ class SharedEnd {
     this.#numbers = new Float64Array(memory, lockBytes);
   }
 
-  read(): LentEnd {
+  read(): LogTailState {
     return {
       generation: this.#at(place.generation),
       capacity: this.#at(place.capacity),
@@ -51,7 +51,7 @@ class SharedEnd {
     };
   }
 
-  write(end: LentEnd): void {
+  write(end: LogTailState): void {
     this.#numbers[place.generation] = end.generation;
     this.#numbers[place.capacity] = end.capacity;
     this.advance(end);
@@ -78,7 +78,7 @@ class SharedEnd {
 }
 
 /** The owner's side. */
-export class TailLender {
+export class LogTailOwner {
   readonly #shared: SharedEnd;
 
   constructor(memory: SharedArrayBuffer) {
@@ -86,13 +86,13 @@ export class TailLender {
   }
 
   /** Undefined: there is nothing to write to. */
-  lend(end: LentEnd | undefined): void {
+  lend(end: LogTailState | undefined): void {
     this.#shared.write(end ?? {generation: 0, capacity: 0, lastIndex: 0, lastChain: 0, end: 0});
     Atomics.store(this.#shared.lock, 0, free);
   }
 
   /** Waits for a batch that is being written, and returns what the other side left. */
-  takeBack(): LentEnd | 'failed' {
+  takeBack(): LogTailState | 'failed' {
     const {lock} = this.#shared;
     while (Atomics.compareExchange(lock, 0, free, owned) !== free) {
       Atomics.wait(lock, 0, borrowed);
@@ -101,7 +101,7 @@ export class TailLender {
   }
 }
 
-export interface TailBorrowerOptions {
+export interface LogTailBorrowerOptions {
   readonly disk: Disk;
   /** Those of the log. */
   readonly directory: string;
@@ -110,13 +110,13 @@ export interface TailBorrowerOptions {
 }
 
 /** The other side. */
-export class TailBorrower {
-  readonly #options: TailBorrowerOptions;
+export class LogTailBorrower {
+  readonly #options: LogTailBorrowerOptions;
   readonly #shared: SharedEnd;
   readonly #chains = new Uint32Array(1);
   #writer: {readonly generation: number; readonly segment: SegmentWriter} | undefined;
 
-  constructor(options: TailBorrowerOptions) {
+  constructor(options: LogTailBorrowerOptions) {
     this.#options = options;
     this.#shared = new SharedEnd(options.memory);
   }

@@ -142,13 +142,13 @@ function diesIn(work: () => void): boolean {
   }
 }
 
-interface Place {
+interface LogUnderTest {
   readonly machine: Machine;
   readonly disk: SimulatedDisk;
   readonly options: SegmentLogOptions;
 }
 
-function reopen({machine, disk, options}: Place, {crashAt, crashAgainAt}: Fate): SegmentLog {
+function reopen({machine, disk, options}: LogUnderTest, {crashAt, crashAgainAt}: Fate): SegmentLog {
   disk.crash(createSeededRandom(crashAt));
   machine.boot();
   if (crashAgainAt !== undefined) {

@@ -19,7 +19,7 @@
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
 import type {Disk} from '#server/platform/disk.ts';
-import type {LentEnd} from './log-tail-lease.ts';
+import type {LogTailState} from './log-tail-lease.ts';
 import {
   batchHeaderBytes,
   decodeSegmentHeader,
@@ -188,7 +188,7 @@ export class SegmentLog {
   /**
    * The end for another thread (log-tail-lease.ts); undefined when nothing may be written there.
    */
-  lend(): LentEnd | undefined {
+  lend(): LogTailState | undefined {
     const {header, capacity, lastIndex, lastChain, end} = this.#tail;
     const isWhole = this.#failed === undefined && this.#durableIndex === lastIndex;
     if (!isWhole) return undefined;
@@ -196,7 +196,7 @@ export class SegmentLog {
   }
 
   /** Goes on behind what the other thread has written, durably, since it was lent the end. */
-  takeBack(lent: LentEnd | 'failed'): void {
+  takeBack(lent: LogTailState | 'failed'): void {
     if (lent === 'failed') {
       this.#failed ??= 'the log cannot write any more: a write of another thread failed';
     } else if (lent.generation === this.#tail.header.generation && lent.end > this.#tail.end) {

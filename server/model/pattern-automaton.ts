@@ -29,7 +29,7 @@ interface Subset {
   readonly next: Map<number, Subset>;
 }
 
-/** @throws {Refusal} `argument` when repetitions unfold to too many states. */
+/** @throws {Refusal} `argument` when repetitions decompress to too many states. */
 export function compileAutomaton(root: PatternNode, ignoreCase: boolean): Automaton {
   const builder = new AutomatonBuilder(ignoreCase);
   const end = builder.add({kind: 'end'});

@@ -6,7 +6,7 @@
  * only when at most one choice inside can be taken back (an alternative, or a repetition outside
  * of any repeated group); every other pattern runs as an automaton that
  * holds all its states at once (pattern-automaton.ts). What an automaton cannot do (back
- * references, looking around) is refused, as are patterns that unfold too large.
+ * references, looking around) is refused, as are patterns that decompress too large.
  * Source: R. Cox, Regular Expression Matching Can Be Simple And Fast.
  */
 import {Refusal} from '#server/base/errors.ts';

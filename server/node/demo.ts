@@ -75,7 +75,7 @@ const albums = [
   ['A Room in Olmeda', '2008-09-01', 52, ['Mirelle Quade']],
   ['Prime Tides', '2013-03-22', 61, ['Tidal Arithmetic']],
   ['Winter Pieces', '1992-11-30', 73, ['Grauwald Quartet']],
-  ['Folded Maps', '2017-06-09', 39, ['Paper Meridian']],
+  ['Compressed Maps', '2017-06-09', 39, ['Paper Meridian']],
   ['Three at Midnight', '1999-02-19', 58, ['Osvaldo Reyes Trio']],
   ['Resin', '2012-10-05', 44, ['Salt and Cedar']],
   ['Last Boat Home', '2021-01-15', 50, ['Night Ferry']],
@@ -99,7 +99,7 @@ const inspirations = [
 const reviews = [
   ['Harbour Lights', 5, '2001-06-02', {name: 'O. Brandvold', paper: 'The Mole'}, ['debut', 'sea']],
   ['Prime Tides', 4, '2013-04-01', {name: 'S. Achterberg', paper: 'Signal'}, ['long', 'dance']],
-  ['Folded Maps', 3, '2017-07-11', {name: 'O. Brandvold', paper: 'The Mole'}, ['uneven']],
+  ['Compressed Maps', 3, '2017-07-11', {name: 'O. Brandvold', paper: 'The Mole'}, ['uneven']],
   [
     'Last Boat Home',
     5,

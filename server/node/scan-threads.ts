@@ -12,8 +12,8 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {
   PlanThread,
   PlanThreads,
-  ThreadNews,
-  ThreadOrder,
+  PlanTaskEvent,
+  PlanTask,
 } from '#server/session/threads/plan-task.ts';
 
 export interface ScanThreadStart {
@@ -96,11 +96,15 @@ class ScanThread implements PlanThread {
   readonly #worker: Worker;
   readonly #onChange: () => void;
   /** Of the order under way, and of the next one. */
-  readonly #hears: ((news: ThreadNews) => void)[] = [];
+  readonly #hears: ((news: PlanTaskEvent) => void)[] = [];
   /** The order under way is answered; the thread is about to let go. */
   #isAnswered = false;
   #cancelIdle: () => void = () => {};
-  #loss: ThreadNews & {readonly kind: 'lost'} = {kind: 'lost', reason: 'other', message: 'ended'};
+  #loss: PlanTaskEvent & {readonly kind: 'lost'} = {
+    kind: 'lost',
+    reason: 'other',
+    message: 'ended',
+  };
 
   /** @param onChange - Called when it has become idle, and when it is gone. */
   constructor(parts: ScanThreadParts, onChange: () => void) {
@@ -112,7 +116,7 @@ class ScanThread implements PlanThread {
       resourceLimits:
         heapMegabytesMax === undefined ? {} : {maxOldGenerationSizeMb: heapMegabytesMax},
     });
-    this.#worker.on('message', (news: ThreadNews) => this.#told(news));
+    this.#worker.on('message', (news: PlanTaskEvent) => this.#told(news));
     this.#worker.on('error', (error: Error & {readonly code?: string}) => {
       const reason = error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'other';
       this.#loss = {kind: 'lost', reason, message: error.message};
@@ -129,7 +133,7 @@ class ScanThread implements PlanThread {
     return this.#hears.length === 0 && !this.#isEnding;
   }
 
-  run(order: ThreadOrder, hear: (news: ThreadNews) => void): void {
+  run(order: PlanTask, hear: (news: PlanTaskEvent) => void): void {
     assert(this.isReady, 'a thread has one order at a time');
     this.#cancelIdle();
     this.#worker.postMessage(order);
@@ -141,7 +145,7 @@ class ScanThread implements PlanThread {
     await this.#worker.terminate();
   }
 
-  #told(news: ThreadNews): void {
+  #told(news: PlanTaskEvent): void {
     const [hear] = this.#hears;
     if (news.kind === 'failed' || (news.kind === 'page' && news.isLast)) this.#isAnswered = true;
     if (news.kind === 'free') {

@@ -10,10 +10,10 @@ import {createFunctionRegistry} from '#server/execution/standard-functions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
-import type {ThreadNews, ThreadOrder} from '#server/session/threads/plan-task.ts';
+import type {PlanTaskEvent, PlanTask} from '#server/session/threads/plan-task.ts';
 import {ThreadRunner} from '#server/session/threads/thread-run.ts';
 import {attachStore} from '#server/storage/rocksdb/open.ts';
-import type {View} from '#server/storage/store.ts';
+import type {StoreSnapshot} from '#server/storage/store.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
 
 /** Behind whoever serves short requests, when processors are short. */
@@ -32,28 +32,28 @@ if (port !== null) {
     ledger: (workerData as ScanThreadStart).ledger,
     loadJavaScript,
   });
-  const tell = (news: ThreadNews): void => {
+  const tell = (news: PlanTaskEvent): void => {
     const isPage = news.kind === 'page' && news.bytes !== undefined;
     port.postMessage(news, isPage ? [news.bytes.buffer] : []);
   };
   let last = Promise.resolve();
-  port.on('message', (order: ThreadOrder) => {
+  port.on('message', (order: PlanTask) => {
     last = last.then(() => run(runner, order, tell));
   });
 }
 
 async function run(
   runner: ThreadRunner,
-  order: ThreadOrder,
-  tell: (news: ThreadNews) => void,
+  order: PlanTask,
+  tell: (news: PlanTaskEvent) => void,
 ): Promise<void> {
-  const {view, schemaVersion} = order;
+  const {snapshot: view, schemaVersion} = order;
   const store = await attachStore(view.store);
   try {
     const views = {
       schemaVersion,
-      open: () => store.attachView(view.handle),
-      release: (held: View) => held.release(),
+      open: () => store.attachSnapshot(view.handle),
+      release: (held: StoreSnapshot) => held.release(),
     };
     await runner.run(order, views, tell);
   } finally {

@@ -93,7 +93,7 @@ export async function startServer(
   );
   const rootPath = resolve(settings.get('svc.server.rootPath'));
   mkdirSync(rootPath, {recursive: true});
-  const inForce: InForce = {settings: () => settings};
+  const inForce: SettingsHolder = {settings: () => settings};
   const authorities = readTrustStore(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
   const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
@@ -136,11 +136,11 @@ export async function startServer(
 type Logger = ReturnType<typeof createLogger>;
 
 /** The settings as they are now; those given, until the server's own are read. */
-interface InForce {
+interface SettingsHolder {
   settings: () => Settings;
 }
 
-function engineSettings(settings: Settings, inForce: InForce): EngineSettings {
+function engineSettings(settings: Settings, inForce: SettingsHolder): EngineSettings {
   const raftStorage = settings.get('svc.ha.raftStorageDirectory');
   return {
     segmentBytes: settings.get('svc.ha.logSegmentSize'),
@@ -167,7 +167,7 @@ function walFlush(value: number): 0 | 1 | 2 {
 }
 
 interface EngineParts {
-  readonly inForce: InForce;
+  readonly inForce: SettingsHolder;
   readonly threads: ReturnType<typeof startCommitThreads>;
   readonly logger: Logger;
   readonly storeEngine: StoreEngine;
@@ -182,7 +182,7 @@ function openServerEngine(
   const disk = createDisk();
   const timers = createTimers();
   // Of a quota it would take what requests need.
-  const keepAwake = hasProcessorQuota() ? undefined : awakeKeeper(storeEngine);
+  const spinFor = hasProcessorQuota() ? undefined : awakeKeeper(storeEngine);
   return openEngine({
     rootPath,
     nodeName: settings.get('svc.server.name'),
@@ -202,7 +202,7 @@ function openServerEngine(
     ),
     settings: engineSettings(settings, inForce),
     process: {pid: process.pid, isAlive},
-    startPipe: parts => threads.startPipe(parts, keepAwake),
+    startPipe: parts => threads.startPipe(parts, spinFor),
     ...(cluster && {
       memberLog: cluster,
       fingerprint: reader => fingerprintDatabase(reader, () => timers.yield()),
@@ -235,7 +235,7 @@ interface Parts {
   readonly peerClient: PeerClient;
   /** Whose certificates are believed of the other members; empty: those that the system knows. */
   readonly authorities: readonly string[];
-  readonly inForce: InForce;
+  readonly inForce: SettingsHolder;
   readonly logger: Logger;
   readonly events: EventLog;
   readonly prompt: PasswordPrompt;
@@ -254,7 +254,7 @@ interface Services {
   readonly stop: PromiseWithResolvers<string>;
 }
 
-interface Means {
+interface StartDependencies {
   /** Undefined: a server alone. */
   readonly cluster: Cluster | undefined;
   readonly clock: Clock;
@@ -263,7 +263,7 @@ interface Means {
   readonly javascript: JavaScriptEngine;
 }
 
-function createServices(given: Settings, parts: Parts, means: Means): Services {
+function createServices(given: Settings, parts: Parts, means: StartDependencies): Services {
   const {engine, logger, events} = parts;
   const stop = Promise.withResolvers<string>();
   const shutdown = (): void => {
@@ -316,7 +316,10 @@ function createServices(given: Settings, parts: Parts, means: Means): Services {
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {engine, logger} = parts;
-  const means: Means = {...createMeans(given, parts), javascript: await loadJavaScript()};
+  const means: StartDependencies = {
+    ...createMeans(given, parts),
+    javascript: await loadJavaScript(),
+  };
   const {clock, timers} = means;
   const services = createServices(given, parts, means);
   const {service, stop} = services;
@@ -378,7 +381,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   };
 }
 
-function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
+function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'javascript'> {
   const {cluster, authorities, engine, storeEngine, logger} = parts;
   const clock = createClock();
   const timers = createTimers();
@@ -399,7 +402,7 @@ function createMeans(given: Settings, parts: Parts): Omit<Means, 'javascript'> {
 }
 
 /** Behind the start of a member: it may lead in a moment. */
-function rehearseWrites(given: Settings, {storeEngine, logger}: Parts, means: Means) {
+function rehearseWrites(given: Settings, {storeEngine, logger}: Parts, means: StartDependencies) {
   // As a server alone: nobody else hears of it.
   const {cluster: _, ...own} = means;
   const disk = createDisk();
@@ -428,7 +431,7 @@ function watchCluster(
   given: Settings,
   {cluster: node, engine, logger}: Parts,
   {administration, copies}: Services,
-  {cluster, ...means}: Means,
+  {cluster, ...means}: StartDependencies,
 ): ClusterWatch | undefined {
   if (node === undefined || cluster === undefined || copies === undefined) return undefined;
   const directory = join(resolve(given.get('svc.server.rootPath')), 'databases');
@@ -456,7 +459,7 @@ function createHttp(
   given: Settings,
   parts: Parts,
   services: Services,
-  means: Means & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles'>,
+  means: StartDependencies & Pick<HttpOptions, 'replicaHealth' | 'ownTroubles'>,
 ): HttpServer {
   const {service, security, administration} = services;
   return createHttpServer({

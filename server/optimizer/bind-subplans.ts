@@ -21,7 +21,7 @@ const hosts: ReadonlySet<PlanNode['kind']> = new Set<PlanNode['kind']>([
   'unnest',
   'aggregate',
   'distinct',
-  'pick',
+  'select-per-group',
   'sort',
   'create',
 ]);

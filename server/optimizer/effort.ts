@@ -124,7 +124,7 @@ function gathers({kind}: PlanNode): boolean {
     kind === 'aggregate' ||
     kind === 'sort' ||
     kind === 'top' ||
-    kind === 'pick' ||
+    kind === 'select-per-group' ||
     kind === 'barrier' ||
     kind === 'join'
   );

@@ -196,7 +196,7 @@ export class Estimates {
       }
       case 'intersect':
         return this.#intersect(node, outer);
-      case 'otherwise': {
+      case 'fallback': {
         const {rows} = second === undefined ? nothing : this.of(second, outer);
         return {...input, rows: Math.max(input.rows, Math.min(rows, 1))};
       }
@@ -361,7 +361,7 @@ function whole(node: PlanNode, input: Estimate, facts: () => RowFacts): Estimate
     case 'skip':
       return passing(Math.max(0, rows - (countOf(node.count) ?? 0)), 0);
     case 'barrier':
-    case 'pick':
+    case 'select-per-group':
       return passing(rows, rows * cost.kept);
     case 'create':
     case 'change':

@@ -6,7 +6,7 @@
  * Sub-plans inside expressions are optimized the same way. Pure: same plan, catalog and
  * statistics, same result. Patterns are ordered first: hops that other rules make keep theirs.
  */
-import {atOnce, type InPortions} from '#server/base/cooperative.ts';
+import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
@@ -65,11 +65,11 @@ export interface OptimizeOptions {
 }
 
 export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
-  return atOnce(optimizing(plan, options));
+  return runToCompletion(optimizing(plan, options));
 }
 
 /** As `optimize`; each rule that changes something is a portion. */
-export function* optimizing(plan: PlanNode, options: OptimizeOptions): InPortions<PlanNode> {
+export function* optimizing(plan: PlanNode, options: OptimizeOptions): Cooperative<PlanNode> {
   const {catalog, constant, statistics = noStatistics, without} = options;
   const estimates = new Estimates(catalog, statistics);
   let next: Slot | undefined;

@@ -9,7 +9,7 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {expressionsOf, inputsOf, slotsOf, visitPlan} from '#server/plan/tree.ts';
 
 /** The next node down; undefined where the rows of the inputs are gathered, cut or made. */
-export function spineInput(node: PlanNode): PlanNode | undefined {
+export function rowPreservingInput(node: PlanNode): PlanNode | undefined {
   switch (node.kind) {
     case 'filter':
     case 'extend':
@@ -27,10 +27,17 @@ export function spineInput(node: PlanNode): PlanNode | undefined {
 }
 
 /** The plan with `other` in the place of a node on its spine. */
-export function withOnSpine(node: PlanNode, place: PlanNode, other: PlanNode): PlanNode {
+export function withOnRowPreservingPath(
+  node: PlanNode,
+  place: PlanNode,
+  other: PlanNode,
+): PlanNode {
   if (node === place) return other;
-  if (node.kind === 'join') return {...node, left: withOnSpine(node.left, place, other)};
-  return 'input' in node ? {...node, input: withOnSpine(node.input, place, other)} : node;
+  if (node.kind === 'join')
+    return {...node, left: withOnRowPreservingPath(node.left, place, other)};
+  return 'input' in node
+    ? {...node, input: withOnRowPreservingPath(node.input, place, other)}
+    : node;
 }
 
 /** Slots that a node reads, with all that stands beside its spine. */
@@ -38,7 +45,7 @@ export function readBy(node: PlanNode): Set<Slot> {
   const read = new Set<Slot>();
   for (const expression of expressionsOf(node)) slotsOf(expression, read);
   for (const beside of inputsOf(node)) {
-    if (beside === spineInput(node) || node.kind === 'aggregate') continue;
+    if (beside === rowPreservingInput(node) || node.kind === 'aggregate') continue;
     visitPlan(beside, part => {
       for (const expression of expressionsOf(part)) slotsOf(expression, read);
     });

@@ -8,14 +8,14 @@
  *
  * Logic is three-valued: null is unknown; a filter passes only true.
  */
-import type {Place} from '#server/base/errors.ts';
+import type {SourceLocation} from '#server/base/errors.ts';
 import type {Value} from '#server/model/value.ts';
 import type {PlanNode} from './node.ts';
 
 /** Number of a variable in a row, given by the binder; dense from 0 in one statement. */
 export type Slot = number;
 
-export type {Place};
+export type {SourceLocation as Place};
 
 export type Expression =
   | {readonly kind: 'literal'; readonly value: Value}
@@ -40,7 +40,7 @@ export type Expression =
       readonly kind: 'call';
       readonly name: string;
       readonly args: readonly Expression[];
-      readonly place?: Place;
+      readonly place?: SourceLocation;
       /** As it was written, made when something is refused while it runs. */
       readonly written?: () => string;
     }
@@ -49,7 +49,7 @@ export type Expression =
       readonly kind: 'routine';
       readonly name: string;
       readonly args: readonly Expression[];
-      readonly place?: Place;
+      readonly place?: SourceLocation;
     }
   /** Evaluated left to right, stops at the first false (and) or true (or). */
   | {readonly kind: 'and' | 'or'; readonly terms: readonly Expression[]}

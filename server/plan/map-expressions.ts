@@ -12,7 +12,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
     case 'argument':
     case 'union':
     case 'intersect':
-    case 'otherwise':
+    case 'fallback':
     case 'barrier':
     case 'connect':
     case 'frontier':
@@ -68,7 +68,7 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       });
     case 'distinct':
       return withParts(node, {by: mapItems(node.by, map)});
-    case 'pick':
+    case 'select-per-group':
       return withParts(node, {by: mapItems(node.by, map), measure: map(node.measure)});
     case 'sort':
       return withParts(node, {keys: mapKeys(node.keys, map)});

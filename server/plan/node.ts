@@ -1,5 +1,5 @@
 /**
- * The plan algebra: what a query means, for every language. A waist of the building.
+ * The plan algebra: what a query means, for every language. One of the core interfaces.
  *
  * A plan is an immutable tree. Rows flow upwards; a row is an array of slots, and a node's
  * output slots are its input's plus what it binds (except `project`, `aggregate` and
@@ -336,7 +336,7 @@ export type MultiNode =
       readonly collect?: {readonly from: Slot; readonly to: Slot};
     }
   /** The rows of `input`; when there is none, those of `fallback`. Both bind the same slots. */
-  | {readonly kind: 'otherwise'; readonly input: PlanNode; readonly fallback: PlanNode}
+  | {readonly kind: 'fallback'; readonly input: PlanNode; readonly fallback: PlanNode}
   /**
    * The records whose ids all inputs give, in the first one's order. Each input binds its ids to
    * the slot at its place in `ids`, and gives none twice.
@@ -394,7 +394,7 @@ export type WholeNode =
    * first appeared, then by measure, then as they came.
    */
   | {
-      readonly kind: 'pick';
+      readonly kind: 'select-per-group';
       readonly input: PlanNode;
       readonly by: readonly Expression[];
       readonly measure: Expression;

@@ -173,8 +173,8 @@ function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {
           : ` binding ${slots(node.slots)}`;
       return `apply ${node.mode}${binds}`;
     }
-    case 'otherwise':
-      return 'otherwise';
+    case 'fallback':
+      return 'fallback';
     case 'intersect':
       return `intersect ${slots(node.ids)} as ${slotText(node.slot)}`;
     case 'repeat':
@@ -198,7 +198,7 @@ type Row =
   | 'shortest'
   | 'join'
   | 'apply'
-  | 'otherwise'
+  | 'fallback'
   | 'intersect'
   | 'repeat';
 
@@ -216,7 +216,7 @@ function wholeNodeText(node: Exclude<PlanNode, {kind: Source | Row}>): string {
     }
     case 'distinct':
       return `distinct ${node.by.map(expressionText).join(', ')}`;
-    case 'pick': {
+    case 'select-per-group': {
       const by = node.by.map(expressionText).join(', ');
       const ties = node.ties ? ' with ties' : '';
       return `pick ${node.count}${ties} of ${by} by ${expressionText(node.measure)}`;

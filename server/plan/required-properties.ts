@@ -14,7 +14,7 @@ import {expressionsOf, inputsOf, ownSlots, partsOf} from './tree.ts';
  * The names of the properties that are asked for; undefined where records leave the plan as they
  * are, so that all are. Cost: a walk over the plan.
  */
-export function askedProperties(plan: PlanNode): ReadonlySet<string> | undefined {
+export function requiredProperties(plan: PlanNode): ReadonlySet<string> | undefined {
   const walk = new Walk();
   walk.plan(plan);
   return walk.outputs.some(output => walk.givesRecords(output)) ? undefined : walk.names;

@@ -24,7 +24,7 @@ export function inputsOf(node: PlanNode): readonly PlanNode[] {
     case 'union':
     case 'intersect':
       return node.inputs;
-    case 'otherwise':
+    case 'fallback':
       return [node.input, node.fallback];
     default:
       return 'input' in node ? [node.input] : [];
@@ -50,7 +50,7 @@ export function mapInputs(node: PlanNode, map: MapPlan): PlanNode {
       const body = map(node.body);
       return input === node.input && body === node.body ? node : {...node, input, body};
     }
-    case 'otherwise': {
+    case 'fallback': {
       const input = map(node.input);
       const fallback = map(node.fallback);
       const same = input === node.input && fallback === node.fallback;
@@ -223,7 +223,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
     case 'argument':
     case 'union':
     case 'intersect':
-    case 'otherwise':
+    case 'fallback':
     case 'barrier':
       return [];
     case 'index-entries':
@@ -284,7 +284,7 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       ];
     case 'distinct':
       return node.by;
-    case 'pick':
+    case 'select-per-group':
       return [...node.by, node.measure];
     case 'sort':
       return sortExpressions(node.keys);

@@ -72,14 +72,14 @@ export function ordered(members: readonly Member[]): Membership {
   return [...members].sort((left, right) => (left.id < right.id ? -1 : 1));
 }
 
-interface InForce {
+interface AdoptedMembership {
   /** Index of the entry that brought it. */
   readonly since: LogIndex;
   readonly membership: Membership;
 }
 
 /** A membership with what every message asks of it. */
-interface Current extends InForce {
+interface Current extends AdoptedMembership {
   readonly voters: readonly NodeId[];
   /** Each once. */
   readonly priorities: readonly number[];
@@ -91,7 +91,7 @@ interface Current extends InForce {
  * Invariant: ascending by index, and the first one is in force at the log's base.
  */
 export class MembershipHistory {
-  #inForce: readonly InForce[];
+  #inForce: readonly AdoptedMembership[];
   #current: Current;
 
   constructor(base: LogIndex, membership: Membership) {
@@ -158,13 +158,13 @@ export class MembershipHistory {
     this.#set([{since: index, membership}, ...this.#inForce.filter(one => one.since > index)]);
   }
 
-  #set(inForce: readonly InForce[]): void {
+  #set(inForce: readonly AdoptedMembership[]): void {
     this.#inForce = inForce;
     this.#current = currentOf(inForce);
   }
 }
 
-function currentOf(inForce: readonly InForce[]): Current {
+function currentOf(inForce: readonly AdoptedMembership[]): Current {
   const last = inForce.at(-1);
   assert(last !== undefined, 'there is always one');
   const priorities = new Set(last.membership.map(member => member.priority));

@@ -15,10 +15,10 @@ import {
   ridOfRecordKey,
 } from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
-import {FoldReader} from './record-folds.ts';
+import {CompressedValueReader} from './compressed-values.ts';
 import type {RecordContext} from './context.ts';
 import type {IndexMaintenance} from './indexes.ts';
-import {ForeignMembers} from './members.ts';
+import {StrayMembers} from './members.ts';
 import {loadMany} from './read.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 
@@ -92,7 +92,7 @@ export class IndexBuild implements ChunkedWork {
 
   /** They are few, and taken at once: each was moved by a statement of its own. */
   private fillForeign(transaction: Transaction): void {
-    const members = new ForeignMembers(transaction, this.typeIds, this.buckets);
+    const members = new StrayMembers(transaction, this.typeIds, this.buckets);
     let records = 0;
     for (let rids = members.next(256); rids !== undefined; rids = members.next(256)) {
       for (const record of loadMany(transaction, this.context.schema, rids)) {
@@ -117,8 +117,8 @@ export class IndexBuild implements ChunkedWork {
   private putKeys(transaction: Transaction, walker: RowWalker): void {
     const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
     const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-    // Late: most indexes ask for nothing that is folded.
-    const folds = new FoldReader(transaction);
+    // Late: most indexes ask for nothing that is compressed.
+    const folds = new CompressedValueReader(transaction);
     const {schema} = this.context;
     this.putKeysOf(transaction, new StoredRecord(rid, walker.bytes, schema, place, folds));
   }

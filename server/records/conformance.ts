@@ -1,7 +1,7 @@
 /**
  * Looks whether stored records keep rules that a change of the schema is about to bring.
  *
- * The records are read in one view, and the transaction commits only if nobody wrote among them
+ * The records are read in one snapshot, and the transaction commits only if nobody wrote among them
  * since: so a rule that is in force holds for every record. Rules that were there before are not
  * looked at again.
  */
@@ -10,14 +10,14 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {PropertyDefinition} from '#server/catalog/definition.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
-import {foreignMembers} from '#server/layout/stray-member-key.ts';
+import {strayMembers} from '#server/layout/stray-member-key.ts';
 import {bucketRange, ridOfRecordKey} from '#server/layout/record-key.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Value} from '#server/model/value.ts';
-import {FoldReader} from './record-folds.ts';
+import {CompressedValueReader} from './compressed-values.ts';
 import type {RecordContext} from './context.ts';
-import {ForeignMembers} from './members.ts';
+import {StrayMembers} from './members.ts';
 import {loadMany} from './read.ts';
 import {checkComplete, checkRules, convertProperties} from './rules.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
@@ -47,12 +47,15 @@ export function* checkRecords(
       const range = bucketRange(bucket);
       transaction.require({kind: 'range-untouched', ...range});
       const walker = new RowWalker(transaction, [range]);
-      const folds = new FoldReader(transaction);
+      const compressed = new CompressedValueReader(transaction);
       try {
         for (let seen = 1; walker.next(); seen += 1) {
           const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
           const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-          requireKept(rules, new StoredRecord(rid, walker.bytes, context.schema, place, folds));
+          requireKept(
+            rules,
+            new StoredRecord(rid, walker.bytes, context.schema, place, compressed),
+          );
           if (seen % recordsOfStep === 0) yield;
         }
       } finally {
@@ -70,8 +73,8 @@ function* checkForeign(
   rules: NewRules,
   recordsOfStep: number,
 ): Generator<void, void> {
-  transaction.require({kind: 'range-untouched', ...foreignMembers});
-  const members = new ForeignMembers(transaction, [rules.id], rules.bucketIds);
+  transaction.require({kind: 'range-untouched', ...strayMembers});
+  const members = new StrayMembers(transaction, [rules.id], rules.bucketIds);
   try {
     const next = (): ReturnType<typeof members.next> => members.next(recordsOfStep);
     for (let rids = next(); rids !== undefined; rids = next()) {

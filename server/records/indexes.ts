@@ -1,8 +1,8 @@
 /**
  * Keeps the index entries of records in step with the records, inside a transaction.
  *
- * A unique key is looked up under the transaction's view and own writes: a visible duplicate is
- * refused at once, and a precondition guards the key against commits that the view misses.
+ * A unique key is looked up under the transaction's snapshot and own writes: a visible duplicate is
+ * refused at once, and a precondition guards the key against commits that the snapshot misses.
  * Entries of indexes that are still being built are kept as well. Until such an index is ready two
  * records may have one unique key, of which the entry belongs to one: the other leaves it alone.
  * Invariant X1: a record and its entries are written by the same transaction.

@@ -2,7 +2,7 @@
  * Which type a record counts for, and the keys of records that lie in another type's bucket
  * (layout/stray-member-key.ts).
  *
- * Invariant X2: a record that lies in no bucket of its type has one foreign member's key, and no
+ * Invariant X2: a record that lies in no bucket of its type has one stray member's key, and no
  * other record has one; a bucket's counter counts the records of its own type that lie in it, the
  * first bucket of a type those that lie elsewhere too.
  */
@@ -11,9 +11,9 @@ import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {
-  foreignMemberKey,
-  foreignMembers,
-  foreignMembersOf,
+  strayMemberKey,
+  strayMembers,
+  strayMembersOf,
   readForeignMember,
 } from '#server/layout/stray-member-key.ts';
 import type {Rid} from '#server/model/value.ts';
@@ -24,13 +24,13 @@ const nothing = new Uint8Array();
 
 /** A record is one of the type's from now on. */
 export function addMember(transaction: Transaction, type: CatalogType, rid: Rid): void {
-  if (!isHome(type, rid)) transaction.put(foreignMemberKey(type.id, rid), nothing);
+  if (!isHome(type, rid)) transaction.put(strayMemberKey(type.id, rid), nothing);
   transaction.count(countedBucket(type, rid), 1);
 }
 
 /** A record is none of the type's any more. */
 export function removeMember(transaction: Transaction, type: CatalogType, rid: Rid): void {
-  if (!isHome(type, rid)) transaction.delete(foreignMemberKey(type.id, rid));
+  if (!isHome(type, rid)) transaction.delete(strayMemberKey(type.id, rid));
   transaction.count(countedBucket(type, rid), -1);
 }
 
@@ -44,12 +44,12 @@ export function countedBucket(type: CatalogType, rid: Rid): number {
 }
 
 /** Walks the ids of the types' records that lie in none of the buckets. */
-export class ForeignMembers {
+export class StrayMembers {
   private readonly walker: RowWalker;
   private readonly buckets: ReadonlySet<number>;
 
   constructor(reader: Reader, typeIds: Iterable<number>, buckets: Iterable<number>) {
-    this.walker = new RowWalker(reader, Array.from(typeIds, foreignMembersOf), {bufferBytes: 1024});
+    this.walker = new RowWalker(reader, Array.from(typeIds, strayMembersOf), {bufferBytes: 1024});
     this.buckets = new Set(buckets);
   }
 
@@ -79,9 +79,9 @@ export function requireNoForeigners(
   buckets: readonly number[],
 ): void {
   if (buckets.length === 0) return;
-  transaction.require({kind: 'range-untouched', ...foreignMembers});
+  transaction.require({kind: 'range-untouched', ...strayMembers});
   const emptied = new Set(buckets);
-  const walker = new RowWalker(transaction, [foreignMembers]);
+  const walker = new RowWalker(transaction, [strayMembers]);
   try {
     while (walker.next()) {
       const {typeId, rid} = readForeignMember(walker.bytes, walker.keyStart);

@@ -1,5 +1,5 @@
 /**
- * Records, buckets and edges as of a view (with own writes where the reader is a transaction).
+ * Records, buckets and edges as of a snapshot (with own writes where the reader is a transaction).
  *
  * Records come as StoredRecord over bytes that are theirs; a scan looks at each record in place
  * first and copies those that pass. Edges come as rows of adjacency keys.
@@ -18,7 +18,7 @@ import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import {createPackedRows, getManyGrowing, packKeys} from '#server/storage/packed-rows.ts';
 import {ABSENT, type Reader} from '#server/storage/store.ts';
-import {FoldReader} from './record-folds.ts';
+import {CompressedValueReader} from './compressed-values.ts';
 
 const rowHeaderBytes = 8;
 const manyBufferBytes = 64 << 10;
@@ -30,13 +30,13 @@ const recordBytesExpected = 256;
 /**
  * The record, or undefined when there is none (a light edge has none).
  *
- * @param folds - Says which of its folded values are read with it; default: all.
+ * @param compressed - Says which of its compressed values are read with it; default: all.
  */
 export function loadRecord(
   reader: Reader,
   schema: RecordSchema,
   rid: Rid,
-  folds?: FoldReader,
+  compressed?: CompressedValueReader,
 ): StoredRecord | undefined {
   if (rid.position < 0) return undefined;
   // A piece of a shared slab: the store needs bytes outside of the heap, small arrays lie inside.
@@ -45,12 +45,16 @@ export function loadRecord(
   const bytes = reader.get(key);
   if (bytes === undefined) return undefined;
   const record = new StoredRecord(rid, bytes, schema);
-  return record.isFolded ? (folds ?? new FoldReader(reader)).unfold(record) : record;
+  return record.isCompressed
+    ? (compressed ?? new CompressedValueReader(reader)).decompress(record)
+    : record;
 }
 
-/** As `loadRecord`, for who may not want its folded values: each is read when it is asked for. */
+/**
+ * As `loadRecord`, for who may not want its compressed values: each is read when it is asked for.
+ */
 export function loadLate(reader: Reader, schema: RecordSchema, rid: Rid): StoredRecord | undefined {
-  return loadRecord(reader, schema, rid, new FoldReader(reader, () => false));
+  return loadRecord(reader, schema, rid, new CompressedValueReader(reader, () => false));
 }
 
 /** The records in the order of `rids`; undefined for what does not exist. */
@@ -58,10 +62,10 @@ export function loadMany(
   reader: Reader,
   schema: RecordSchema,
   rids: readonly Rid[],
-  folds?: FoldReader,
+  compressed?: CompressedValueReader,
 ): readonly (StoredRecord | undefined)[] {
   if (rids.length === 0) return [];
-  if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid, folds)];
+  if (rids.length === 1) return [loadRecord(reader, schema, rids[0] as Rid, compressed)];
   let hasFolds = false;
   const records: (StoredRecord | undefined)[] = [];
   // Buffers as large as the records may be expected to be: most calls are for a few of them.
@@ -81,13 +85,13 @@ export function loadMany(
       else {
         const place = {offset: start, length: valueLength};
         const record = new StoredRecord(rid, rows.buffer, schema, place);
-        hasFolds ||= record.isFolded;
+        hasFolds ||= record.isCompressed;
         records.push(arena.keep(record));
       }
       at = start + (absent ? 0 : valueLength);
     }
   }
-  return hasFolds ? (folds ?? new FoldReader(reader)).unfoldAll(records) : records;
+  return hasFolds ? (compressed ?? new CompressedValueReader(reader)).unfoldAll(records) : records;
 }
 
 /** Packs kept records into shared chunks: one allocation for many of them. */
@@ -128,7 +132,7 @@ export class BucketScan {
   private readonly schema: RecordSchema;
   private readonly options: BucketScanOptions;
   private readonly arena = new Arena(arenaBytes);
-  private readonly folds: FoldReader;
+  private readonly compressed: CompressedValueReader;
 
   constructor(
     reader: Reader,
@@ -142,7 +146,7 @@ export class BucketScan {
     });
     this.schema = schema;
     this.options = options;
-    this.folds = new FoldReader(reader);
+    this.compressed = new CompressedValueReader(reader);
   }
 
   /**
@@ -160,10 +164,10 @@ export class BucketScan {
       if (!walker.next()) return records.length === 0 ? undefined : records;
       const rid = ridOfRecordKey(walker.bytes, walker.keyStart);
       const place = {offset: walker.keyEnd, length: walker.end - walker.keyEnd};
-      const record = new StoredRecord(rid, walker.bytes, schema, place, this.folds);
+      const record = new StoredRecord(rid, walker.bytes, schema, place, this.compressed);
       if (typeIds !== undefined && !typeIds.has(record.typeId)) continue;
       if (test !== undefined && !test(record)) continue;
-      records.push(this.folds.unfold(this.arena.keep(record)));
+      records.push(this.compressed.decompress(this.arena.keep(record)));
     }
     return records;
   }

@@ -13,8 +13,8 @@ import {createType} from '#server/catalog/change-type.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
 import {allExternals, readExternalKey} from '#server/layout/external-key.ts';
-import {foldsOf} from '#server/layout/compressed-value.ts';
-import {isFolded} from '#server/layout/record.ts';
+import {compressedValuesOf} from '#server/layout/compressed-value.ts';
+import {isCompressed} from '#server/layout/record.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import {compareTotal, equalValues} from '#server/model/compare.ts';
 import {jsonText} from '#server/model/json.ts';
@@ -58,7 +58,7 @@ const command = fc.record({
 });
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-const folded: readonly SchemaStep[] = [
+const compressed: readonly SchemaStep[] = [
   catalog => alterProperty(catalog, 'V', 'k', {external: true}),
   catalog => alterProperty(catalog, 'V', 'l', {external: true, compression: 'lz4'}),
   catalog => alterProperty(catalog, 'V', 'n', {compression: 'auto'}),
@@ -66,7 +66,7 @@ const folded: readonly SchemaStep[] = [
 
 for (const [what, steps] of [
   ['the store holds what a map of records says', []],
-  ['so it does where values are folded', folded],
+  ['so it does where values are compressed', compressed],
 ] as const) {
   test(what, async () => {
     const commands = fc.array(command, {minLength: 20, maxLength: 50, size: 'max'});
@@ -225,9 +225,9 @@ function checkBeside(reader: Reader, records: readonly {readonly rid: Rid}[]): v
   const said = records.flatMap(({rid}) => {
     const bytes = reader.get(recordKey(rid));
     assert.ok(bytes !== undefined);
-    const folds = isFolded(bytes, 0) ? foldsOf(bytes, 0, bytes.length) : [];
-    const beside = folds.filter(fold => fold.pack === undefined);
-    return beside.map(fold => `${ridText(rid)} ${fold.property}`);
+    const compressed = isCompressed(bytes, 0) ? compressedValuesOf(bytes, 0, bytes.length) : [];
+    const beside = compressed.filter(value => value.pack === undefined);
+    return beside.map(value => `${ridText(rid)} ${value.property}`);
   });
   const walker = new RowWalker(reader, [allExternals], {keysOnly: true});
   const found: string[] = [];

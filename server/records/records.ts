@@ -1,7 +1,7 @@
 /**
  * Creates, changes and deletes documents, vertices and edges inside a transaction.
  *
- * Each call reads under the transaction's view and own writes, checks what the schema demands,
+ * Each call reads under the transaction's snapshot and own writes, checks what the schema demands,
  * and leaves behind puts, deletes and the preconditions under which they hold: a changed or
  * deleted record unchanged since it was read, the ends of a new edge present, a deleted vertex
  * without new edges. A refusal in the middle may leave part of the writes behind, so the caller
@@ -27,7 +27,7 @@ import type {RecordContext} from './context.ts';
 import {EdgeKeys} from './edges.ts';
 import type {IndexMaintenance} from './indexes.ts';
 import {addMember, removeMember} from './members.ts';
-import {foldRecord} from './record-folds.ts';
+import {compressRecord} from './compressed-values.ts';
 import {loadLate, loadRecord} from './read.ts';
 import {
   checkComplete,
@@ -39,7 +39,7 @@ import {
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type RecordTally, WriterNotes} from './writer-notes.ts';
 
-export interface NewRecordWish {
+export interface NewRecordRequest {
   readonly typeName: string;
   /** Default: chosen by the type's bucket selection. */
   readonly bucketName?: string | undefined;
@@ -48,7 +48,7 @@ export interface NewRecordWish {
   readonly rid?: Rid | undefined;
 }
 
-export interface NewEdgeWish extends NewRecordWish {
+export interface NewEdgeWish extends NewRecordRequest {
   readonly from: Rid;
   readonly to: Rid;
   /** Nothing is written at the end; true for every edge of a unidirectional type. */
@@ -99,7 +99,7 @@ export class RecordWriter {
   }
 
   /** A record of a document or vertex type. */
-  createRecord(wish: NewRecordWish): StoredRecord {
+  createRecord(wish: NewRecordRequest): StoredRecord {
     const type = this.context.catalog.requireType(wish.typeName);
     if (type.kind === 'edge') {
       throw new Refusal(
@@ -112,12 +112,12 @@ export class RecordWriter {
     return this.insert(type, rid, properties, {kind: type.kind});
   }
 
-  createDocument(wish: NewRecordWish): StoredRecord {
+  createDocument(wish: NewRecordRequest): StoredRecord {
     this.requireKind(wish.typeName, 'document');
     return this.createRecord(wish);
   }
 
-  createVertex(wish: NewRecordWish): StoredRecord {
+  createVertex(wish: NewRecordRequest): StoredRecord {
     this.requireKind(wish.typeName, 'vertex');
     return this.createRecord(wish);
   }
@@ -349,7 +349,7 @@ export class RecordWriter {
     this.notes.incomplete.set(ridText(rid), rid);
   }
 
-  private ridFor(type: CatalogType, wish: NewRecordWish, properties: MapValue): Rid {
+  private ridFor(type: CatalogType, wish: NewRecordRequest, properties: MapValue): Rid {
     if (wish.rid !== undefined) return this.formerRid(type, wish.rid, properties);
     return this.newRid(selectBucket(this.context, type, wish.bucketName, properties, this.notes));
   }
@@ -436,7 +436,7 @@ export class RecordWriter {
     const {transaction} = this;
     const {rid} = record;
     const before = this.propertiesBeside(rid);
-    const {bytes, beside} = foldRecord(record, type.foldedProperties);
+    const {bytes, beside} = compressRecord(record, type.compressedProperties);
     for (const property of before) {
       if (!beside.has(property)) transaction.delete(externalKey(rid, property));
     }
@@ -525,7 +525,7 @@ export class RecordWriter {
     const isChecked =
       this.context.staleReadCheck !== false ||
       type.indexes.length > 0 ||
-      type.foldedProperties.length > 0;
+      type.compressedProperties.length > 0;
     if (isChecked) this.requireUnchanged(rid);
     else if (!this.notes.created.has(rid)) {
       this.transaction.require({kind: 'present', key: recordKey(rid)});

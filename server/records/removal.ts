@@ -48,8 +48,8 @@ export class LightEdgeRemoval {
   private readonly context: RecordContext;
   private readonly bucketId: number;
   private readonly buckets: readonly number[];
-  private place: Place = {bucketAt: 0, start: undefined};
-  private pending: Place | undefined;
+  private place: BucketPosition = {bucketAt: 0, start: undefined};
+  private pending: BucketPosition | undefined;
 
   constructor(context: RecordContext, bucketId: number) {
     this.context = context;
@@ -95,13 +95,15 @@ export class LightEdgeRemoval {
   }
 }
 
-interface Place {
+interface BucketPosition {
   readonly bucketAt: number;
   /** Key behind the last row that was looked at; undefined: start of the bucket. */
   readonly start: Uint8Array | undefined;
 }
 
-/** Refuses the commit when any edge was made or deleted since the view: the drop of light edges. */
+/**
+ * Refuses the commit when any edge was made or deleted since the snapshot: the drop of light edges.
+ */
 export function requireEdgesUntouched(transaction: Transaction, context: RecordContext): void {
   for (const bucket of vertexBuckets(context)) {
     transaction.require({kind: 'range-untouched', ...adjacencyBucketRange(bucket)});

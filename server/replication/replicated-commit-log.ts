@@ -18,9 +18,9 @@ import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult, Refused} from '#server/transactions/commit.ts';
 import {
-  type CommitPipe,
-  type PipeProgress,
-  requireCaughtUp,
+  type CommitPipeline,
+  type PipelineProgress,
+  requireFlushed,
 } from '#server/transactions/commit-pipeline.ts';
 import type {EngineLog, EngineLogObserver} from '#server/engine/engine-log.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
@@ -30,7 +30,7 @@ import type {Replicator, Role} from './replicator.ts';
 
 export interface ReplicatedLogOptions {
   readonly replicator: Replicator;
-  readonly pipe: CommitPipe;
+  readonly pipe: CommitPipeline;
   readonly observer: EngineLogObserver;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -103,8 +103,8 @@ export class ReplicatedCommitLog implements EngineLog {
     return this.#pending.appliedIndex;
   }
 
-  get shownIndex(): LogIndex {
-    return this.#options.pipe.begunIndex;
+  get readableIndex(): LogIndex {
+    return this.#options.pipe.applyStartedIndex;
   }
 
   readIndex(): Promise<LogIndex> {
@@ -112,7 +112,7 @@ export class ReplicatedCommitLog implements EngineLog {
   }
 
   catchUp(): void {
-    requireCaughtUp(this.#options.pipe);
+    requireFlushed(this.#options.pipe);
   }
 
   get lastIndex(): LogIndex {
@@ -309,7 +309,7 @@ export class ReplicatedCommitLog implements EngineLog {
     this.#options.observer.takenBack(index - 1);
   }
 
-  #advance(progress: PipeProgress): void {
+  #advance(progress: PipelineProgress): void {
     const bytes = this.#pending.advance(progress);
     if (progress.failure !== undefined) this.fail(progress.failure);
     else this.#options.observer.advanced(bytes, progress.fences);
@@ -321,7 +321,8 @@ export class ReplicatedCommitLog implements EngineLog {
 
   #checkLeadership(): void {
     // Who begins to lead looks into the stores; writing what is missing there may end up here.
-    if (!this.#isNewLeader() || !this.#options.pipe.catchUp() || !this.#isNewLeader()) return;
+    if (!this.#isNewLeader() || !this.#options.pipe.flushAcknowledged() || !this.#isNewLeader())
+      return;
     assert(this.#appended.length === 0, 'what an earlier leadership appended is decided');
     this.#isReady = true;
     this.#options.observer.leads(this.appliedIndex);

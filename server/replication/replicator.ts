@@ -31,9 +31,9 @@ import {Raft, type RaftOptions, type Recovered} from '#server/raft/state.ts';
 import {step} from '#server/raft/step.ts';
 import {EntryCache} from './driver/entry-cache.ts';
 import {LeaderRequests, refusedRequest} from './driver/leader-requests.ts';
-import {ListeningClock} from './driver/election-clock.ts';
+import {ElectionClock} from './driver/election-clock.ts';
 import {OutgoingMessages} from './driver/outgoing-messages.ts';
-import {ReadQuestions} from './driver/read-index-batcher.ts';
+import {ReadIndexBatcher} from './driver/read-index-batcher.ts';
 import {addressOfId} from './peer-directory.ts';
 import type {PeerTransport} from './peer-transport.ts';
 import type {RaftStorage} from './storage/raft-storage.ts';
@@ -85,8 +85,8 @@ export class Replicator {
   readonly #options: ReplicatorOptions;
   readonly #raft: Raft;
   readonly #cache: EntryCache;
-  readonly #clock: ListeningClock;
-  readonly #questions: ReadQuestions;
+  readonly #clock: ElectionClock;
+  readonly #questions: ReadIndexBatcher;
   #news: ReplicatorNews | undefined;
   #role: Role;
   readonly #inputs = new Fifo<Input>();
@@ -108,7 +108,7 @@ export class Replicator {
   constructor(options: ReplicatorOptions) {
     const {raft, recovered, clock, cacheBytesMax} = options;
     this.#options = options;
-    this.#clock = new ListeningClock(clock, raft.electionTimeoutMinMs / 4);
+    this.#clock = new ElectionClock(clock, raft.electionTimeoutMinMs / 4);
     this.#raft = new Raft(raft, recovered, this.#clock.now());
     this.#cache = new EntryCache(this.#raft.log.lastIndex, cacheBytesMax);
     this.#outgoing = new OutgoingMessages({
@@ -124,7 +124,7 @@ export class Replicator {
       leader: undefined,
       firstIndex: undefined,
     };
-    this.#questions = new ReadQuestions({
+    this.#questions = new ReadIndexBatcher({
       idPrefix: options.processId,
       repeatMs: raft.electionTimeoutMinMs / 2,
       now: () => clock.monotonic(),

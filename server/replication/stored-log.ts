@@ -14,7 +14,7 @@
 import {assert} from '#server/base/assert.ts';
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import {Corruption, Refusal} from '#server/base/errors.ts';
-import type {LentEnd} from '#server/log/log-tail-lease.ts';
+import type {LogTailState} from '#server/log/log-tail-lease.ts';
 import {
   LogFailure,
   LogFull,
@@ -328,12 +328,12 @@ export class StoredLog {
   }
 
   /** As of the segment log; undefined also while something is collected. */
-  lend(): LentEnd | undefined {
+  lend(): LogTailState | undefined {
     const isWhole = this.#failed === undefined && this.#pending.length === 0;
     return isWhole ? this.#segments.lend() : undefined;
   }
 
-  takeBack(lent: LentEnd | 'failed'): void {
+  takeBack(lent: LogTailState | 'failed'): void {
     this.#segments.takeBack(lent);
   }
 

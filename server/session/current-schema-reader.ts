@@ -5,7 +5,7 @@ import type {DatabaseSchema} from '#server/records/database-schema.ts';
 import type {RecordContext} from '#server/records/context.ts';
 import type {ReadSession} from '#server/transactions/transaction.ts';
 
-export interface ReaderInForce {
+export interface CurrentSchemaReader {
   /** The caller closes it. */
   readonly reader: ReadSession;
   readonly context: RecordContext;
@@ -16,7 +16,7 @@ export async function readerInForce(
   database: Database,
   schema: DatabaseSchema,
   timers: Timers,
-): Promise<ReaderInForce> {
+): Promise<CurrentSchemaReader> {
   for (;;) {
     const {context} = schema;
     const reader = database.read();

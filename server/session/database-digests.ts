@@ -55,7 +55,7 @@ export class DatabaseDigests {
     if (database.fence !== undefined) return;
     const reader = database.read();
     // Taken now, not when it is first read.
-    void reader.view;
+    void reader.snapshot;
     const cancelExpiry = this.#options.timers.after(waitMs, () => this.#take(marker)?.close());
     this.#held.push({marker, reader, cancelExpiry});
     while (this.#held.length > heldMax) this.#take(this.#held[0]?.marker ?? '')?.close();

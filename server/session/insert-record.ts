@@ -17,7 +17,7 @@ export interface MadeRecord {
 }
 
 /** Durable when it resolves; undefined when a trigger forbids it. @throws {Refusal} */
-export async function makeRecord(
+export async function insertRecord(
   service: Service,
   principal: Principal,
   wish: {readonly database: string; readonly type: string; readonly properties: MapValue},

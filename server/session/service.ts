@@ -40,7 +40,7 @@ import {
 } from '#server/cluster/align.ts';
 import type {DatabaseFiles} from './database/database-check.ts';
 import {DatabaseSession} from './connections/database-session.ts';
-import {KeptMemory} from './schema/database-views.ts';
+import {ServerCacheMemory} from './schema/database-caches.ts';
 import {withLeader} from '#server/cluster/leadership.ts';
 import {defaultEvaluator} from './schema/default-values.ts';
 import {PrincipalView} from './connections/principal-view.ts';
@@ -57,7 +57,7 @@ import type {
   Service,
 } from './session.ts';
 import type {RunEnvironment} from './statements/statement-run.ts';
-import type {RunParts} from './statements/statement-context.ts';
+import type {StatementContext} from './statements/statement-context.ts';
 import {mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
@@ -84,7 +84,7 @@ export interface ServiceOptions {
   /** Compacts stores; absent: nothing does. */
   readonly compactions?: CompactionThread | undefined;
   /** Procedures beside the server's own. */
-  readonly procedures?: readonly BroughtProcedure[];
+  readonly procedures?: readonly CustomProcedure[];
   /** Hears of every request to run something, with what stands for its client. */
   readonly onRequest?: (client: unknown) => void;
 }
@@ -104,7 +104,7 @@ export interface ServiceLoad {
 }
 
 /** What CALL knows a procedure by, and what carries it out. */
-export interface BroughtProcedure {
+export interface CustomProcedure {
   readonly signature: Procedure;
   readonly table: TableFunction;
 }
@@ -119,7 +119,7 @@ export class SessionService implements Service {
   readonly #queries: RunningQueries;
   readonly #runner: StatementRunner;
   readonly #pool: MemoryPool;
-  readonly #kept: KeptMemory;
+  readonly #cacheMemory: ServerCacheMemory;
   readonly #admission: Admission;
   readonly #surroundings: RequestSurroundings;
   /** By the database itself: one dropped and created again is another. */
@@ -135,8 +135,8 @@ export class SessionService implements Service {
       threads && {pages: threads.pages, own: 0},
     );
     threads?.onRelease(() => this.#admission.admitMore());
-    this.#kept = new KeptMemory(settings);
-    this.#pool.onShortage(() => this.#kept.dropAll());
+    this.#cacheMemory = new ServerCacheMemory(settings);
+    this.#pool.onShortage(() => this.#cacheMemory.dropAll());
     const brought = options.procedures ?? [];
     this.#procedures = proceduresWith(brought.map(({signature}) => signature));
     const tables = brought.map(({signature, table}) => [signature.name, table] as const);
@@ -151,7 +151,7 @@ export class SessionService implements Service {
       if (leads === cluster.isLeader) return;
       leads = cluster.isLeader;
       if (leads) this.#refreshViews();
-      else this.#sessions.endWhere(() => true, 'deposed');
+      else this.#sessions.endWhere(() => true, 'lost-leadership');
     });
     this.#queries = new RunningQueries(clock);
     const environment: RunEnvironment = {
@@ -220,23 +220,23 @@ export class SessionService implements Service {
       queriesWaiting: this.#admission.queued,
       queriesRefused: this.#admission.refused,
       queryMemoryBytes: this.#pool.bytes,
-      graphViewBytes: this.#kept.edges.bytes,
-      columnViewBytes: this.#kept.columns.bytes,
+      graphViewBytes: this.#cacheMemory.edges.bytes,
+      columnViewBytes: this.#cacheMemory.columns.bytes,
       transactionsOpen: this.#sessions.list().length,
     };
   }
 
   /** Lets go of what is kept only to answer faster: the machine is short of memory. */
   dropViews(): void {
-    this.#kept.dropAll();
+    this.#cacheMemory.dropAll();
   }
 
   get appliedIndex(): number {
     return this.#options.engine.appliedIndex;
   }
 
-  get shownIndex(): number {
-    return this.#options.engine.shownIndex;
+  get readableIndex(): number {
+    return this.#options.engine.readableIndex;
   }
 
   get ready(): boolean {
@@ -293,7 +293,11 @@ export class SessionService implements Service {
     return mayWrite({session: this.#open(request.database), request}, timers);
   }
 
-  async #runInside(principal: Principal, id: string, parts: RunParts): Promise<ResultCursor> {
+  async #runInside(
+    principal: Principal,
+    id: string,
+    parts: StatementContext,
+  ): Promise<ResultCursor> {
     const held = await this.#sessions.hold(principal.name, parts.request.database, id);
     return this.#runner.runInside(parts, held);
   }
@@ -555,7 +559,7 @@ export class SessionService implements Service {
       files: this.#filesOf(database.name),
       compactions: this.#options.compactions,
       staleReadCheck: settings().get('svc.txStaleReadCheck'),
-      keptMemory: this.#kept,
+      cacheMemory: this.#cacheMemory,
       patterns: {
         date: settings().get('svc.dateFormat'),
         dateTime: settings().get('svc.dateTimeFormat'),

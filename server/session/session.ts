@@ -1,5 +1,6 @@
 /**
- * What a client can do, in every protocol: the waist between bytes on a wire and the engine.
+ * What a client can do, in every protocol: the core interface between bytes on a wire and the
+ * engine.
  *
  * A protocol authenticates (security/security.ts), then calls a `Service` on behalf of a principal.
  * Authorization is decided in here, by `access/`, never in a protocol. Results come as bytes
@@ -158,6 +159,6 @@ export interface Service {
    * The bookmark of every answer: whoever has applied everything up to here shows nothing older
    * than what was read before this was asked.
    */
-  readonly shownIndex: number;
+  readonly readableIndex: number;
   readonly ready: boolean;
 }

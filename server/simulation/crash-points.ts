@@ -21,7 +21,7 @@ export const storageHistories: Readonly<Record<string, Omit<History, 'seed'>>> =
   'under load': short,
   'three lives': {...short, lives: 3, clients: 2, operationsPerClient: 20},
   migration: {...short, lives: 2, clients: 2, operationsPerClient: 25, raisedInLife: 1},
-  'folded values': {...short, clients: 1, foldedClients: 2, operationsPerClient: 15},
+  'compressed values': {...short, clients: 1, foldedClients: 2, operationsPerClient: 15},
   'full disk': {...short, clients: 2, diskFullPercent: 100},
 };
 

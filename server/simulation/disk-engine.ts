@@ -4,7 +4,7 @@ import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 
@@ -30,7 +30,7 @@ export function openDiskEngine(options: DiskEngineOptions): Promise<Engine> {
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, ...options.settings},
     process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, startIndex, applier, settings}) =>
-      new InlinePipe({
+      new SimulatedPipeline({
         log,
         startIndex,
         applier,

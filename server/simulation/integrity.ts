@@ -15,10 +15,12 @@ import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 const whole = {bucketIds: undefined, rids: undefined};
 const noClock = {now: () => 0, monotonic: () => 0};
 
-/** @throws AssertionError naming what disagrees. `context` is the schema of the reader's view. */
+/**
+ * @throws AssertionError naming what disagrees. `context` is the schema of the reader's snapshot.
+ */
 export function assertIntegrity(reader: ReadContext, context: RecordContext): void {
-  const view = new CheckView(reader, context, whole, new Budget(noClock, {}));
-  const findings = [...checkDatabase(view)]
+  const snapshot = new CheckView(reader, context, whole, new Budget(noClock, {}));
+  const findings = [...checkDatabase(snapshot)]
     .filter(step => step !== pause)
     .filter(({kind}) => !isWarning(kind))
     .map(({kind, place, says}) => `${kind} ${place}: ${says}`);

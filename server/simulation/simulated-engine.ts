@@ -3,7 +3,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import type {StoreFactory} from '#server/engine/store-factory.ts';
 
@@ -31,7 +31,7 @@ export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<En
     settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
     process: {pid: 1, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) =>
-      new InlinePipe({
+      new SimulatedPipeline({
         log,
         startIndex,
         applier,

@@ -1,7 +1,7 @@
 /** The memory twin behind the store factory; its calls are operations of the machine. */
 import {assert} from '#server/base/assert.ts';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
-import {MemoryShelf} from '#server/storage/memory/shelf.ts';
+import {InMemoryDisk} from '#server/storage/memory/shelf.ts';
 import type {StoreFactory} from '#server/engine/store-factory.ts';
 import type {Machine} from './machine.ts';
 import type {SimulatedDisk} from './simulated-disk.ts';
@@ -10,7 +10,7 @@ import type {SeededRandom} from './seeded-random.ts';
 export class SimulatedStores implements StoreFactory {
   readonly #machine: Machine;
   readonly #disk: SimulatedDisk | undefined;
-  readonly #shelf = new MemoryShelf();
+  readonly #shelf = new InMemoryDisk();
   readonly #paths = new Set<string>();
   readonly #pending = new Set<string>();
 

@@ -43,7 +43,7 @@ test('every operation of a migration to a new format is one, too', async t => {
 });
 
 test('every operation is one where values lie beside records, too', async t => {
-  const {crashPoints, byKind, besideSeen} = await takeCrashPoints('folded values', 4);
+  const {crashPoints, byKind, besideSeen} = await takeCrashPoints('compressed values', 4);
   assert.ok(besideSeen > crashPoints, `${besideSeen} values lay beside records after the crashes`);
   t.diagnostic(`${crashPoints} crash points: ${list(byKind)}; ${besideSeen} values beside records`);
 });
@@ -68,7 +68,7 @@ test('a clock that jumps by an hour lets no request happen twice', async () => {
   assert.ok(jumps > 30, `the clock jumped ${jumps} times`);
 });
 
-test('worlds in which records with folded values are written hold', async () => {
+test('worlds in which records with compressed values are written hold', async () => {
   for (let seed = 1; seed <= 10; seed++) {
     const failure = await failureOf(storageWorlds, {...storage, seed, foldedClients: 2});
     assert.equal(failure, undefined, `seed ${seed}: ${failure?.stack}`);

@@ -1,6 +1,6 @@
 /**
  * What the simulated clients do: inserts under a unique key, updates, deletes, transfers between
- * two records, emptying of a bucket, requests sent twice, and reads that check a view against
+ * two records, emptying of a bucket, requests sent twice, and reads that check a snapshot against
  * itself. Every transaction writes a marker, so that the ledger can tell whether it happened.
  */
 import type {Database} from '#server/engine/database.ts';
@@ -34,7 +34,7 @@ export async function runClient(options: ClientOptions, operations: number): Pro
 export async function runOne(options: ClientOptions): Promise<void> {
   const {database, random} = options;
   const choice = random.below(100);
-  if (choice < 8) return checkView(database);
+  if (choice < 8) return checkSnapshot(database);
   const isolation = random.chance(50) ? 'READ_COMMITTED' : 'REPEATABLE_READ';
   const draft = new Draft(database.begin(isolation), options);
   if (choice < 50) insert(draft, random);
@@ -194,14 +194,16 @@ function recordsOf(context: ReadContext): string[] {
   return [...readAll(context, Buffer.from([0x20]), Buffer.from([0x21])).keys()];
 }
 
-/** Counters, records and unique keys of one view agree with each other. */
-function checkView(database: Database): void {
+/** Counters, records and unique keys of one snapshot agree with each other. */
+function checkSnapshot(database: Database): void {
   const session = database.read();
   try {
     const records = readAll(session, Buffer.from([0x20]), Buffer.from([0x21]));
     const uniques = readAll(session, Buffer.from([0x40]), Buffer.from([0x41]));
     if (records.size !== uniques.size) {
-      throw new Violation(`a view holds ${records.size} records and ${uniques.size} unique keys`);
+      throw new Violation(
+        `a snapshot holds ${records.size} records and ${uniques.size} unique keys`,
+      );
     }
     for (const [unique, record] of uniques) {
       if (!records.has(record)) throw new Violation(`unique key ${unique} names a missing record`);
@@ -209,7 +211,7 @@ function checkView(database: Database): void {
     for (const bucketId of buckets) {
       const counted = [...records.keys()].filter(name => name.charCodeAt(1) === bucketId).length;
       if (session.recordCount(bucketId) !== counted) {
-        throw new Violation(`a view counts ${session.recordCount(bucketId)}, holds ${counted}`);
+        throw new Violation(`a snapshot counts ${session.recordCount(bucketId)}, holds ${counted}`);
       }
     }
   } finally {

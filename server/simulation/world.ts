@@ -7,7 +7,7 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
-import {FoldedRecords} from './folded-records.ts';
+import {FoldedRecords} from './compressed-records.ts';
 import {countOldRows, Ledger, Violation} from './ledger.ts';
 import {Machine, SimulatedCrash} from './machine.ts';
 import {Scheduler} from './scheduler.ts';
@@ -35,7 +35,9 @@ export interface WorldOptions {
   readonly clockJumpPercent?: number;
   /** Bytes of a log segment; small ones are recycled often. */
   readonly segmentBytes?: number;
-  /** Clients beside the others that write records with folded values. Not with `raisedInLife`. */
+  /**
+   * Clients beside the others that write records with compressed values. Not with `raisedInLife`.
+   */
   readonly foldedClients?: number;
   /** From this life on (0 is the first) the server is of a release with a new format level. */
   readonly raisedInLife?: number;
@@ -66,7 +68,7 @@ export class World {
   readonly #stores = new SimulatedStores(this.#machine, this.#disk);
   readonly #scheduler: Scheduler;
   readonly #ledger = new Ledger();
-  readonly #folded = new FoldedRecords();
+  readonly #compressed = new FoldedRecords();
   readonly #faults = new Map<string, number>();
   readonly #documents = {acknowledged: 0, attempted: 0};
   #numbers = 0;
@@ -89,7 +91,7 @@ export class World {
       faults: this.#faults,
       outcomes: this.#ledger.tallies,
       simulatedMs: Math.round(this.#scheduler.nowMs),
-      besideSeen: this.#folded.besideSeen,
+      besideSeen: this.#compressed.besideSeen,
     };
   }
 
@@ -134,7 +136,7 @@ export class World {
     machine.dead = true;
     this.#scheduler.clear();
     this.#ledger.endOfLife();
-    this.#folded.endOfLife();
+    this.#compressed.endOfLife();
     this.#end(machine.dead && ending === 'clean-stop' ? 'power-loss' : ending);
   }
 
@@ -210,8 +212,8 @@ export class World {
     if (!(number >= acknowledged && number <= attempted && version <= number)) {
       throw new Violation(`document ${number}, acknowledged ${acknowledged} of ${attempted}`);
     }
-    const folded = this.#found(engine, 'folded');
-    if (folded !== undefined) this.#folded.check(folded);
+    const compressed = this.#found(engine, 'compressed');
+    if (compressed !== undefined) this.#compressed.check(compressed);
     const database = this.#found(engine, 'main');
     if (database === undefined) return;
     const session = database.read();
@@ -257,10 +259,10 @@ export class World {
     });
     if (foldedClients > 0) {
       start(async () => {
-        const options = {...parts, database: await this.#foundOrMade(engine, 'folded')};
-        await this.#folded.prepare(options);
+        const options = {...parts, database: await this.#foundOrMade(engine, 'compressed')};
+        await this.#compressed.prepare(options);
         for (let left = foldedClients; left > 0; left--) {
-          start(() => this.#folded.runClient(options, operations));
+          start(() => this.#compressed.runClient(options, operations));
         }
       });
     }

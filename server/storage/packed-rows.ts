@@ -119,7 +119,7 @@ export function packLookups(
   return keys.count;
 }
 
-/** A Scanner over a RowSource. `checkUsable` throws when the store or view is gone. */
+/** A Scanner over a RowSource. `checkUsable` throws when the store or snapshot is gone. */
 export class PackingScanner implements Scanner {
   readonly #source: RowSource;
   readonly #keysOnly: boolean;

@@ -20,7 +20,7 @@ import {
   type Recording,
 } from '#server/testing/power-loss/power-loss.ts';
 import {createMemoryStore} from './memory/memory-store.ts';
-import {crashImage, type Image, MemoryShelf} from './memory/shelf.ts';
+import {crashImage, type Image, InMemoryDisk} from './memory/shelf.ts';
 import {
   createSeeded,
   digestOf,
@@ -95,7 +95,7 @@ function progressOf(recording: Recording, eventCount: number): Progress {
 
 /** The twin's directory at the moment of the crash, with all that it may or may not leave. */
 function twinImage(history: readonly Operation[], progress: Progress): Image {
-  const shelf = new MemoryShelf();
+  const shelf = new InMemoryDisk();
   let armed = false;
   const store = createMemoryStore({
     shelf,
@@ -131,7 +131,7 @@ function digestAfter(image: Image, kept: number, coin: number): string {
   const copy: Image = {durable: image.durable, pending: [...image.pending], end: undefined};
   const drawn = [kept];
   crashImage(copy, {u32: () => drawn.pop() ?? coin, fill: () => {}});
-  const shelf = new MemoryShelf();
+  const shelf = new InMemoryDisk();
   shelf.create('/memory', copy.durable);
   return digestOf(createMemoryStore({shelf}));
 }

@@ -48,7 +48,7 @@ export function randomHistory(random: Random, length: number): Operation[] {
 }
 
 /**
- * A history without reads and views, the same in the recorded program and in its judge. Every
+ * A history without reads and snapshots, the same in the recorded program and in its judge. Every
  * other seed writes much and makes nothing durable, so that memtables fill and logs are changed
  * while nothing is promised.
  */

@@ -25,7 +25,7 @@ export function testStoreContract(harness: StoreHarness): void {
   testReads(harness);
   testScans(harness);
   testWrites(harness);
-  testViews(harness);
+  testSnapshots(harness);
   testFiles(harness);
   testLifetimes(harness);
 }
@@ -125,16 +125,16 @@ function testScans({name, open}: StoreHarness): void {
       [[range('a', 'c')], {keysOnly: true}, 'a= ab= b= b\x00='],
       [[range('x', 'y'), range('y', 'z')], {}, ''],
     ];
-    const view = store.view();
+    const snapshot = store.snapshot();
     for (const [ranges, options, expected] of table) {
       for (const more of [{}, {rowsMax: 1}, {rowsMax: 2}, {once: true}]) {
         const limited = {...options, ...more};
         const label = JSON.stringify([ranges.map(r => [text(r.start), text(r.end)]), limited]);
         assert.equal(dump(store, ranges, limited), expected, label);
-        assert.equal(dump(view, ranges, limited), expected, `view ${label}`);
+        assert.equal(dump(snapshot, ranges, limited), expected, `snapshot ${label}`);
       }
     }
-    view.release();
+    snapshot.release();
     store.close();
   });
 
@@ -281,40 +281,40 @@ function testWrites({name, open}: StoreHarness): void {
   });
 }
 
-function testViews({name, open}: StoreHarness): void {
-  test(`${name}: a view stays at its point in time in every call`, async () => {
+function testSnapshots({name, open}: StoreHarness): void {
+  test(`${name}: a snapshot stays at its point in time in every call`, async () => {
     const before = Object.fromEntries(numbers(2500).map(n => [keyOf(n), 'old']));
     const store = await filled(open, 'view', before);
-    const view = store.view();
+    const snapshot = store.snapshot();
     const batch = store.batch();
     batch.deleteRange(bytes(keyOf(100)), bytes(keyOf(2400)));
     for (const n of numbers(100)) batch.put(bytes(keyOf(n)), bytes('new'));
     store.write(batch);
     store.makeDurable();
     store.compact();
-    assert.equal(view.get(bytes(keyOf(50)))?.toString(), 'old');
-    assert.equal(view.get(bytes(keyOf(500)))?.toString(), 'old');
-    assert.equal(view.get(bytes('absent')), undefined);
+    assert.equal(snapshot.get(bytes(keyOf(50)))?.toString(), 'old');
+    assert.equal(snapshot.get(bytes(keyOf(500)))?.toString(), 'old');
+    assert.equal(snapshot.get(bytes('absent')), undefined);
     const into = createPackedRows(1 << 16);
-    view.getMany(packKeys([bytes(keyOf(3)), bytes(keyOf(1000))]), 2, into);
+    snapshot.getMany(packKeys([bytes(keyOf(3)), bytes(keyOf(1000))]), 2, into);
     assert.deepEqual(
       [...eachRow(into)].map(row => `${row.value}`),
       ['old', 'old'],
     );
     const expected = numbers(2500).map(n => `${keyOf(n)}=old`);
-    assert.equal(dump(view), expected.join(' '));
-    assert.equal(dump(view, [range('')], {reverse: true}), expected.reverse().join(' '));
+    assert.equal(dump(snapshot), expected.join(' '));
+    assert.equal(dump(snapshot, [range('')], {reverse: true}), expected.reverse().join(' '));
     assert.equal(dump(store).split(' ').length, 200);
-    view.release();
+    snapshot.release();
     store.close();
   });
 
-  test(`${name}: scanners and lookups of one view do not disturb each other`, async () => {
+  test(`${name}: scanners and lookups of one snapshot do not disturb each other`, async () => {
     const entries = Object.fromEntries(numbers(2000).map(n => [keyOf(n), `${n}`]));
-    const store = await filled(open, 'shared view', entries);
-    const view = store.view();
+    const store = await filled(open, 'shared snapshot', entries);
+    const snapshot = store.snapshot();
     const scanners = [false, true, false].map(reverse =>
-      view.scan([range(keyOf(5), keyOf(1995))], {reverse, rowsMax: 7}),
+      snapshot.scan([range(keyOf(5), keyOf(1995))], {reverse, rowsMax: 7}),
     );
     const into = createPackedRows(1000);
     const seen: number[][] = [[], [], []];
@@ -323,7 +323,7 @@ function testViews({name, open}: StoreHarness): void {
       for (const row of eachRow(scanners[which]?.next(into) ?? into)) {
         seen[which]?.push(Number(row.value));
       }
-      assert.equal(view.get(bytes(keyOf(turn)))?.toString(), `${turn}`);
+      assert.equal(snapshot.get(bytes(keyOf(turn)))?.toString(), `${turn}`);
     }
     const ascending = numbers(1990).map(n => n + 5);
     assert.deepEqual(seen[0], ascending.slice(0, seen[0]?.length));
@@ -331,8 +331,8 @@ function testViews({name, open}: StoreHarness): void {
     assert.deepEqual(seen[2], ascending.slice(0, seen[2]?.length));
     assert.ok((seen[1]?.length ?? 0) > 800);
     for (const scanner of scanners) scanner.close();
-    view.release();
-    view.release();
+    snapshot.release();
+    snapshot.release();
     store.close();
   });
 }
@@ -340,7 +340,7 @@ function testViews({name, open}: StoreHarness): void {
 function testFiles({name, open, path}: StoreHarness): void {
   test(`${name}: an ingested file replaces and adds rows, for new readers alone`, async () => {
     const store = await filled(open, 'ingest', {a: 'old', b: 'old', z: 'old'});
-    const view = store.view();
+    const snapshot = store.snapshot();
     const writer = store.sortedFileWriter(path('ingest.sorted'));
     writer.put(bytes('b'), bytes('new'));
     assert.throws(() => writer.put(bytes('b'), bytes('again')), /ascend strictly/);
@@ -351,8 +351,8 @@ function testFiles({name, open, path}: StoreHarness): void {
     assert.equal(store.get(bytes('b'))?.toString(), 'new');
     assert.equal(store.get(bytes('a'))?.toString(), 'old');
     assert.ok(store.get(bytes(`c${keyOf(4999)}`))?.equals(Buffer.alloc(300, 4999)));
-    assert.equal(dump(view), 'a=old b=old z=old');
-    view.release();
+    assert.equal(dump(snapshot), 'a=old b=old z=old');
+    snapshot.release();
     fill(store, {b: 'newer'});
     assert.equal(store.get(bytes('b'))?.toString(), 'newer');
     assert.throws(() => store.ingest(path('ingest.sorted')), 'the file was taken');
@@ -369,19 +369,19 @@ function testFiles({name, open, path}: StoreHarness): void {
     again.close();
   });
 
-  test(`${name}: rows ingested into an empty store survive a view and a compaction`, async () => {
+  test(`${name}: rows ingested into an empty store outlive snapshot and compaction`, async () => {
     const store = await open('first ingest');
     const writer = store.sortedFileWriter(path('first.sorted'));
     for (const n of numbers(20)) writer.put(bytes(keyOf(n)), bytes('ingested'));
     writer.finish();
     store.ingest(path('first.sorted'));
-    const view = store.view();
+    const snapshot = store.snapshot();
     fill(store, {[keyOf(3)]: 'new', z: 'new'});
     store.compact();
-    assert.equal(dump(view).split(' ').length, 20);
+    assert.equal(dump(snapshot).split(' ').length, 20);
     assert.equal(dump(store).split(' ').length, 21);
     assert.equal(store.get(bytes(keyOf(0)))?.toString(), 'ingested');
-    view.release();
+    snapshot.release();
     store.close();
   });
 
@@ -418,7 +418,7 @@ function testLifetimes({name, open}: StoreHarness): void {
   test(`${name}: a late use is an error, never a crash`, async () => {
     const store = await filled(open, 'late', {a: '1', b: '2'});
     const into = createPackedRows(100);
-    const released = store.view();
+    const released = store.snapshot();
     const orphan = released.scan([range('')], {rowsMax: 1});
     orphan.next(into);
     released.release();
@@ -429,8 +429,8 @@ function testLifetimes({name, open}: StoreHarness): void {
     assert.throws(() => orphan.next(into), gone);
     orphan.close();
 
-    const view = store.view();
-    const scanner = view.scan([range('')], {rowsMax: 1});
+    const snapshot = store.snapshot();
+    const scanner = snapshot.scan([range('')], {rowsMax: 1});
     scanner.next(into);
     const own = store.scan([range('')], {rowsMax: 1});
     own.next(into);
@@ -442,15 +442,15 @@ function testLifetimes({name, open}: StoreHarness): void {
     const closed = /store is closed/;
     assert.throws(() => store.get(bytes('a')), closed);
     assert.throws(() => store.write(store.batch()), closed);
-    assert.throws(() => store.view(), closed);
+    assert.throws(() => store.snapshot(), closed);
     assert.throws(() => store.makeDurable(), closed);
     assert.throws(() => store.rest(), closed);
-    assert.throws(() => view.get(bytes('a')), closed);
+    assert.throws(() => snapshot.get(bytes('a')), closed);
     assert.throws(() => scanner.next(into), closed);
     assert.throws(() => own.next(into), closed);
     scanner.close();
     own.close();
-    view.release();
+    snapshot.release();
   });
 
   test(`${name}: one directory has one store at a time`, async () => {

@@ -1,8 +1,8 @@
 /**
  * One random history, three stores, equal answers: reads after every few writes, on the store and
- * on views, over reopening, compaction, checkpoints and ingests. The RocksDB directory changes its
- * engine at every reopening, clean or after a kill. A failure prints its seed; `STORE_SEED` runs
- * that one, `STORE_SEEDS` as many.
+ * on snapshots, over reopening, compaction, checkpoints and ingests. The RocksDB directory changes
+ * its engine at every reopening, clean or after a kill. A failure prints its seed; `STORE_SEED`
+ * runs that one, `STORE_SEEDS` as many.
  */
 import assert from 'node:assert/strict';
 import {fork} from 'node:child_process';
@@ -12,7 +12,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {createMemoryStore, type MemoryStore} from './memory/memory-store.ts';
-import {MemoryShelf} from './memory/shelf.ts';
+import {InMemoryDisk} from './memory/shelf.ts';
 import {
   createSeeded,
   describeReads,
@@ -23,7 +23,7 @@ import {
   writeChanges,
 } from './random-history.ts';
 import {openStore} from './rocksdb/open.ts';
-import type {Store, View} from './store.ts';
+import type {Store, StoreSnapshot} from './store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-metamorphic-'));
 after(() => rmSync(root, {recursive: true}));
@@ -36,7 +36,7 @@ const engines = ['native', 'fallback'] as const;
 /** One store under comparison, with what a history holds open on it. */
 interface Subject {
   store: Store;
-  views: View[];
+  snapshots: StoreSnapshot[];
   reopen(): Promise<Store>;
   /** Where sorted files and checkpoints go. */
   readonly scratch: string;
@@ -63,7 +63,7 @@ for (const seed of seeds) {
 }
 
 async function apply(subject: Subject, operation: Operation, step: number): Promise<unknown> {
-  const {store, views} = subject;
+  const {store, snapshots} = subject;
   switch (operation.kind) {
     case 'write':
       return writeChanges(store, operation.changes, operation.sync);
@@ -74,13 +74,13 @@ async function apply(subject: Subject, operation: Operation, step: number): Prom
     case 'compact':
       return store.compact();
     case 'view':
-      views.push(store.view());
-      return views.length;
+      snapshots.push(store.snapshot());
+      return snapshots.length;
     case 'release':
-      views.shift()?.release();
-      return views.length;
+      snapshots.shift()?.release();
+      return snapshots.length;
     case 'read':
-      return [store, ...views].map(reader => describeReads(reader, operation.seed));
+      return [store, ...snapshots].map(reader => describeReads(reader, operation.seed));
     case 'checkpoint': {
       const path = join(subject.scratch, `checkpoint-${step}`);
       store.checkpoint(path);
@@ -90,7 +90,7 @@ async function apply(subject: Subject, operation: Operation, step: number): Prom
       return digest;
     }
     case 'reopen':
-      subject.views = [];
+      subject.snapshots = [];
       store.close();
       subject.store = await subject.reopen();
       return digestOf(subject.store);
@@ -103,14 +103,14 @@ async function rocksSubject(path: string, turnFirst: number): Promise<Subject> {
     openStore(path, {engine: engines[turn++ % 2] ?? 'native', memtableBytes: 65536});
   const openCheckpoint = (from: string) =>
     openStore(from, {engine: engines[turn % 2] ?? 'native', mustExist: true});
-  return {store: await next(), views: [], reopen: next, scratch: path, openCheckpoint};
+  return {store: await next(), snapshots: [], reopen: next, scratch: path, openCheckpoint};
 }
 
 function memorySubject(): Subject {
-  const shelf = new MemoryShelf();
+  const shelf = new InMemoryDisk();
   const store: MemoryStore = createMemoryStore({shelf, path: '/store'});
   const open = async (path: string) => createMemoryStore({shelf, path, mustExist: true});
-  return {store, views: [], reopen: () => open('/store'), scratch: '/', openCheckpoint: open};
+  return {store, snapshots: [], reopen: () => open('/store'), scratch: '/', openCheckpoint: open};
 }
 
 for (const [index, engine] of engines.entries()) {

@@ -1,5 +1,5 @@
 /**
- * Ordered bytes, nothing more: the waist between what Svc means and where it lies.
+ * Ordered bytes, nothing more: the core interface between what Svc means and where it lies.
  *
  * One store is one directory with one key space (RocksDB's default column family;
  * namespaces are key prefixes, `layout/`). Three implementations keep this contract:
@@ -10,7 +10,7 @@
  *
  * Keys are compared as unsigned bytes. Rows cross packed in one buffer, never as one object
  * each. All calls are synchronous and run on the caller's thread. One thread at a time
- * writes; any thread may read. No handle outlives its store: `close()` releases every view.
+ * writes; any thread may read. No handle outlives its store: `close()` releases every snapshot.
  */
 
 /**
@@ -58,7 +58,7 @@ export interface ScanOptions {
 
 /**
  * Walks ranges one after another in the order given (several prefixes in one call).
- * Not valid after its view is released or its store closed. `close()` is idempotent.
+ * Not valid after its snapshot is released or its store closed. `close()` is idempotent.
  */
 export interface Scanner {
   /**
@@ -99,7 +99,7 @@ export interface Reader {
    * Point lookups in one call, answered in the order of the keys (duplicates allowed): a row
    * a key with an empty key part and the value or ABSENT. Returns how many keys were
    * answered: fewer than given when the buffer is full (call again with the rest; a single
-   * value that does not fit throws RowTooLarge). Of a store, not of a view, each lookup has
+   * value that does not fit throws RowTooLarge). Of a store, not of a snapshot, each lookup has
    * its own moment.
    * `keys` is packed: u32 length, bytes, ... for `keyCount` keys; the rest begins at the first
    * key that was not answered.
@@ -109,8 +109,8 @@ export interface Reader {
 }
 
 /** One point in time. Release it soon: it holds back the reclaiming of old versions. */
-export interface View extends Reader {
-  /** Pass to `attachView`, also on another thread of the same process; 0n in the fallback. */
+export interface StoreSnapshot extends Reader {
+  /** Pass to `attachSnapshot`, also on another thread of the same process; 0n in the fallback. */
   readonly handle: bigint;
   release(): void;
 }
@@ -165,13 +165,13 @@ export interface Store extends Reader {
   writeAtOnce(batch: Batch): boolean;
   /** Whether `writeAtOnce` would write the batch now, but for what merging may change meanwhile. */
   takesAtOnce(batch: Batch): boolean;
-  view(): View;
+  snapshot(): StoreSnapshot;
   /**
-   * Uses a view of another thread (or of this one). Both sides release their own; the point in
-   * time is held until the last of them does. Throws when the view has been released already
+   * Uses a snapshot of another thread (or of this one). Both sides release their own; the point in
+   * time is held until the last of them does. Throws when the snapshot has been released already
    * and always in the fallback.
    */
-  attachView(handle: bigint): View;
+  attachSnapshot(handle: bigint): StoreSnapshot;
   /**
    * Adds sorted rows from a file that `sortedFileWriter` made; atomic, durable on return,
    * even ahead of earlier unsynced writes. The file may be moved into the store.
@@ -196,7 +196,7 @@ export interface Store extends Reader {
   compact(options?: CompactOptions): boolean;
   properties(): StoreProperties;
   /**
-   * Makes every write durable, releases every view and scanner still open, then ends; using any
+   * Makes every write durable, releases every snapshot and scanner still open, then ends; using any
    * of them later throws. Idempotent. The opener's close throws while other threads are attached;
    * an attached store's close only detaches.
    */

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import type {LogRecord} from '#server/log/segment-reader.ts';
 import {readAll} from '#server/simulation/ledger.ts';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
-import {MemoryShelf} from '#server/storage/memory/shelf.ts';
+import {InMemoryDisk} from '#server/storage/memory/shelf.ts';
 import type {Store} from '#server/storage/store.ts';
 import {Applier} from './apply.ts';
 import {EntryEncoder, type EntryOperation} from './entry.ts';
@@ -75,7 +75,7 @@ test('one batch, many batches and a replay from the middle give the same store',
 });
 
 test('an ingest is applied in its place and may be repeated', () => {
-  const shelf = new MemoryShelf();
+  const shelf = new InMemoryDisk();
   const store = createMemoryStore({shelf, path: '/db'});
   const digest = Buffer.alloc(32, 7);
   const path = `/staged/${digest.toString('hex')}`;
@@ -111,7 +111,7 @@ test('an idle database holds no log back, an unsynced one does', () => {
 });
 
 test('a database is not copied before everything that it holds was applied again', () => {
-  const shelf = new MemoryShelf();
+  const shelf = new InMemoryDisk();
   const store = createMemoryStore({shelf, path: '/one'});
   const made = applier(store, testPosition(20));
   const copies = [{databaseId: 1, directory: '/copy'}];

@@ -56,7 +56,7 @@ test('the entry is the one of the same puts', () => {
 const cases: readonly (readonly [string, Precondition, 'holds' | 'conflict'])[] = [
   ['a record that was written', {kind: 'unchanged', key: recordKey(edge), since: 4}, 'conflict'],
   ['a record that was not', {kind: 'unchanged', key: recordKey(other), since: 4}, 'holds'],
-  ['what a newer view shows', {kind: 'unchanged', key: recordKey(edge), since: 5}, 'holds'],
+  ['what a newer snapshot shows', {kind: 'unchanged', key: recordKey(edge), since: 5}, 'holds'],
   [
     'a unique key',
     {kind: 'unchanged', key: unique, since: 4, unique: {index: 'i', text: 't'}},

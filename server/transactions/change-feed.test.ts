@@ -1,6 +1,6 @@
 /**
- * What the feed tells is enough to keep a copy of the keys right for every store view that is not
- * older than the copy, whatever is in flight when it is made.
+ * What the feed tells is enough to keep a copy of the keys right for every store snapshot that is
+ * not older than the copy, whatever is in flight when it is made.
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
@@ -76,7 +76,7 @@ test('every way to write is told at the append, and nothing behind the end', asy
   packed.put(recordKey(new Rid(4, 1)), Buffer.alloc(500));
   packed.put(edgeKey, Uint8Array.of(0));
   const bulk = database.submit({
-    era: 0,
+    leadershipEpoch: 0,
     schemaVersion: database.schemaVersion,
     formatLevel: database.formatLevel,
     operations: [],
@@ -93,7 +93,7 @@ test('every way to write is told at the append, and nothing behind the end', asy
   assert.equal(told.all.length, 6);
 });
 
-test('a copy made while commits are in flight is right for every later view', async () => {
+test('a copy made while commits are in flight is right for every later snapshot', async () => {
   const bucket = 8;
   const commits: Promise<unknown>[] = [];
   const write = (position: number, value: number): void => {
@@ -127,8 +127,8 @@ test('a copy made while commits are in flight is right for every later view', as
     for (let later = 0; later < 4; later++) {
       write((round * 5 + later) % 16, 100 + round);
       await new Promise(resolve => setImmediate(resolve));
-      const view = read();
-      view.values.forEach((value, position) => {
+      const snapshot = read();
+      snapshot.values.forEach((value, position) => {
         if ((changed.get(position) ?? 0) > base.index) return;
         assert.equal(base.values[position], value, `round ${round}, position ${position}`);
         compared++;

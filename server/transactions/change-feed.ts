@@ -1,13 +1,13 @@
 /**
  * Tells, for one database, which records, edges and index entries every later entry of the log
- * changes: what lets a view in memory of the data (server/caches/) stay right without being made
+ * changes: what lets a cache in memory of the data (server/caches/) stay right without being made
  * anew.
  *
  * A listener is told of an entry in the turn in which it is appended, so before anything can read
  * what it writes. It hears keys, no values: "may be different from now on", also when the entry
- * is never applied. Whoever holds something read from a store view of index `base`, with
- * `base >= heardSince`, may answer for every store view of index `base` or above from it, as long
- * as it reads from the store view itself whatever was told with an index above `base`.
+ * is never applied. Whoever holds something read from a store snapshot of index `base`, with
+ * `base >= heardSince`, may answer for every store snapshot of index `base` or above from it, as
+ * long as it reads from the store snapshot itself whatever was told with an index above `base`.
  *
  * Without listeners an entry costs nothing here.
  */
@@ -31,7 +31,7 @@ export interface ChangeListener {
 }
 
 export interface ChangeSubscription {
-  /** Entries above this index are told; of store views below it nothing is known. */
+  /** Entries above this index are told; of store snapshots below it nothing is known. */
   readonly heardSince: LogIndex;
   /** The newest entry that was appended, told. */
   readonly lastIndex: LogIndex;

@@ -5,7 +5,7 @@
  * tools) and the worker threads of a real server (node/commit/commit-threads.ts). Both have a log
  * of their own, or none, in a cluster: there only what is committed is offered, to be applied.
  * Order is kept from offer to report. Once the log has failed nothing more is taken, and what was
- * not reported as applied is undecided (F3).
+ * not reported as applied is in-flight (F3).
  *
  * Invariant T11: what was told as applied is in the store for everybody who looks there, since
  * whoever is about to look calls `catchUp` (docs/design/0031-answers-before-the-store.md).
@@ -16,7 +16,7 @@ import type {Fence} from './apply.ts';
 import type {LogIndex, Refused} from './commit.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
-export interface PipeProgress {
+export interface PipelineProgress {
   /** Everything up to here is in the stores, for all who call `catchUp` before they look. */
   readonly appliedIndex: LogIndex;
   /** Databases whose entries are no longer applied, by id. */
@@ -26,16 +26,16 @@ export interface PipeProgress {
 }
 
 /**
- * To be called by whoever is going to look into a store (`CommitPipe.catchUp`).
+ * To be called by whoever is going to look into a store (`CommitPipeline.catchUp`).
  *
  * @throws {Refusal} `database.behind`
  */
-export function requireCaughtUp(pipe: CommitPipe): void {
-  if (pipe.catchUp()) return;
+export function requireFlushed(pipe: CommitPipeline): void {
+  if (pipe.flushAcknowledged()) return;
   throw new Refusal('database.behind', refusals['database.behind'].says);
 }
 
-export interface CommitPipe {
+export interface CommitPipeline {
   /** Index of the last entry when the pipe was made; everything up to it is applied. */
   readonly startIndex: LogIndex;
   /** Why `bytes` cannot be taken now; undefined when `offer` will take them. */
@@ -46,20 +46,20 @@ export interface CommitPipe {
    * stores keep beside their position: the entry's term. A local log has chain values of its own,
    * and copies the entry at once.
    */
-  offer(entry: Uint8Array, chain: number): void;
+  enqueue(entry: Uint8Array, chain: number): void;
   /**
    * No store that is looked at now shows an entry behind this one. Ahead of what was reported: an
    * entry can be read a moment before its application is told.
    */
-  readonly begunIndex: LogIndex;
+  readonly applyStartedIndex: LogIndex;
   /**
    * The stores hold everything that was told as applied: what is durable in the log may be told,
    * and answered, a moment before it is written. False while a store takes no write: the
    * next report may say more. Costs nothing when nothing is missing.
    */
-  catchUp(): boolean;
+  flushAcknowledged(): boolean;
   /** Calls `listener` after every step forward. One listener. */
-  listen(listener: (progress: PipeProgress) => void): void;
+  listen(listener: (progress: PipelineProgress) => void): void;
   /** Entries of a database offered from now on are applied to `store`. */
   attach(databaseId: number, store: Store, position: DatabasePosition): void;
   /** Resolves when everything offered is applied durably and the store is no longer used. */

@@ -1,7 +1,7 @@
 /**
  * The one commit path's vocabulary: what a transaction asks of the log, and what it may be told.
  *
- * A transaction reads a view (as of log index `viewIndex`), collects a write set and the
+ * A transaction reads a snapshot (as of log index `viewIndex`), collects a write set and the
  * conditions under which it holds, and hands both to the coordinator. The coordinator (one per
  * server, on the leader) checks the conditions against what is applied plus what is in flight,
  * encodes one entry and appends it. See design/architecture.md section 3.
@@ -29,8 +29,8 @@ export type Operation =
   | {readonly kind: 'delete-range'; readonly start: Uint8Array; readonly end: Uint8Array};
 
 /**
- * All are relative to `since`, the log index of the view in which the fact was seen. `text`: as in
- * `Operation`.
+ * All are relative to `since`, the log index of the snapshot in which the fact was seen. `text`: as
+ * in `Operation`.
  */
 export type Precondition =
   /** Nobody wrote or deleted the key (record at its version; unique key still absent). */
@@ -73,7 +73,7 @@ export interface UniqueKeyName {
 export interface CommitRequest {
   readonly databaseId: number;
   /** The coordinator's, when the first position was taken: those of an earlier one are void. */
-  readonly era: number;
+  readonly leadershipEpoch: number;
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
   /** Of the formats that its bytes have (formats/levels.ts); another one is a conflict. */
@@ -116,7 +116,7 @@ export interface Unapplied {
   readonly detail: string;
 }
 
-/** Nothing happened and nothing will. `expired`: the view is older than what is remembered. */
+/** Nothing happened and nothing will. `expired`: the snapshot is older than what is remembered. */
 export interface Refused {
   readonly kind: 'refused';
   readonly code:

@@ -3,11 +3,11 @@
  * preconditions of a commit are checked.
  *
  * It holds every entry above its floor, those in flight included, since they are recorded when
- * they are appended. Commits that no live view is older than are forgotten, and beyond a number
- * of bytes the oldest are forgotten too: a transaction whose view is below the floor is told so
+ * they are appended. Commits that no live snapshot is older than are forgotten, and beyond a number
+ * of bytes the oldest are forgotten too: a transaction whose snapshot is below the floor is told so
  * (`expired`) instead of being answered wrongly.
  *
- * Invariant T3: a precondition that was broken by an entry behind its view is never accepted.
+ * Invariant T3: a precondition that was broken by an entry behind its snapshot is never accepted.
  */
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import {PackedOperations} from './bulk-operations.ts';
@@ -286,12 +286,12 @@ export class ConflictWindow {
     this.#bytes += bytes;
   }
 
-  /** Forgets what no view can ask for: entries up to the index of the oldest one. */
-  prune(oldestView: LogIndex): void {
+  /** Forgets what no snapshot can ask for: entries up to the index of the oldest one. */
+  prune(oldestSnapshot: LogIndex): void {
     for (;;) {
       const oldest = this.#queue[this.#queueHead];
       if (oldest === undefined) break;
-      if (oldest.index > oldestView && this.#bytes <= this.#bytesMax) break;
+      if (oldest.index > oldestSnapshot && this.#bytes <= this.#bytesMax) break;
       this.#floor = Math.max(this.#floor, oldest.index);
       this.#bytes -= oldest.bytes;
       this.#queue[this.#queueHead++] = undefined;

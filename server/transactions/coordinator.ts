@@ -26,7 +26,7 @@ import {ConflictWindow} from './conflict-window.ts';
 import type {Counter, Entry, EntryEncoder, EntryHead} from './entry.ts';
 import {LiveViews} from './recent/live-views.ts';
 import {RequestIds} from './request-ids.ts';
-import {UndecidedCommits, type UndecidedState} from './undecided-commits.ts';
+import {InFlightCommits, type InFlightState} from './in-flight-commits.ts';
 import {counterFault, counterKey, decodeCounter} from './system-keys.ts';
 
 export interface CommitLimits {
@@ -75,15 +75,15 @@ export class Coordinator {
   readonly #clockBaseMs: number;
   readonly #positions = new Map<number, number>();
   readonly #counts = new Map<number, number>();
-  readonly views = new LiveViews();
+  readonly snapshots = new LiveViews();
   readonly changes: ChangeFeed;
-  readonly #undecided = new UndecidedCommits();
+  readonly #inFlight = new InFlightCommits();
   readonly #onApplied = (): void => this.#options.onApplied(undefined);
   /** Newest catalog version, applied or in flight. */
   #schemaVersion: number;
   /** Commits so far that deleted something; in flight, too. */
   deletingCommits = 0;
-  #era = 0;
+  #leadershipEpoch = 0;
   #fence: string | undefined;
 
   constructor(options: CoordinatorOptions) {
@@ -101,8 +101,8 @@ export class Coordinator {
   }
 
   /** How often this node began to take commits since the database was opened. */
-  get era(): number {
-    return this.#era;
+  get leadershipEpoch(): number {
+    return this.#leadershipEpoch;
   }
 
   /**
@@ -110,11 +110,11 @@ export class Coordinator {
    * that was remembered of counters, conditions and requests is true any more; the store tells.
    */
   beginAnew(index: LogIndex, schemaVersion: number): void {
-    this.#era++;
+    this.#leadershipEpoch++;
     this.#positions.clear();
     this.#counts.clear();
     this.#window = new ConflictWindow(index, this.#options.limits.windowBytesMax);
-    this.#undecided.clear(index);
+    this.#inFlight.clear(index);
     this.#requests = this.#makeRequestIds();
     this.#schemaVersion = schemaVersion;
   }
@@ -122,7 +122,7 @@ export class Coordinator {
   /** What was appended here behind the entry at `index` never happens. */
   takeBack(index: LogIndex, schemaVersion: number): void {
     this.changes.takeBack(index);
-    this.#undecided.clear(index);
+    this.#inFlight.clear(index);
     this.#schemaVersion = schemaVersion;
   }
 
@@ -215,8 +215,8 @@ export class Coordinator {
     const operations = request.packed ?? request.operations;
     this.#window.record(index, request);
     this.changes.appended(index, operations);
-    this.#undecided.appended(request, {index, counters, appliedIndex: log.appliedIndex});
-    this.#window.prune(this.views.oldest(log.appliedIndex));
+    this.#inFlight.appended(request, {index, counters, appliedIndex: log.appliedIndex});
+    this.#window.prune(this.snapshots.oldest(log.appliedIndex));
     if (request.requestId !== undefined) {
       this.#requests.began(request.requestId, {index, clock}, settled);
     }
@@ -251,13 +251,13 @@ export class Coordinator {
   }
 
   /** Whether all commits under way are known; those that follow will be, for some time. */
-  knowsUndecided(): boolean {
-    return this.#undecided.knowsAll(this.#options.log);
+  hasInFlightCommits(): boolean {
+    return this.#inFlight.knowsAll(this.#options.log);
   }
 
   /** What the commits under way leave behind; undefined when none is, or not all are known. */
-  undecidedState(): UndecidedState | undefined {
-    return this.#undecided.state(this.#options.log);
+  inFlightState(): InFlightState | undefined {
+    return this.#inFlight.state(this.#options.log);
   }
 
   /** Whether a commit behind `since`, also one in flight, did what the keys forbid. */
@@ -269,7 +269,7 @@ export class Coordinator {
     if (this.#fence !== undefined) {
       return {kind: 'refused', code: 'fenced', detail: this.#fence};
     }
-    if (request.era !== this.#era) {
+    if (request.leadershipEpoch !== this.#leadershipEpoch) {
       return {kind: 'conflict', reason: 'the transaction began under another leader'};
     }
     if (request.schemaVersion !== this.#schemaVersion) {

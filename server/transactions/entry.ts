@@ -178,7 +178,7 @@ export class EntryEncoder {
     }
   }
 
-  /** The same bytes as any put, without views on key and value. */
+  /** The same bytes as any put, without snapshots on key and value. */
   #writePut(write: PutWrite): void {
     const {text, chunk, from, to} = write;
     this.#reserve(1 + 2 * sliceOverhead + text.length + to - from);
@@ -275,7 +275,7 @@ class EntryCursor {
     return this.bytes.subarray(this.at - length, this.at);
   }
 
-  /** Undefined for an empty one, of which no view is made. */
+  /** Undefined for an empty one, of which no snapshot is made. */
   text(): string | undefined {
     if (this.bytes[this.at] === 0) {
       this.at += 1;

@@ -13,7 +13,7 @@ import {Applier} from './apply.ts';
 import {EntryEncoder} from './entry.ts';
 import {type DatabasePosition, decodePosition, positionKey} from './system-keys.ts';
 import {testHead, testLogId, testPosition} from './testing-entries.ts';
-import {TurnApplier} from './inline-applier.ts';
+import {InlineApplier} from './inline-applier.ts';
 
 const before = testPosition(10);
 
@@ -35,7 +35,7 @@ function records(count: number): LogRecord[] {
 
 class Pair {
   readonly store: Store;
-  readonly turns = new TurnApplier(testLogId);
+  readonly turns = new InlineApplier(testLogId);
   readonly other = new Applier({logId: testLogId, stagedFile: digest => digest});
 
   constructor(store: Store) {
@@ -122,17 +122,17 @@ test('what a schema or the store asks for is not told before it is written', () 
   const pair = new Pair(store);
   const [plain, schema] = [records(1), records(7)];
   assert.ok(pair.turns.prepare(plain));
-  assert.ok(pair.turns.mayTellFirst());
+  assert.ok(pair.turns.mayAcknowledgeFirst());
   store.takesAtOnce = () => false;
-  assert.equal(pair.turns.mayTellFirst(), false);
+  assert.equal(pair.turns.mayAcknowledgeFirst(), false);
   store.takesAtOnce = () => true;
   assert.equal(pair.stored, undefined, 'nothing is written before it is asked for');
   assert.ok(pair.turns.write());
   assert.ok(pair.turns.prepare(schema));
-  assert.equal(pair.turns.mayTellFirst(), false);
+  assert.equal(pair.turns.mayAcknowledgeFirst(), false);
   assert.ok(pair.turns.write());
   assert.ok(pair.turns.prepare([]));
-  assert.ok(pair.turns.mayTellFirst(), 'nothing is left of what was ready before');
+  assert.ok(pair.turns.mayAcknowledgeFirst(), 'nothing is left of what was ready before');
 });
 
 test('ingests and entries that are applied already are not its business', () => {

@@ -29,7 +29,7 @@ interface Attached {
   firstMoved: number | undefined;
 }
 
-export class TurnApplier {
+export class InlineApplier {
   readonly #logId: string;
   readonly #databases = new Map<number, Attached>();
   /** Those of which entries are made ready. */
@@ -75,7 +75,7 @@ export class TurnApplier {
    * Whether what is ready may be told before it is written: nothing known stands in the way of the
    * write, and who is told looks into no store for it, as for a schema.
    */
-  mayTellFirst(): boolean {
+  mayAcknowledgeFirst(): boolean {
     return this.#touched.every(
       ({store, batch, changesSchema}) => !changesSchema && store.takesAtOnce(batch),
     );

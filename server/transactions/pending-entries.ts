@@ -7,7 +7,7 @@
  */
 import {Fifo} from '#server/base/fifo.ts';
 import type {AppendResult, LogIndex} from './commit.ts';
-import type {PipeProgress} from './commit-pipeline.ts';
+import type {PipelineProgress} from './commit-pipeline.ts';
 
 export interface PendingEntry {
   readonly index: LogIndex;
@@ -54,7 +54,7 @@ export class PendingEntries {
   }
 
   /** Tells everybody whose entry is applied; the bytes of those entries. */
-  advance({appliedIndex, fences}: PipeProgress): number {
+  advance({appliedIndex, fences}: PipelineProgress): number {
     let bytes = 0;
     for (;;) {
       const next = this.#entries.first;

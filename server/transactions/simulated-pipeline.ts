@@ -12,11 +12,11 @@ import type {Store} from '#server/storage/store.ts';
 import type {Applier} from './apply.ts';
 import type {LogIndex, Refused} from './commit.ts';
 import type {
-  CommitPipe,
+  CommitPipeline,
   CopyOutcome,
   DatabaseCopy,
   DurableState,
-  PipeProgress,
+  PipelineProgress,
 } from './commit-pipeline.ts';
 import {decodeEntry} from './entry.ts';
 import type {DatabasePosition} from './system-keys.ts';
@@ -38,7 +38,7 @@ export interface InlinePipeOptions {
 /** Much longer than the admission of commits needs to see that the disk is full. */
 const turnsWithoutRoomMax = 10_000;
 
-export class InlinePipe implements CommitPipe {
+export class SimulatedPipeline implements CommitPipeline {
   readonly startIndex: LogIndex;
   readonly #options: InlinePipeOptions;
   readonly #chains = new Uint32Array(4096);
@@ -60,7 +60,7 @@ export class InlinePipe implements CommitPipe {
   /** Turns since log or stores had room; they may have to wait for it. */
   #turnsWithoutRoom = 0;
   #failure: string | undefined;
-  #listener: (progress: PipeProgress) => void = () => {};
+  #listener: (progress: PipelineProgress) => void = () => {};
   #idleWaiters: (() => void)[] = [];
 
   constructor(options: InlinePipeOptions) {
@@ -73,11 +73,11 @@ export class InlinePipe implements CommitPipe {
     this.#offeredIndex = options.startIndex;
   }
 
-  get begunIndex(): LogIndex {
+  get applyStartedIndex(): LogIndex {
     return this.#takenIndex;
   }
 
-  listen(listener: (progress: PipeProgress) => void): void {
+  listen(listener: (progress: PipelineProgress) => void): void {
     this.#listener = listener;
   }
 
@@ -91,7 +91,7 @@ export class InlinePipe implements CommitPipe {
     return undefined;
   }
 
-  offer(entry: Uint8Array, chain: number): void {
+  enqueue(entry: Uint8Array, chain: number): void {
     if (this.#options.log === undefined) {
       this.#appended.push({index: ++this.#offeredIndex, chain, payload: Buffer.from(entry)});
       return this.#applyLater();
@@ -103,7 +103,7 @@ export class InlinePipe implements CommitPipe {
     this.#options.schedule(() => this.#append());
   }
 
-  catchUp(): boolean {
+  flushAcknowledged(): boolean {
     if (this.#owed !== undefined && this.#appliedIndex < this.#toldIndex) this.#write();
     return this.#appliedIndex >= this.#toldIndex;
   }
@@ -120,7 +120,7 @@ export class InlinePipe implements CommitPipe {
   makeDurable(): Promise<DurableState> {
     const {applier, log} = this.#options;
     // What was told is part of it.
-    this.catchUp();
+    this.flushAcknowledged();
     // A database must never be durable ahead of the log.
     if (this.#failure === undefined) this.#guard(() => log?.sync());
     if (this.#failure === undefined) applier.makeDurable();

@@ -105,7 +105,7 @@ test('READ_COMMITTED moves with each statement, REPEATABLE_READ stays', async ()
   assert.ok(moving.viewIndex > staying.viewIndex);
   moving.rollback();
   staying.rollback();
-  assert.equal(database.liveViewCount, 0);
+  assert.equal(database.liveSnapshotCount, 0);
   await engine.close();
 });
 

@@ -1,10 +1,10 @@
 /**
- * A transaction: a view of the store, the own writes on top of it, and the conditions under
+ * A transaction: a snapshot of the store, the own writes on top of it, and the conditions under
  * which they may be committed. See transaction-contract.ts for what it promises.
  *
- * The view is taken at the first read and its log index is read from the view itself, so
+ * The snapshot is taken at the first read and its log index is read from the snapshot itself, so
  * `viewIndex` is exact without any agreement between the applying thread and this one. An
- * insert that reads nothing takes no view at all.
+ * insert that reads nothing takes no snapshot at all.
  */
 import {appended} from '#server/base/appended.ts';
 import {assert} from '#server/base/assert.ts';
@@ -17,7 +17,7 @@ import type {
   ScanOptions,
   Scanner,
   ScanRange,
-  View,
+  StoreSnapshot,
 } from '#server/storage/store.ts';
 import {BucketChanges} from './bucket-changes.ts';
 import type {CommitOutcome, LogIndex, Precondition, UniqueKeyName} from './commit.ts';
@@ -33,12 +33,12 @@ import {RecentReads} from './recent/recent-reads.ts';
 import {counterKey, decodeCounter, decodePosition, positionKey} from './system-keys.ts';
 import type {
   Isolation,
-  KeyWish,
-  PreconditionWish,
+  KeyRequest,
+  PreconditionRequest,
   ReadContext,
   Transaction,
 } from './transaction-contract.ts';
-import type {UndecidedState} from './undecided-commits.ts';
+import type {InFlightState} from './in-flight-commits.ts';
 import {WriteSet} from './own-writes/write-set.ts';
 
 export interface TransactionLimits {
@@ -51,27 +51,27 @@ export interface TransactionLimits {
 export interface TransactionOptions {
   readonly databaseId: number;
   readonly isolation: Isolation;
-  readonly views: ViewSource;
+  readonly snapshots: SnapshotSource;
   readonly coordinator: Coordinator;
   readonly clock: Clock;
   readonly limits: TransactionLimits;
-  /** Greatest index known to be applied; a lower bound for a view taken now. */
+  /** Greatest index known to be applied; a lower bound for a snapshot taken now. */
   readonly appliedIndex: () => LogIndex;
   readonly schemaVersion: number;
   readonly formatLevel: number;
   /** Reads what the commits under way leave behind, where that is known. */
-  readonly onUndecided: boolean;
+  readonly readsInFlight: boolean;
 }
 
 /** Calls between two looks at the clock. */
 const callsPerLook = 64;
 
-/** Open views of a database, and what is known of the state that a view taken now shows. */
-export interface ViewSource {
+/** Open snapshots of a database, and what is known of the state that a snapshot taken now shows. */
+export interface SnapshotSource {
   /** @throws {Refusal} when the database takes no requests any more. */
-  open(): View;
-  release(view: View): void;
-  /** The catalog version of a view taken now; undefined while that is changing. */
+  open(): StoreSnapshot;
+  release(snapshot: StoreSnapshot): void;
+  /** The catalog version of a snapshot taken now; undefined while that is changing. */
   readonly schemaVersion: number | undefined;
 }
 
@@ -81,22 +81,22 @@ interface IndexGap {
 }
 
 /**
- * A view whose log index is known.
+ * A snapshot whose log index is known.
  *
  * `since` is a lower bound of `index` that costs no read. Conditions count from it: an entry that
- * the view shows but whose acknowledgement is still under way may count as a conflict, and the
- * transaction runs again; nothing that the view does not show is ever missed, because an entry is
- * in the store before this thread hears of it.
+ * the snapshot shows but whose acknowledgement is still under way may count as a conflict, and the
+ * transaction runs again; nothing that the snapshot does not show is ever missed, because an entry
+ * is in the store before this thread hears of it.
  *
  * On top of it may lie what the commits under way leave behind; conditions count from there then.
  */
-class HeldView {
-  readonly view: View;
-  /** The view, with what lies on top. */
+class PinnedSnapshot {
+  readonly snapshot: StoreSnapshot;
+  /** The snapshot, with what lies on top. */
   readonly reader: Reader;
-  readonly undecided: UndecidedState | undefined;
+  readonly inFlight: InFlightState | undefined;
   readonly since: LogIndex;
-  readonly #source: ViewSource;
+  readonly #source: SnapshotSource;
   #index: LogIndex | undefined;
   #schemaVersion: number | undefined;
   /** What is known of keys that are not there: of the index asked last, and of all asked before. */
@@ -105,14 +105,14 @@ class HeldView {
   #hasSought = false;
   readonly #recent = new RecentReads();
 
-  constructor(source: ViewSource, since: LogIndex, undecided?: UndecidedState) {
-    this.since = undecided?.index ?? since;
-    this.undecided = undecided;
+  constructor(source: SnapshotSource, since: LogIndex, inFlight?: InFlightState) {
+    this.since = inFlight?.index ?? since;
+    this.inFlight = inFlight;
     this.#source = source;
     this.#schemaVersion = source.schemaVersion;
-    this.view = source.open();
+    this.snapshot = source.open();
     this.reader =
-      undecided === undefined ? this.view : new OverlaidReader(this.view, undecided.writes);
+      inFlight === undefined ? this.snapshot : new OverlaidReader(this.snapshot, inFlight.writes);
   }
 
   get index(): LogIndex {
@@ -120,7 +120,7 @@ class HeldView {
     return this.#index as LogIndex;
   }
 
-  /** Of the catalog that is in force in the view. */
+  /** Of the catalog that is in force in the snapshot. */
   get schemaVersion(): number {
     if (this.#schemaVersion === undefined) this.#readPosition();
     return this.#schemaVersion as number;
@@ -128,9 +128,9 @@ class HeldView {
 
   /** As `reader.get`; what was read a moment ago comes from memory. Callers change no answer. */
   get(key: Uint8Array): Buffer | undefined {
-    // What is not decided grows while the view is open.
-    if (this.undecided !== undefined) return this.reader.get(key);
-    return this.#recent.get(key, this.view);
+    // What is not decided grows while the snapshot is open.
+    if (this.inFlight !== undefined) return this.reader.get(key);
+    return this.#recent.get(key, this.snapshot);
   }
 
   /** A point read in an index; without own writes. The first one costs no more than itself. */
@@ -157,11 +157,11 @@ class HeldView {
   }
 
   release(): void {
-    this.#source.release(this.view);
+    this.#source.release(this.snapshot);
   }
 
   #readPosition(): void {
-    const bytes = this.view.get(positionKey);
+    const bytes = this.snapshot.get(positionKey);
     const position = bytes === undefined ? undefined : decodePosition(bytes);
     this.#index = position?.index ?? 0;
     this.#schemaVersion = position?.schemaVersion ?? 0;
@@ -184,24 +184,24 @@ export class StoreTransaction implements Transaction {
   #preconditions: Precondition[] = [];
   /** Keys of the conditions, while any are asked for. */
   #conditionKeys: ConditionKeys | undefined;
-  #held: HeldView | undefined;
-  /** Of the view before. */
+  #held: PinnedSnapshot | undefined;
+  /** Of the snapshot before. */
   #sinceBefore: LogIndex | undefined;
   /**
-   * The place of the first view among the views that may yet commit. A later statement has a
-   * newer view, but conditions of the first one count from its own.
+   * The place of the first snapshot among the snapshots that may yet commit. A later statement has
+   * a newer snapshot, but conditions of the first one count from its own.
    */
   #live: LiveView | undefined;
   #open = true;
   #unchecked = 0;
-  readonly #era: number;
+  readonly #leadershipEpoch: number;
 
   constructor(options: TransactionOptions) {
     this.#options = options;
     this.isolation = options.isolation;
     this.databaseId = options.databaseId;
     this.schemaVersion = options.schemaVersion;
-    this.#era = options.coordinator.era;
+    this.#leadershipEpoch = options.coordinator.leadershipEpoch;
     const {clock, limits, coordinator} = options;
     this.#deadline = clock.monotonic() + limits.durationMsMax;
     this.#bytesMax = Math.min(limits.writeBytesMax, coordinator.entryBytesMax);
@@ -224,39 +224,39 @@ export class StoreTransaction implements Transaction {
   }
 
   get viewIndex(): LogIndex {
-    return this.#view().index;
+    return this.#snapshot().index;
   }
 
-  get view(): View {
-    return this.#view().view;
+  get snapshot(): StoreSnapshot {
+    return this.#snapshot().snapshot;
   }
 
   get formatLevel(): number {
     return this.#options.formatLevel;
   }
 
-  get seesUndecided(): boolean {
-    return this.#held?.undecided !== undefined;
+  get seesInFlight(): boolean {
+    return this.#held?.inFlight !== undefined;
   }
 
   recordCount(bucketId: number): number {
-    const {view, undecided} = this.#view();
+    const {snapshot, inFlight} = this.#snapshot();
     const before =
-      undecided?.counts.get(bucketId) ?? decodeCounter(view.get(counterKey('count', bucketId)));
+      inFlight?.counts.get(bucketId) ?? decodeCounter(snapshot.get(counterKey('count', bucketId)));
     return Math.max(0, before + (this.#buckets.find(bucketId)?.countDelta ?? 0));
   }
 
   overlays({start, end}: ScanRange): boolean {
-    const {undecided} = this.#view();
-    if (this.#writes.isEmpty && undecided === undefined) return false;
+    const {inFlight} = this.#snapshot();
+    if (this.#writes.isEmpty && inFlight === undefined) return false;
     const [from, to] = [keyText(start), end && keyText(end)];
-    return this.#writes.touches(from, to) || undecided?.writes.touches(from, to) === true;
+    return this.#writes.touches(from, to) || inFlight?.writes.touches(from, to) === true;
   }
 
   beginStatement(): void {
     this.#checkDeadline();
     if (this.isolation === 'REPEATABLE_READ') return;
-    this.#releaseView();
+    this.#releaseSnapshot();
   }
 
   beginAnew(schemaVersion: number): void {
@@ -264,23 +264,23 @@ export class StoreTransaction implements Transaction {
     assert(!this.hasWrites, 'what was written belongs to the schema that it was written under');
     this.#preconditions = [];
     this.#conditionKeys = undefined;
-    this.#releaseView();
+    this.#releaseSnapshot();
     this.schemaVersion = schemaVersion;
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    const held = this.#view();
+    const held = this.#snapshot();
     return this.#writes.isEmpty ? held.get(key) : getMerged(held, this.#writes, key);
   }
 
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
-    const {reader} = this.#view();
+    const {reader} = this.#snapshot();
     if (this.#writes.isEmpty) return reader.getMany(keys, keyCount, into);
     return getManyMerged(reader, this.#writes, {packed: keys, count: keyCount}, into);
   }
 
   scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner {
-    const {reader} = this.#view();
+    const {reader} = this.#snapshot();
     if (this.#writes.isEmpty) return reader.scan(ranges, options);
     return scanMerged(reader, this.#writes, ranges, options);
   }
@@ -301,7 +301,7 @@ export class StoreTransaction implements Transaction {
   find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined {
     const own = this.#writes.lookup(text);
     if (own !== undefined) return own === 'deleted' ? undefined : Buffer.from(own);
-    return this.#view().find(indexId, text, sought);
+    return this.#snapshot().find(indexId, text, sought);
   }
 
   delete(key: Uint8Array): void {
@@ -316,7 +316,7 @@ export class StoreTransaction implements Transaction {
     this.#checkSize();
   }
 
-  require(wish: PreconditionWish): void {
+  require(wish: PreconditionRequest): void {
     this.#checkUsable();
     if (this.#writes.hasSavepoint) {
       const {length} = this.#preconditions;
@@ -325,7 +325,7 @@ export class StoreTransaction implements Transaction {
         this.#conditionKeys = undefined;
       });
     }
-    const condition = conditionOf(wish, this.#view().since);
+    const condition = conditionOf(wish, this.#snapshot().since);
     this.#preconditions = appended(this.#preconditions, condition);
   }
 
@@ -373,16 +373,16 @@ export class StoreTransaction implements Transaction {
 
   #commit(requestId: string | undefined): Promise<CommitOutcome> {
     if (!this.hasWrites && this.newSchemaVersion === undefined) {
-      assert(!this.seesUndecided, 'nobody is told of what is not decided');
+      assert(!this.seesInFlight, 'nobody is told of what is not decided');
       const index = this.viewIndex;
       this.#end();
       return Promise.resolve({kind: 'committed', index});
     }
-    // The view stays live until the conditions are checked, so that nothing they need is
+    // The snapshot stays live until the conditions are checked, so that nothing they need is
     // forgotten meanwhile; `commit` below checks and appends before it returns.
     const outcome = this.#options.coordinator.commit({
       databaseId: this.databaseId,
-      era: this.#era,
+      leadershipEpoch: this.#leadershipEpoch,
       schemaVersion: this.schemaVersion,
       formatLevel: this.formatLevel,
       operations: this.#writes.operations(),
@@ -408,8 +408,8 @@ export class StoreTransaction implements Transaction {
     this.#leave();
   }
 
-  /** Gives the view back, and its place when no condition counts from it. */
-  #releaseView(): void {
+  /** Gives the snapshot back, and its place when no condition counts from it. */
+  #releaseSnapshot(): void {
     if (this.#held !== undefined) this.#sinceBefore = this.#held.since;
     this.#held?.release();
     this.#held = undefined;
@@ -417,22 +417,22 @@ export class StoreTransaction implements Transaction {
   }
 
   #leave(): void {
-    if (this.#live !== undefined) this.#options.coordinator.views.close(this.#live);
+    if (this.#live !== undefined) this.#options.coordinator.snapshots.close(this.#live);
     this.#live = undefined;
   }
 
   /**
-   * @throws {Refusal} `commit.conflict` when the view has another catalog than the writer, or
+   * @throws {Refusal} `commit.conflict` when the snapshot has another catalog than the writer, or
    * shows what others did to records that this transaction wrote: its own writes on top of those
    * would be no state at all, and its commit would be refused.
    */
-  #view(): HeldView {
+  #snapshot(): PinnedSnapshot {
     if (this.#held !== undefined) return this.#held;
     assert(this.#open, 'the transaction has ended');
-    const {views, coordinator, appliedIndex} = this.#options;
+    const {snapshots, coordinator, appliedIndex} = this.#options;
     const bound = appliedIndex();
-    const undecided = this.#options.onUndecided ? coordinator.undecidedState() : undefined;
-    const held = new HeldView(views, bound, undecided);
+    const inFlight = this.#options.readsInFlight ? coordinator.inFlightState() : undefined;
+    const held = new PinnedSnapshot(snapshots, bound, inFlight);
     if (held.schemaVersion !== this.schemaVersion) {
       held.release();
       throw new Refusal(
@@ -449,12 +449,12 @@ export class StoreTransaction implements Transaction {
           'run the transaction again',
       );
     }
-    this.#live ??= coordinator.views.open(bound);
+    this.#live ??= coordinator.snapshots.open(bound);
     this.#held = held;
     return held;
   }
 
-  /** Whether commits that this view shows, and the one before did not, break a condition. */
+  /** Whether commits that this snapshot shows, and the one before did not, break a condition. */
   #isOvertaken(): boolean {
     if (this.#preconditions.length === 0 || this.#sinceBefore === undefined) return false;
     this.#conditionKeys ??= new ConditionKeys();
@@ -499,7 +499,7 @@ export class StoreTransaction implements Transaction {
   }
 }
 
-function conditionOf(wish: PreconditionWish, since: LogIndex): Precondition {
+function conditionOf(wish: PreconditionRequest, since: LogIndex): Precondition {
   if (wish.kind !== 'range-untouched') return new KeyCondition(wish.kind, wish, since);
   return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end), since};
 }
@@ -511,7 +511,7 @@ class KeyCondition<Kind extends 'unchanged' | 'present' | 'unpinned'> {
   readonly since: LogIndex;
   readonly unique: UniqueKeyName | undefined;
 
-  constructor(kind: Kind, {key, unique}: KeyWish, since: LogIndex) {
+  constructor(kind: Kind, {key, unique}: KeyRequest, since: LogIndex) {
     this.kind = kind;
     this.text = typeof key === 'string' ? key : keyText(key);
     this.since = since;
@@ -523,31 +523,31 @@ class KeyCondition<Kind extends 'unchanged' | 'present' | 'unpinned'> {
   }
 }
 
-/** A view for a statement that only reads; `close` releases it. */
+/** A snapshot for a statement that only reads; `close` releases it. */
 export class ReadSession implements ReadContext {
-  readonly #views: ViewSource;
-  #held: HeldView | undefined;
+  readonly #snapshots: SnapshotSource;
+  #held: PinnedSnapshot | undefined;
   #open = true;
 
-  constructor(views: ViewSource) {
-    this.#views = views;
+  constructor(snapshots: SnapshotSource) {
+    this.#snapshots = snapshots;
   }
 
-  /** Takes the view; the version of the catalog that is in force in it. */
+  /** Takes the snapshot; the version of the catalog that is in force in it. */
   get schemaVersion(): number {
-    return this.#view().schemaVersion;
+    return this.#snapshot().schemaVersion;
   }
 
   get viewIndex(): LogIndex {
-    return this.#view().index;
+    return this.#snapshot().index;
   }
 
-  get view(): View {
-    return this.#view().view;
+  get snapshot(): StoreSnapshot {
+    return this.#snapshot().snapshot;
   }
 
   recordCount(bucketId: number): number {
-    return decodeCounter(this.#view().view.get(counterKey('count', bucketId)));
+    return decodeCounter(this.#snapshot().snapshot.get(counterKey('count', bucketId)));
   }
 
   overlays(): boolean {
@@ -555,15 +555,15 @@ export class ReadSession implements ReadContext {
   }
 
   get(key: Uint8Array): Buffer | undefined {
-    return this.#view().get(key);
+    return this.#snapshot().get(key);
   }
 
   getMany(keys: Buffer, keyCount: number, into: PackedRows): number {
-    return this.#view().view.getMany(keys, keyCount, into);
+    return this.#snapshot().snapshot.getMany(keys, keyCount, into);
   }
 
   scan(ranges: readonly ScanRange[], options?: ScanOptions): Scanner {
-    return this.#view().view.scan(ranges, options);
+    return this.#snapshot().snapshot.scan(ranges, options);
   }
 
   close(): void {
@@ -572,10 +572,10 @@ export class ReadSession implements ReadContext {
     this.#held = undefined;
   }
 
-  #view(): HeldView {
+  #snapshot(): PinnedSnapshot {
     assert(this.#open, 'the read session is closed');
     // No condition counts from it, so commits need not be remembered for it.
-    this.#held ??= new HeldView(this.#views, 0);
+    this.#held ??= new PinnedSnapshot(this.#snapshots, 0);
     return this.#held;
   }
 }

@@ -1,5 +1,5 @@
 /** What a person reads when a statement or a command of the console fails. */
-import type {Place} from '#server/base/errors.ts';
+import type {SourceLocation} from '#server/base/errors.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {UsageError} from '../command.ts';
 import {sentenceOf} from '../connection.ts';
@@ -25,7 +25,7 @@ export function failureText(error: unknown, statement: string | undefined): stri
   return `${visible(sentence)}\n${mark}`;
 }
 
-function markOf(statement: string, {line, column}: Place): string {
+function markOf(statement: string, {line, column}: SourceLocation): string {
   const text = statement.split('\n')[line - 1];
   if (text === undefined || column > text.length + 1) return '';
   const from = Math.max(0, column - 1 - beforeMax);

@@ -58,7 +58,7 @@ export interface Recovered {
 }
 
 /** Of a log, what tells whether a database belongs to it. */
-export interface JudgedLog {
+export interface LogIdentity {
   readonly logId: string;
   readonly firstIndex: number;
   readonly lastIndex: number;
@@ -291,7 +291,7 @@ export function databaseNames(options: RecoveryOptions): string[] {
 export async function openKnown(
   options: RecoveryOptions,
   databases: DatabaseSet,
-  log: JudgedLog,
+  log: LogIdentity,
 ): Promise<void> {
   for (const entry of databases.state.databases) {
     if (options.stores.isPending(databases.path(entry.name))) {
@@ -347,7 +347,7 @@ function fence(
 }
 
 /** Why a database cannot go on with this log; throws where the whole start is in question. */
-function judge(database: OpenDatabase, state: ServerState, log: JudgedLog): string | undefined {
+function judge(database: OpenDatabase, state: ServerState, log: LogIdentity): string | undefined {
   const {index, chain} = database.position;
   if (database.position.logId !== log.logId) {
     // The log was lost and made anew: it begins above everything that any database held.

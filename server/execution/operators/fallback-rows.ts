@@ -7,9 +7,9 @@
 import type {PlanNode} from '#server/plan/node.ts';
 import {type Operator, pause, type Preparation} from '../operator.ts';
 
-type Node = PlanNode & {readonly kind: 'otherwise'};
+type Node = PlanNode & {readonly kind: 'fallback'};
 
-export function prepareOtherwise(node: Node, preparation: Preparation): Operator {
+export function prepareFallbackRows(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const fallback = preparation.prepare(node.fallback);
   return function* otherwise(context, argument) {

@@ -16,7 +16,7 @@ import type {Source} from '../graph.ts';
 import {allHops} from '../operators/hops/follow.ts';
 import {ridKey} from '../operators/hops/vertex-ids.ts';
 import {madeBy, writesOf} from '../operators/writes/write-input.ts';
-import {requireLabels, TypesNeeded} from '../missing-prerequisites.ts';
+import {requireLabels, MissingTypes} from '../missing-prerequisites.ts';
 import {checkOptions, mapAt, refuse, textAt, textsAt, vertexAt, verticesAt} from './arguments.ts';
 
 function mergeNode(args: readonly Value[], context: ExecutionContext): RecordValue {
@@ -99,7 +99,7 @@ function mergeRelationship(args: readonly Value[], context: ExecutionContext): R
   const to = vertexAt(args, 4, 'the end', context).rid;
   if (type === '') refuse('a relationship needs a type');
   if (!context.graph.typeExists(type)) {
-    throw new TypesNeeded([{name: type, kind: 'edge', superTypes: []}]);
+    throw new MissingTypes([{name: type, kind: 'edge', superTypes: []}]);
   }
   const found = edgesBetween(from, to, type, context).find(edge => hasAll(edge, identity));
   if (found !== undefined)

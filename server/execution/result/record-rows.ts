@@ -175,7 +175,7 @@ export class RowWriter {
     if (stored === undefined) return false;
     const {columns, row} = this.#frame;
     const record = columns[stored.slot]?.[row];
-    if (!(record instanceof StoredRecord) || record.isFolded) return false;
+    if (!(record instanceof StoredRecord) || record.isCompressed) return false;
     const id = record.schema.propertyId(stored.name);
     if (id === undefined) return false;
     const {bytes, offset, length} = record;

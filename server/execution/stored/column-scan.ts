@@ -13,7 +13,7 @@ import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
-import type {BucketColumns, ColumnViews} from '#server/caches/column-views.ts';
+import type {BucketColumns, ColumnCache} from '#server/caches/column-cache.ts';
 import {type Column, type Segment, segmentRows} from '#server/caches/segment.ts';
 import type {Source} from '../graph.ts';
 
@@ -31,7 +31,7 @@ export interface ColumnPart {
 export interface ColumnScan {
   readonly reader: ReadContext;
   readonly schema: RecordSchema;
-  readonly views: ColumnViews;
+  readonly views: ColumnCache;
   readonly buckets: readonly number[];
   readonly typeIds: ReadonlySet<number>;
   readonly properties: readonly string[];

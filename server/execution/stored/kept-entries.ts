@@ -11,7 +11,7 @@ import {indexRange} from '#server/layout/index-key.ts';
 import {isWholeNumberType} from '#server/model/data-type.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {type IndexPage, PageBuilder} from '#server/caches/index-pages.ts';
-import type {IndexViews, RunPages} from '#server/caches/index-views.ts';
+import type {IndexPageCache, RunPages} from '#server/caches/index-page-cache.ts';
 import type {EntrySource, IndexEntry, IndexSpan} from '../graph.ts';
 
 /** Nobody else builds in the same turn. */
@@ -25,7 +25,7 @@ export interface EntryRange {
 
 /** Undefined: the store has to be read, since others may see other entries, or none are kept. */
 export function keptEntries(
-  views: IndexViews | undefined,
+  views: IndexPageCache | undefined,
   {reader, search, span}: EntryRange,
 ): EntrySource | undefined {
   const {id, kind, properties} = search.index;

@@ -1,5 +1,5 @@
 /**
- * The packed edges (caches/adjacency-view.ts) of one point in time and one choice of edges, by
+ * The packed edges (caches/adjacency-cache.ts) of one point in time and one choice of edges, by
  * vertex: what hops, degrees and edges between pairs are answered from where they can be.
  *
  * A transaction that has written edges itself sees none: its own are in no chunk.
@@ -14,7 +14,7 @@ import {
   type EdgeChoice,
   type EdgeShape,
 } from '#server/caches/adjacency-chunk.ts';
-import type {HeldChunk, PackedAdjacency} from '#server/caches/shared-adjacency.ts';
+import type {PinnedChunk, PackedAdjacency} from '#server/caches/shared-adjacency.ts';
 import type {Hop, HopEnds, Source} from '../graph.ts';
 
 export class PackedEdges {
@@ -25,7 +25,7 @@ export class PackedEdges {
   /** The chunk asked for last. */
   #bucket = -1;
   #number = -1;
-  #held: HeldChunk | undefined;
+  #held: PinnedChunk | undefined;
   #selection: ChunkSelection | undefined;
 
   constructor(reader: ReadContext, view: PackedAdjacency | undefined, choice: EdgeChoice) {

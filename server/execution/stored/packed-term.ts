@@ -107,7 +107,7 @@ function numberTest(
     const {bytes, start, end} = record;
     const slot = findProperty(bytes, start, id(record));
     if (slot < 0) return false;
-    if (propertyTag(bytes, start, slot) === valueTag.folded) return undefined;
+    if (propertyTag(bytes, start, slot) === valueTag.compressed) return undefined;
     const value = readSlot(bytes, start, end - start, slot);
     // The signs of the language know no order of NaN, but the order of numbers has one.
     if (typeof value !== 'number' || Number.isNaN(value)) return undefined;

@@ -10,7 +10,7 @@ import {
   edgeFrom,
   edgeTo,
   findProperty,
-  isFolded,
+  isCompressed,
   propertyCount,
   propertyId,
   recordKindOf,
@@ -19,7 +19,7 @@ import {
 import {ridOfRecordKey} from '#server/layout/record-key.ts';
 import type {RecordSchema} from '#server/layout/record-schema.ts';
 import {
-  type FoldSource,
+  type CompressedValueSource,
   type RecordPlace,
   readValueOf,
   StoredRecord,
@@ -36,7 +36,12 @@ export class RecordArena {
   #used = 0;
 
   /** `folds`: as StoredRecord has it. */
-  keep(rid: Rid, record: Uint8Array, schema: RecordSchema, folds?: FoldSource): StoredRecord {
+  keep(
+    rid: Rid,
+    record: Uint8Array,
+    schema: RecordSchema,
+    folds?: CompressedValueSource,
+  ): StoredRecord {
     const {length} = record;
     if (length > chunkBytesMax / 8) {
       const place = {offset: 0, length};
@@ -56,7 +61,7 @@ export class RecordArena {
 
 export class ScannedRecord extends RecordValue implements RecordPlace {
   readonly schema: RecordSchema;
-  readonly #folds: FoldSource;
+  readonly #folds: CompressedValueSource;
   bytes: Uint8Array = noBytes;
   /** The record is bytes [start, end). */
   start = 0;
@@ -64,7 +69,7 @@ export class ScannedRecord extends RecordValue implements RecordPlace {
   #keyStart = 0;
   #rid: Rid | undefined;
 
-  constructor(schema: RecordSchema, folds: FoldSource) {
+  constructor(schema: RecordSchema, folds: CompressedValueSource) {
     super();
     this.schema = schema;
     this.#folds = folds;
@@ -79,8 +84,8 @@ export class ScannedRecord extends RecordValue implements RecordPlace {
   }
 
   /** Whether some of its values are not as they are in its bytes. */
-  get isFolded(): boolean {
-    return isFolded(this.bytes, this.start);
+  get isCompressed(): boolean {
+    return isCompressed(this.bytes, this.start);
   }
 
   move(bytes: Uint8Array, keyStart: number, start: number, end: number): void {
@@ -94,7 +99,7 @@ export class ScannedRecord extends RecordValue implements RecordPlace {
   /** A record of its own; records of one arena share its chunks. */
   copy(arena: RecordArena): StoredRecord {
     const {bytes, start, end} = this;
-    const folds = this.isFolded ? this.#folds : undefined;
+    const folds = this.isCompressed ? this.#folds : undefined;
     return arena.keep(this.rid, bytes.subarray(start, end), this.schema, folds);
   }
 

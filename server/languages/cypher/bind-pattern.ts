@@ -222,7 +222,7 @@ export class PatternBinder {
     const {plan, scope} = inner.bound;
     const length: Expression = {kind: 'call', name: 'std.length', args: [slotOf(path)]};
     const picked: PlanNode = {
-      kind: 'pick',
+      kind: 'select-per-group',
       input: plan,
       by: [parts[0], parts.at(-1)].map(slot => slotOf(slot ?? path)),
       measure: selector.kind === 'any' ? literal(0) : length,

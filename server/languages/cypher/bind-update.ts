@@ -286,7 +286,7 @@ function bindMerge(context: BindContext, input: Bound, clause: MergeClause): Bou
       kind: 'apply',
       mode: 'inner',
       input: input.plan,
-      plan: {kind: 'otherwise', input: matches, fallback: made},
+      plan: {kind: 'fallback', input: matches, fallback: made},
       slots: names.map(([, {slot}]) => slot),
     },
     scope: found.scope,

@@ -1,5 +1,5 @@
 /**
- * The face of Cypher's binder: a syntax tree to a statement of the plan algebra.
+ * The public file of Cypher's binder: a syntax tree to a statement of the plan algebra.
  *
  * Types that the query makes records of and that do not exist yet are said beside it: they are
  * made before the query runs, each an entry of the schema of its own (docs/design/0001).

@@ -1,11 +1,11 @@
 /**
- * The face of Cypher's grammar: a text to its syntax tree.
+ * The public file of Cypher's grammar: a text to its syntax tree.
  *
  * Parsing is deterministic and linear; nesting is bounded. What a query may not be made of (a
  * reading clause right after a writing one, a RETURN that is not the last) is refused here too,
  * where the place is known.
  */
-import {atOnce, type InPortions} from '#server/base/cooperative.ts';
+import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
 import type {Expression} from './ast-expression.ts';
 import type {Clause, Query, SingleQuery, Statement} from './ast.ts';
 import {Cursor, syntaxRefusal} from './cursor.ts';
@@ -25,11 +25,11 @@ import {acceptUserCommand} from './parser-user.ts';
  *   suite in its detail. Cost: linear; a text that is wrong is parsed twice.
  */
 export function parseCypher(text: string, limits: ParseLimits = defaultLimits): Statement {
-  return atOnce(parsingCypher(text, limits));
+  return runToCompletion(parsingCypher(text, limits));
 }
 
 /** As `parseCypher`, in portions. */
-export function* parsingCypher(text: string, limits: ParseLimits): InPortions<Statement> {
+export function* parsingCypher(text: string, limits: ParseLimits): Cooperative<Statement> {
   if (text.length > limits.textLengthMax) {
     throw syntaxRefusal(
       text,

@@ -7,7 +7,7 @@
  * makes a new one. Binding is pure: it never looks at data.
  */
 
-import type {Place} from '#server/base/errors.ts';
+import type {SourceLocation} from '#server/base/errors.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Value} from '#server/model/value.ts';
@@ -106,7 +106,7 @@ export class BindContext {
   }
 
   /** Line and column of an offset. */
-  place(at: number): Place {
+  place(at: number): SourceLocation {
     this.#lineStarts ??= lineStartsOf(this.text);
     let low = 0;
     let high = this.#lineStarts.length - 1;
@@ -164,7 +164,7 @@ export class BindContext {
     }
   }
 
-  #placed(at: number): {readonly place: Place} {
+  #placed(at: number): {readonly place: SourceLocation} {
     return {place: this.place(at)};
   }
 }

@@ -93,9 +93,9 @@ function atOnce(context: BindContext, {rows, write, answer}: WriteSteps): BoundQ
 }
 
 /** Where new records go; see the node `create`. */
-type Place = Pick<Extract<PlanNode, {readonly kind: 'create'}>, 'type' | 'bucket'>;
+type TargetBucket = Pick<Extract<PlanNode, {readonly kind: 'create'}>, 'type' | 'bucket'>;
 
-interface Making extends Place {
+interface Making extends TargetBucket {
   readonly what: 'vertex' | 'any';
   readonly at: number;
 }
@@ -124,7 +124,7 @@ function bindCreateVertex(
   return returned(context, made, ast.returning);
 }
 
-function insertTarget(context: BindContext, ast: Sql.Insert): Place {
+function insertTarget(context: BindContext, ast: Sql.Insert): TargetBucket {
   const {target} = ast;
   const index = manualIndexAt(context, target);
   if (index !== undefined) return {type: index.name, bucket: undefined};
@@ -151,7 +151,7 @@ function typeAndBucket(
   typeName: string,
   bucket: Ast.BucketReference | undefined,
   at: number,
-): Place & {readonly type: string} {
+): TargetBucket & {readonly type: string} {
   const {name} = context.located(at, () => context.catalog.requireType(typeName));
   return {type: name, bucket: bucket && bucketOf(context, bucket)};
 }

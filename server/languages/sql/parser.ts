@@ -14,7 +14,7 @@
  */
 
 import {Refusal} from '#server/base/errors.ts';
-import {atOnce, type InPortions} from '#server/base/cooperative.ts';
+import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
 import type {Expression} from './ast.ts';
 import type {RecordClass, Script, Statement} from './ast-statement.ts';
 import type {ParseLimits} from '../limits.ts';
@@ -83,11 +83,11 @@ import {
  * @throws {Refusal} `sql.syntax` with the place.
  */
 export function parseStatement(text: string, limits: ParseLimits = defaultLimits): Statement {
-  return atOnce(parsingStatement(text, limits));
+  return runToCompletion(parsingStatement(text, limits));
 }
 
 /** As `parseStatement`, in portions. */
-export function* parsingStatement(text: string, limits: ParseLimits): InPortions<Statement> {
+export function* parsingStatement(text: string, limits: ParseLimits): Cooperative<Statement> {
   return yield* running(text, limits, c => {
     const statement = parseAny(c);
     while (c.accept(';')) {
@@ -132,10 +132,10 @@ function expectEnd(c: Cursor): void {
 
 /** Runs `rule`, and once more to learn what it expected when it stops (see cursor.ts). */
 function run<T>(text: string, limits: ParseLimits, rule: (c: Cursor) => T): T {
-  return atOnce(running(text, limits, rule));
+  return runToCompletion(running(text, limits, rule));
 }
 
-function* running<T>(text: string, limits: ParseLimits, rule: (c: Cursor) => T): InPortions<T> {
+function* running<T>(text: string, limits: ParseLimits, rule: (c: Cursor) => T): Cooperative<T> {
   if (text.length > limits.textLengthMax) {
     throw new Refusal(
       'sql.syntax',

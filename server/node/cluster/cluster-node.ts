@@ -12,7 +12,7 @@ import type {LogIndex, NodeId} from '#server/raft/message.ts';
 import type {PeerReport} from '#server/replication/formation/formation-decision.ts';
 import {formCluster} from '#server/replication/formation/forming.ts';
 import {Joining} from '#server/replication/formation/joining.ts';
-import {PeerTalk} from '#server/replication/formation/peer-control-transport.ts';
+import {PeerControlTransport} from '#server/replication/formation/peer-control-transport.ts';
 import type {Replicator, Role} from '#server/replication/replicator.ts';
 import {type DeclaredPeer, peerId} from '#server/replication/server-list.ts';
 import {
@@ -71,7 +71,7 @@ export class ClusterNode implements MemberLogOpener {
   readonly token: string;
   readonly startedAt: number;
   readonly links: PeerLinks;
-  readonly #talk: PeerTalk;
+  readonly #talk: PeerControlTransport;
   #joining: Joining | undefined;
   readonly #options: ClusterNodeOptions;
   readonly #listeners = new Set<() => void>();
@@ -108,7 +108,7 @@ export class ClusterNode implements MemberLogOpener {
       judge: (peer, {logId}) => this.#judge(peer, logId),
     });
     const others = plan.peers.filter(peer => peerId(peer) !== plan.id);
-    this.#talk = new PeerTalk(
+    this.#talk = new PeerControlTransport(
       this.links,
       others.map(peer => ({id: peerId(peer), host: peer.host, port: peer.ports.raft})),
     );

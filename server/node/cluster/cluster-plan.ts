@@ -7,7 +7,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {type Membership, ordered} from '#server/raft/membership.ts';
 import type {LogIndex, NodeId} from '#server/raft/message.ts';
-import type {Beginning} from '#server/replication/formation/forming.ts';
+import type {FormationOutcome} from '#server/replication/formation/forming.ts';
 import type {ReplicatedLogOptions} from '#server/replication/replicated-commit-log.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
 import {
@@ -68,7 +68,7 @@ export function planCluster(settings: Settings): ClusterPlan {
  * everything that the data holds, so that places in it never go backwards.
  */
 export function beginningOf(
-  beginning: Beginning,
+  beginning: FormationOutcome,
   {id, self, membership}: ClusterPlan,
   lastIndex: LogIndex,
 ): MemberBeginning {

@@ -17,9 +17,9 @@ import type {PeerTransport} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/cluster/cluster.ts';
 import {successorsOf} from '#server/cluster/changes.ts';
 import {membersBehind} from '#server/cluster/format-raise.ts';
-import {type OwnTroubles, StandstillWatch} from '#server/cluster/local-health.ts';
+import {type LocalHealth, StallDetector} from '#server/cluster/local-health.ts';
 import {followersOf, ReplicaHealth} from '#server/cluster/replica-health.ts';
-import {CopyCare, type CopyCareOptions} from './replica-repairer.ts';
+import {ReplicaRepairer, type CopyCareOptions} from './replica-repairer.ts';
 
 export interface ClusterWatchOptions extends CopyCareOptions {
   readonly links: Pick<PeerTransport, 'reset'>;
@@ -38,10 +38,10 @@ const escalationMs = 10_000;
 export class ClusterWatch {
   /** How this leader's followers do. */
   readonly health = new ReplicaHealth();
-  readonly #standstill = new StandstillWatch();
+  readonly #standstill = new StallDetector();
   readonly #options: ClusterWatchOptions;
   readonly #resets: ChannelResets;
-  readonly #copies: CopyCare;
+  readonly #copies: ReplicaRepairer;
   #cancel: () => void = () => undefined;
   /** Whom the formats of this build wait for, as the log was last told. */
   #waitsFor = '';
@@ -50,7 +50,7 @@ export class ClusterWatch {
   constructor(options: ClusterWatchOptions) {
     const given = options.settings();
     this.#options = options;
-    this.#copies = new CopyCare(options);
+    this.#copies = new ReplicaRepairer(options);
     this.#resets = new ChannelResets({
       unreachableMs: given.get('svc.ha.peerUnreachableThreshold'),
       resetMs: given.get('svc.ha.peerChannelResetDuration'),
@@ -60,7 +60,7 @@ export class ClusterWatch {
   }
 
   /** What goes wrong with this member itself. */
-  get troubles(): OwnTroubles {
+  get troubles(): LocalHealth {
     return {...this.#standstill.troubles, givenUp: this.#copies.givenUp};
   }
 

@@ -17,7 +17,7 @@ import type {RunningMember} from '#server/replication/storage/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
 import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
-import {SnapshotShelf} from '#server/replication/snapshot/snapshot-store.ts';
+import {SnapshotStore} from '#server/replication/snapshot/snapshot-store.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
@@ -57,7 +57,7 @@ const stagedMs = 600_000;
 const committedMs = 30_000;
 
 export class MemberSnapshots {
-  readonly shelf: SnapshotShelf;
+  readonly shelf: SnapshotStore;
   readonly #options: MemberSnapshotsOptions;
   readonly #closing = new AbortController();
   readonly #taking: SnapshotThread;
@@ -75,7 +75,7 @@ export class MemberSnapshots {
     this.#options = options;
     this.#taking = new SnapshotThread(options.timers, options.storeEngine);
     this.#giving = new SnapshotThread(options.timers, options.storeEngine);
-    this.shelf = new SnapshotShelf({
+    this.shelf = new SnapshotStore({
       ...options,
       maker: {
         capture: directory => engine.capture(directory),

@@ -9,7 +9,7 @@ import type {Cluster, ClusterState} from '#server/cluster/cluster.ts';
 import type {ClusterCopies} from '#server/cluster/align.ts';
 import {
   type CareStep,
-  SelfCare,
+  ReplicaRepairPolicy,
   type SelfCareOptions,
   type UnusableDatabase,
 } from '#server/cluster/replica-repair-policy.ts';
@@ -27,9 +27,9 @@ export interface CopyCareOptions {
 
 const transferMs = 10_000;
 
-export class CopyCare {
+export class ReplicaRepairer {
   readonly #options: CopyCareOptions;
-  readonly #self = new SelfCare();
+  readonly #self = new ReplicaRepairPolicy();
   readonly #stalled = new StalledReplicas();
   #isTaking = false;
 

@@ -17,7 +17,7 @@ import type {Principal} from '#server/security/principal.ts';
 import {Security} from '#server/security/security.ts';
 import {type ServiceOptions, SessionService} from '#server/session/service.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 
 /** What a service is made of that this one shares with the server's own. */
 type Shared = Pick<
@@ -160,7 +160,7 @@ function openScratch({
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
     process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) =>
-      new InlinePipe({
+      new SimulatedPipeline({
         log,
         startIndex,
         applier,

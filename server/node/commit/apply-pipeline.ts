@@ -13,24 +13,24 @@ import type {ShareableStore, Store} from '#server/storage/store.ts';
 import type {Fence} from '#server/transactions/apply.ts';
 import type {LogIndex, Refused} from '#server/transactions/commit.ts';
 import type {
-  CommitPipe,
+  CommitPipeline,
   CopyOutcome,
   DatabaseCopy,
   DurableState,
-  PipeProgress,
+  PipelineProgress,
 } from '#server/transactions/commit-pipeline.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
-import {TurnApplier} from '#server/transactions/inline-applier.ts';
+import {InlineApplier} from '#server/transactions/inline-applier.ts';
 import type {ApplyRequest, ApplyWork, CommitThread, WorkerNews} from './commit-messages.ts';
 import {entryBytesInside, RingWriter, sharedBytes, signal, word} from './commit-ring.ts';
 import {ThreadRequests} from './thread-requests.ts';
-import {TurnEntries} from './tick-batch.ts';
+import {TickBatch} from './tick-batch.ts';
 
 /** Without anything to apply for so long, the stores do what they have put off. */
 const restAfterMs = 1_000;
 
-export class ApplyPipe implements CommitPipe {
+export class ApplyPipeline implements CommitPipeline {
   readonly startIndex: LogIndex;
   readonly #worker: Worker;
   readonly #control: Int32Array;
@@ -38,37 +38,37 @@ export class ApplyPipe implements CommitPipe {
   readonly #insideBytesMax: number;
   readonly #outsideBytesMax: number;
   readonly #requests = new ThreadRequests();
-  #listener: (progress: PipeProgress) => void = () => {};
+  #listener: (progress: PipelineProgress) => void = () => {};
   #fences: ReadonlyMap<number, Fence> = new Map();
   #failure: string | undefined;
   #appliedIndex: LogIndex;
   #appliedCount = 0;
   #nextOutside = 1;
-  #offeredIndex: LogIndex;
+  #enqueuedIndex: LogIndex;
   /** Entries outside the ring that are not applied yet, oldest first. */
   readonly #outside: {readonly index: LogIndex; readonly bytes: number}[] = [];
   #outsideBytes = 0;
   #closing = false;
-  #turnEnds = false;
+  #tickEnds = false;
   /** Head of the ring when the next thread was woken last. */
   #wokenAt = 0;
   #rests: NodeJS.Timeout | undefined;
   /** Applies on this thread. */
-  readonly #own: TurnApplier;
+  readonly #inline: InlineApplier;
   /** What waits for `#own`. */
-  readonly #turn: TurnEntries;
+  readonly #tick: TickBatch;
   /** What `#own` has ready, told and not written yet. */
-  #owed: readonly LogRecord[] = [];
+  #unwritten: readonly LogRecord[] = [];
   /** What that would take of the ring. */
-  #owedBytes = 0;
+  #unwrittenBytes = 0;
   /** Reported last. Ahead of `#appliedIndex` while something is owed. */
-  #toldIndex: LogIndex;
+  #acknowledgedIndex: LogIndex;
   /** The last turn was written as it was to be. */
   #wasWritten = true;
   /** Of what `#own` began with: part of it may be in a store when it leaves it to the other. */
-  #triedIndex: LogIndex;
+  #attemptedIndex: LogIndex;
   /** Index of the last entry that another thread was given. */
-  #givenIndex: LogIndex;
+  #handedOffIndex: LogIndex;
   /** What was applied on this thread, or passed over, is not told to the apply thread yet. */
   #hasMoved = false;
 
@@ -81,23 +81,23 @@ export class ApplyPipe implements CommitPipe {
     this.#outsideBytesMax = outsideBytesMax;
     this.startIndex = parts.startIndex;
     this.#appliedIndex = parts.startIndex;
-    this.#offeredIndex = parts.startIndex;
-    this.#givenIndex = parts.startIndex;
-    this.#triedIndex = parts.startIndex;
-    this.#toldIndex = parts.startIndex;
-    this.#own = new TurnApplier(logId);
-    this.#turn = new TurnEntries(this.#insideBytesMax);
+    this.#enqueuedIndex = parts.startIndex;
+    this.#handedOffIndex = parts.startIndex;
+    this.#attemptedIndex = parts.startIndex;
+    this.#acknowledgedIndex = parts.startIndex;
+    this.#inline = new InlineApplier(logId);
+    this.#tick = new TickBatch(this.#insideBytesMax);
     this.#listen(worker);
     this.#askApply({kind: 'start', logId, stagedDirectory, startIndex: this.startIndex});
   }
 
-  get begunIndex(): LogIndex {
+  get applyStartedIndex(): LogIndex {
     const begun = Atomics.load(this.#control, word.begunCount);
     const byThread = this.#appliedIndex + ((begun - this.#appliedCount) >>> 0);
-    return Math.max(byThread, this.#triedIndex);
+    return Math.max(byThread, this.#attemptedIndex);
   }
 
-  listen(listener: (progress: PipeProgress) => void): void {
+  listen(listener: (progress: PipelineProgress) => void): void {
     this.#listener = listener;
   }
 
@@ -105,7 +105,7 @@ export class ApplyPipe implements CommitPipe {
     if (this.#failure !== undefined) {
       return {kind: 'refused', code: 'log-failed', detail: this.#failure};
     }
-    const before = this.#owedBytes + this.#turn.bytes;
+    const before = this.#unwrittenBytes + this.#tick.bytes;
     const fits =
       bytes <= this.#insideBytesMax
         ? this.#writer.hasRoom(before + bytes)
@@ -115,29 +115,29 @@ export class ApplyPipe implements CommitPipe {
     return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
   }
 
-  offer(entry: Uint8Array, chain: number): void {
+  enqueue(entry: Uint8Array, chain: number): void {
     this.add(entry, chain);
-    this.#endTurnSoon();
+    this.#endTickSoon();
   }
 
   /** As `offer`, of several: `endTurn` follows. */
   add(entry: Uint8Array, chain: number): void {
-    const record = {index: ++this.#offeredIndex, chain, payload: bufferOf(entry)};
-    const isForTurn = this.#fences.size === 0 && this.#turn.hasRoom(entry.length);
-    if (isForTurn) return this.#turn.add(record);
-    this.#giveTurn();
-    this.#give(record);
+    const record = {index: ++this.#enqueuedIndex, chain, payload: bufferOf(entry)};
+    const isForTurn = this.#fences.size === 0 && this.#tick.hasRoom(entry.length);
+    if (isForTurn) return this.#tick.add(record);
+    this.#handOffTick();
+    this.#handOff(record);
   }
 
   /** What was added is applied now, or by the other thread as soon as it can. */
-  endTurn(): void {
-    this.#endTurn();
+  endTick(): void {
+    this.#endTick();
     this.#wake();
   }
 
   /** Everything that was offered is applied. */
   get isIdle(): boolean {
-    return this.#appliedIndex === this.#offeredIndex;
+    return this.#appliedIndex === this.#enqueuedIndex;
   }
 
   /** Why nothing more is taken; undefined while it is. */
@@ -147,7 +147,7 @@ export class ApplyPipe implements CommitPipe {
 
   /** Bytes of the ring that are in use, or would be. */
   get usedBytes(): number {
-    return this.#writer.usedBytes + this.#owedBytes + this.#turn.bytes;
+    return this.#writer.usedBytes + this.#unwrittenBytes + this.#tick.bytes;
   }
 
   /** Bytes of entries outside the ring that wait. */
@@ -155,22 +155,22 @@ export class ApplyPipe implements CommitPipe {
     return this.#outsideBytes;
   }
 
-  catchUp(): boolean {
-    this.#writeOwed();
-    return this.#appliedIndex >= this.#toldIndex;
+  flushAcknowledged(): boolean {
+    this.#writeUnwritten();
+    return this.#appliedIndex >= this.#acknowledgedIndex;
   }
 
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
     const shareable: ShareableStore | undefined = store.shareable;
     assert(shareable !== undefined, 'threads need a store that threads can share');
     this.#askApply({kind: 'attach', databaseId, store: shareable, position});
-    this.#own.attach(databaseId, store, position);
+    this.#inline.attach(databaseId, store, position);
   }
 
   detach(databaseId: number): Promise<DatabasePosition | undefined> {
     const {id, answer} = this.#requests.open<DatabasePosition | undefined>();
     this.#askApply({kind: 'detach', id, databaseId});
-    this.#own.detach(databaseId);
+    this.#inline.detach(databaseId);
     return answer;
   }
 
@@ -188,11 +188,11 @@ export class ApplyPipe implements CommitPipe {
   }
 
   skipTo(index: LogIndex): void {
-    this.#writeOwed();
-    assert(this.#appliedIndex === this.#offeredIndex, 'only an idle pipe skips');
-    this.#offeredIndex = index;
+    this.#writeUnwritten();
+    assert(this.#appliedIndex === this.#enqueuedIndex, 'only an idle pipe skips');
+    this.#enqueuedIndex = index;
     this.#appliedIndex = index;
-    this.#toldIndex = index;
+    this.#acknowledgedIndex = index;
     this.#hasMoved = true;
   }
 
@@ -210,20 +210,20 @@ export class ApplyPipe implements CommitPipe {
 
   /** The apply thread has nothing to do. */
   #isAlone(): boolean {
-    return this.#givenIndex <= this.#appliedIndex && this.#requests.count === 0;
+    return this.#handedOffIndex <= this.#appliedIndex && this.#requests.count === 0;
   }
 
   /** The turn's entries go to the apply thread after all. */
-  #giveTurn(): void {
-    this.#writeOwed();
-    for (const record of this.#turn.take()) this.#give(record);
+  #handOffTick(): void {
+    this.#writeUnwritten();
+    for (const record of this.#tick.take()) this.#handOff(record);
   }
 
-  #give(record: LogRecord): void {
+  #handOff(record: LogRecord): void {
     const {index, chain, payload} = record;
-    this.#tellMoves();
-    this.#givenIndex = index;
-    this.#own.pass(record);
+    this.#sendMoves();
+    this.#handedOffIndex = index;
+    this.#inline.pass(record);
     if (payload.length <= this.#insideBytesMax) return this.#writer.write(payload, chain);
     const bytes = sharedBytes(payload);
     const number = this.#nextOutside++;
@@ -234,15 +234,15 @@ export class ApplyPipe implements CommitPipe {
   }
 
   /** Before the apply thread is given anything else. */
-  #tellMoves(): void {
+  #sendMoves(): void {
     if (!this.#hasMoved) return;
     this.#hasMoved = false;
-    const moves = this.#own.takeMoves();
+    const moves = this.#inline.takeMoves();
     this.#postApply({kind: 'moved', index: this.#appliedIndex, moves});
   }
 
   #listen(worker: Worker): void {
-    worker.on('message', (news: WorkerNews) => this.#hear(news));
+    worker.on('message', (news: WorkerNews) => this.#onMessage(news));
     const ended = (reason: string) => {
       this.fail(reason);
       this.#requests.abandon();
@@ -253,7 +253,7 @@ export class ApplyPipe implements CommitPipe {
     });
   }
 
-  #hear(news: WorkerNews): void {
+  #onMessage(news: WorkerNews): void {
     switch (news.kind) {
       case 'applied':
         return this.#advance();
@@ -262,7 +262,7 @@ export class ApplyPipe implements CommitPipe {
         return;
       case 'done':
         this.#requests.answer(news.id, news.result);
-        this.#endTurn();
+        this.#endTick();
         return;
       default:
         news satisfies never;
@@ -282,7 +282,7 @@ export class ApplyPipe implements CommitPipe {
     }
     this.#restLater();
     this.#report();
-    this.#endTurn();
+    this.#endTick();
   }
 
   /** Nothing more is taken, for the first reason that is told. */
@@ -296,9 +296,9 @@ export class ApplyPipe implements CommitPipe {
 
   #report(appliedIndex: LogIndex = this.#appliedIndex): void {
     // What was owed and could not be written was told before.
-    this.#toldIndex = Math.max(this.#toldIndex, appliedIndex);
+    this.#acknowledgedIndex = Math.max(this.#acknowledgedIndex, appliedIndex);
     this.#listener({
-      appliedIndex: this.#toldIndex,
+      appliedIndex: this.#acknowledgedIndex,
       fences: this.#fences,
       failure: this.#failure,
     });
@@ -308,54 +308,54 @@ export class ApplyPipe implements CommitPipe {
    * Once for all entries of this turn of the event loop: they become one batch, and a core that
    * both threads share is not taken away in the middle of the turn.
    */
-  #endTurnSoon(): void {
-    if (this.#turnEnds) return;
-    this.#turnEnds = true;
+  #endTickSoon(): void {
+    if (this.#tickEnds) return;
+    this.#tickEnds = true;
     setImmediate(() => {
-      this.#turnEnds = false;
-      this.#endTurn();
+      this.#tickEnds = false;
+      this.#endTick();
       this.#wake();
     });
   }
 
   /** Waits for the apply thread where that one is at work: what it does next comes later anyway. */
-  #endTurn(): void {
-    this.#writeOwed();
-    const own = this.#own;
-    const {records} = this.#turn;
+  #endTick(): void {
+    this.#writeUnwritten();
+    const own = this.#inline;
+    const {records} = this.#tick;
     if (records.length === 0 || !this.#isAlone()) return;
     if (this.#failure !== undefined) return;
     const through = this.#appliedIndex + records.length;
-    this.#triedIndex = through;
+    this.#attemptedIndex = through;
     if (!own.prepare(records)) {
-      this.#giveTurn();
+      this.#handOffTick();
       return this.#wake();
     }
-    this.#owedBytes = this.#turn.bytes;
-    this.#owed = this.#turn.take();
+    this.#unwrittenBytes = this.#tick.bytes;
+    this.#unwritten = this.#tick.take();
     // Where the last turn had to wait for something, this one may have to.
-    if (!this.#wasWritten || !own.mayTellFirst()) {
-      if (this.#writeOwed()) this.#report();
+    if (!this.#wasWritten || !own.mayAcknowledgeFirst()) {
+      if (this.#writeUnwritten()) this.#report();
       return;
     }
     // Behind the answers, before anything else of the event loop.
-    queueMicrotask(() => process.nextTick(() => this.#writeOwed()));
+    queueMicrotask(() => process.nextTick(() => this.#writeUnwritten()));
     this.#report(through);
   }
 
   /** False when what is owed goes to the apply thread after all. */
-  #writeOwed(): boolean {
-    const records = this.#owed;
+  #writeUnwritten(): boolean {
+    const records = this.#unwritten;
     if (records.length === 0) return true;
-    this.#owed = [];
-    this.#owedBytes = 0;
-    this.#wasWritten = this.#own.write();
+    this.#unwritten = [];
+    this.#unwrittenBytes = 0;
+    this.#wasWritten = this.#inline.write();
     if (this.#wasWritten) {
       this.#appliedIndex += records.length;
       this.#hasMoved = true;
       this.#restLater();
     } else {
-      for (const record of records) this.#give(record);
+      for (const record of records) this.#handOff(record);
       this.#wake();
     }
     return this.#wasWritten;
@@ -380,8 +380,8 @@ export class ApplyPipe implements CommitPipe {
   }
 
   #askApply(work: ApplyWork): void {
-    this.#giveTurn();
-    this.#tellMoves();
+    this.#handOffTick();
+    this.#sendMoves();
     this.#postApply(work);
     this.#writer.publish();
     signal(this.#control, word.applySignal);

@@ -12,7 +12,7 @@ import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
 import type {ApplyRequest, PlacedWork, WorkerNews, WorkerStart} from './commit-messages.ts';
 import {RingReader, word} from './commit-ring.ts';
-import {RoomWait} from './disk-space-backoff.ts';
+import {DiskSpaceBackoff} from './disk-space-backoff.ts';
 
 const batchEntriesMax = 4096;
 const batchBytesMax = 4 << 20;
@@ -72,7 +72,7 @@ class ApplyThread {
       payload,
     }));
     Atomics.add(this.#control, word.begunCount, records.length);
-    const wait = new RoomWait();
+    const wait = new DiskSpaceBackoff();
     for (let done = applier.apply(taken); !done; done = applier.apply([])) {
       if (!wait.again()) applier.giveUpWaiting();
     }

@@ -113,11 +113,11 @@ test('what is read before its application is reported is behind no bookmark', as
       isShown = view.get(key(number)) !== undefined;
       view.close();
     }
-    assert.ok(engine.shownIndex > before, 'the bookmark covers what was read');
+    assert.ok(engine.readableIndex > before, 'the bookmark covers what was read');
     const outcome = await committed;
-    assert.ok(outcome.kind === 'committed' && outcome.index <= engine.shownIndex);
+    assert.ok(outcome.kind === 'committed' && outcome.index <= engine.readableIndex);
   }
-  assert.equal(engine.shownIndex, engine.appliedIndex, 'nothing is under way');
+  assert.equal(engine.readableIndex, engine.appliedIndex, 'nothing is under way');
   await engine.close();
 });
 

@@ -7,20 +7,20 @@
  */
 import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
 import {createTailMemory} from '#server/log/log-tail-lease.ts';
-import {PromptAppender} from '#server/log/inline-log-writer.ts';
+import {InlineLogWriter} from '#server/log/inline-log-writer.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import type {Disk} from '#server/platform/disk.ts';
 import {createClock} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
-import {ApplyPipe} from './apply-pipeline.ts';
+import {ApplyPipeline} from './apply-pipeline.ts';
 import type {CommitThread, LogWorkerStart} from './commit-messages.ts';
 import {createRingMemory} from './commit-ring.ts';
-import {LoggedPipe} from './local-log-pipeline.ts';
-import {LoneClient} from './single-client-detector.ts';
-import {type KeepAwake, StayAwake} from './idle-spin.ts';
+import {LocalLogPipeline} from './local-log-pipeline.ts';
+import {SingleClientDetector} from './single-client-detector.ts';
+import {type SpinFor, IdleSpin} from './idle-spin.ts';
 
 export interface CommitThreadsOptions {
   /** False in a cluster. Default: true. */
@@ -36,9 +36,9 @@ export interface CommitThreadsOptions {
 export interface CommitThreads {
   /**
    * Makes the pipe of a recovered engine, with or without a log as the threads are; once.
-   * `keepAwake`: where the machine can.
+   * `spinFor`: where the machine can.
    */
-  startPipe(parts: PipeParts, keepAwake?: KeepAwake): CommitPipe;
+  startPipe(parts: PipeParts, spinFor?: SpinFor): CommitPipeline;
   /** Ends the threads when no pipe was started (a refused start). */
   abandon(): Promise<void>;
   /**
@@ -60,7 +60,7 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     prompt: {disk, clock} = {disk: createDisk(), clock: createClock()},
   } = options;
   const tail = createTailMemory();
-  const client = new LoneClient();
+  const client = new SingleClientDetector();
   const start = (url: URL, bytes: number): CommitThread => {
     const ring = createRingMemory(bytes);
     const workerData: LogWorkerStart = {ring, tail};
@@ -71,21 +71,21 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
   const applyBytes = withLog ? 2 * ringBytes : ringBytes;
   const apply = start(new URL('./apply-worker.ts', import.meta.url), applyBytes);
   return {
-    startPipe(parts, keepAwake = () => {}) {
+    startPipe(parts, spinFor = () => {}) {
       assert((log === undefined) === (parts.log === undefined), 'a log has its thread');
-      const applies = new ApplyPipe(apply, parts);
+      const applies = new ApplyPipeline(apply, parts);
       if (log === undefined || parts.log === undefined) return applies;
       const {directory, logId} = parts.log;
-      const appender = new PromptAppender({disk, directory, logId, memory: tail}, clock, {
+      const appender = new InlineLogWriter({disk, directory, logId, memory: tail}, clock, {
         owes: false,
       });
       const prompt = parts.settings.walFlush === 2 ? appender : undefined;
-      const awake = new StayAwake(clock, keepAwake);
-      return new LoggedPipe(log, {...parts, log: parts.log, prompt, client, awake, applies});
+      const awake = new IdleSpin(clock, spinFor);
+      return new LocalLogPipeline(log, {...parts, log: parts.log, prompt, client, awake, applies});
     },
     async abandon() {
       await Promise.all([log?.worker.terminate(), apply.worker.terminate()]);
     },
-    asked: asking => client.asks(asking),
+    asked: asking => client.onRequest(asking),
   };
 }

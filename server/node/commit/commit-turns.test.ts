@@ -14,7 +14,7 @@ import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 import {Applier} from '#server/transactions/apply.ts';
-import type {CommitPipe, PipeProgress} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline, PipelineProgress} from '#server/transactions/commit-pipeline.ts';
 import {EntryEncoder} from '#server/transactions/entry.ts';
 import {decodePosition, positionKey} from '#server/transactions/system-keys.ts';
 import {testHead, testLogId, testPosition} from '#server/transactions/testing-entries.ts';
@@ -28,12 +28,12 @@ const start = testPosition(0);
 /** A pipe over one store, with a memtable that is changed every few entries. */
 class Member {
   readonly store: Store;
-  readonly pipe: CommitPipe;
+  readonly pipe: CommitPipeline;
   readonly #encoder = new EntryEncoder();
   readonly #told: number[] = [];
   offered = 0;
   told = (): void => {};
-  progress: PipeProgress | undefined;
+  progress: PipelineProgress | undefined;
 
   constructor(store: Store) {
     this.store = store;
@@ -72,7 +72,7 @@ class Member {
     const put = {kind: 'put' as const, key: keyOf(number), value};
     const entry = this.#encoder.encode({...head, kind: 'transaction', counters: []}, [put]);
     while (this.pipe.admission(entry.length) !== undefined) await turn();
-    this.pipe.offer(Buffer.from(entry), 1);
+    this.pipe.enqueue(Buffer.from(entry), 1);
     this.offered = number;
   }
 
@@ -82,7 +82,7 @@ class Member {
   }
 
   get isBehind(): boolean {
-    return !this.pipe.catchUp();
+    return !this.pipe.flushAcknowledged();
   }
 
   /** The store holds every entry up to its position, and none behind it. */
@@ -105,7 +105,7 @@ test('what is small is applied in its turn, and told at once', async () => {
     await member.offer(100);
     await turn();
     assert.equal(member.applied, number, 'no other thread was waited for');
-    assert.equal(member.pipe.begunIndex, number);
+    assert.equal(member.pipe.applyStartedIndex, number);
   }
   member.check(50);
   const {floor, positions} = await member.pipe.makeDurable();
@@ -121,7 +121,7 @@ test('an entry is told before it is written, and who looks finds it', async () =
   let seen: readonly (Buffer | undefined)[] = [];
   member.told = () => {
     const before = member.store.get(keyOf(1));
-    member.pipe.catchUp();
+    member.pipe.flushAcknowledged();
     seen = [before, member.store.get(keyOf(1))];
   };
   await turn();
@@ -205,7 +205,7 @@ test('what one store took is behind no bookmark while another store waits', asyn
   await turn();
   const isShown = member.store.get(keyOf(1)) !== undefined;
   assert.ok(isShown, 'the first store took its entry');
-  assert.equal(member.pipe.begunIndex, 2);
+  assert.equal(member.pipe.applyStartedIndex, 2);
   await member.settled();
   assert.notEqual(second.get(keyOf(2)), undefined);
   await member.offer(100);

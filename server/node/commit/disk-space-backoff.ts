@@ -8,7 +8,7 @@ const pollMs = 100;
 /** So long commits hang at most: then what was given up is named, and a restart is due. */
 const waitMsMax = 60_000;
 
-export class RoomWait {
+export class DiskSpaceBackoff {
   readonly #never = new Int32Array(new SharedArrayBuffer(4));
   #triesLeft = waitMsMax / pollMs;
 
@@ -25,12 +25,12 @@ export class RoomWait {
  * there is no hope left, and what else the work throws.
  */
 export function untilRoom(work: () => void): void {
-  let wait: RoomWait | undefined;
+  let wait: DiskSpaceBackoff | undefined;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      wait ??= new RoomWait();
+      wait ??= new DiskSpaceBackoff();
       if (!(error instanceof LogFull && wait.again())) throw error;
     }
   }

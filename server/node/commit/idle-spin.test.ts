@@ -1,13 +1,13 @@
 /** For whom the processor is kept awake. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {StayAwake} from './idle-spin.ts';
+import {IdleSpin} from './idle-spin.ts';
 
 /** For how many of ten commits that come every `ms`, and for how long. */
 function kept(ms: number): number[] {
   let now = 1_000;
   const micros: number[] = [];
-  const awake = new StayAwake({now: () => now, monotonic: () => now}, span => micros.push(span));
+  const awake = new IdleSpin({now: () => now, monotonic: () => now}, span => micros.push(span));
   for (let commit = 0; commit < 10; commit++) {
     awake.commits();
     now += ms;

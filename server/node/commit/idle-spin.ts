@@ -1,10 +1,9 @@
 /**
- * While a lone client commits quickly, the processor is kept from going to sleep: for every commit
- * it would do so twice, for the disk and for the client, and wake up by an interrupt, which takes
- * a virtual processor as long as the request itself (25 us each time), with cold caches on top.
- * Where a commit takes longer, be it the disk's or the client's time, that counts for little, and
- * nothing is kept awake.
- * Source: docs/design/0035-less-for-each-small-write.md.
+ * While a single client commits quickly, the processor is kept from going to sleep: for every
+ * commit it would do so twice, for the disk and for the client, and wake up by an interrupt, which
+ * takes a virtual processor as long as the request itself (25 us each time), with cold caches on
+ * top. Where a commit takes longer, be it the disk's or the client's time, that counts for little,
+ * and nothing is kept awake. Source: docs/design/0035-less-for-each-small-write.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
 
@@ -12,19 +11,19 @@ import type {Clock} from '#server/platform/clock.ts';
 const quickMs = 0.5;
 
 /** Keeps the processor that this thread runs on awake for so many microseconds. */
-export type KeepAwake = (micros: number) => void;
+export type SpinFor = (micros: number) => void;
 
-export class StayAwake {
+export class IdleSpin {
   readonly #clock: Clock;
-  readonly #keepAwake: KeepAwake;
+  readonly #keepAwake: SpinFor;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, keepAwake: KeepAwake) {
+  constructor(clock: Clock, spinFor: SpinFor) {
     this.#clock = clock;
-    this.#keepAwake = keepAwake;
+    this.#keepAwake = spinFor;
   }
 
-  /** A lone client commits. */
+  /** A single client commits. */
   commits(): void {
     const now = this.#clock.monotonic();
     if (now - this.#lastMs < quickMs) this.#keepAwake(quickMs * 1_000);

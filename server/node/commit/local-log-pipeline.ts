@@ -12,19 +12,19 @@ import type {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import type {PipeParts} from '#server/engine/engine-options.ts';
-import type {PromptAppender} from '#server/log/inline-log-writer.ts';
+import type {InlineLogWriter} from '#server/log/inline-log-writer.ts';
 import type {SegmentLog} from '#server/log/segment-log.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {LogIndex, Refused} from '#server/transactions/commit.ts';
 import type {
-  CommitPipe,
+  CommitPipeline,
   CopyOutcome,
   DatabaseCopy,
   DurableState,
-  PipeProgress,
+  PipelineProgress,
 } from '#server/transactions/commit-pipeline.ts';
 import type {DatabasePosition} from '#server/transactions/system-keys.ts';
-import type {ApplyPipe} from './apply-pipeline.ts';
+import type {ApplyPipeline} from './apply-pipeline.ts';
 import type {CommitThread, LogNews, LogRequest} from './commit-messages.ts';
 import {
   ChainReader,
@@ -35,22 +35,22 @@ import {
   signal,
   word,
 } from './commit-ring.ts';
-import type {LoneClient} from './single-client-detector.ts';
-import type {StayAwake} from './idle-spin.ts';
+import type {SingleClientDetector} from './single-client-detector.ts';
+import type {IdleSpin} from './idle-spin.ts';
 import {ThreadRequests} from './thread-requests.ts';
 
 export interface LoggedPipeParts extends PipeParts {
   readonly log: SegmentLog;
   /** Undefined where commits are not synced one by one: then the log thread has less to do. */
-  readonly prompt: PromptAppender | undefined;
+  readonly prompt: InlineLogWriter | undefined;
   /** Hears of requests. */
-  readonly client: LoneClient;
-  readonly awake: StayAwake;
+  readonly client: SingleClientDetector;
+  readonly awake: IdleSpin;
   /** Its ring is twice as large as the log thread's: what is admitted here finds room there. */
-  readonly applies: ApplyPipe;
+  readonly applies: ApplyPipeline;
 }
 
-export class LoggedPipe implements CommitPipe {
+export class LocalLogPipeline implements CommitPipeline {
   readonly startIndex: LogIndex;
   readonly #worker: Worker;
   readonly #control: Int32Array;
@@ -59,10 +59,10 @@ export class LoggedPipe implements CommitPipe {
   readonly #ringBytes: number;
   readonly #insideBytesMax: number;
   readonly #outsideBytesMax: number;
-  readonly #applies: ApplyPipe;
-  readonly #prompt: PromptAppender | undefined;
-  readonly #client: LoneClient;
-  readonly #awake: StayAwake;
+  readonly #applies: ApplyPipeline;
+  readonly #prompt: InlineLogWriter | undefined;
+  readonly #client: SingleClientDetector;
+  readonly #awake: IdleSpin;
   /** What the log does not hold yet, as far as is heard, oldest first. */
   readonly #entries = new Fifo<Buffer>();
   /** The only one of them is not in the ring: it is written here at the end of its event. */
@@ -103,15 +103,15 @@ export class LoggedPipe implements CommitPipe {
     });
   }
 
-  get begunIndex(): LogIndex {
-    return this.#applies.begunIndex;
+  get applyStartedIndex(): LogIndex {
+    return this.#applies.applyStartedIndex;
   }
 
-  catchUp(): boolean {
-    return this.#applies.catchUp();
+  flushAcknowledged(): boolean {
+    return this.#applies.flushAcknowledged();
   }
 
-  listen(listener: (progress: PipeProgress) => void): void {
+  listen(listener: (progress: PipelineProgress) => void): void {
     this.#applies.listen(listener);
   }
 
@@ -129,10 +129,10 @@ export class LoggedPipe implements CommitPipe {
     return {kind: 'refused', code: 'queue-full', detail: 'too many commits wait for the log'};
   }
 
-  offer(entry: Uint8Array): void {
+  enqueue(entry: Uint8Array): void {
     this.#offeredIndex += 1;
     const isInside = entry.length <= this.#insideBytesMax;
-    const isAlone = this.#client.comes(this.#entries.length === 0 && this.#applies.isIdle);
+    const isAlone = this.#client.onCommit(this.#entries.length === 0 && this.#applies.isIdle);
     this.#giveToThread();
     const payload = isInside ? Buffer.from(entry) : Buffer.from(sharedBytes(entry));
     this.#entries.push(payload);
@@ -233,7 +233,7 @@ export class LoggedPipe implements CommitPipe {
     this.#isPrompt = false;
     this.#entries.shift();
     this.#applies.add(entry, prompt.chain);
-    this.#applies.endTurn();
+    this.#applies.endTick();
     if (prompt.takeLook()) signal(this.#control, word.logSignal);
     this.#wakeWaiting();
     return true;
@@ -258,7 +258,7 @@ export class LoggedPipe implements CommitPipe {
       this.#applies.add(entry, chain);
     });
     if (this.#entries.length === before) return;
-    this.#applies.endTurn();
+    this.#applies.endTick();
     this.#wakeWaiting();
   }
 

@@ -8,7 +8,7 @@
  */
 import {receiveMessageOnPort, workerData, parentPort} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
-import {TailLender} from '#server/log/log-tail-lease.ts';
+import {LogTailOwner} from '#server/log/log-tail-lease.ts';
 import {LogFailure, LogFull, SegmentLog} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {LogNews, LogRequest, LogWorkerStart} from './commit-messages.ts';
@@ -26,7 +26,7 @@ class LogThread {
   readonly #reader: RingReader;
   readonly #outside = new Map<number, Buffer>();
   readonly #chains = new Uint32Array(batchEntriesMax);
-  readonly #tail: TailLender;
+  readonly #tail: LogTailOwner;
   #log: SegmentLog | undefined;
   #syncCommits = true;
   #closed = false;
@@ -36,7 +36,7 @@ class LogThread {
     this.#control = new Int32Array(start.ring.control);
     const words = {source: word.head, own: word.logged};
     this.#reader = new RingReader(start.ring, words, this.#outside);
-    this.#tail = new TailLender(start.tail);
+    this.#tail = new LogTailOwner(start.tail);
   }
 
   run(): void {

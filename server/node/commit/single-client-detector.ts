@@ -8,7 +8,7 @@
 /** So many in a row tell. */
 const loneMin = 16;
 
-export class LoneClient {
+export class SingleClientDetector {
   /** Who asked last. */
   #client: unknown;
   /** Since the commit before. */
@@ -16,14 +16,14 @@ export class LoneClient {
   #inRow = 0;
 
   /** A request begins; `client`: the same for all of one connection, undefined for no client. */
-  asks(client: unknown): void {
+  onRequest(client: unknown): void {
     if (client !== this.#client) this.#inRow = 0;
     this.#client = client;
     this.#hasAsked = client !== undefined;
   }
 
   /** An entry comes; `isIdle`: nothing is under way. Answers whether its client is alone. */
-  comes(isIdle: boolean): boolean {
+  onCommit(isIdle: boolean): boolean {
     this.#inRow = isIdle && this.#hasAsked ? this.#inRow + 1 : 0;
     this.#hasAsked = false;
     return this.#inRow > loneMin;

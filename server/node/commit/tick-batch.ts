@@ -8,7 +8,7 @@ import {recordBytes} from './commit-ring.ts';
 const entriesMax = 256;
 const bytesMax = 256 << 10;
 
-export class TurnEntries {
+export class TickBatch {
   readonly #bytesMax: number;
   #records: LogRecord[] = [];
   #bytes = 0;

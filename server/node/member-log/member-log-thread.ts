@@ -12,7 +12,7 @@ import {Worker} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Fifo} from '#server/base/fifo.ts';
 import {createTailMemory} from '#server/log/log-tail-lease.ts';
-import {PromptAppender} from '#server/log/inline-log-writer.ts';
+import {InlineLogWriter} from '#server/log/inline-log-writer.ts';
 import type {Clock} from '#server/platform/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import type {HardState, Persist} from '#server/raft/effect.ts';
@@ -67,7 +67,7 @@ export function startMemberLogThread(
   return {
     start(log) {
       const {directory, logId} = log;
-      const prompt = new PromptAppender({disk: createDisk(), directory, logId, memory}, clock);
+      const prompt = new InlineLogWriter({disk: createDisk(), directory, logId, memory}, clock);
       return new ThreadedStorage(worker, {ring, prompt}, log);
     },
     async abandon() {
@@ -88,16 +88,16 @@ type Work =
     }
   | {readonly kind: 'compact'; readonly command: Buffer};
 
-interface Means {
+interface LogThreadDependencies {
   readonly ring: RingMemory;
-  readonly prompt: PromptAppender;
+  readonly prompt: InlineLogWriter;
 }
 
 class ThreadedStorage implements RaftStorage {
   readonly #worker: Worker;
   readonly #control: Int32Array;
   readonly #writer: RingWriter;
-  readonly #prompt: PromptAppender;
+  readonly #prompt: InlineLogWriter;
   readonly #insideBytesMax: number;
   readonly #prefix = Buffer.alloc(recordPrefixBytes);
   readonly #reads = new Map<number, (run: RecordRun | undefined) => void>();
@@ -121,7 +121,7 @@ class ThreadedStorage implements RaftStorage {
   #isClosing = false;
   readonly #exit = Promise.withResolvers<void>();
 
-  constructor(worker: Worker, {ring, prompt}: Means, log: StoredLog) {
+  constructor(worker: Worker, {ring, prompt}: LogThreadDependencies, log: StoredLog) {
     this.#worker = worker;
     this.#control = new Int32Array(ring.control);
     this.#writer = new RingWriter(ring);

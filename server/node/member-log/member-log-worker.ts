@@ -11,7 +11,7 @@
 import {parentPort, receiveMessageOnPort, workerData} from 'node:worker_threads';
 import {assert} from '#server/base/assert.ts';
 import {Corruption} from '#server/base/errors.ts';
-import {TailLender} from '#server/log/log-tail-lease.ts';
+import {LogTailOwner} from '#server/log/log-tail-lease.ts';
 import {LogFailure, LogFull} from '#server/log/segment-log.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
 import {StoredLog} from '#server/replication/stored-log.ts';
@@ -34,7 +34,7 @@ class MemberLogThread {
   readonly #port: NonNullable<typeof parentPort>;
   readonly #control: Int32Array;
   readonly #reader: RingReader;
-  readonly #tail: TailLender;
+  readonly #tail: LogTailOwner;
   readonly #outside = new Map<number, Buffer>();
   #log: StoredLog | undefined;
   #failed = false;
@@ -47,7 +47,7 @@ class MemberLogThread {
     this.#port = port;
     this.#control = new Int32Array(ring.control);
     this.#reader = new RingReader(ring, {source: word.head, own: word.applied}, this.#outside);
-    this.#tail = new TailLender(tail);
+    this.#tail = new LogTailOwner(tail);
   }
 
   run(): void {

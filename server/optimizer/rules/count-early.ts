@@ -12,7 +12,7 @@ import type {Aggregate, PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
 import {boundSlots} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {readBy, spineInput, withOnSpine} from '../row-preserving-path.ts';
+import {readBy, rowPreservingInput, withOnRowPreservingPath} from '../row-preserving-path.ts';
 
 type Node = PlanNode & {readonly kind: 'aggregate'};
 
@@ -48,11 +48,12 @@ function counted(node: Node, context: RuleContext): PlanNode {
   let least = estimates.of(node).cost * worthwhile;
   const live = readBy(node);
   for (let above: PlanNode | undefined = node.input; above !== undefined; ) {
-    const below = spineInput(above);
+    const below = rowPreservingInput(above);
     for (const slot of readBy(above)) live.add(slot);
     if (below !== undefined && multiplies(below)) {
       const weighed = weighedRows(below, live, context.newSlot());
-      const plan = weighed && added(node, withOnSpine(node.input, below, weighed), weighed);
+      const plan =
+        weighed && added(node, withOnRowPreservingPath(node.input, below, weighed), weighed);
       if (weighed !== undefined && plan !== undefined && estimates.of(plan).cost < least) {
         best = {plan, weighed};
         least = estimates.of(plan).cost;
@@ -61,7 +62,7 @@ function counted(node: Node, context: RuleContext): PlanNode {
     above = below;
   }
   if (best === undefined) return node;
-  return withOnSpine(best.plan, best.weighed, counted(best.weighed, context));
+  return withOnRowPreservingPath(best.plan, best.weighed, counted(best.weighed, context));
 }
 
 /** One row for all that are alike in what is read above, with their number. */
@@ -78,7 +79,7 @@ function weighedRows(input: PlanNode, live: ReadonlySet<Slot>, weight: Slot): No
 
 /** Whether a record may be met more than once: a source gives each once. */
 function multiplies(node: PlanNode): boolean {
-  const below = spineInput(node);
+  const below = rowPreservingInput(node);
   if (below === undefined) return false;
   return (node.kind !== 'filter' && node.kind !== 'extend') || multiplies(below);
 }

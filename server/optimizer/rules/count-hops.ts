@@ -11,7 +11,7 @@ import type {Slot} from '#server/plan/expression.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {isDeterministic, isReadOnly} from '#server/plan/properties.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {readBy, spineInput, withOnSpine} from '../row-preserving-path.ts';
+import {readBy, rowPreservingInput, withOnRowPreservingPath} from '../row-preserving-path.ts';
 
 type Node<Kind extends PlanNode['kind']> = PlanNode & {readonly kind: Kind};
 type Degree = Node<'degree'>;
@@ -57,12 +57,12 @@ function weighed(
   weight: Slot | undefined,
   context: RuleContext,
 ): Weighed {
-  const below = spineInput(node);
+  const below = rowPreservingInput(node);
   if (below === undefined) return {plan: node, weight};
   const inner = weighed(below, new Set([...live, ...readBy(node)]), weight, context);
   const hop = countedHop(node, live);
   if (hop === undefined) {
-    return {plan: withOnSpine(node, below, inner.plan), weight: inner.weight};
+    return {plan: withOnRowPreservingPath(node, below, inner.plan), weight: inner.weight};
   }
   const slot = context.newSlot();
   return {plan: {...hop, input: inner.plan, weight: inner.weight, slot}, weight: slot};

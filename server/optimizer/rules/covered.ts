@@ -12,7 +12,7 @@ import {mapExpressions} from '#server/plan/map-expressions.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {expressionsOf, mapInputs, mapParts, partsOf, visitPlan} from '#server/plan/tree.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {spineInput} from '../row-preserving-path.ts';
+import {rowPreservingInput} from '../row-preserving-path.ts';
 
 type Range = PlanNode & {readonly kind: 'index-range'};
 
@@ -33,7 +33,7 @@ export const covered: Rule = {
 /** The index at the end of the one way down along which rows come: nobody else binds its slot. */
 function sourceOf(node: PlanNode): Range | undefined {
   if (node.kind === 'index-range') return node.parts === undefined ? node : undefined;
-  const input = spineInput(node) ?? ('input' in node ? node.input : undefined);
+  const input = rowPreservingInput(node) ?? ('input' in node ? node.input : undefined);
   return input && sourceOf(input);
 }
 

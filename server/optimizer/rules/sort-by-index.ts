@@ -21,7 +21,7 @@ import {conjunction, conjunctsOf} from '../conjuncts.ts';
 import {cost} from '../cost.ts';
 import {countOf} from '../estimates.ts';
 import type {Rule, RuleContext} from '../rule.ts';
-import {spineInput, withOnSpine} from '../row-preserving-path.ts';
+import {rowPreservingInput, withOnRowPreservingPath} from '../row-preserving-path.ts';
 import type {Scan} from './access.ts';
 import {cheapestAccess} from './choose-index.ts';
 import {accessBy} from './single-access.ts';
@@ -53,7 +53,7 @@ function unsorted(node: Sorted, context: RuleContext): PlanNode | undefined {
     .requireType(source.type)
     .indexes.flatMap(index => orderedAccess(source, index, order, context) ?? []);
   let best: PlanNode | undefined;
-  const plain = withOnSpine(node, source, cheapestAccess(source, context));
+  const plain = withOnRowPreservingPath(node, source, cheapestAccess(source, context));
   let least = estimates.of(plain).cost;
   for (const access of found) {
     const plan = withoutSort(node, source, access.plan);
@@ -110,14 +110,14 @@ function valueOf(expression: Expression, input: PlanNode): Expression {
 
 /** The source of the slot's records, below nodes that keep the order of their input. */
 function sourceOf(node: PlanNode, slot: Slot): PlanNode | undefined {
-  const input = spineInput(node);
+  const input = rowPreservingInput(node);
   if (input !== undefined) return sourceOf(input, slot);
   const isSource = node.kind === 'scan-type' || node.kind === 'index-range';
   return isSource && node.slot === slot ? node : undefined;
 }
 
 function withoutSort(node: Sorted, source: PlanNode, other: PlanNode): PlanNode {
-  const input = withOnSpine(node.input, source, other);
+  const input = withOnRowPreservingPath(node.input, source, other);
   if (node.kind === 'sort') return input;
   const {count, skip} = node;
   const rest: PlanNode = skip === undefined ? input : {kind: 'skip', input, count: skip};
@@ -153,7 +153,7 @@ function orderedAccess(
   const {node, plan} = accessBy(scan, index, context);
   const type = context.catalog.requireType(scan.type);
   if (node.kind !== 'index-range' || !gives(node, index, type, order)) return undefined;
-  const found = withOnSpine(plan, node, {...node, descending: order.descending});
+  const found = withOnRowPreservingPath(plan, node, {...node, descending: order.descending});
   if (isWhole(node, index, type, conjunctsOf(scan.where))) return {plan: found};
   const [place] = new Set(order.keys.map(({nulls}) => nulls));
   const isOnePlace = order.keys.every(({nulls}) => nulls === place);

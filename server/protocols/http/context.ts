@@ -10,7 +10,7 @@ import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
 import type {Administration} from '#server/session/administration.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import type {OwnTroubles} from '#server/cluster/local-health.ts';
+import type {LocalHealth} from '#server/cluster/local-health.ts';
 import type {ReplicaHealth} from '#server/cluster/replica-health.ts';
 import type {Security} from '#server/security/security.ts';
 import type {Principal} from '#server/security/principal.ts';
@@ -18,7 +18,7 @@ import type {Service} from '#server/session/session.ts';
 import type {SnapshotSource} from '#server/cluster/snapshot-source.ts';
 import type {Exchange} from './message/exchange.ts';
 import {IdempotentAnswers} from './message/idempotency.ts';
-import {Membership} from './relay/leader-gateway.ts';
+import {LeaderGateway} from './relay/leader-gateway.ts';
 import type {MemberCopies} from './relay/member-copies.ts';
 import type {PeerClient} from './relay/peer-client.ts';
 import {RequestTimings} from './request-timings.ts';
@@ -45,7 +45,7 @@ export interface HttpOptions {
   /** How this leader's followers do; absent where nobody samples. */
   readonly replicaHealth?: ReplicaHealth | undefined;
   /** What goes wrong with this member itself; absent where nobody samples. */
-  readonly ownTroubles?: (() => OwnTroubles) | undefined;
+  readonly ownTroubles?: (() => LocalHealth) | undefined;
 }
 
 /** Deepest nesting of a request's JSON; parameters have a bound of their own. */
@@ -70,7 +70,7 @@ export class HttpContext {
   readonly answers: IdempotentAnswers;
   readonly transport: Transport;
   /** Undefined: a server alone. */
-  readonly membership: Membership | undefined;
+  readonly gateway: LeaderGateway | undefined;
   /** Undefined: nobody may scrape them. */
   readonly timings: RequestTimings | undefined;
   readonly json = new JsonParser(bodyDepthMax, bodyValuesMax);
@@ -100,7 +100,7 @@ export class HttpContext {
     this.answers = new IdempotentAnswers(options);
     this.transport = new Transport(this.settings.get('svc.server.apiTokenTrustedProxies'));
     const {cluster} = options;
-    this.membership = cluster && new Membership(this, cluster);
+    this.gateway = cluster && new LeaderGateway(this, cluster);
     const isScraped = this.settings.get('svc.serverMetrics');
     this.timings = isScraped ? new RequestTimings(() => options.clock.monotonic()) : undefined;
     const prefix = Buffer.alloc(8);

@@ -4,7 +4,7 @@
 import {hash} from 'node:crypto';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {Refusal} from '#server/base/errors.ts';
-import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
+import {requiresLeader, isLocalCopyDamaged} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {authenticate} from './message/authentication.ts';
 import {checkDeclaredLength} from './message/body.ts';
@@ -59,7 +59,7 @@ function checkCoding({headers}: IncomingMessage): void {
 
 async function perform(exchange: Exchange, {route, operation}: Match): Promise<void> {
   if (operation.access === 'open') return operation.run(exchange);
-  const {membership} = exchange.context;
+  const {gateway: membership} = exchange.context;
   if (operation.access === 'member') {
     if (membership === undefined) throw invalidToken();
     membership.requireToken(exchange.header(clusterTokenHeader) ?? '', exchange.request.socket);
@@ -84,8 +84,9 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
     } catch (error) {
       // The leadership went while the request was here, and nothing of it happened; or this
       // server's copy cannot be read: what a replica carries out itself changes nothing.
-      const isOther = isOfOwnCopy(error) && !membership.cluster.isLeader && !exchange.isForwarded;
-      if (!(isForLeader(error) || isOther) || exchange.response.headersSent) throw error;
+      const isOther =
+        isLocalCopyDamaged(error) && !membership.cluster.isLeader && !exchange.isForwarded;
+      if (!(requiresLeader(error) || isOther) || exchange.response.headersSent) throw error;
       if (exchange.header(sessionHeader) !== undefined) throw error;
       if (await membership.forward(exchange, principal)) return;
       // A leader that is handing over takes nothing for a moment.

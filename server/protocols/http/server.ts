@@ -28,7 +28,7 @@ import {databaseRoutes} from './routes/databases.ts';
 import {dispatch} from './dispatch.ts';
 import {documentationRoutes} from './documentation/documentation.ts';
 import type {Exchange} from './message/exchange.ts';
-import {FastLane} from './raw-http/raw-http-listener.ts';
+import {RawHttpListener} from './raw-http/raw-http-listener.ts';
 import {groupRoutes} from './routes/groups.ts';
 import {loginRoutes} from './message/logins.ts';
 import {type Route, Router} from './router.ts';
@@ -66,7 +66,7 @@ export interface HttpServer {
    * Resolves when every connection is gone.
    */
   close(graceMs: number): Promise<void>;
-  /** Requests that the fast lane has answered. */
+  /** Requests that the raw HTTP path has answered. */
   readonly laneAnswers: number;
 }
 
@@ -133,7 +133,7 @@ export function createHttpServer(
       });
       await closed;
       cancel();
-      context.membership?.close();
+      context.gateway?.close();
       while (context.backgroundCount > 0 && clock.monotonic() < deadline) {
         await new Promise<void>(resolve => timers.after(backgroundPollMs, resolve));
       }
@@ -153,11 +153,11 @@ function serverOptions({settings}: HttpContext): ServerOptions {
   };
 }
 
-/** One of node's servers with the fast lane in front, over TCP or over TLS. */
+/** One of node's servers with the raw HTTP path in front, over TCP or over TLS. */
 class Listener<S extends Server | SecureServer = Server | SecureServer> {
   readonly server: S;
   readonly acceptors: Acceptors;
-  readonly lane: FastLane;
+  readonly lane: RawHttpListener;
 
   constructor(
     context: HttpContext,
@@ -205,11 +205,11 @@ function openLane(
   server: Server | SecureServer,
   context: HttpContext,
   connected: 'connection' | 'secureConnection',
-): FastLane {
+): RawHttpListener {
   const [listener] = server.listeners(connected);
   assert(listener !== undefined, "node's server listens for connections");
   server.removeAllListeners(connected);
-  const lane = new FastLane(context, (socket, bytes) => {
+  const lane = new RawHttpListener(context, (socket, bytes) => {
     listener.call(server, socket);
     if (socket.isPaused()) socket.resume();
     if (bytes.length > 0) socket.unshift(bytes);

@@ -57,7 +57,7 @@ test('a list of proxies holds addresses and ranges, nothing else', () => {
   }
 });
 
-test('HTTPS answers what HTTP answers, in the fast lane as well, and after a renewal', async () => {
+test('HTTPS answers what HTTP answers, on the raw HTTP path too, and after a renewal', async () => {
   const world = await httpWorld();
   const pem = readFileSync(join(import.meta.dirname, '../../testing/fixtures/tls/localhost.pem'));
   const keys = {key: pem, cert: pem};

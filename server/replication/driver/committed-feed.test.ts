@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import type {Entry} from '#server/raft/message.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {Applier} from '#server/transactions/apply.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {PendingEntries} from '#server/transactions/pending-entries.ts';
 import {testLogId} from '#server/transactions/testing-entries.ts';
 import {CommittedFeed} from './committed-feed.ts';
@@ -16,7 +16,7 @@ class Feeding {
   isAwaited = false;
 
   constructor() {
-    const pipe = new InlinePipe({
+    const pipe = new SimulatedPipeline({
       log: undefined,
       startIndex: 0,
       applier: new Applier({logId: testLogId, stagedFile: digest => digest}),

@@ -13,7 +13,7 @@ import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import type {Entry as LogEntry, LogIndex, Term} from '#server/raft/message.ts';
 import type {AppendResult} from '#server/transactions/commit.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {EngineLogObserver} from '#server/engine/engine-log.ts';
 import {decodeEntry, type Entry, EntryEncoder} from '#server/transactions/entry.ts';
 import type {PendingEntries} from '#server/transactions/pending-entries.ts';
@@ -27,7 +27,7 @@ export interface Owner {
 
 export interface CommittedFeedOptions {
   readonly replicator: Pick<Replicator, 'entries'>;
-  readonly pipe: CommitPipe;
+  readonly pipe: CommitPipeline;
   /** Gets every entry that is offered. */
   readonly pending: PendingEntries;
   readonly execute: EngineLogObserver['execute'];
@@ -185,7 +185,7 @@ export class CommittedFeed {
     const pending = {index, databaseId, bytes: bytes.length, onApplied: followed, resolve};
     this.#options.pending.add(pending);
     this.#offeredIndex = index;
-    pipe.offer(bytes, term);
+    pipe.enqueue(bytes, term);
     return true;
   }
 
@@ -198,7 +198,7 @@ export class CommittedFeed {
     const index = ++this.#offeredIndex;
     const {onApplied, resolve} = owner ?? nobody;
     this.#options.pending.add({index, databaseId, bytes: 0, onApplied, resolve});
-    this.#options.pipe.offer(this.#nothing, term);
+    this.#options.pipe.enqueue(this.#nothing, term);
     return true;
   }
 

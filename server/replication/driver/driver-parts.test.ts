@@ -8,9 +8,9 @@ import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {EntryCache} from './entry-cache.ts';
 import {LeaderRequests} from './leader-requests.ts';
-import {ListeningClock} from './election-clock.ts';
+import {ElectionClock} from './election-clock.ts';
 import {OutgoingMessages} from './outgoing-messages.ts';
-import {ReadQuestions} from './read-index-batcher.ts';
+import {ReadIndexBatcher} from './read-index-batcher.ts';
 
 type SendEntries = Extract<Effect, {readonly kind: 'send-entries'}>;
 
@@ -101,7 +101,7 @@ test('what is cut off is replaced, also before what is in memory, and a new log 
 
 test('a process that stood still counts a little of the silence, one that ran all of it', () => {
   const time = new ManualTimers();
-  const clock = new ListeningClock(time, 100);
+  const clock = new ElectionClock(time, 100);
   time.advance(40);
   assert.equal(clock.now(), 40);
   time.advance(5_000);
@@ -113,11 +113,11 @@ test('a process that stood still counts a little of the silence, one that ran al
 function questions(): {
   readonly time: ManualTimers;
   readonly asked: string[];
-  readonly reads: ReadQuestions;
+  readonly reads: ReadIndexBatcher;
 } {
   const time = new ManualTimers();
   const asked: string[] = [];
-  const reads = new ReadQuestions({
+  const reads = new ReadIndexBatcher({
     idPrefix: 'p',
     repeatMs: 50,
     now: () => time.monotonic(),

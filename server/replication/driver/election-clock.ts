@@ -9,7 +9,7 @@
  */
 import type {Clock} from '#server/platform/clock.ts';
 
-export class ListeningClock {
+export class ElectionClock {
   readonly #clock: Clock;
   readonly #stepMaxMs: number;
   #lookedAt: number;

@@ -35,7 +35,7 @@ interface Question {
 
 const waitersMax = 100_000;
 
-export class ReadQuestions {
+export class ReadIndexBatcher {
   readonly #options: ReadQuestionsOptions;
   #waiting: Waiter[] = [];
   #asked: Question | undefined;

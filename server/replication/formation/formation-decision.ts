@@ -45,8 +45,8 @@ export type FormationDecision =
   | {readonly kind: 'adopt'; readonly baseline: Baseline}
   | {readonly kind: 'refuse'; readonly reason: string};
 
-export function decideFormation(view: FormationView): FormationDecision {
-  const {self, declared, reports, isLate} = view;
+export function decideFormation(snapshot: FormationView): FormationDecision {
+  const {self, declared, reports, isLate} = snapshot;
   const own = reports.get(self);
   const withStanding = (wanted: PeerReport['standing']) =>
     [...reports].filter(([, {standing}]) => standing === wanted);

@@ -11,10 +11,10 @@ import type {Logger} from '#server/platform/logger.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {LocalData} from '#server/engine/engine-log.ts';
 import {decideFormation, type FormationDecision, type PeerReport} from './formation-decision.ts';
-import type {PeerTalk} from './peer-control-transport.ts';
+import type {PeerControlTransport} from './peer-control-transport.ts';
 
 export interface FormingOptions {
-  readonly talk: PeerTalk;
+  readonly talk: PeerControlTransport;
   readonly self: NodeId;
   readonly declared: readonly NodeId[];
   readonly data: LocalData;
@@ -25,7 +25,7 @@ export interface FormingOptions {
   readonly timeoutMs: number;
 }
 
-export type Beginning = Exclude<FormationDecision, {readonly kind: 'wait' | 'refuse'}>;
+export type FormationOutcome = Exclude<FormationDecision, {readonly kind: 'wait' | 'refuse'}>;
 
 const reportMs = 200;
 
@@ -34,7 +34,7 @@ const reportMs = 200;
  *
  * @throws {Refusal} `start.refused` when this server has what the cluster has not.
  */
-export async function formCluster(options: FormingOptions): Promise<Beginning> {
+export async function formCluster(options: FormingOptions): Promise<FormationOutcome> {
   const {talk, self, declared, data, clock, timers, logger, timeoutMs} = options;
   const own: PeerReport = {standing: 'new', data};
   const reports = new Map<NodeId, PeerReport>([[self, own]]);

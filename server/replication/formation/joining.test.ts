@@ -6,7 +6,7 @@ import type {Membership, MembershipChange} from '#server/raft/membership.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import {MemoryNetwork} from '../testing-members.ts';
 import {Joining, type JoiningOptions} from './joining.ts';
-import {PeerTalk} from './peer-control-transport.ts';
+import {PeerControlTransport} from './peer-control-transport.ts';
 
 const leader = 'a_1';
 const follower = 'b_1';
@@ -36,7 +36,7 @@ class Group {
 
   #join(id: string, others: readonly string[], memory: string, adopts = false): Joining {
     const declared = others.map(other => ({id: other, host: 'h', port: 1}));
-    const talk = new PeerTalk(this.#network.join(id), declared);
+    const talk = new PeerControlTransport(this.#network.join(id), declared);
     talk.open();
     return new Joining({
       talk,

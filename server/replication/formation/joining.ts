@@ -19,10 +19,10 @@ import {memberOf} from '#server/raft/membership.ts';
 import type {NodeId} from '#server/raft/message.ts';
 import type {Replicator} from '../replicator.ts';
 import type {PeerReport} from './formation-decision.ts';
-import type {Application, PeerTalk, Saying} from './peer-control-transport.ts';
+import type {Application, PeerControlTransport, ControlMessage} from './peer-control-transport.ts';
 
 export interface JoiningOptions {
-  readonly talk: PeerTalk;
+  readonly talk: PeerControlTransport;
   readonly replicator: Pick<Replicator, 'change' | 'membership' | 'role' | 'wasMember'>;
   /** This server takes commits, so it may change the members. */
   readonly isLeading: () => boolean;
@@ -57,7 +57,7 @@ export class Joining {
     this.#isClosed = true;
   }
 
-  #heard(from: NodeId, saying: Saying): void {
+  #heard(from: NodeId, saying: ControlMessage): void {
     const {talk, report} = this.#options;
     switch (saying.kind) {
       case 'report':

@@ -15,7 +15,7 @@ import type {
 } from '../peer-transport.ts';
 import type {PeerReport} from './formation-decision.ts';
 
-export type Saying =
+export type ControlMessage =
   | ({readonly kind: 'report'} & PeerReport)
   | ({readonly kind: 'join'} & Application)
   /** What another server asks, passed on by a member that does not lead. */
@@ -39,11 +39,11 @@ const databasesMax = 10_000;
 const nameLengthMax = 300;
 const reasonLengthMax = 2_000;
 
-export class PeerTalk implements PeerTransport {
+export class PeerControlTransport implements PeerTransport {
   readonly #transport: PeerTransport;
   readonly #declared: readonly PeerAddress[];
   #news: PeerTransportNews | undefined;
-  #listener: (from: NodeId, saying: Saying) => void = () => {};
+  #listener: (from: NodeId, saying: ControlMessage) => void = () => {};
 
   /** `declared`: without this node. */
   constructor(transport: PeerTransport, declared: readonly PeerAddress[]) {
@@ -63,17 +63,17 @@ export class PeerTalk implements PeerTransport {
   }
 
   /** One listener at a time. */
-  hear(listener: (from: NodeId, saying: Saying) => void): void {
+  hear(listener: (from: NodeId, saying: ControlMessage) => void): void {
     this.#listener = listener;
   }
 
-  say(to: NodeId, saying: Saying): void {
+  say(to: NodeId, saying: ControlMessage): void {
     const text = Buffer.from(JSON.stringify(saying), 'utf8');
     if (text.length < bytesMax) this.send(to, [Uint8Array.of(tag), text]);
   }
 
   /** To everybody that there is a connection to. */
-  sayToAll(saying: Saying): void {
+  sayToAll(saying: ControlMessage): void {
     for (const {id} of this.connections()) this.say(id, saying);
   }
 
@@ -114,7 +114,7 @@ export class PeerTalk implements PeerTransport {
 }
 
 /** Undefined for what this release does not understand. */
-function parseSaying(bytes: Buffer): Saying | undefined {
+function parseSaying(bytes: Buffer): ControlMessage | undefined {
   if (bytes.length > bytesMax) return undefined;
   let value: unknown;
   try {

@@ -66,7 +66,7 @@ const attemptsMax = 3;
 /** Well below the patience of who asks. */
 const appliedMs = 10_000;
 
-export class SnapshotShelf {
+export class SnapshotStore {
   readonly #options: SnapshotShelfOptions;
   readonly #holds = new Map<string, Hold>();
   #newest: KeptSnapshot | undefined;

@@ -34,7 +34,7 @@ import {checksumOfFile} from './file-checksum.ts';
 import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
 import {fetchSnapshot} from './snapshot-fetch.ts';
-import {SnapshotShelf} from './snapshot-store.ts';
+import {SnapshotStore} from './snapshot-store.ts';
 import {transferFiles, type TransferOrder} from './transfer.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-snapshot-'));
@@ -63,7 +63,7 @@ function has(engine: Engine, name: string, key: string): boolean {
 interface Giver {
   readonly engine: Engine;
   readonly rootPath: string;
-  readonly shelf: SnapshotShelf;
+  readonly shelf: SnapshotStore;
   readonly http: HttpWorld;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
   await engine.putServerDocument('server-users.jsonl', Buffer.from('{"name":"root"}\n'));
   await put(engine, 'music', 'before');
   await put(engine, 'films', 'other');
-  const shelf = new SnapshotShelf({
+  const shelf = new SnapshotStore({
     maker: {
       capture: directory => engine.capture(directory),
       checkpointAt: index => ({last: {index, term: 3}, membership}),

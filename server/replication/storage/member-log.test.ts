@@ -13,7 +13,7 @@ import type {Membership} from '#server/raft/membership.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
@@ -73,7 +73,7 @@ class Group {
       settings: {...defaultEngineSettings, segmentBytes: 1 << 20},
       process: {pid: process.pid, isAlive: () => false},
       startPipe: ({log: own, startIndex, applier}) =>
-        new InlinePipe({
+        new SimulatedPipeline({
           log: own,
           startIndex,
           applier,

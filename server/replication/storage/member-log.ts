@@ -6,7 +6,7 @@ import {assert} from '#server/base/assert.ts';
 import type {Clock, Timers} from '#server/platform/clock.ts';
 import type {EntryShape, LogIndex} from '#server/raft/message.ts';
 import type {RaftOptions} from '#server/raft/state.ts';
-import type {CommitPipe} from '#server/transactions/commit-pipeline.ts';
+import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import type {EngineLog, EngineLogObserver, MemberLog} from '#server/engine/engine-log.ts';
 import type {PeerTransport} from '../peer-transport.ts';
 import type {RaftStorage} from './raft-storage.ts';
@@ -75,7 +75,7 @@ export class ReplicatedMemberLog implements MemberLog {
     return term === undefined ? undefined : term >>> 0;
   }
 
-  start(pipe: CommitPipe, observer: EngineLogObserver, committed: LogIndex): EngineLog {
+  start(pipe: CommitPipeline, observer: EngineLogObserver, committed: LogIndex): EngineLog {
     const {clock, timers, log, news, raft, quorumTimeoutMs, queueEntriesMax} = this.#options;
     const {roomTimeoutMs, purge} = this.#options;
     const {storage, recovered} = log;

@@ -23,7 +23,7 @@ import type {DefaultEvaluator} from '#server/records/context.ts';
 import type {CompactionThread} from '#server/engine/store-compaction.ts';
 import type {DatabaseFiles} from '../database/database-check.ts';
 import {DatabaseStatistics} from '../database/database-statistics.ts';
-import {DatabaseViews, type KeptMemory} from '../schema/database-views.ts';
+import {DatabaseCaches, type ServerCacheMemory} from '../schema/database-caches.ts';
 import {checkJavaScript} from '../programs/javascript-programs.ts';
 import {KeptVariables} from '../programs/kept-variables.ts';
 import {MaterializedViews} from '../schema/materialized-views.ts';
@@ -41,7 +41,7 @@ import type {ReadSchema} from '../statements/target-database.ts';
 import {type NewRoutine, SchemaExecutor} from '../schema/schema-executor.ts';
 import type {RunEnvironment, RunOptions} from '../statements/statement-run.ts';
 import {StatementCache} from '../statements/statement-cache.ts';
-import {WorkBoard} from '../database/work-progress.ts';
+import {ProgressRegistry} from '../database/work-progress.ts';
 
 const statementsMax = 1_000;
 /** A longer text is not kept, and takes long to prepare: others have turns meanwhile. */
@@ -76,7 +76,7 @@ export interface DatabaseSessionOptions {
   readonly files: DatabaseFiles;
   readonly compactions: CompactionThread | undefined;
   readonly staleReadCheck: boolean;
-  readonly keptMemory: KeptMemory;
+  readonly cacheMemory: ServerCacheMemory;
   readonly patterns: ServerPatterns;
   readonly defaultsOf: (catalog: Catalog) => DefaultEvaluator;
 }
@@ -86,10 +86,10 @@ export class DatabaseSession {
   readonly schema: DatabaseSchema;
   readonly executor: SchemaExecutor;
   readonly views: MaterializedViews;
-  readonly kept: DatabaseViews;
+  readonly kept: DatabaseCaches;
   readonly globals = new KeptVariables();
   readonly #statistics: DatabaseStatistics;
-  readonly work: WorkBoard;
+  readonly work: ProgressRegistry;
   readonly #options: DatabaseSessionOptions;
   /** By language: a key put together from language and text would cost more than the look-up. */
   readonly #statements: ReadonlyMap<string, StatementCache<Prepared>> = new Map(
@@ -107,8 +107,8 @@ export class DatabaseSession {
     const {environment, settings} = options;
     const {clock, timers} = environment;
     this.schema = new DatabaseSchema(database, options);
-    this.kept = new DatabaseViews(database, environment, options.keptMemory);
-    this.work = new WorkBoard(clock);
+    this.kept = new DatabaseCaches(database, environment, options.cacheMemory);
+    this.work = new ProgressRegistry(clock);
     const {schema, work} = this;
     this.#statistics = new DatabaseStatistics(database, schema, clock);
     const checkCode = (routine: NewRoutine): void => this.#checkCode(routine);

@@ -10,7 +10,7 @@ import type {ServerView} from '#server/execution/external-access.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Principal} from '#server/security/principal.ts';
 import {RequestSources} from '../statements/request-sources.ts';
-import type {RunParts} from '../statements/statement-context.ts';
+import type {StatementContext} from '../statements/statement-context.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {RegisteredQuery} from './running-queries.ts';
 import type {RunRequest} from '../session.ts';
@@ -25,7 +25,7 @@ export interface RequestSurroundings {
   ended(database: Database, failure: unknown): void;
 }
 
-export class RequestRun implements RunParts {
+export class RequestRun implements StatementContext {
   readonly session: DatabaseSession;
   readonly request: RunRequest;
   readonly signal: RegisteredQuery;
@@ -49,7 +49,7 @@ export class RequestRun implements RunParts {
   }
 
   /** Who may do everything is asked nothing. */
-  get guard(): RunParts['guard'] {
+  get guard(): StatementContext['guard'] {
     const {root, name} = this.#principal;
     return root ? undefined : {access: this.access, user: name};
   }

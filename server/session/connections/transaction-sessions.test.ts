@@ -174,7 +174,7 @@ test('sessions of a server that leads no more say why they are gone', async () =
   const busyId = sessions.add('ann', 'db', busy);
   const held = await sessions.hold('ann', 'db', busyId);
   assert.equal(
-    sessions.endWhere(() => true, 'deposed'),
+    sessions.endWhere(() => true, 'lost-leadership'),
     2,
   );
   assert.equal(idle.rolledBack, 1);

@@ -41,11 +41,11 @@ interface OpenSession {
   readonly waiters: (() => void)[];
 }
 
-type EndReason = 'failed' | 'expired' | 'deposed' | 'committed' | 'unknown';
+type EndReason = 'failed' | 'expired' | 'lost-leadership' | 'committed' | 'unknown';
 
 const endedBy = {
   expired: 'it was idle for too long or was terminated',
-  deposed: 'this server stopped leading the cluster; begin it again',
+  'lost-leadership': 'this server stopped leading the cluster; begin it again',
 } as const;
 
 export interface SessionLimits {
@@ -222,7 +222,7 @@ export class TransactionSessions {
   /** Rolls back every session that matches, also those in use (their next step refuses). */
   endWhere(
     matches: (session: {user: string; database: string; id: string}) => boolean,
-    reason: 'expired' | 'deposed' = 'expired',
+    reason: 'expired' | 'lost-leadership' = 'expired',
   ): number {
     const ended = [...this.#open.values()].filter(matches);
     for (const session of ended) this.#bury(session, reason);
@@ -312,7 +312,7 @@ export class TransactionSessions {
   }
 
   #bury(session: OpenSession, reason: Exclude<EndReason, 'committed'>): void {
-    const inUse = session.busy && (reason === 'expired' || reason === 'deposed');
+    const inUse = session.busy && (reason === 'expired' || reason === 'lost-leadership');
     if (inUse) session.aborted = true;
     else session.transaction?.rollback();
     // Failed because it was ended: that is remembered already.

@@ -25,7 +25,7 @@ import type {RecordContext} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import {type CompactionThread, compactStore, rangesOf} from '#server/engine/store-compaction.ts';
 import {row} from '../statements/planned-change.ts';
-import type {Work, WorkBoard} from './work-progress.ts';
+import type {Work, ProgressRegistry} from './work-progress.ts';
 import {readerInForce} from '../current-schema-reader.ts';
 
 /** Mends that wait for a transaction. */
@@ -39,7 +39,7 @@ export interface DatabaseWorkOptions {
   readonly schema: DatabaseSchema;
   readonly timers: Timers;
   readonly clock: Clock;
-  readonly work: WorkBoard;
+  readonly work: ProgressRegistry;
   readonly files: DatabaseFiles;
 }
 

@@ -69,7 +69,7 @@ export class Work {
 }
 
 /** The long work on one database. */
-export class WorkBoard {
+export class ProgressRegistry {
   readonly #clock: Clock;
   readonly #works = new Map<number, Work>();
   #last = 0;

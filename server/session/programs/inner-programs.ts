@@ -14,7 +14,7 @@ import type {Cancellation} from '#server/base/cancellation.ts';
 import {Budget} from '#server/execution/budget.ts';
 import {type ExecutionContext, type InnerPrograms, SubplanMemo} from '#server/execution/context.ts';
 import {innerRows, innerValues} from '#server/execution/run.ts';
-import {TypesNeeded} from '#server/execution/missing-prerequisites.ts';
+import {MissingTypes} from '#server/execution/missing-prerequisites.ts';
 import type {Value} from '#server/model/value.ts';
 import {
   type DatabaseQuestion,
@@ -23,7 +23,7 @@ import {
   type TriggerVerdict,
 } from './javascript-programs.ts';
 import {type PreparedQuery, requireParameters} from '../statements/prepared-query.ts';
-import type {ReadSchema, RunHome} from '../statements/target-database.ts';
+import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
 
 const depthMax = 32;
 /** What JavaScript asks of the database ends before the interpreter's own time does. */
@@ -32,7 +32,7 @@ const answerMsMax = 1_000;
 const noChanges: ReadonlyMap<string, Value | undefined> = new Map();
 
 export interface ProgramsOptions {
-  readonly session: RunHome;
+  readonly session: TargetDatabase;
   readonly schema: ReadSchema;
   readonly signal: Cancellation;
   readonly memoryBytesMax: number;
@@ -131,7 +131,7 @@ export class Programs implements InnerPrograms {
   #prepare(language: string, text: string): PreparedQuery {
     const {session, schema} = this.#options;
     const prepared = session.prepare(language, text, schema);
-    if (prepared.kind === 'needs-types') throw new TypesNeeded(prepared.missing);
+    if (prepared.kind === 'needs-types') throw new MissingTypes(prepared.missing);
     if (prepared.kind === 'query') return prepared;
     throw new Refusal(
       'query.execution',

@@ -50,7 +50,7 @@ import {refusalOf} from '../statements/outcome.ts';
 import {DatabaseCheck, type DatabaseWorkOptions} from '../database/database-check.ts';
 import type {PlannedChange} from '../statements/planned-change.ts';
 import {planSchemaCommand, type SchemaChangeCommand} from './schema-command.ts';
-import type {WorkBoard} from '../database/work-progress.ts';
+import type {ProgressRegistry} from '../database/work-progress.ts';
 
 const attemptsMax = 50;
 const chunkAttemptsMax = 1_000;
@@ -73,7 +73,7 @@ export class SchemaExecutor {
   readonly #checkCode: (routine: NewRoutine) => void;
   readonly #check: DatabaseCheck;
   readonly #settings: () => Settings;
-  readonly #work: WorkBoard;
+  readonly #work: ProgressRegistry;
   /** Tail of the queue: commands of one database run one after another. */
   #tail: Promise<unknown> = Promise.resolve();
 

@@ -10,7 +10,11 @@ import type {Value} from '#server/model/value.ts';
 import {newSummary, rowsCursor} from '../connections/cursors.ts';
 import {refusalOf} from '../statements/outcome.ts';
 import type {PreparedSession} from '../statements/prepared.ts';
-import {runOptions, type RunParts, type StatementHost} from '../statements/statement-context.ts';
+import {
+  runOptions,
+  type StatementContext,
+  type StatementHost,
+} from '../statements/statement-context.ts';
 import type {ResultCursor} from '../session.ts';
 import {StatementRun} from '../statements/statement-run.ts';
 import type {HeldSession} from '../connections/transaction-sessions.ts';
@@ -23,7 +27,7 @@ import type {HeldSession} from '../connections/transaction-sessions.ts';
  */
 export async function runSessionCommand(
   host: StatementHost,
-  parts: RunParts,
+  parts: StatementContext,
   {command}: PreparedSession,
   held: HeldSession,
 ): Promise<ResultCursor> {
@@ -71,7 +75,11 @@ export async function runSessionCommand(
   return rowsCursor([row], parts.request.format, summary);
 }
 
-async function commit(host: StatementHost, parts: RunParts, held: HeldSession): Promise<void> {
+async function commit(
+  host: StatementHost,
+  parts: StatementContext,
+  held: HeldSession,
+): Promise<void> {
   const transaction = requireOpen(held, 'COMMIT');
   held.transaction = undefined;
   try {
@@ -96,7 +104,7 @@ function requireOpen({transaction}: HeldSession, what: string): NonNullable<type
 
 async function valueOf(
   host: StatementHost,
-  parts: RunParts,
+  parts: StatementContext,
   query: Extract<PreparedSession['command'], {readonly kind: 'set'}>['value'],
   held: HeldSession,
 ): Promise<Value> {

@@ -7,13 +7,13 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {Expression} from '#server/plan/expression.ts';
 import type {UserCommand} from '#server/plan/statement.ts';
-import type {RunParts} from '../statements/statement-context.ts';
+import type {StatementContext} from '../statements/statement-context.ts';
 import type {Security} from '#server/security/security.ts';
 
 /** @throws {Refusal} `security.*`, `user.*`, `query.parameter` for a password that is no text. */
 export async function runUserCommand(
   command: UserCommand,
-  {request, server, guard}: RunParts,
+  {request, server, guard}: StatementContext,
   security: Security,
 ): Promise<void> {
   const secret = (expression: Expression): string => secretOf(expression, request.parameters);
@@ -52,7 +52,10 @@ export async function runUserCommand(
 }
 
 /** A literal or a parameter: the grammar lets nothing else stand there. */
-function secretOf(expression: Expression, parameters: RunParts['request']['parameters']): string {
+function secretOf(
+  expression: Expression,
+  parameters: StatementContext['request']['parameters'],
+): string {
   const value =
     expression.kind === 'literal'
       ? expression.value

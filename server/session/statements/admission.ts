@@ -22,7 +22,7 @@ export interface AdmissionLimits {
 }
 
 /** What a statement that was let in holds. */
-export class Place {
+export class ExecutionPermit {
   readonly #running: (by: 1 | -1) => void;
   #state: 'running' | 'parked' | 'left' = 'running';
 
@@ -91,18 +91,18 @@ export class Admission {
   }
 
   /** A place at once, or undefined when the caller has to `enter`. */
-  tryEnter(): Place | undefined {
+  tryEnter(): ExecutionPermit | undefined {
     return this.isOpen ? this.#take() : undefined;
   }
 
   /** Calls `work` with a place: at once when there is one, else when one becomes free. */
-  within<T>(work: (place: Place) => T | Promise<T>): T | Promise<T> {
+  within<T>(work: (place: ExecutionPermit) => T | Promise<T>): T | Promise<T> {
     const place = this.tryEnter();
     return place === undefined ? this.enter().then(work) : work(place);
   }
 
   /** @throws {Refusal} `admission.full` when the queue is full or the wait took too long. */
-  async enter(): Promise<Place> {
+  async enter(): Promise<ExecutionPermit> {
     const place = this.tryEnter();
     if (place !== undefined) return place;
     const {queueLengthMax, queueTimeoutMs} = this.#limits();
@@ -116,7 +116,7 @@ export class Admission {
     return this.#wait(queueTimeoutMs);
   }
 
-  #wait(timeoutMs: number): Promise<Place> {
+  #wait(timeoutMs: number): Promise<ExecutionPermit> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         admit: () => {
@@ -150,8 +150,8 @@ export class Admission {
     return this.#running < concurrentMax && !(this.#running > 0 && limits.memoryIsShort);
   }
 
-  #take(): Place {
-    return new Place(this.#count);
+  #take(): ExecutionPermit {
+    return new ExecutionPermit(this.#count);
   }
 
   readonly #count = (by: 1 | -1): void => {

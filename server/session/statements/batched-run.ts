@@ -11,22 +11,22 @@ import {Refusal} from '#server/base/errors.ts';
 import {type Batch, BatchBuilder, unitBatch} from '#server/execution/batch.ts';
 import {type Closure, Frame} from '#server/execution/closure.ts';
 import {
-  type NeededType,
-  SourceNeeded,
-  TypesNeeded,
+  type MissingType,
+  MissingSource,
+  MissingTypes,
 } from '#server/execution/missing-prerequisites.ts';
 import {newWriteCounts, type WriteCounts} from '#server/execution/context.ts';
 import {isIntegerValue, isNumberValue, numberOf} from '#server/model/number.ts';
 import {RecordValue, type Value} from '#server/model/value.ts';
 import type {PreparedBatched} from './prepared.ts';
-import type {RunParts, StatementHost} from './statement-context.ts';
+import type {StatementContext, StatementHost} from './statement-context.ts';
 import {backOff, isConflict} from './transact.ts';
 import {type ReadData, type RunData, type RunOptions, StatementRun} from './statement-run.ts';
 
 /** What the runner of statements does for this one. */
 export interface BatchedHost extends StatementHost {
-  inTransaction<T>(parts: RunParts, work: (data: RunData) => T | Promise<T>): Promise<T>;
-  makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void>;
+  inTransaction<T>(parts: StatementContext, work: (data: RunData) => T | Promise<T>): Promise<T>;
+  makeTypes(parts: StatementContext, missing: readonly MissingType[]): Promise<void>;
 }
 
 /** The rows that all transactions gave, for the plan behind the call. */
@@ -41,7 +41,7 @@ const rowBytes = 512;
 
 export class BatchedRun {
   readonly #host: BatchedHost;
-  #parts: RunParts;
+  #parts: StatementContext;
   readonly #options: RunOptions;
   /** The statement, bound against the schema as it is: each transaction has its own. */
   readonly #prepared: () => PreparedBatched;
@@ -54,7 +54,7 @@ export class BatchedRun {
 
   constructor(
     host: BatchedHost,
-    parts: RunParts,
+    parts: StatementContext,
     options: RunOptions,
     prepared: () => PreparedBatched,
   ) {
@@ -95,7 +95,7 @@ export class BatchedRun {
     try {
       return await before.nextBatch();
     } catch (error) {
-      if (!(error instanceof SourceNeeded) || this.#committedRows === 0) throw error;
+      if (!(error instanceof MissingSource) || this.#committedRows === 0) throw error;
       throw new Refusal(
         'query.execution',
         `'${error.address}' is named only after ${this.#committedRows} rows were committed: ` +
@@ -134,8 +134,8 @@ export class BatchedRun {
       try {
         return await this.#host.inTransaction(this.#parts, data => this.#inner(rows, data));
       } catch (error) {
-        if (error instanceof TypesNeeded) await this.#host.makeTypes(this.#parts, error.types);
-        else if (error instanceof SourceNeeded) await this.#parts.sources.fetch(error.address);
+        if (error instanceof MissingTypes) await this.#host.makeTypes(this.#parts, error.types);
+        else if (error instanceof MissingSource) await this.#parts.sources.fetch(error.address);
         else if (isConflict(error) && clock.monotonic() < until) {
           const {signal} = this.#parts;
           await backOff(this.#host.environment, {attempt, signal, waitMs: undefined});

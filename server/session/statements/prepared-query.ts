@@ -4,7 +4,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {atOnce, type InPortions} from '#server/base/cooperative.ts';
+import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
 import {outputOf, type PreparedOutput, prepareOutput} from '#server/execution/output.ts';
@@ -13,7 +13,7 @@ import {PlanProfile} from '#server/execution/profile.ts';
 import type {PreparedPlan} from '#server/execution/run.ts';
 import {type SingleCreate, singleCreateOf} from '#server/execution/single-create.ts';
 import type {Value} from '#server/model/value.ts';
-import {askedProperties} from '#server/plan/required-properties.ts';
+import {requiredProperties} from '#server/plan/required-properties.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import type {AnswerForm, ParameterUse, QueryStatement, Retry} from '#server/plan/statement.ts';
 import {Contention} from './contention.ts';
@@ -53,7 +53,7 @@ export function preparedQuery(
   functions: FunctionRegistry,
   known: Pick<PreparedQuery, 'writes' | 'effort'>,
 ): PreparedQuery {
-  return atOnce(preparingOptimized(statement, functions, known));
+  return runToCompletion(preparingOptimized(statement, functions, known));
 }
 
 /** As `preparedQuery`, in portions. */
@@ -61,7 +61,7 @@ export function* preparingOptimized(
   statement: QueryStatement,
   functions: FunctionRegistry,
   {writes, effort}: Pick<PreparedQuery, 'writes' | 'effort'>,
-): InPortions<PreparedQuery> {
+): Cooperative<PreparedQuery> {
   const {plan, limit, timeoutMs} = statement;
   const preparation = new PlanPreparation(plan, functions);
   yield;
@@ -79,7 +79,7 @@ export function* preparingOptimized(
     effort,
     retry: statement.retry,
     reportsStats: statement.reportsStats ?? false,
-    asked: writes ? undefined : askedProperties(plan),
+    asked: writes ? undefined : requiredProperties(plan),
     needs: statement.needs ?? [],
     form: statement.form,
     contention: new Contention(),
@@ -95,7 +95,7 @@ function mayBeSingle({limit, timeoutMs, reportsStats, needs}: QueryStatement): b
 function* preparingParts(
   plan: PlanNode,
   preparation: PlanPreparation,
-): InPortions<Pick<PreparedQuery, 'plan' | 'output' | 'columnNodes'>> {
+): Cooperative<Pick<PreparedQuery, 'plan' | 'output' | 'columnNodes'>> {
   const output = outputOf(plan);
   assert(output !== undefined, "a statement's plan says what the client sees");
   const operator = preparation.prepare(plan);
@@ -116,7 +116,7 @@ export function observed(
   const profile = new PlanProfile();
   return {
     ...query,
-    ...atOnce(preparingParts(plan, new PlanPreparation(plan, functions, {profile}))),
+    ...runToCompletion(preparingParts(plan, new PlanPreparation(plan, functions, {profile}))),
     profile,
     single: undefined,
   };

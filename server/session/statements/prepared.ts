@@ -6,7 +6,7 @@
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {atOnce, type InPortions} from '#server/base/cooperative.ts';
+import {runToCompletion, type Cooperative} from '#server/base/cooperative.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {Closure} from '#server/execution/closure.ts';
 import type {FunctionRegistry} from '#server/execution/function-registry.ts';
@@ -97,7 +97,7 @@ const laterLanguages = new Set(['gremlin', 'graphql', 'mongo', 'redis']);
 
 /** @throws {Refusal} whatever parser, binder and optimizer refuse, with its place. */
 export function prepareText(language: string, text: string, options: PrepareOptions): Prepared {
-  return atOnce(preparingText(language, text, options));
+  return runToCompletion(preparingText(language, text, options));
 }
 
 /** As `prepareText`, in portions: the text is read, bound, optimized and made ready. */
@@ -105,7 +105,7 @@ export function* preparingText(
   language: string,
   text: string,
   options: PrepareOptions,
-): InPortions<Prepared> {
+): Cooperative<Prepared> {
   const bound = yield* bindingText(language, text, options);
   if (bound.kind !== 'bound') return bound;
   yield;
@@ -118,14 +118,14 @@ export function bindText(
   text: string,
   options: Omit<PrepareOptions, 'routines'>,
 ): BoundText {
-  return atOnce(bindingText(language, text, options));
+  return runToCompletion(bindingText(language, text, options));
 }
 
 function* bindingText(
   language: string,
   text: string,
   options: Omit<PrepareOptions, 'routines'>,
-): InPortions<BoundText> {
+): Cooperative<BoundText> {
   switch (language.toLowerCase()) {
     case 'sql': {
       const ast = yield* parsingStatement(text, options.limits);
@@ -185,10 +185,10 @@ function unknownLanguage(language: string): Refusal {
 }
 
 export function prepareStatement(statement: Statement, options: PrepareOptions): Prepared {
-  return atOnce(preparingStatement(statement, options));
+  return runToCompletion(preparingStatement(statement, options));
 }
 
-function* preparingStatement(statement: Statement, options: PrepareOptions): InPortions<Prepared> {
+function* preparingStatement(statement: Statement, options: PrepareOptions): Cooperative<Prepared> {
   switch (statement.kind) {
     case 'query':
       return yield* preparingQuery(statement, options);
@@ -229,8 +229,8 @@ const slotsKept: ReadonlySet<string> = new Set(['inline-columns']);
 function* preparingBatched(
   statement: BatchedStatement,
   options: PrepareOptions,
-): InPortions<PreparedBatched> {
-  const query = (plan: PlanNode): InPortions<PreparedQuery> =>
+): Cooperative<PreparedBatched> {
+  const query = (plan: PlanNode): Cooperative<PreparedQuery> =>
     preparingQuery(
       {
         kind: 'query',
@@ -269,7 +269,7 @@ function* preparingBatched(
 function* preparingQuery(
   statement: QueryStatement,
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
-): InPortions<PreparedQuery> {
+): Cooperative<PreparedQuery> {
   const depth = depthOf(statement.plan);
   if (depth > planDepthMax) throw tooDeep(depth);
   return yield* withinStack(depth, readying(statement, options));
@@ -278,7 +278,7 @@ function* preparingQuery(
 function* readying(
   statement: QueryStatement,
   options: PrepareOptions & Pick<OptimizeOptions, 'without'>,
-): InPortions<PreparedQuery> {
+): Cooperative<PreparedQuery> {
   const {routines, catalog, statistics, functions} = options;
   const mayWrite = routines.mayWrite(statement.plan);
   const constant = constantEvaluator(catalog, functions);
@@ -297,7 +297,7 @@ function* readying(
  *
  * @throws {Refusal} `limit.depth` where it does not suffice for a plan of `depth` steps.
  */
-function* withinStack<Result>(depth: number, work: InPortions<Result>): InPortions<Result> {
+function* withinStack<Result>(depth: number, work: Cooperative<Result>): Cooperative<Result> {
   try {
     return yield* work;
   } catch (error) {

@@ -3,42 +3,46 @@ import type {Clock} from '#server/platform/clock.ts';
 import type {Explanation} from './explain.ts';
 import {explained, type PrepareOptions} from './prepared.ts';
 import {observed, type PreparedQuery} from './prepared-query.ts';
-import type {RunParts} from './statement-context.ts';
+import type {StatementContext} from './statement-context.ts';
 import type {ResultSummary} from '../session.ts';
 
-export interface WatchedQuery {
+export interface ProfiledQuery {
   readonly query: PreparedQuery;
   /** Called when it has run. */
-  readonly tell: (summary: ResultSummary) => void;
+  readonly report: (summary: ResultSummary) => void;
 }
 
 /** The query measured as it runs, and what tells of it when it has run. */
-export function watched(parts: RunParts, plain: PreparedQuery, clock: Clock): WatchedQuery {
+export function profiled(
+  parts: StatementContext,
+  plain: PreparedQuery,
+  clock: Clock,
+): ProfiledQuery {
   const query = observed(plain, parts.session.functions);
   const {profile} = query;
   const startedAt = clock.monotonic();
   return {
     query,
-    tell: summary => {
+    report: summary => {
       const elapsedMs = clock.monotonic() - startedAt;
       const told = {isGuarded: isGuarded(parts), run: {profile, elapsedMs}};
-      tellPlan(summary, explained(query, optionsOf(parts), told));
+      attachPlan(summary, explained(query, optionsOf(parts), told));
       if (parts.request.profile === 'detailed') summary.profile = profileText(elapsedMs);
     },
   };
 }
 
 /** By the catalog in force. */
-export function optionsOf({session}: RunParts): PrepareOptions {
+export function optionsOf({session}: StatementContext): PrepareOptions {
   return session.prepareOptions(session.schema.catalog);
 }
 
 /** Whether the user may not read everything. */
-export function isGuarded({guard}: RunParts): boolean {
+export function isGuarded({guard}: StatementContext): boolean {
   return guard !== undefined;
 }
 
-export function tellPlan(summary: ResultSummary, {text, json}: Explanation): void {
+export function attachPlan(summary: ResultSummary, {text, json}: Explanation): void {
   summary.explain = text;
   summary.explainPlan = json;
 }

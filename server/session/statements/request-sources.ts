@@ -7,7 +7,7 @@
  */
 import type {Settings} from '#server/base/setting-values.ts';
 import {Refusal} from '#server/base/errors.ts';
-import {SourceNeeded} from '#server/execution/missing-prerequisites.ts';
+import {MissingSource} from '#server/execution/missing-prerequisites.ts';
 import type {Sources} from '#server/execution/external-access.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 
@@ -30,7 +30,7 @@ export class RequestSources implements Sources {
   open(source: string): Iterable<Uint8Array> {
     if (!/^https?:/i.test(source)) return this.#file(source);
     const bytes = this.#fetched?.get(source);
-    if (bytes === undefined) throw new SourceNeeded(source);
+    if (bytes === undefined) throw new MissingSource(source);
     return [bytes];
   }
 

@@ -16,8 +16,8 @@ import type {AnswerForm} from '#server/plan/statement.ts';
 import {newSummary} from '../connections/cursors.ts';
 import {hasTriggers} from '../programs/trigger-graph.ts';
 import type {ResultCursor, ResultSummary} from '../session.ts';
-import type {RunParts} from './statement-context.ts';
-import {answerLimit, type ResultWish, type WriteData} from './statement-run.ts';
+import type {StatementContext} from './statement-context.ts';
+import {answerLimit, type ResultOptions, type WriteData} from './statement-run.ts';
 
 /**
  * The answer of a statement that makes one record; undefined where its plan has to run after all,
@@ -32,7 +32,7 @@ export function runSingle(
     parts,
     data,
     wish,
-  }: {readonly parts: RunParts; readonly data: WriteData; readonly wish: ResultWish},
+  }: {readonly parts: StatementContext; readonly data: WriteData; readonly wish: ResultOptions},
 ): ResultCursor | undefined {
   if (wish.format !== 'record') return undefined;
   const {session, guard, signal, request} = parts;

@@ -7,13 +7,13 @@ import type {Refusal} from '#server/base/errors.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {Place} from './admission.ts';
+import type {ExecutionPermit} from './admission.ts';
 import type {DatabaseSession, PreparedAhead} from '../connections/database-session.ts';
 import type {RequestSources} from './request-sources.ts';
 import type {RunRequest} from '../session.ts';
-import type {ResultWish, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
+import type {ResultOptions, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
 
-export interface RunParts {
+export interface StatementContext {
   readonly session: DatabaseSession;
   readonly request: RunRequest;
   readonly signal: Cancellation;
@@ -30,8 +30,8 @@ export interface RunParts {
 }
 
 /** A script gives its place back while it waits. */
-export interface ScriptParts extends RunParts {
-  readonly place: Place;
+export interface ScriptParts extends StatementContext {
+  readonly place: ExecutionPermit;
 }
 
 /** The side of statement-runner.ts that scripts need. */
@@ -40,14 +40,14 @@ export interface StatementHost {
   beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
   /** What follows from the commit of a script's or client's transaction. */
   committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
-  wishOf(request: RunRequest): ResultWish;
+  wishOf(request: RunRequest): ResultOptions;
 }
 
 /** The same parts, some of them others, or more of them. */
 export function partsWith<Other extends object>(
-  parts: RunParts,
+  parts: StatementContext,
   other: Other,
-): Omit<RunParts, keyof Other> & Other {
+): Omit<StatementContext, keyof Other> & Other {
   const {ahead} = parts;
   return {
     session: parts.session,
@@ -66,7 +66,7 @@ export function partsWith<Other extends object>(
 
 /** @param given - Parameters other than those of the request. */
 export function runOptions(
-  parts: RunParts,
+  parts: StatementContext,
   given: ReadonlyMap<string, Value> = parts.request.parameters,
 ): RunOptions {
   const {session, signal, sources, server, guard} = parts;

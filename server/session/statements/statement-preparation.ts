@@ -6,15 +6,15 @@ import type {DatabaseRight} from '#server/access/rights.ts';
 import {assert} from '#server/base/assert.ts';
 import {queryTerminated, Refusal} from '#server/base/errors.ts';
 import type {Cancellation} from '#server/base/cancellation.ts';
-import type {NeededType, SourceNeeded} from '#server/execution/missing-prerequisites.ts';
+import type {MissingType, MissingSource} from '#server/execution/missing-prerequisites.ts';
 import type {SchemaCommand} from '#server/plan/statement.ts';
 import type {Timers} from '#server/platform/clock.ts';
 import {type PreparedAhead, statementLengthMax} from '../connections/database-session.ts';
 import type {Prepared, PreparedBatched} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
-import type {RunParts} from './statement-context.ts';
+import type {StatementContext} from './statement-context.ts';
 
-type StatementParts = Pick<RunParts, 'session' | 'request' | 'ahead'>;
+type StatementParts = Pick<StatementContext, 'session' | 'request' | 'ahead'>;
 
 /**
  * Whether a statement changes something, or cannot be proven not to; a promise where its text is
@@ -72,7 +72,7 @@ export function requireQuery(prepared: Prepared): PreparedQuery {
   return prepared;
 }
 
-export function sourceInside({address}: SourceNeeded): Refusal {
+export function sourceInside({address}: MissingSource): Refusal {
   return new Refusal(
     'query.execution',
     `'${address}' would be read in the middle of a transaction: load it by a statement of its own`,
@@ -81,7 +81,7 @@ export function sourceInside({address}: SourceNeeded): Refusal {
 
 /** @throws {Refusal} `security.denied`. */
 export function requireSchemaRight(
-  {access, guard}: Pick<RunParts, 'access' | 'guard'>,
+  {access, guard}: Pick<StatementContext, 'access' | 'guard'>,
   command: SchemaCommand,
 ): void {
   const {right, what} = rightFor(command);
@@ -122,7 +122,7 @@ export function withoutSession(): Refusal {
   );
 }
 
-export function typesInside(missing: readonly NeededType[]): Refusal {
+export function typesInside(missing: readonly MissingType[]): Refusal {
   const names = missing.map(type => `'${type.name}'`).join(', ');
   return new Refusal(
     'query.execution',

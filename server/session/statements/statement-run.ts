@@ -37,7 +37,7 @@ import type {ReadContext, Transaction} from '#server/transactions/transaction-co
 import {guardGraph, guardWrites, TypeGuard} from '../guarded-graph.ts';
 import {Programs} from '../programs/inner-programs.ts';
 import {type PreparedQuery, requireParameters} from './prepared-query.ts';
-import type {ReadSchema, RunHome} from './target-database.ts';
+import type {ReadSchema, TargetDatabase} from './target-database.ts';
 import type {Parameters, ResultFormat} from '../session.ts';
 import {type Fire, firingReads, firingWrites, hasTriggers} from '../programs/trigger-graph.ts';
 
@@ -73,7 +73,7 @@ export interface RunEnvironment {
 }
 
 export interface RunOptions {
-  readonly session: RunHome;
+  readonly session: TargetDatabase;
   readonly parameters: Parameters;
   readonly signal: Cancellation;
   /** Undefined: nothing from outside is read. */
@@ -113,7 +113,7 @@ export function writeData(
   return {kind: 'write', transaction, writer, context};
 }
 
-export interface ResultWish {
+export interface ResultOptions {
   readonly format: ResultFormat;
   readonly typeHints: boolean;
   /** The caller's own limit; see RunRequest. */
@@ -162,7 +162,7 @@ export class StatementRun {
   }
 
   /** The rows as bytes. */
-  result(wish: ResultWish): QueryResult {
+  result(wish: ResultOptions): QueryResult {
     const known = this.#known(this.#query.limit);
     const {limit, stated} = answerLimit(wish, known);
     return new QueryResult({
@@ -260,7 +260,7 @@ function copyOf({made, deleted}: RecordTally): RecordTally {
  * @param known - The LIMIT of the statement.
  */
 export function answerLimit(
-  wish: ResultWish,
+  wish: ResultOptions,
   known: number | undefined,
 ): {readonly limit: number; readonly stated: boolean} {
   const stated = wish.limit !== undefined || known !== undefined;
@@ -269,7 +269,7 @@ export function answerLimit(
 }
 
 /** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
-function capOf(wish: ResultWish, known: number | undefined): number {
+function capOf(wish: ResultOptions, known: number | undefined): number {
   if (wish.limit !== undefined) return wish.limit <= 0 ? -1 : wish.limit;
   return wish.limitDefault < 0 ? -1 : Math.max(wish.limitDefault, known ?? 0);
 }

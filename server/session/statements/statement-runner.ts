@@ -16,36 +16,41 @@ import type {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
 import {
-  type NeededType,
-  SourceNeeded,
-  TypesNeeded,
+  type MissingType,
+  MissingSource,
+  MissingTypes,
 } from '#server/execution/missing-prerequisites.ts';
 import {countsText, newWriteCounts} from '#server/execution/context.ts';
 import type {Script} from '#server/languages/sql/ast-statement.ts';
 import type {SchemaCommand, UserCommand} from '#server/plan/statement.ts';
 import type {RecordWriter} from '#server/records/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import type {Admission, Place} from './admission.ts';
+import type {Admission, ExecutionPermit} from './admission.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
 import type {Contention} from './contention.ts';
 import {newSummary, PiecesCursor, rowsCursor} from '../connections/cursors.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
 import type {Explanation} from './explain.ts';
 import {ofOneEntry} from '#server/cluster/leadership.ts';
-import {MovableResult} from '../threads/restartable-result.ts';
-import {ending, orElse, orFailed} from '#server/base/maybe-promise.ts';
+import {RestartableResult} from '../threads/restartable-result.ts';
+import {finallyDo, recover, mapError} from '#server/base/maybe-promise.ts';
 import {row} from './planned-change.ts';
 import {BatchedRun} from './batched-run.ts';
 import {explained, type Prepared, type PreparedBatched, type PreparedSchema} from './prepared.ts';
 import type {PreparedQuery} from './prepared-query.ts';
-import {partsWith, runOptions, type RunParts, type StatementHost} from './statement-context.ts';
+import {
+  partsWith,
+  runOptions,
+  type StatementContext,
+  type StatementHost,
+} from './statement-context.ts';
 import {readerInForce} from '../current-schema-reader.ts';
 import {runScript} from '../programs/script-runner.ts';
 import type {Security} from '#server/security/security.ts';
 import {runUserCommand} from '../schema/user-command.ts';
 import type {ResultCursor, RunRequest} from '../session.ts';
 import {
-  type ResultWish,
+  type ResultOptions,
   type ReadData,
   type RunData,
   type RunEnvironment,
@@ -72,7 +77,7 @@ import {ThreadDispatch} from '../threads/thread-dispatch.ts';
 import type {PlanThreads} from '../threads/plan-task.ts';
 import {transact, type TransactOptions} from './transact.ts';
 import type {HeldSession} from '../connections/transaction-sessions.ts';
-import {isGuarded, optionsOf, tellPlan, watched, type WatchedQuery} from './profiled-query.ts';
+import {isGuarded, optionsOf, attachPlan, profiled, type ProfiledQuery} from './profiled-query.ts';
 
 export interface StatementRunnerOptions {
   readonly environment: RunEnvironment;
@@ -105,31 +110,31 @@ export class StatementRunner implements StatementHost {
   }
 
   /** A statement on its own. A short read answers at once, all else in a promise. */
-  run(parts: RunParts): ResultCursor | Promise<ResultCursor> {
+  run(parts: StatementContext): ResultCursor | Promise<ResultCursor> {
     if (isLong(parts)) {
       return this.#prepared(parts).then(ready => this.run(ready));
     }
     const prepared = prepare(parts);
     if (prepared.kind === 'query' && prepared.writes) return this.#write(parts, prepared);
-    return orElse(
+    return recover(
       () => this.#run(parts, prepared),
       error => this.#fetched(parts, error),
     );
   }
 
-  async #prepared(parts: RunParts): Promise<RunParts> {
+  async #prepared(parts: StatementContext): Promise<StatementContext> {
     const {ahead} = await prepareAhead(parts, this.environment.timers);
     return partsWith(parts, {ahead});
   }
 
   /** Again, with what the run asked for from outside; it wrote nothing that stands. */
-  async #fetched(parts: RunParts, error: unknown): Promise<ResultCursor> {
-    if (!(error instanceof SourceNeeded)) throw error;
+  async #fetched(parts: StatementContext, error: unknown): Promise<ResultCursor> {
+    if (!(error instanceof MissingSource)) throw error;
     await parts.sources.fetch(error.address);
     return this.run(parts);
   }
 
-  #run(parts: RunParts, prepared: Prepared): ResultCursor | Promise<ResultCursor> {
+  #run(parts: StatementContext, prepared: Prepared): ResultCursor | Promise<ResultCursor> {
     switch (prepared.kind) {
       case 'query':
         return this.#read(parts, prepared);
@@ -161,11 +166,11 @@ export class StatementRunner implements StatementHost {
   }
 
   /** A statement of a client's session, which has a transaction unless it was ended in it. */
-  async runInside(outer: RunParts, held: HeldSession): Promise<ResultCursor> {
+  async runInside(outer: StatementContext, held: HeldSession): Promise<ResultCursor> {
     const parameters = held.parameters.under(outer.request.parameters);
     const request = {...outer.request, parameters};
     const {transaction} = held;
-    let parts: RunParts = partsWith(outer, {request, signal: eitherOf(outer.signal, held)});
+    let parts: StatementContext = partsWith(outer, {request, signal: eitherOf(outer.signal, held)});
     try {
       if (isLong(parts)) parts = await this.#prepared(parts);
     } catch (error) {
@@ -179,7 +184,7 @@ export class StatementRunner implements StatementHost {
   }
 
   /** No transaction is open in the session: a statement has one of its own. */
-  async #runBetween(parts: RunParts, held: HeldSession): Promise<ResultCursor> {
+  async #runBetween(parts: StatementContext, held: HeldSession): Promise<ResultCursor> {
     try {
       const prepared = prepare(parts);
       if (prepared.kind === 'session') return await runSessionCommand(this, parts, prepared, held);
@@ -195,7 +200,7 @@ export class StatementRunner implements StatementHost {
   }
 
   async #runHeld(
-    parts: RunParts,
+    parts: StatementContext,
     held: HeldSession,
     transaction: Transaction,
   ): Promise<ResultCursor> {
@@ -219,8 +224,8 @@ export class StatementRunner implements StatementHost {
       });
     } catch (error) {
       held.fail();
-      if (error instanceof SourceNeeded) throw sourceInside(error);
-      throw error instanceof TypesNeeded ? typesInside(error.types) : error;
+      if (error instanceof MissingSource) throw sourceInside(error);
+      throw error instanceof MissingTypes ? typesInside(error.types) : error;
     }
   }
 
@@ -280,7 +285,7 @@ export class StatementRunner implements StatementHost {
    * @throws {Refusal} what `work` throws, and what the last commit was refused for.
    */
   inTransaction<T>(
-    parts: RunParts,
+    parts: StatementContext,
     work: (data: RunData) => T | Promise<T>,
     query?: Pick<PreparedQuery, 'retry' | 'contention'>,
   ): Promise<T> {
@@ -293,7 +298,7 @@ export class StatementRunner implements StatementHost {
     return own ?? this.#settings().get('svc.txRetries');
   }
 
-  wishOf(request: RunRequest): ResultWish {
+  wishOf(request: RunRequest): ResultOptions {
     const settings = this.#settings();
     return {
       format: request.format,
@@ -305,7 +310,7 @@ export class StatementRunner implements StatementHost {
   }
 
   async #changeSchema(
-    parts: RunParts,
+    parts: StatementContext,
     {command, first = [], counts}: PreparedSchema,
   ): Promise<ResultCursor> {
     for (const one of [...first, command]) requireSchemaRight(parts, one);
@@ -319,10 +324,10 @@ export class StatementRunner implements StatementHost {
   }
 
   /** The answer is whole before its first byte leaves: what it tells of is committed. */
-  #runBatched(parts: RunParts): Promise<ResultCursor> {
+  #runBatched(parts: StatementContext): Promise<ResultCursor> {
     return Promise.resolve(
       this.#admission.within(place =>
-        ending(
+        finallyDo(
           async () => this.#batched(parts),
           () => place.leave(),
         ),
@@ -330,7 +335,7 @@ export class StatementRunner implements StatementHost {
     );
   }
 
-  async #batched(parts: RunParts): Promise<ResultCursor> {
+  async #batched(parts: StatementContext): Promise<ResultCursor> {
     const prepared = (): PreparedBatched => requireBatched(prepare(parts));
     const rows = await this.#reading(parts, data =>
       new BatchedRun(this, parts, runOptions(parts), prepared).run(data),
@@ -360,7 +365,7 @@ export class StatementRunner implements StatementHost {
   }
 
   /** Over a view in which the schema is in force. */
-  async #reading<T>(parts: RunParts, work: (data: ReadData) => Promise<T>): Promise<T> {
+  async #reading<T>(parts: StatementContext, work: (data: ReadData) => Promise<T>): Promise<T> {
     const {database, schema} = parts.session;
     const {reader, context} = await readerInForce(database, schema, this.environment.timers);
     try {
@@ -370,7 +375,7 @@ export class StatementRunner implements StatementHost {
     }
   }
 
-  async #changeUser(parts: RunParts, command: UserCommand): Promise<ResultCursor> {
+  async #changeUser(parts: StatementContext, command: UserCommand): Promise<ResultCursor> {
     await runUserCommand(command, parts, this.#security);
     parts.end();
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
@@ -378,7 +383,7 @@ export class StatementRunner implements StatementHost {
     return rowsCursor([], parts.request.format, summary);
   }
 
-  async #alignCopies(parts: RunParts): Promise<ResultCursor> {
+  async #alignCopies(parts: StatementContext): Promise<ResultCursor> {
     const {request, signal, guard} = parts;
     if (guard !== undefined) {
       const message = `User '${guard.user}' is not allowed to align databases: only root is`;
@@ -393,12 +398,15 @@ export class StatementRunner implements StatementHost {
   }
 
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
-  async #runWithTypes(parts: RunParts, missing: readonly NeededType[]): Promise<ResultCursor> {
+  async #runWithTypes(
+    parts: StatementContext,
+    missing: readonly MissingType[],
+  ): Promise<ResultCursor> {
     await this.makeTypes(parts, missing);
     return this.run(parts);
   }
 
-  async makeTypes(parts: RunParts, missing: readonly NeededType[]): Promise<void> {
+  async makeTypes(parts: StatementContext, missing: readonly MissingType[]): Promise<void> {
     for (const {name, kind, superTypes} of missing) {
       const command: SchemaCommand = {
         kind: 'create-type',
@@ -419,7 +427,7 @@ export class StatementRunner implements StatementHost {
   }
 
   async #commandInside(
-    parts: RunParts,
+    parts: StatementContext,
     prepared: Exclude<Prepared, PreparedQuery>,
     held: HeldSession,
     transaction: Transaction,
@@ -468,7 +476,7 @@ export class StatementRunner implements StatementHost {
     return cursor;
   }
 
-  #read(parts: RunParts, query: PreparedQuery): ResultCursor | Promise<ResultCursor> {
+  #read(parts: StatementContext, query: PreparedQuery): ResultCursor | Promise<ResultCursor> {
     const {context} = parts.session.schema;
     const reader = parts.session.database.read();
     const release = (): void => reader.close();
@@ -482,7 +490,7 @@ export class StatementRunner implements StatementHost {
   }
 
   /** A schema change is applied and not announced yet. */
-  async #readAgain(parts: RunParts): Promise<ResultCursor> {
+  async #readAgain(parts: StatementContext): Promise<ResultCursor> {
     await this.environment.timers.yield();
     if (parts.signal.aborted) throw queryTerminated();
     const prepared = prepare(parts);
@@ -491,13 +499,13 @@ export class StatementRunner implements StatementHost {
 
   /** The cursor has its first piece, so that what is refused at once is refused here. */
   #stream(
-    parts: RunParts,
+    parts: StatementContext,
     plain: PreparedQuery,
     data: RunData,
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
-    const streaming = (place: Place): ResultCursor | Promise<ResultCursor> => {
-      const {query, tell} = this.#asWished(parts, plain);
+    const streaming = (place: ExecutionPermit): ResultCursor | Promise<ResultCursor> => {
+      const {query, report: tell} = this.#asWished(parts, plain);
       const {result, close} = this.#begun(parts, query, data);
       const summary = newSummary(result.limit);
       const cursor = new StreamCursor({
@@ -519,10 +527,10 @@ export class StatementRunner implements StatementHost {
       parts.onTerminate(reason => cursor.terminate(reason));
       return cursor.begin();
     };
-    return orFailed(
+    return mapError(
       () =>
         this.#admission.within(place =>
-          orFailed(
+          mapError(
             () => streaming(place),
             () => place.leave(),
           ),
@@ -532,7 +540,7 @@ export class StatementRunner implements StatementHost {
   }
 
   /** On a thread of its own when it is likely to be long, or when it turns out to hold this one. */
-  #begun(parts: RunParts, query: PreparedQuery, data: RunData): Streaming {
+  #begun(parts: StatementContext, query: PreparedQuery, data: RunData): Streaming {
     const threads = this.#threads;
     if (threads === undefined || !threads.mayTake(parts, query, data)) {
       return this.#here(parts, query, data);
@@ -545,12 +553,15 @@ export class StatementRunner implements StatementHost {
     if (far !== undefined) return far;
     const here = this.#here(parts, query, data);
     here.budget.mayMove = true;
-    const movable = new MovableResult(here, () => elsewhere() ?? this.#here(parts, query, data));
+    const movable = new RestartableResult(
+      here,
+      () => elsewhere() ?? this.#here(parts, query, data),
+    );
     return {result: movable, close: () => movable.end()};
   }
 
   #here(
-    parts: RunParts,
+    parts: StatementContext,
     query: PreparedQuery,
     data: RunData,
   ): Streaming & {readonly budget: Budget} {
@@ -559,9 +570,9 @@ export class StatementRunner implements StatementHost {
     return {result, close: () => run.close(), budget: run.context.budget};
   }
 
-  #write(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
+  #write(parts: StatementContext, query: PreparedQuery): Promise<ResultCursor> {
     let prepared: PreparedQuery | undefined = query;
-    let watched: WatchedQuery | undefined;
+    let watched: ProfiledQuery | undefined;
     const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
       // Prepared anew for another attempt: the conflict may have been about the schema.
       watched = this.#asWished(parts, prepared ?? requireQuery(prepare(parts)));
@@ -570,7 +581,7 @@ export class StatementRunner implements StatementHost {
     };
     return this.inTransaction(parts, attempt, query).then(
       cursor => {
-        watched?.tell(cursor.summary);
+        watched?.report(cursor.summary);
         parts.end();
         return cursor;
       },
@@ -579,10 +590,10 @@ export class StatementRunner implements StatementHost {
   }
 
   /** Again, with the types that the data asked for, as often as it finds new ones. */
-  async #writeFailed(parts: RunParts, error: unknown): Promise<ResultCursor> {
+  async #writeFailed(parts: StatementContext, error: unknown): Promise<ResultCursor> {
     try {
-      if (error instanceof SourceNeeded) return await this.#fetched(parts, error);
-      if (!(error instanceof TypesNeeded)) throw ofOneEntry(error);
+      if (error instanceof MissingSource) return await this.#fetched(parts, error);
+      if (!(error instanceof MissingTypes)) throw ofOneEntry(error);
       await this.makeTypes(parts, error.types);
     } finally {
       parts.end();
@@ -591,10 +602,10 @@ export class StatementRunner implements StatementHost {
   }
 
   /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
-  #script(parts: RunParts, script: Script, outer?: Transaction): Promise<ResultCursor> {
+  #script(parts: StatementContext, script: Script, outer?: Transaction): Promise<ResultCursor> {
     return Promise.resolve(
       this.#admission.within(place =>
-        ending(
+        finallyDo(
           () => runScript(this, partsWith(parts, {place}), script, outer),
           () => place.leave(),
         ),
@@ -604,7 +615,7 @@ export class StatementRunner implements StatementHost {
 
   /** Runs to the end and keeps the rows; in a promise only when it had to wait. */
   #collect(
-    parts: RunParts,
+    parts: StatementContext,
     query: PreparedQuery,
     data: RunData,
   ): ResultCursor | Promise<ResultCursor> {
@@ -618,7 +629,7 @@ export class StatementRunner implements StatementHost {
     }
     return this.#admission.within(place => {
       let run: StatementRun | undefined;
-      return ending(
+      return finallyDo(
         () => {
           run = new StatementRun(query, data, runOptions(parts), this.environment);
           const result = run.result(this.wishOf(parts.request));
@@ -643,19 +654,19 @@ export class StatementRunner implements StatementHost {
     });
   }
 
-  #tellCommand(parts: RunParts, explanation: Explanation): ResultCursor {
+  #tellCommand(parts: StatementContext, explanation: Explanation): ResultCursor {
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
     parts.end();
-    tellPlan(summary, explanation);
+    attachPlan(summary, explanation);
     return rowsCursor([], parts.request.format, summary);
   }
 
   async #explain(
-    parts: RunParts,
+    parts: StatementContext,
     {execute, inner}: Extract<Prepared, {kind: 'explain'}>,
   ): Promise<ResultCursor> {
     const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
-    const measured = execute ? watched(parts, inner, this.environment.clock) : undefined;
+    const measured = execute ? profiled(parts, inner, this.environment.clock) : undefined;
     if (measured !== undefined) {
       if (inner.writes && parts.request.readOnly) throw notIdempotent();
       const request = {...parts.request, format: 'record' as const, profile: undefined};
@@ -666,20 +677,20 @@ export class StatementRunner implements StatementHost {
       cursor.close();
     }
     parts.end();
-    if (measured !== undefined) measured.tell(summary);
-    else tellPlan(summary, explained(inner, optionsOf(parts), {isGuarded: isGuarded(parts)}));
+    if (measured !== undefined) measured.report(summary);
+    else attachPlan(summary, explained(inner, optionsOf(parts), {isGuarded: isGuarded(parts)}));
     return rowsCursor([], parts.request.format, summary);
   }
 
-  #writePrepared(parts: RunParts, query: PreparedQuery): Promise<ResultCursor> {
+  #writePrepared(parts: StatementContext, query: PreparedQuery): Promise<ResultCursor> {
     return this.inTransaction(parts, data => this.#collect(parts, query, data), query);
   }
 
   /** As it is, unless the request asks for a profile. */
-  #asWished(parts: RunParts, query: PreparedQuery): WatchedQuery {
+  #asWished(parts: StatementContext, query: PreparedQuery): ProfiledQuery {
     return parts.request.profile === undefined
-      ? {query, tell: tellNothing}
-      : watched(parts, query, this.environment.clock);
+      ? {query, report: tellNothing}
+      : profiled(parts, query, this.environment.clock);
   }
 }
 
@@ -688,12 +699,12 @@ function tellNothing(): void {}
 /** How a statement is carried out in a transaction of its own: looked up where it is asked for. */
 class OwnTransaction implements TransactOptions {
   readonly #runner: StatementRunner;
-  readonly #parts: RunParts;
+  readonly #parts: StatementContext;
   readonly #query: Pick<PreparedQuery, 'retry' | 'contention'> | undefined;
 
   constructor(
     runner: StatementRunner,
-    parts: RunParts,
+    parts: StatementContext,
     query: Pick<PreparedQuery, 'retry' | 'contention'> | undefined,
   ) {
     this.#runner = runner;

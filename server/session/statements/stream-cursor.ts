@@ -7,7 +7,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
-import type {Place} from './admission.ts';
+import type {ExecutionPermit} from './admission.ts';
 import type {ResultCursor, ResultSummary} from '../session.ts';
 
 /** An answer that is being made, here (QueryResult) or elsewhere. */
@@ -36,7 +36,7 @@ export interface StreamCursorOptions {
   readonly result: PulledResult;
   readonly summary: ResultSummary;
   /** Held while rows are made, given back while nobody asks for them. */
-  readonly place: Place;
+  readonly place: ExecutionPermit;
   /** A timeout ends the result with the rows so far instead of failing it. */
   readonly partialOnTimeout: boolean;
   /** With what it failed with; undefined: it did not. */

@@ -4,16 +4,16 @@ import type {ViewFigures} from '#server/execution/external-access.ts';
 import type {JavaScriptEngine} from '#server/platform/javascript.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
 import type {RecordContext} from '#server/records/context.ts';
-import type {KeptViews} from '#server/caches/kept-views.ts';
+import type {DerivedCaches} from '#server/caches/derived-caches.ts';
 import type {Prepared} from './prepared.ts';
 
 /** The schema under which records are read. */
 export type ReadSchema = Pick<RecordContext, 'catalog' | 'schema'>;
 
-export interface RunHome {
+export interface TargetDatabase {
   readonly database: {readonly name: string};
   readonly javascript: JavaScriptEngine;
-  readonly kept: KeptViews;
+  readonly kept: DerivedCaches;
   readonly views: {figures(typeId: number): ViewFigures | undefined};
   /** How records print under a schema. */
   jsonOf(schema: ReadSchema, form: AnswerForm): RecordJson;

@@ -39,8 +39,8 @@ export interface TransactOptions {
 type Work<T> = (data: WriteData) => T | Promise<T>;
 
 /** How an attempt begins. */
-interface Beginning {
-  readonly onUndecided: boolean;
+interface AttemptOptions {
+  readonly readsInFlight: boolean;
   /** What was read before this entry may be of the past. */
   readonly readFrom: LogIndex;
 }
@@ -51,10 +51,10 @@ interface Beginning {
  * @throws {Refusal} what `work` throws, and what the last commit was refused for.
  */
 export function transact<T>(options: TransactOptions, work: Work<T>): Promise<T> {
-  const onUndecided = options.contention?.isLikely === true;
+  const readsInFlight = options.contention?.isLikely === true;
   try {
-    return once(options, work, {onUndecided, readFrom: 0}, again =>
-      repeat(options, work, again, onUndecided),
+    return once(options, work, {readsInFlight, readFrom: 0}, retry =>
+      repeat(options, work, retry, readsInFlight),
     );
   } catch (error) {
     return Promise.reject(error);
@@ -65,33 +65,33 @@ export function transact<T>(options: TransactOptions, work: Work<T>): Promise<T>
 async function repeat<T>(
   options: TransactOptions,
   work: Work<T>,
-  first: Again,
-  wasOnUndecided: boolean,
+  first: Retry,
+  readInFlight: boolean,
 ): Promise<T> {
   const {retries, contention, session, signal} = options;
   const {database} = session;
   let again = first;
   let readFrom = 0;
-  let onUndecided = wasOnUndecided;
+  let readsInFlight = readInFlight;
   for (let attempt = 0; ; ) {
     const {reason} = again;
-    if (reason.kind === 'void') {
-      onUndecided = false;
+    if (reason.kind === 'read-uncommitted-dependency') {
+      readsInFlight = false;
       await database.settled();
       requireGoing(signal);
-    } else if (reason.kind === 'old') {
+    } else if (reason.kind === 'stale-read') {
       readFrom = reason.readFrom;
       await database.whenApplied(readFrom);
       requireGoing(signal);
     } else {
       if (attempt >= retries) throw reason.refusal;
       contention?.met();
-      onUndecided = contention !== undefined;
-      await othersDone(options, {attempt, onUndecided});
+      readsInFlight = contention !== undefined;
+      await othersDone(options, {attempt, readsInFlight});
       attempt += 1;
     }
-    const done = await once(options, work, {onUndecided, readFrom}, same => same);
-    if (!(done instanceof Again)) return done;
+    const done = await once(options, work, {readsInFlight, readFrom}, same => same);
+    if (!(done instanceof Retry)) return done;
     again = done;
   }
 }
@@ -99,48 +99,48 @@ async function repeat<T>(
 /** Behind a conflict, until another attempt is worth while. */
 async function othersDone(
   {environment, session, signal, waitMs}: TransactOptions,
-  {attempt, onUndecided}: {readonly attempt: number; readonly onUndecided: boolean},
+  {attempt, readsInFlight}: {readonly attempt: number; readonly readsInFlight: boolean},
 ): Promise<void> {
   const {database} = session;
   // Most often the other commit is still under way: whoever runs before it is applied meets it
   // again unless it builds on it, and of those who run then one wins.
-  if (!onUndecided || !database.knowsUndecided()) await database.settled();
+  if (!readsInFlight || !database.hasInFlightCommits()) await database.settled();
   if (attempt < eagerAttempts && waitMs === undefined) requireGoing(signal);
   else await backOff(environment, {attempt: attempt - eagerAttempts, signal, waitMs});
 }
 
-/** What `work` came to in a transaction that is committed, or what `again` makes of it. */
+/** What `work` came to in a transaction that is committed, or what `onRetry` makes of it. */
 function once<T, Other>(
   options: TransactOptions,
   work: Work<T>,
-  beginning: Beginning,
-  again: (again: Again) => Other | Promise<Other>,
+  attemptOptions: AttemptOptions,
+  onRetry: (retry: Retry) => Other | Promise<Other>,
 ): Promise<T | Other> {
   const {database, schema} = options.session;
-  const transaction = database.begin('REPEATABLE_READ', beginning);
+  const transaction = database.begin('REPEATABLE_READ', attemptOptions);
   const data = writeData(transaction, schema.context);
-  const attempt = {options, data, readFrom: beginning.readFrom};
+  const attempt = {options, data, readFrom: attemptOptions.readFrom};
   try {
     const working = work(data);
     if (working instanceof Promise || !transaction.hasWrites) {
-      return waited(attempt, working).then(done => unlessAgain(done, again));
+      return waited(attempt, working).then(done => unlessRetry(done, onRetry));
     }
     return transaction.commit(options.requestId).then(
       outcome => {
         const done = concluded(attempt, working, outcome);
         return done instanceof Promise
-          ? done.then(late => unlessAgain(late, again))
-          : unlessAgain(done, again);
+          ? done.then(late => unlessRetry(late, onRetry))
+          : unlessRetry(done, onRetry);
       },
-      (error: unknown) => failed(attempt, error).then(again),
+      (error: unknown) => failed(attempt, error).then(onRetry),
     );
   } catch (error) {
-    return failed(attempt, error).then(again);
+    return failed(attempt, error).then(onRetry);
   }
 }
 
-function unlessAgain<T, Other>(done: T | Again, again: (again: Again) => Other): T | Other {
-  return done instanceof Again ? again(done) : done;
+function unlessRetry<T, Other>(done: T | Retry, onRetry: (retry: Retry) => Other): T | Other {
+  return done instanceof Retry ? onRetry(done) : done;
 }
 
 interface Attempt {
@@ -150,7 +150,7 @@ interface Attempt {
 }
 
 /** Work that takes its time, or that wrote nothing. */
-async function waited<T>(attempt: Attempt, working: T | Promise<T>): Promise<T | Again> {
+async function waited<T>(attempt: Attempt, working: T | Promise<T>): Promise<T | Retry> {
   const {transaction} = attempt.data;
   try {
     const result = await working;
@@ -170,10 +170,10 @@ function concluded<T>(
   attempt: Attempt,
   result: T,
   outcome: CommitOutcome,
-): T | Again | Promise<T | Again> {
+): T | Retry | Promise<T | Retry> {
   const {options, data} = attempt;
   try {
-    const again = whyAgain(outcome);
+    const again = retryReason(outcome);
     if (again !== undefined) return again;
     data.writer.committed();
     const following = options.committed(data.writer);
@@ -189,7 +189,7 @@ function concluded<T>(
 }
 
 /** The work is to be done again. */
-class Again {
+class Retry {
   readonly reason: Reason;
 
   constructor(reason: Reason) {
@@ -200,14 +200,14 @@ class Again {
 type Reason =
   | {readonly kind: 'conflict'; readonly refusal: unknown}
   /** What it said rests on commits that may never happen, and would not be one of them itself. */
-  | {readonly kind: 'void'}
+  | {readonly kind: 'read-uncommitted-dependency'}
   /** It wrote nothing, and what it read may be of the past: only from this entry on it is not. */
-  | {readonly kind: 'old'; readonly readFrom: LogIndex};
+  | {readonly kind: 'stale-read'; readonly readFrom: LogIndex};
 
 /** @throws {Refusal} what a commit is refused for, but for a conflict. */
-function whyAgain(outcome: CommitOutcome): Again | undefined {
+function retryReason(outcome: CommitOutcome): Retry | undefined {
   if (outcome.kind === 'conflict') {
-    return new Again({kind: 'conflict', refusal: refusalFor(outcome)});
+    return new Retry({kind: 'conflict', refusal: refusalFor(outcome)});
   }
   if (outcome.kind !== 'committed') throw refusalFor(outcome);
   if (outcome.repeated) throw repeated(outcome.index);
@@ -215,22 +215,23 @@ function whyAgain(outcome: CommitOutcome): Again | undefined {
 }
 
 /** Of work that wrote nothing: undefined where what it read is worth something. */
-async function lookedAgain(attempt: Attempt): Promise<Again | undefined> {
-  if (attempt.data.transaction.seesUndecided) return new Again({kind: 'void'});
+async function lookedAgain(attempt: Attempt): Promise<Retry | undefined> {
+  if (attempt.data.transaction.seesInFlight)
+    return new Retry({kind: 'read-uncommitted-dependency'});
   const from = await behind(attempt);
-  return from === undefined ? undefined : new Again({kind: 'old', readFrom: from});
+  return from === undefined ? undefined : new Retry({kind: 'stale-read', readFrom: from});
 }
 
 /** What follows from an error of the work or of its commit. @throws the error, if nothing. */
-async function failed(attempt: Attempt, error: unknown): Promise<Again> {
+async function failed(attempt: Attempt, error: unknown): Promise<Retry> {
   const {transaction} = attempt.data;
   try {
-    if (isConflict(error)) return new Again({kind: 'conflict', refusal: error});
-    if (transaction.seesUndecided) return new Again({kind: 'void'});
+    if (isConflict(error)) return new Retry({kind: 'conflict', refusal: error});
+    if (transaction.seesInFlight) return new Retry({kind: 'read-uncommitted-dependency'});
     if (!(error instanceof Refusal && readRefusals.has(error.code))) throw error;
     const from = await behind(attempt);
     if (from === undefined) throw error;
-    return new Again({kind: 'old', readFrom: from});
+    return new Retry({kind: 'stale-read', readFrom: from});
   } finally {
     transaction.rollback();
   }

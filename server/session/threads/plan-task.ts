@@ -12,15 +12,15 @@ import type {Measure} from '#server/execution/profile.ts';
 import type {ServerPatterns} from '#server/execution/record-format.ts';
 import type {Portable} from '#server/plan/portable.ts';
 import type {QueryStatement} from '#server/plan/statement.ts';
-import type {SharedView} from '#server/engine/database.ts';
+import type {SharedSnapshot} from '#server/engine/database.ts';
 import type {KeysRead, SharedChunk} from '#server/caches/shared-adjacency.ts';
 import type {Parameters} from '../session.ts';
-import type {ResultWish} from '../statements/statement-run.ts';
+import type {ResultOptions} from '../statements/statement-run.ts';
 import type {PackedError} from './thread-errors.ts';
 
-export interface ThreadOrder {
+export interface PlanTask {
   readonly database: {readonly id: number; readonly name: string};
-  readonly view: SharedView;
+  readonly snapshot: SharedSnapshot;
   /** Version of the catalog in the view. */
   readonly schemaVersion: number;
   /** Packed edges that hold for the view. */
@@ -30,7 +30,7 @@ export interface ThreadOrder {
   /** A program in JavaScript may be called. */
   readonly runsJavaScript: boolean;
   readonly parameters: Portable<Parameters>;
-  readonly wish: ResultWish;
+  readonly wish: ResultOptions;
   readonly spending: ThreadSpending;
   readonly patterns: ServerPatterns;
   /** Wall clock at the statement's start. */
@@ -82,7 +82,7 @@ export interface ThreadPage {
   readonly measures: readonly Measure[] | undefined;
 }
 
-export type ThreadNews =
+export type PlanTaskEvent =
   /** `limit`: the cap of rows in force, -1 for none; `timeoutMs`: when it refuses itself. */
   | {readonly kind: 'begun'; readonly limit: number; readonly timeoutMs: number}
   | ThreadPage
@@ -107,7 +107,7 @@ export interface PlanThreads {
 
 export interface PlanThread {
   /** One order at a time: the next one when this is free again, which it says. */
-  run(order: ThreadOrder, hear: (news: ThreadNews) => void): void;
+  run(order: PlanTask, hear: (news: PlanTaskEvent) => void): void;
   /** Ends the thread whatever it does. */
   end(): Promise<void>;
 }

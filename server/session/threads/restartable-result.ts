@@ -10,7 +10,7 @@ import {ThreadNeeded} from '#server/execution/missing-prerequisites.ts';
 import {type Pause, pause} from '#server/execution/operator.ts';
 import type {PulledResult, Streaming} from '../statements/stream-cursor.ts';
 
-export class MovableResult implements PulledResult {
+export class RestartableResult implements PulledResult {
   readonly #budget: Budget;
   readonly #move: () => Streaming;
   #current: Streaming;

@@ -10,14 +10,14 @@ import type {Settings} from '#server/base/setting-values.ts';
 import {packPortable} from '#server/plan/portable.ts';
 import {needsServer, routinesOf} from '#server/plan/properties.ts';
 import type {PreparedQuery} from '../statements/prepared-query.ts';
-import {runOptions, type RunParts} from '../statements/statement-context.ts';
+import {runOptions, type StatementContext} from '../statements/statement-context.ts';
 import type {ReadSchema} from '../statements/target-database.ts';
-import type {ResultWish, RunData, RunEnvironment} from '../statements/statement-run.ts';
+import type {ResultOptions, RunData, RunEnvironment} from '../statements/statement-run.ts';
 import {
   controlWords,
   type PlanThreads,
   type RoutineBody,
-  type ThreadOrder,
+  type PlanTask,
   type ThreadSpending,
 } from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
@@ -36,7 +36,7 @@ export class ThreadDispatch {
   }
 
   /** Whether another thread can answer it, now or when it turns out to be long. */
-  mayTake({session}: RunParts, query: PreparedQuery, data: RunData): boolean {
+  mayTake({session}: StatementContext, query: PreparedQuery, data: RunData): boolean {
     if (query.writes || (data.kind === 'write' && data.transaction.hasWrites)) return false;
     // Columns are kept on this thread alone, and make the answer faster than another thread could.
     return query.columnNodes.size === 0 || !session.kept.columns.isOn;
@@ -52,23 +52,23 @@ export class ThreadDispatch {
    * here all the same.
    */
   start(
-    parts: RunParts,
+    parts: StatementContext,
     query: PreparedQuery,
     data: RunData,
-    wish: ResultWish,
+    wish: ResultOptions,
   ): ThreadResult | undefined {
     const {threads, environment} = this.#options;
     const {database, kept} = parts.session;
     const {adjacency} = kept;
-    const travelling = database.sharesViews ? travellingParts(parts, query, data) : undefined;
+    const travelling = database.sharesSnapshots ? travellingParts(parts, query, data) : undefined;
     const thread = travelling && threads.take();
     if (travelling === undefined || thread === undefined) return undefined;
     const reader = data.kind === 'read' ? data.reader : data.transaction;
-    const held = database.shareView(reader.view);
-    const order: ThreadOrder = {
+    const held = database.shareSnapshot(reader.snapshot);
+    const order: PlanTask = {
       ...travelling,
       database: {id: database.id, name: database.name},
-      view: held.shared,
+      snapshot: held.shared,
       schemaVersion: data.context.catalog.version,
       adjacency: adjacency.share(reader.viewIndex),
       wish,
@@ -101,14 +101,14 @@ export class ThreadDispatch {
   }
 }
 
-type Travelling = Pick<ThreadOrder, 'statement' | 'bodies' | 'runsJavaScript' | 'parameters'>;
+type Travelling = Pick<PlanTask, 'statement' | 'bodies' | 'runsJavaScript' | 'parameters'>;
 
 /**
  * The query with all that it may call; undefined when something of it belongs to this thread. So do
  * triggers on reads: what they do is known only when they fire.
  */
 function travellingParts(
-  parts: RunParts,
+  parts: StatementContext,
   query: PreparedQuery,
   {context}: RunData,
 ): Travelling | undefined {
@@ -139,7 +139,7 @@ function travellingParts(
 
 /** Undefined for a body that cannot be prepared: whoever calls it here is told why. */
 function bodyOf(
-  {session}: RunParts,
+  {session}: StatementContext,
   language: string,
   text: string,
   context: ReadSchema,

@@ -18,14 +18,14 @@ import {unpackError} from './thread-errors.ts';
 import {
   controlWord,
   type PlanThread,
-  type ThreadNews,
-  type ThreadOrder,
+  type PlanTaskEvent,
+  type PlanTask,
   type ThreadPage,
 } from './plan-task.ts';
 
 export interface ThreadResultParts {
   readonly thread: PlanThread;
-  readonly order: ThreadOrder;
+  readonly order: PlanTask;
   readonly signal: Cancellation;
   readonly timers: Timers;
   /** Gets what the thread has measured. */
@@ -105,7 +105,7 @@ export class ThreadResult implements PulledResult {
     this.#endAfter(stuckMs);
   }
 
-  #hear(news: ThreadNews): void {
+  #hear(news: PlanTaskEvent): void {
     switch (news.kind) {
       case 'begun':
         this.limit = news.limit;
@@ -158,7 +158,7 @@ export class ThreadResult implements PulledResult {
   }
 }
 
-function lost({reason, message}: ThreadNews & {readonly kind: 'lost'}): Error {
+function lost({reason, message}: PlanTaskEvent & {readonly kind: 'lost'}): Error {
   if (reason === 'other') return new Error(`the thread of the statement ended: ${message}`);
   return new Refusal(
     'query.memory-total',

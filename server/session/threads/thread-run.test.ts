@@ -14,7 +14,7 @@ import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/serv
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultFormat, RunRequest} from '../session.ts';
-import type {PlanThread, PlanThreads, ThreadNews, ThreadOrder} from './plan-task.ts';
+import type {PlanThread, PlanThreads, PlanTaskEvent, PlanTask} from './plan-task.ts';
 import {ThreadResult} from './thread-result.ts';
 
 const records = 20_000;
@@ -321,7 +321,7 @@ test('a database is dropped while a thread reads it', async () => {
 
 test('a thread that does not notice is ended after a second, and the view given back', async () => {
   const clock = new ManualTimers();
-  const heard: ((news: ThreadNews) => void)[] = [];
+  const heard: ((news: PlanTaskEvent) => void)[] = [];
   let ended = 0;
   let released = 0;
   const result = new ThreadResult({
@@ -333,7 +333,7 @@ test('a thread that does not notice is ended after a second, and the view given 
         return Promise.resolve();
       },
     },
-    order: {control: new Int32Array(new SharedArrayBuffer(8))} as ThreadOrder,
+    order: {control: new Int32Array(new SharedArrayBuffer(8))} as PlanTask,
     signal: {aborted: false},
     timers: clock,
     profile: undefined,

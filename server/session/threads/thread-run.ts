@@ -25,14 +25,14 @@ import type {Machine} from '#server/platform/machine.ts';
 import {learnNames} from '#server/records/database-schema.ts';
 import {CatalogSchema} from '#server/records/context.ts';
 import {catalogKey} from '#server/transactions/system-keys.ts';
-import {ReadSession, type ViewSource} from '#server/transactions/transaction.ts';
-import {noViews} from '#server/caches/kept-views.ts';
+import {ReadSession, type SnapshotSource} from '#server/transactions/transaction.ts';
+import {noCaches} from '#server/caches/derived-caches.ts';
 import {SharedAdjacency} from '#server/caches/shared-adjacency.ts';
 import {observed, type PreparedQuery, preparedQuery} from '../statements/prepared-query.ts';
-import type {ReadSchema, RunHome} from '../statements/target-database.ts';
+import type {ReadSchema, TargetDatabase} from '../statements/target-database.ts';
 import {type RunEnvironment, type RunOptions, StatementRun} from '../statements/statement-run.ts';
 import {packError} from './thread-errors.ts';
-import {controlWord, pagesWaitingMax, type ThreadNews, type ThreadOrder} from './plan-task.ts';
+import {controlWord, pagesWaitingMax, type PlanTaskEvent, type PlanTask} from './plan-task.ts';
 
 export interface ThreadMeans {
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export interface ThreadMeans {
 }
 
 /** Sends to the network thread; the bytes of a page are given away. */
-export type Tell = (news: ThreadNews) => void;
+export type Tell = (news: PlanTaskEvent) => void;
 
 /** What is known of a database, as of the view that was seen last. */
 interface KnownDatabase {
@@ -71,7 +71,7 @@ export class ThreadRunner {
    *
    * @param views - Opens the order's view.
    */
-  async run(order: ThreadOrder, views: ViewSource, tell: Tell): Promise<void> {
+  async run(order: PlanTask, views: SnapshotSource, tell: Tell): Promise<void> {
     try {
       if (order.runsJavaScript) this.#javascript ??= await this.#means.loadJavaScript();
       const reader = new ReadSession(views);
@@ -85,7 +85,7 @@ export class ThreadRunner {
     }
   }
 
-  async #runOver(reader: ReadSession, order: ThreadOrder, tell: Tell): Promise<void> {
+  async #runOver(reader: ReadSession, order: PlanTask, tell: Tell): Promise<void> {
     const {functions} = this.#means;
     const context = this.#schemaOf(reader, order);
     const plain = bodyOf(order.statement, functions);
@@ -122,7 +122,7 @@ export class ThreadRunner {
   }
 
   /** As it is in the view; what was seen before is used again, and only new names are read. */
-  #schemaOf(reader: ReadSession, {database, schemaVersion}: ThreadOrder): ReadSchema {
+  #schemaOf(reader: ReadSession, {database, schemaVersion}: PlanTask): ReadSchema {
     const known = this.#known.get(database.id);
     const names = known?.names ?? new NameDictionary();
     learnNames(names, reader);
@@ -136,7 +136,7 @@ export class ThreadRunner {
     return schema;
   }
 
-  #optionsOf(order: ThreadOrder, adjacency: SharedAdjacency, signal: Cancellation): RunOptions {
+  #optionsOf(order: PlanTask, adjacency: SharedAdjacency, signal: Cancellation): RunOptions {
     const {guard, startedAt} = order;
     return {
       session: this.#homeOf(order, adjacency),
@@ -150,7 +150,7 @@ export class ThreadRunner {
   }
 
   /** The bodies that came along are all that can be called. */
-  #homeOf({database, patterns, bodies}: ThreadOrder, adjacency: SharedAdjacency): RunHome {
+  #homeOf({database, patterns, bodies}: PlanTask, adjacency: SharedAdjacency): TargetDatabase {
     const {functions} = this.#means;
     const javascript = (): JavaScriptEngine => {
       assert(this.#javascript !== undefined, 'an order says that it runs JavaScript');
@@ -160,7 +160,7 @@ export class ThreadRunner {
       database,
       views: {figures: () => undefined},
       // Columns are read where they are kept: such plans do not come here.
-      kept: {...noViews, adjacency},
+      kept: {...noCaches, adjacency},
       get javascript() {
         return javascript();
       },
@@ -173,7 +173,7 @@ export class ThreadRunner {
     };
   }
 
-  #environmentOf({spending}: ThreadOrder): RunEnvironment {
+  #environmentOf({spending}: PlanTask): RunEnvironment {
     const {clock, random, timers, machine, ledger} = this.#means;
     const {memoryBytesMax, valueBytesMax, memoryTotalMax, timeoutMs} = spending;
     return {

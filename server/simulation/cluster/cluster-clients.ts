@@ -50,7 +50,7 @@ export class ClusterClients {
     followerReads: 0,
     sessionReads: 0,
     transfers: 0,
-    views: 0,
+    snapshots: 0,
   };
   #numbers = 0;
 
@@ -101,21 +101,21 @@ export class ClusterClients {
   }
 
   /** Money is not made and not lost; an edge has two ends, and is known at both. */
-  checkView(reader: Reader): void {
+  checkSnapshot(reader: Reader): void {
     const of = (kind: number) => [
       ...readAll(reader, Buffer.from([kind]), Buffer.from([kind + 1])).entries(),
     ];
     const money = of(prefix.account).map(([, value]) => Number(value));
     const sum = money.reduce((all, one) => all + one, 0);
     if (money.length > 0 && sum !== accounts * deposit) {
-      throw new Violation(`a view holds ${sum}, should be ${accounts * deposit}`);
+      throw new Violation(`a snapshot holds ${sum}, should be ${accounts * deposit}`);
     }
     const present = new Set(of(prefix.vertex).map(([name]) => numberOf(name)));
     const outgoing = of(prefix.outgoing).map(([name]) => numberOf(name));
     const incoming = new Set(of(prefix.incoming).map(([name]) => numberOf(name)));
     if (incoming.size !== outgoing.length) {
       throw new Violation(
-        `a view has ${outgoing.length} edges, and ${incoming.size} at their ends`,
+        `a snapshot has ${outgoing.length} edges, and ${incoming.size} at their ends`,
       );
     }
     for (const edge of outgoing) {
@@ -125,7 +125,7 @@ export class ClusterClients {
         throw new Violation(`edge ${edge} hangs on a vertex that is gone`);
       }
     }
-    this.tallies.views++;
+    this.tallies.snapshots++;
   }
 
   /** A linearizable read at any member: the group is asked, and what it says is waited for. */
@@ -162,8 +162,8 @@ export class ClusterClients {
     if (seen.place < bookmark) {
       throw new Violation(`a session at ${server.id} saw ${seen.place} after ${bookmark}`);
     }
-    if (seen.place > engine.shownIndex) {
-      throw new Violation(`${server.id} shows ${seen.place} and says ${engine.shownIndex}`);
+    if (seen.place > engine.readableIndex) {
+      throw new Violation(`${server.id} shows ${seen.place} and says ${engine.readableIndex}`);
     }
     this.tallies.sessionReads++;
     this.#bookmarks.set(session, Math.max(this.#bookmarks.get(session) ?? 0, seen.place));
@@ -224,7 +224,7 @@ export class ClusterClients {
     if (database === undefined) return;
     const session = database.read();
     try {
-      this.checkView(session);
+      this.checkSnapshot(session);
     } finally {
       session.close();
     }

@@ -6,7 +6,7 @@
  *
  * Held against each other at the end: what clients were told, the log, and every store
  * (ledger.ts), and what registers showed against real time (register-history.ts); in between,
- * views against themselves. One seed, one trace.
+ * snapshots against themselves. One seed, one trace.
  *
  * Source: docs/design/0022-whole-servers-simulated.md.
  */
@@ -137,7 +137,7 @@ export class ClusterWorld {
         ['linearizable reads at followers', tallies.followerReads],
         ['reads in sessions', tallies.sessionReads],
         ['transfers', tallies.transfers],
-        ['views checked', tallies.views],
+        ['views checked', tallies.snapshots],
         ['operations without a server', this.#refusals],
         ['snapshots installed', this.#installs],
         ['formats raised', this.#raises],
@@ -457,7 +457,7 @@ export class ClusterWorld {
       if (isNew && countOldRows(session) > 0)
         throw new Violation('rows of the old format are left');
       this.#ledger.check(session, bucketId => session.recordCount(bucketId));
-      this.#clients.checkView(session);
+      this.#clients.checkSnapshot(session);
     } catch (error) {
       throw error instanceof Violation ? new Violation(`${id}: ${error.message}`) : error;
     } finally {

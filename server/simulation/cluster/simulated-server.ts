@@ -21,7 +21,7 @@ import {ReplicatedMemberLog, type RunningMember} from '#server/replication/stora
 import {openStoredLog, type StoredLog} from '#server/replication/stored-log.ts';
 import {MemoryTransport} from '#server/replication/testing-members.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {checkpointPath} from '#server/engine/server-checkpoint.ts';
 import type {ServerState} from '#server/engine/server-state.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
@@ -329,7 +329,7 @@ export class SimulatedServer implements FaultVictim {
       },
       process: {pid: process.number, isAlive: () => false},
       startPipe: ({log, startIndex, applier}) =>
-        new InlinePipe({
+        new SimulatedPipeline({
           log,
           startIndex,
           applier,

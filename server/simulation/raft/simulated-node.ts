@@ -59,7 +59,7 @@ export class SimulatedNode {
   readonly #world: NodeWorld;
   readonly #options: NodeOptions;
   /** The log as the process sees it, durable or not. */
-  #view = new EntryArray({index: 0, term: 0});
+  #snapshot = new EntryArray({index: 0, term: 0});
   #held: Held[] = [];
   #durableNumber = 0;
   #missed: (() => void)[] = [];
@@ -81,7 +81,7 @@ export class SimulatedNode {
     const recovered = this.log.recover();
     this.life++;
     this.applied = recovered.applied;
-    this.#view = new EntryArray(recovered.base, [...recovered.entries]);
+    this.#snapshot = new EntryArray(recovered.base, [...recovered.entries]);
     this.#held = [];
     this.#durableNumber = 0;
     this.#missed = [];
@@ -157,12 +157,12 @@ export class SimulatedNode {
 
   /** Of the log as the process sees it. */
   termAt(index: LogIndex): Term | undefined {
-    return this.#view.termAt(index);
+    return this.#snapshot.termAt(index);
   }
 
   /** A checkpoint as this node would give one now. */
   checkpoint(): Checkpoint | undefined {
-    const term = this.#view.termAt(this.applied);
+    const term = this.#snapshot.termAt(this.applied);
     if (this.raft === undefined || term === undefined) return undefined;
     const membership = this.raft.memberships.at(this.applied);
     return {last: {index: this.applied, term}, membership};
@@ -180,7 +180,7 @@ export class SimulatedNode {
   #carryOut(effect: Effect): void {
     switch (effect.kind) {
       case 'persist':
-        this.#view.write(effect);
+        this.#snapshot.write(effect);
         this.#world.wrote(this, effect);
         this.log.add(effect);
         return this.#writeLater();
@@ -188,7 +188,7 @@ export class SimulatedNode {
         return this.#sendAfter(effect);
       case 'send-entries': {
         const {head, through, to, after} = effect;
-        const entries = this.#view.slice(head.previous.index, through);
+        const entries = this.#snapshot.slice(head.previous.index, through);
         return this.#sendAfter({to, after, message: {...head, entries}});
       }
       case 'apply':
@@ -202,12 +202,12 @@ export class SimulatedNode {
 
   #apply(through: LogIndex): void {
     for (let index = this.applied + 1; index <= through; index++) {
-      const entry = this.#view.at(index);
+      const entry = this.#snapshot.at(index);
       if (entry === undefined) throw new Violation(`${this.id} is to apply ${index}, not held`);
       this.applied = index;
       this.#world.applied(this, index, entry);
     }
-    if (this.applied - this.#view.base.index >= compactEvery) this.#compactLater();
+    if (this.applied - this.#snapshot.base.index >= compactEvery) this.#compactLater();
   }
 
   /** In a step of its own: within one, messages may still need what would be forgotten. */
@@ -217,9 +217,9 @@ export class SimulatedNode {
       this.whileAlive(life, () => {
         const {raft} = this;
         const index = this.applied - compactGap;
-        if (raft === undefined || index <= this.#view.base.index) return;
+        if (raft === undefined || index <= this.#snapshot.base.index) return;
         this.log.compact(index, raft.memberships.at(index));
-        this.#view.compact(index);
+        this.#snapshot.compact(index);
         this.input({kind: 'compact', through: index});
       });
     });
@@ -268,7 +268,7 @@ export class SimulatedNode {
     const isTaken = message.kind === 'append-reply' && message.accepted;
     if (!isTaken || hardState.term !== message.term || message.match <= checkpointIndex) return;
     const held = durable.termAt(message.match);
-    const meant = this.#view.termAt(message.match);
+    const meant = this.#snapshot.termAt(message.match);
     if (held !== undefined && meant !== undefined && held !== meant) {
       throw new Violation(`${this.id} confirms ${message.match} to ${to}, and holds another entry`);
     }

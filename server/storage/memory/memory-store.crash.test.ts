@@ -7,7 +7,7 @@ import {test} from 'node:test';
 import {createSeeded} from '../random-history.ts';
 import type {Store} from '../store.ts';
 import {createMemoryStore, type MemoryStorePoint} from './memory-store.ts';
-import {MemoryShelf} from './shelf.ts';
+import {InMemoryDisk} from './shelf.ts';
 
 test('a power loss keeps a prefix of the batches since the last durable point', () => {
   const outcomes = new Set<string>();
@@ -51,7 +51,7 @@ test('a power loss inside a call leaves what the call had not promised yet open'
   };
   for (let seed = 1; seed <= 40; seed++) {
     for (const struck of ['write', 'sync', 'ingest', 'checkpoint'] as const) {
-      const shelf = new MemoryShelf();
+      const shelf = new InMemoryDisk();
       let armed = false;
       const store = createMemoryStore({
         shelf,
@@ -89,7 +89,7 @@ test('a killed process loses nothing, and what it left is durable after reopenin
 });
 
 test('a checkpoint survives on its own', () => {
-  const shelf = new MemoryShelf();
+  const shelf = new InMemoryDisk();
   const store = createMemoryStore({shelf, path: '/source'});
   put(store, 'a');
   store.checkpoint('/copy');

@@ -1,9 +1,9 @@
 /** The memory twin keeps the contract of store.ts; its power losses are in memory-store.crash. */
 import {testStoreContract} from '../store.contract.ts';
 import {createMemoryStore} from './memory-store.ts';
-import {MemoryShelf} from './shelf.ts';
+import {InMemoryDisk} from './shelf.ts';
 
-const shelf = new MemoryShelf();
+const shelf = new InMemoryDisk();
 
 testStoreContract({
   name: 'memory',

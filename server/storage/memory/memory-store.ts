@@ -22,11 +22,11 @@ import {
   type Store,
   StoreFailure,
   type StoreProperties,
-  type View,
+  type StoreSnapshot,
   type WriteOptions,
 } from '../store.ts';
 import {MapCursor, mapGet, type PersistentMap} from './persistent-map.ts';
-import {applyChange, type Change, crashImage, type Image, MemoryShelf} from './shelf.ts';
+import {applyChange, type Change, crashImage, type Image, InMemoryDisk} from './shelf.ts';
 import type {SortedRow} from './shelf.ts';
 
 /** Moments at which a simulated power loss can strike inside a call. */
@@ -34,7 +34,7 @@ export type MemoryStorePoint = 'write' | 'sync' | 'ingest' | 'checkpoint';
 
 export interface MemoryStoreOptions {
   /** Where the directories lie; stores of one simulated machine share one. Default: a new one. */
-  readonly shelf?: MemoryShelf;
+  readonly shelf?: InMemoryDisk;
   readonly path?: string;
   /** Refuse an absent store instead of creating it. */
   readonly mustExist?: boolean;
@@ -64,16 +64,16 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
 class TwinStore implements MemoryStore {
   readonly shareable = undefined;
   readonly #options: MemoryStoreOptions;
-  readonly #shelf: MemoryShelf;
+  readonly #shelf: InMemoryDisk;
   readonly #image: Image;
-  readonly #views = new Map<bigint, {readonly map: PersistentMap; holders: number}>();
+  readonly #snapshots = new Map<bigint, {readonly map: PersistentMap; holders: number}>();
   #nextHandle = 1n;
   #current: PersistentMap;
   #open = true;
 
   constructor(options: MemoryStoreOptions) {
     this.#options = options;
-    this.#shelf = options.shelf ?? new MemoryShelf();
+    this.#shelf = options.shelf ?? new InMemoryDisk();
     const path = options.path ?? '/memory';
     const found = this.#shelf.image(path);
     if (found === undefined && options.mustExist === true) {
@@ -133,23 +133,23 @@ class TwinStore implements MemoryStore {
     return true;
   }
 
-  view(): View {
+  snapshot(): StoreSnapshot {
     this.#check();
     const handle = this.#nextHandle++;
-    this.#views.set(handle, {map: this.#current, holders: 0});
-    return this.attachView(handle);
+    this.#snapshots.set(handle, {map: this.#current, holders: 0});
+    return this.attachSnapshot(handle);
   }
 
-  attachView(handle: bigint): View {
+  attachSnapshot(handle: bigint): StoreSnapshot {
     this.#check();
-    const point = this.#views.get(handle);
-    assert(point !== undefined, 'the view is released');
+    const point = this.#snapshots.get(handle);
+    assert(point !== undefined, 'the snapshot is released');
     point.holders++;
-    return new TwinView(handle, point.map, {
+    return new TwinSnapshot(handle, point.map, {
       check: () => this.#check(),
       release: () => {
         point.holders--;
-        if (point.holders === 0) this.#views.delete(handle);
+        if (point.holders === 0) this.#snapshots.delete(handle);
       },
     });
   }
@@ -239,7 +239,7 @@ interface ViewOwner {
   release(): void;
 }
 
-class TwinView implements View {
+class TwinSnapshot implements StoreSnapshot {
   readonly handle: bigint;
   readonly #map: PersistentMap;
   readonly #owner: ViewOwner;
@@ -274,7 +274,7 @@ class TwinView implements View {
 
   #check(): void {
     this.#owner.check();
-    assert(!this.#released, 'the view is released');
+    assert(!this.#released, 'the snapshot is released');
   }
 }
 
@@ -345,13 +345,13 @@ function isInside(key: Uint8Array, range: ScanRange): boolean {
 }
 
 class TwinSortedFile implements SortedFileWriter {
-  readonly #shelf: MemoryShelf;
+  readonly #shelf: InMemoryDisk;
   readonly #path: string;
   readonly #order = new AscendingKeys();
   readonly #rows: SortedRow[] = [];
   #bytes = 0;
 
-  constructor(shelf: MemoryShelf, path: string) {
+  constructor(shelf: InMemoryDisk, path: string) {
     this.#shelf = shelf;
     this.#path = path;
   }

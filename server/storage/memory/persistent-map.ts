@@ -2,7 +2,7 @@
  * An ordered map from bytes to bytes of which every version stays valid: a treap whose updates
  * copy the path they touch.
  *
- * A view of the memory store is then one pointer, and a range delete two splits. The rank that
+ * A snapshot of the memory store is then one pointer, and a range delete two splits. The rank that
  * balances the tree is a hash of the key, so the same contents have the same shape whatever the
  * history, and no chance is needed. Source: Seidel and Aragon, "Randomized Search Trees" (1996).
  */

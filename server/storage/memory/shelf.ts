@@ -29,7 +29,7 @@ export interface Image {
   end: (() => void) | undefined;
 }
 
-export class MemoryShelf {
+export class InMemoryDisk {
   readonly #images = new Map<string, Image>();
   /** Sorted files that wait to be ingested, by path. */
   readonly sortedFiles = new Map<string, readonly SortedRow[]>();

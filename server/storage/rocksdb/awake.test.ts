@@ -18,14 +18,14 @@ function facts(): string[] | undefined {
 }
 
 test('it runs only where nothing else does, and sleeps when its time is over', async () => {
-  const keepAwake = awakeKeeper('native');
+  const spinFor = awakeKeeper('native');
   assert.equal(facts(), undefined, 'there is none before it is needed');
-  keepAwake(20_000);
+  spinFor(20_000);
   assert.equal(facts()?.[38], idlePolicy);
   // On a busy machine it gets to its end late.
   for (let tries = 0; facts()?.[0] !== 'S' && tries < 1_000; tries++) await pause(10);
   assert.equal(facts()?.[0], 'S');
-  keepAwake(1_000);
+  spinFor(1_000);
   for (let tries = 0; facts()?.[0] !== 'S' && tries < 1_000; tries++) await pause(10);
   assert.equal(facts()?.[0], 'S');
 });

@@ -72,7 +72,7 @@ test('the self-test finds a store that forgets', async () => {
     get: () => undefined,
     write: store.write.bind(store),
     batch: store.batch.bind(store),
-    view: store.view.bind(store),
+    snapshot: store.snapshot.bind(store),
     scan: store.scan.bind(store),
     close: () => store.close(),
   });

@@ -1,9 +1,9 @@
 /**
  * Scans over the package's iterators: rows of several ranges, one after another.
  *
- * A view owns one pinned iterator in each direction, and its scanners and lookups share them: each
- * remembers the last row it fetched and seeks back when somebody else has used the iterator since.
- * A scanner of the store itself owns its iterator. Rows are fetched few at first, then many.
+ * A snapshot owns one pinned iterator in each direction, and its scanners and lookups share them:
+ * each remembers the last row it fetched and seeks back when somebody else has used the iterator
+ * since. A scanner of the store itself owns its iterator. Rows are fetched few at first, then many.
  */
 import {assert} from '#server/base/assert.ts';
 import type {RowSource} from '../packed-rows.ts';

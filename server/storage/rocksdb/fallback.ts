@@ -1,7 +1,7 @@
 /**
  * The fallback store: the package's own calls behind the contract of store.ts. Correct, not fast.
  *
- * What the package lacks is made of what it has: a view is a pair of pinned iterators, a range
+ * What the package lacks is made of what it has: a snapshot is a pair of pinned iterators, a range
  * delete in a batch is a scan, an ingest is one synced batch, a checkpoint is a copy that is
  * accepted when nothing moved meanwhile, and durability on request is a sync of the log files. Its
  * directory is the native store's: same options where they touch the format.
@@ -22,7 +22,7 @@ import {
   type Store,
   StoreFailure,
   type StoreProperties,
-  type View,
+  type StoreSnapshot,
   type WriteOptions,
 } from '../store.ts';
 import {buildCheckpoint, CheckpointMoved, type LiveFile, syncPath} from './checkpoint.ts';
@@ -167,7 +167,7 @@ class FallbackStore implements Store {
     return false;
   }
 
-  view(): View {
+  snapshot(): StoreSnapshot {
     this.#check();
     const {binding, context} = this.#parts;
     // Both iterators must see one state, and another thread may write between the two.
@@ -178,7 +178,7 @@ class FallbackStore implements Store {
       if (binding.db_get_latest_sequence(context) === sequence) {
         const pair = {forward, backward, close: () => closePair(pair)};
         this.#users.add(pair);
-        return new FallbackView(pair, {
+        return new FallbackSnapshot(pair, {
           check: () => this.#check(),
           release: () => {
             if (this.#users.delete(pair)) pair.close();
@@ -190,9 +190,9 @@ class FallbackStore implements Store {
     }
   }
 
-  attachView(): View {
+  attachSnapshot(): StoreSnapshot {
     this.#check();
-    throw new StoreFailure('other', 'a view of the fallback store stays on its thread');
+    throw new StoreFailure('other', 'a snapshot of the fallback store stays on its thread');
   }
 
   ingest(path: string): void {
@@ -338,7 +338,7 @@ interface ViewOwner {
   release(): void;
 }
 
-class FallbackView implements View {
+class FallbackSnapshot implements StoreSnapshot {
   readonly handle = 0n;
   readonly #pair: IteratorPair;
   readonly #owner: ViewOwner;
@@ -375,7 +375,7 @@ class FallbackView implements View {
 
   #check(): void {
     this.#owner.check();
-    assert(!this.#released, 'the view is released');
+    assert(!this.#released, 'the snapshot is released');
   }
 }
 

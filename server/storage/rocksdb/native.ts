@@ -25,7 +25,7 @@ import {
   type Store,
   StoreFailure,
   type StoreProperties,
-  type View,
+  type StoreSnapshot,
   type WriteOptions,
 } from '../store.ts';
 import {buildCheckpoint, type LiveFile} from './checkpoint.ts';
@@ -41,7 +41,7 @@ export interface NativeBinding {
     makeFailure: (kind: string, message: string) => Error,
   ): void;
   trimMemory(): void;
-  keepAwake(micros: number): void;
+  spinFor(micros: number): void;
   /** Absent where the processor has nothing for it. */
   readonly crc32?: (bytes: Uint8Array, before: number) => number;
   open(
@@ -179,7 +179,7 @@ export function attachNative(
   return new NativeStore(binding, binding.attach(Number(shared.pointer)), shared.path);
 }
 
-/** What store and view share: reads at a snapshot, 0 being "now". */
+/** What store and snapshot share: reads at a snapshot, 0 being "now". */
 abstract class NativeReader {
   readonly binding: NativeBinding;
   readonly client: number;
@@ -194,7 +194,7 @@ abstract class NativeReader {
     this.#snapshot = snapshot;
   }
 
-  /** Throws when store or view has ended. */
+  /** Throws when store or snapshot has ended. */
   abstract check(): void;
 
   /** Whether the store is open, so that there is something to give back. */
@@ -268,15 +268,15 @@ class NativeStore extends NativeReader implements Store {
     return this.binding.takesAtOnce(this.client, batch.packed());
   }
 
-  view(): View {
+  snapshot(): StoreSnapshot {
     this.check();
-    return new NativeView(this, this.binding.createSnapshot(this.client));
+    return new NativeSnapshot(this, this.binding.createSnapshot(this.client));
   }
 
-  attachView(handle: bigint): View {
+  attachSnapshot(handle: bigint): StoreSnapshot {
     this.check();
     this.binding.attachSnapshot(this.client, Number(handle));
-    return new NativeView(this, Number(handle));
+    return new NativeSnapshot(this, Number(handle));
   }
 
   ingest(path: string): void {
@@ -353,7 +353,7 @@ class NativeStore extends NativeReader implements Store {
   }
 }
 
-class NativeView extends NativeReader implements View {
+class NativeSnapshot extends NativeReader implements StoreSnapshot {
   readonly handle: bigint;
   readonly #store: NativeStore;
   readonly #id: number;
@@ -378,7 +378,7 @@ class NativeView extends NativeReader implements View {
 
   check(): void {
     this.#store.check();
-    assert(!this.#released, 'the view is released');
+    assert(!this.#released, 'the snapshot is released');
   }
 }
 

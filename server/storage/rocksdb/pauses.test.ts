@@ -44,7 +44,7 @@ test('every row that is left is found, in portions that pass over thousands at m
   for (let row = 0; row < rows; row += 1) batch.put(keyOf(row), Buffer.alloc(8));
   store.write(batch);
   // For its sake neither rows nor what deletes them are forgotten.
-  const view = store.view();
+  const snapshot = store.snapshot();
   batch.clear();
   for (let row = 0; row < rows; row += 1) if (!kept.includes(row)) batch.delete(keyOf(row));
   store.write(batch);
@@ -56,8 +56,8 @@ test('every row that is left is found, in portions that pass over thousands at m
     assert.ok(pausing.empty >= 4, `${pausing.empty} portions without a row, ${where}`);
     const descending = scanned(store, {pauses: true, reverse: true});
     assert.deepEqual(new Set(descending.left), new Set(kept), where);
-    assert.equal(scanned(view, {pauses: true}).left.length, rows, where);
+    assert.equal(scanned(snapshot, {pauses: true}).left.length, rows, where);
   }
-  view.release();
+  snapshot.release();
   store.close();
 });

@@ -28,20 +28,20 @@ function exercise(store: Store): void {
   const batch = store.batch();
   for (let index = 0; index < rowCount; index++) batch.put(keyOf(index), valueOf(index));
   store.write(batch);
-  const view = store.view();
+  const snapshot = store.snapshot();
   batch.clear();
   batch.deleteRange(keyOf(0), keyOf(rowCount / 2));
   batch.put(keyOf(rowCount), valueOf(rowCount));
   store.write(batch, {sync: true});
 
-  checkRows(view, range(0, rowCount));
+  checkRows(snapshot, range(0, rowCount));
   checkRows(store, range(rowCount / 2, rowCount + 1));
   const rows = createPackedRows(1024);
-  const answered = view.getMany(packKeys([keyOf(3), keyOf(rowCount)]), 2, rows);
+  const answered = snapshot.getMany(packKeys([keyOf(3), keyOf(rowCount)]), 2, rows);
   const values = [...eachRow(rows)].map(row => row.value?.toString('latin1'));
   assert(answered === 2 && values[0] === valueOf(3).toString('latin1'), 'getMany finds a value');
   assert(values[1] === undefined, 'getMany tells an absent key');
-  view.release();
+  snapshot.release();
 }
 
 function checkRows(reader: Reader, expected: readonly number[]): void {

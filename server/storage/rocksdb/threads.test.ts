@@ -1,5 +1,5 @@
 /**
- * One open store used by several threads: each reads what another wrote, views cross between
+ * One open store used by several threads: each reads what another wrote, snapshots cross between
  * threads and stay at their time, and closing waits for nobody but refuses while others are there.
  */
 import assert from 'node:assert/strict';
@@ -33,20 +33,20 @@ for (const engine of ['native', 'fallback'] as const) {
   });
 }
 
-test('a view crosses to another thread and outlives its first holder', async () => {
+test('a snapshot crosses to another thread and outlives its first holder', async () => {
   const store = await openStore(join(root, 'view'), {engine: 'native'});
   write(store, 'a', 'old');
-  const view = store.view();
+  const snapshot = store.snapshot();
   write(store, 'a', 'new');
   const worker = startWorker(store);
-  assert.equal(await ask(worker, {attach: view.handle}), 'attached');
-  view.release();
+  assert.equal(await ask(worker, {attach: snapshot.handle}), 'attached');
+  snapshot.release();
   store.makeDurable();
   store.compact();
   assert.equal(await ask(worker, {viewGet: 'a'}), 'old');
   assert.equal(await ask(worker, {get: 'a'}), 'new');
   assert.equal(await ask(worker, {release: true}), 'released');
-  assert.match(await ask(worker, {attach: view.handle}), /view is released/);
+  assert.match(await ask(worker, {attach: snapshot.handle}), /view is released/);
   worker.postMessage({close: true});
   await once(worker, 'exit');
   store.close();
@@ -55,15 +55,15 @@ test('a view crosses to another thread and outlives its first holder', async () 
 test('a thread that ends without closing detaches, whatever it held', async () => {
   const store = await openStore(join(root, 'terminated'), {engine: 'native'});
   write(store, 'a', '1');
-  const view = store.view();
+  const snapshot = store.snapshot();
   for (let round = 0; round < 3; round++) {
     const worker = startWorker(store);
-    await ask(worker, {attach: view.handle});
+    await ask(worker, {attach: snapshot.handle});
     await ask(worker, {holdScanner: true});
     await worker.terminate();
-    assert.equal(view.get(Buffer.from('a'))?.toString(), '1');
+    assert.equal(snapshot.get(Buffer.from('a'))?.toString(), '1');
   }
-  view.release();
+  snapshot.release();
   store.close();
   const again = await openStore(join(root, 'terminated'), {engine: 'native'});
   again.close();

@@ -1,8 +1,8 @@
 /**
  * `make cluster-crash CYCLES=100 SEED=1`: the ledger's writers work at all members of a cluster
  * while members are killed with `kill -9`, the leader most often, sometimes all; after each time
- * every write is accounted for, and all members must hold the same. Beside them tellers of a bank
- * move money, and no member may show another sum at any time.
+ * every write is accounted for, and all members must hold the same. Beside them transfer clients of
+ * a bank move money, and no member may show another sum at any time.
  *
  * Exit code 1 when a write is lost or doubled, members differ, or a member answers what nobody
  * expects; the files are kept then. SIZE=5 starts five members.
@@ -12,7 +12,7 @@ import {auditLedger, createLedger} from '../crash/audit.ts';
 import {type Finding, Ledger} from '../crash/ledger.ts';
 import {ledgerDatabase, Writer} from '../crash/writer.ts';
 import {SeededRandom} from '../property/seeded-random.ts';
-import {openBank, Teller} from './transfers-workload.ts';
+import {openAccounts, TransferClient} from './transfers-workload.ts';
 import {findLeader, type Member, untilLed} from './cluster-system.ts';
 import {startSvcCluster, type SvcCluster} from './svc-cluster.ts';
 
@@ -39,7 +39,7 @@ export interface ClusterCrashReport {
 }
 
 const writers = 8;
-const tellers = 4;
+const transferClients = 4;
 const answerMillisMax = 15_000;
 /** From the start of work to the kill, from there to the start of who was killed, to the end. */
 const beforeKillMillis = {least: 30, most: 300} as const;
@@ -58,19 +58,19 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
     {length: writers},
     (_, index) => new Writer(index, ledger, below => random.below(below)),
   );
-  const bank: Teller[] = [];
+  const clients: TransferClient[] = [];
   const findings: Finding[] = [];
   let kills = 0;
   let cycle = 0;
   try {
     await createLedger(cluster.clientOf(await untilLed(cluster)));
-    const openedAt = await openBank(cluster.clientOf(await untilLed(cluster)));
-    for (let teller = 0; teller < tellers; teller += 1) {
-      bank.push(new Teller(below => random.below(below), openedAt));
+    const openedAt = await openAccounts(cluster.clientOf(await untilLed(cluster)));
+    for (let teller = 0; teller < transferClients; teller += 1) {
+      clients.push(new TransferClient(below => random.below(below), openedAt));
     }
     for (cycle = 1; cycle <= options.cycles && findings.length === 0; cycle += 1) {
-      kills += await workThroughKills(cluster, [...crew, ...bank], random);
-      findings.push(...bank.flatMap(teller => teller.findings.splice(0)));
+      kills += await workThroughKills(cluster, [...crew, ...clients], random);
+      findings.push(...clients.flatMap(teller => teller.findings.splice(0)));
       const leader = await untilLed(cluster);
       // The leader first: what it holds settles what was unknown, and the others must hold it too.
       for (const member of [leader, ...cluster.members.filter(one => one !== leader)]) {
@@ -80,7 +80,7 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
       options.onCycle?.(
         `cycle ${cycle} of ${options.cycles}: kills ${kills}, acknowledged ` +
           `${ledger.acknowledged}, unknown ${ledger.unknown}, refused ${ledger.refused}; ` +
-          `transfers ${sumOf(bank, 'transfers')}, looks ${sumOf(bank, 'looks')}`,
+          `transfers ${sumOf(clients, 'transfers')}, looks ${sumOf(clients, 'looks')}`,
       );
     }
   } finally {
@@ -93,22 +93,22 @@ export async function runClusterCrashes(options: ClusterCrashOptions): Promise<C
     acknowledged: ledger.acknowledged,
     unknown: ledger.unknown,
     refused: ledger.refused,
-    transfers: sumOf(bank, 'transfers'),
-    looks: sumOf(bank, 'looks'),
+    transfers: sumOf(clients, 'transfers'),
+    looks: sumOf(clients, 'looks'),
     findings,
-    surprises: [...crew, ...bank].flatMap(({surprises}) => surprises),
+    surprises: [...crew, ...clients].flatMap(({surprises}) => surprises),
     folder: cluster.folder,
   };
 }
 
-function sumOf(bank: readonly Teller[], what: 'transfers' | 'looks'): number {
+function sumOf(bank: readonly TransferClient[], what: 'transfers' | 'looks'): number {
   return bank.reduce((sum, teller) => sum + teller[what], 0);
 }
 
 /** Everybody works, moving on where a member goes away; answers how many were killed. */
 async function workThroughKills(
   cluster: SvcCluster,
-  crew: readonly (Writer | Teller)[],
+  crew: readonly (Writer | TransferClient)[],
   random: SeededRandom,
 ): Promise<number> {
   const clients = cluster.members.map(member => cluster.client(member, answerMillisMax));

@@ -1,7 +1,8 @@
 /**
- * A bank: tellers move money between accounts at any member, and look at all accounts at once, in
- * every mode of reading. However many of them are cut off in the middle of whatever, no member may
- * ever show another sum than that of the beginning: a transfer is seen wholly or not at all.
+ * A bank workload: transfer clients move money between accounts at any member, and look at all
+ * accounts at once, in every mode of reading. However many of them are cut off in the middle of
+ * whatever, no member may ever show another sum than that of the beginning: a transfer is seen
+ * wholly or not at all.
  *
  * What became of a transfer does not matter to the sum, so nothing is booked but what was seen.
  */
@@ -23,7 +24,7 @@ const look = 'SELECT count(*) AS accounts, sum(balance) AS total FROM Account';
  * Opens the accounts in the database of the ledger, which exists; a bookmark behind that, for
  * `X-Svc-Read-After`.
  */
-export async function openBank(client: Client): Promise<number> {
+export async function openAccounts(client: Client): Promise<number> {
   for (const statement of [
     'CREATE DOCUMENT TYPE Account',
     'CREATE PROPERTY Account.id LONG',
@@ -35,14 +36,14 @@ export async function openBank(client: Client): Promise<number> {
   ]) {
     await client.command(database, statement);
   }
-  return (await lookAt(client, {'X-Svc-Read-Consistency': 'linearizable'})).shownIndex;
+  return (await lookAt(client, {'X-Svc-Read-Consistency': 'linearizable'})).readableIndex;
 }
 
 /** What a member shows, and how far it was when it answered. */
 async function lookAt(
   client: Client,
   headers: Readonly<Record<string, string>>,
-): Promise<{readonly row: Record<string, number> | undefined; readonly shownIndex: number}> {
+): Promise<{readonly row: Record<string, number> | undefined; readonly readableIndex: number}> {
   const {
     status,
     text,
@@ -54,15 +55,15 @@ async function lookAt(
     body: JSON.stringify({language: 'sql', command: look}),
     again: true,
   });
-  const shownIndex = Number(told['x-svc-commit-index']);
+  const readableIndex = Number(told['x-svc-commit-index']);
   // A linearizable read without a majority, or a member that does not know the accounts yet.
-  if (status !== 200) return {row: undefined, shownIndex};
+  if (status !== 200) return {row: undefined, readableIndex};
   const {result} = JSON.parse(text) as {result: Record<string, number>[]};
-  return {row: result[0] ?? {}, shownIndex};
+  return {row: result[0] ?? {}, readableIndex};
 }
 
-/** One at the counter of the bank. */
-export class Teller {
+/** One client of the bank workload. */
+export class TransferClient {
   /** Done, as far as this one was told. */
   transfers = 0;
   looks = 0;
@@ -71,7 +72,7 @@ export class Teller {
   readonly #random: (below: number) => number;
   readonly #openedAt: number;
 
-  /** Of a bank that was opened in front of the bookmark `openedAt`. */
+  /** The accounts were opened before the bookmark `openedAt`. */
   constructor(random: (below: number) => number, openedAt: number) {
     this.#random = random;
     this.#openedAt = openedAt;
@@ -94,13 +95,13 @@ export class Teller {
   /** All accounts, as this member shows them in one of the modes. */
   async #look(client: Client): Promise<void> {
     const mode = readModes[this.#random(readModes.length)] ?? 'eventual';
-    const {row, shownIndex} = await lookAt(client, {
+    const {row, readableIndex} = await lookAt(client, {
       'X-Svc-Read-Consistency': mode,
       'X-Svc-Read-After': String(this.#openedAt),
     });
     if (row === undefined) return;
     // One that did not come so far in time answers from what it has, and says so.
-    const isLate = mode === 'read_your_writes' && shownIndex < this.#openedAt;
+    const isLate = mode === 'read_your_writes' && readableIndex < this.#openedAt;
     this.#saw(row, mode, mode === 'eventual' || isLate);
   }
 

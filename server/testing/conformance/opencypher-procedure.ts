@@ -7,17 +7,17 @@ import {compareTotal} from '#server/model/compare.ts';
 import {makeDouble} from '#server/model/number.ts';
 import type {Value} from '#server/model/value.ts';
 import type {ProcedureInput} from '#server/languages/cypher/procedures.ts';
-import type {BroughtProcedure} from '#server/session/service.ts';
+import type {CustomProcedure} from '#server/session/service.ts';
 import type {Case, Step} from './opencypher-gherkin.ts';
 
 const opening = 'there exists a procedure ';
 
 /** Those of a case, in their order. */
-export function proceduresOf({steps}: Case): readonly BroughtProcedure[] {
+export function proceduresOf({steps}: Case): readonly CustomProcedure[] {
   return steps.filter(step => step.text.startsWith(opening)).map(procedureOf);
 }
 
-function procedureOf(step: Step): BroughtProcedure {
+function procedureOf(step: Step): CustomProcedure {
   const match = /^([\w.]+)\((.*?)\) :: \((.*?)\)\s*:?$/.exec(step.text.slice(opening.length));
   if (match === null) throw new Error(`the signature of '${step.text}' cannot be read`);
   const [, name = '', inputs = '', outputs = ''] = match;

@@ -1,5 +1,5 @@
 /**
- * Holds the real tree against the house rules and against the folder table of ARCHITECTURE.md, and
+ * Holds the real tree against the conventions and against the folder table of ARCHITECTURE.md, and
  * shows for each rule a fixture that breaks it.
  *
  * A fixture under fixtures/tidy/ says where each of its files pretends to lie and which rule must
@@ -27,7 +27,7 @@ import {findUnusedRows} from './unused-rows.ts';
 const root = join(import.meta.dirname, '../../..');
 const folders = readFolderTable(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8'));
 
-test('the tree keeps the rules of the house', () => {
+test('the tree keeps the conventions', () => {
   const files = sourceFiles(root);
   const violations = [
     ...findViolations({files, folders}),

@@ -1,5 +1,5 @@
 /**
- * The house rules that no outside tool checks, as a pure function from sources to violations.
+ * The conventions that no outside tool checks, as a pure function from sources to violations.
  *
  * tidy.test.ts runs it over the real tree and over fixtures that break one rule each, so that every
  * rule has been seen red. The compiler, the linter, the formatter and the search for dead code are
@@ -72,7 +72,7 @@ const FOLDER_DEPTH_MAX = 3;
 /** Subfolders whose files are meant to be many: one rule, operator or function each. */
 const WIDE_FOLDERS = new Set(['rules', 'operators', 'functions']);
 
-/** Folders whose subfolders are faces of their own, and never import each other. */
+/** Folders whose subfolders are public on their own, and never import each other. */
 const FAMILIES = new Set(['languages', 'protocols']);
 
 const BANNED_NAME_PARTS = ['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager'];
@@ -321,8 +321,8 @@ function edgeRefusal(
     const open = other === 'base' || rule.mayImport.has(other);
     if (!open) return {rule: 'folder-edge', message: `${folder} may not import ${other}`};
     const depth = target.split('/').length;
-    const face = 3 + (FAMILIES.has(other) ? 1 : 0);
-    if (depth > face) {
+    const publicDepth = 3 + (FAMILIES.has(other) ? 1 : 0);
+    if (depth > publicDepth) {
       return {rule: 'private-folder', message: `${target} is a private part of ${other}`};
     }
   }

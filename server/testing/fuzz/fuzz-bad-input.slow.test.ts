@@ -252,7 +252,7 @@ test('a request that two readers could read differently is refused', async () =>
       wrong => `${head(post, `Transfer-Encoding: ${wrong}`)}26\r\n${ok}\r\n0\r\n\r\n`,
     ),
     head(post, 'Content-Length : 5') + ok,
-    head(post, length, 'X: a', '  folded') + ok,
+    head(post, length, 'X: a', '  compressed') + ok,
     head(post, length, 'X: a\u0000b') + ok,
     (head(post, length) + ok).replaceAll('\r\n', '\n'),
     head(post, `X: ${'a'.repeat(1_000_000)}`),

@@ -13,7 +13,7 @@ import type {FindingKind} from '#server/integrity/finding.ts';
 import {declaredParts, type IndexKey, keysOfRecord} from '#server/indexes/index-parts.ts';
 import {adjacencyKey, incoming, outgoing} from '#server/layout/adjacency-key.ts';
 import {externalKey} from '#server/layout/external-key.ts';
-import {foreignMemberKey} from '#server/layout/stray-member-key.ts';
+import {strayMemberKey} from '#server/layout/stray-member-key.ts';
 import {indexRange} from '#server/layout/index-key.ts';
 import {idOfNameKey, nameKey} from '#server/layout/name-key.ts';
 import {namespace} from '#server/layout/namespace.ts';
@@ -352,11 +352,11 @@ export const derivable: Readonly<Record<string, Damage>> = {
     return {kind: 'index-unknown', place: `index ${5_000 + number}`};
   },
   'the key of a record in another bucket is lost': (image, {moved}) => {
-    image.delete(foreignMemberKey(moved.typeId, moved.rid));
+    image.delete(strayMemberKey(moved.typeId, moved.rid));
     return at('member-key-missing', moved);
   },
   'a type has the key of a record that is its own': (image, {a}) => {
-    image.put(foreignMemberKey(a.typeId, a.rid), new Uint8Array());
+    image.put(strayMemberKey(a.typeId, a.rid), new Uint8Array());
     return at('member-key-stray', a);
   },
   'a bucket counts too many': (image, {bare}) => {

@@ -81,13 +81,13 @@ const questions: Readonly<Record<string, Question>> = {
   group: random => {
     const key = random.pick(['name', 'age']);
     const fold = random.pick(['count(mail)', 'sum(age)', 'min(id)', 'max(id)', 'count(*)']);
-    const folded = fold.replace(/\((\w+)\)/, '(n.$1)');
+    const compressed = fold.replace(/\((\w+)\)/, '(n.$1)');
     const condition = conditionOn(random, 'n');
     return {
       sql: `SELECT ${key} AS k, ${fold} AS v, count(*) AS c FROM Person
         WHERE ${bare(condition.sql)} GROUP BY ${key} ORDER BY k`,
       cypher: `MATCH (n:Person) WHERE ${condition.cypher}
-        RETURN n.${key} AS k, ${folded} AS v, count(*) AS c ORDER BY k`,
+        RETURN n.${key} AS k, ${compressed} AS v, count(*) AS c ORDER BY k`,
       ordered: true,
     };
   },

@@ -53,7 +53,7 @@ export class WordService implements Service {
   readonly running = new Map<string, RunningQuery & {stop: () => void}>();
   #next = 0;
 
-  get shownIndex(): number {
+  get readableIndex(): number {
     return this.appliedIndex;
   }
 

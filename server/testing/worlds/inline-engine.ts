@@ -9,7 +9,7 @@ import {createClock, createRandom, createTimers} from '#server/platform/real/clo
 import {createDisk} from '#server/platform/real/disk.ts';
 import {openStore} from '#server/storage/rocksdb/open.ts';
 import {type Engine, openEngine} from '#server/engine/engine.ts';
-import {InlinePipe} from '#server/transactions/simulated-pipeline.ts';
+import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 
@@ -54,7 +54,7 @@ export async function openInlineEngine({
     },
     process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) => {
-      const pipe = new InlinePipe({
+      const pipe = new SimulatedPipeline({
         log,
         startIndex,
         applier,
@@ -75,7 +75,7 @@ export async function openInlineEngine({
   };
 }
 
-function delayReports(pipe: InlinePipe): void {
+function delayReports(pipe: SimulatedPipeline): void {
   const listen = pipe.listen.bind(pipe);
   pipe.listen = listener => {
     listen(progress => {

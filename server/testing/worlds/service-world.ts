@@ -13,7 +13,7 @@ import {loadJavaScript} from '#server/platform/real/javascript.ts';
 import {createSourceReader} from '#server/platform/real/source-reader.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {Security} from '#server/security/security.ts';
-import {type BroughtProcedure, SessionService} from '#server/session/service.ts';
+import {type CustomProcedure, SessionService} from '#server/session/service.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {RunRequest} from '#server/session/session.ts';
 import {statementRequest} from '#server/session/statement-request.ts';
@@ -25,7 +25,7 @@ import {type InlineEngine, type InlineEngineOptions, openInlineEngine} from './i
 export const root: Principal = {name: 'root', root: true, grants: new Map([['*', ['admin']]])};
 
 export interface WorldOptions extends InlineEngineOptions {
-  readonly procedures?: readonly BroughtProcedure[];
+  readonly procedures?: readonly CustomProcedure[];
   readonly timers?: Timers;
   /** Default: a server alone. */
   readonly cluster?: Cluster;

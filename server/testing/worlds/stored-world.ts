@@ -14,7 +14,7 @@ import type {Database} from '#server/engine/database.ts';
 import {RecordWriter} from '#server/records/records.ts';
 import {CatalogSchema, RecordWorkspace} from '#server/records/context.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
-import {noViews} from '#server/caches/kept-views.ts';
+import {noCaches} from '#server/caches/derived-caches.ts';
 import {openInlineEngine} from './inline-engine.ts';
 import {World, worldCatalog, type WorldData} from './hand-built-plan.ts';
 
@@ -25,11 +25,13 @@ export interface StoredWorld {
   close(): Promise<void>;
 }
 
-/** @param folded - Its declared properties are external and compressed, and read when asked for. */
-export async function openStoredWorld(folded = false): Promise<StoredWorld> {
+/**
+ * @param compressed - Its declared properties are external and compressed, and read when asked for.
+ */
+export async function openStoredWorld(compressed = false): Promise<StoredWorld> {
   const inline = await openInlineEngine();
   const names = new NameDictionary();
-  const catalog = folded ? foldedCatalog() : worldCatalog();
+  const catalog = compressed ? foldedCatalog() : worldCatalog();
   for (const type of catalog.types) {
     for (const {id, name} of type.definition.properties) names.learn(id, name);
   }
@@ -48,7 +50,13 @@ export async function openStoredWorld(folded = false): Promise<StoredWorld> {
     };
     const writer = new RecordWriter(transaction, context);
     return {
-      graph: new GraphReader(transaction, catalog, schema, noViews, folded ? new Set() : undefined),
+      graph: new GraphReader(
+        transaction,
+        catalog,
+        schema,
+        noCaches,
+        compressed ? new Set() : undefined,
+      ),
       writes: new GraphWriter(writer, catalog),
     };
   };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {createSeededRandom} from '#server/simulation/seeded-random.ts';
 import {createMemoryStore} from '#server/storage/memory/memory-store.ts';
-import type {Reader, View} from '#server/storage/store.ts';
+import type {Reader, StoreSnapshot} from '#server/storage/store.ts';
 import {KeyGap} from './key-gap.ts';
 
 const end = Buffer.from([0x41]);
@@ -14,29 +14,29 @@ function key(number: number): Buffer {
   return bytes;
 }
 
-function counting(view: View): Reader & {reads: number; scans: number} {
+function counting(snapshot: StoreSnapshot): Reader & {reads: number; scans: number} {
   return {
     reads: 0,
     scans: 0,
     get(asked) {
       this.reads += 1;
-      return view.get(asked);
+      return snapshot.get(asked);
     },
     getMany: () => assert.fail('keys come one by one'),
     scan(ranges, options) {
       this.scans += 1;
-      return view.scan(ranges, options);
+      return snapshot.scan(ranges, options);
     },
   };
 }
 
-function viewOf(numbers: Iterable<number>): View {
+function snapshotOf(numbers: Iterable<number>): StoreSnapshot {
   const store = createMemoryStore();
   const batch = store.batch();
   for (const number of numbers) batch.put(key(number), Buffer.from(String(number)));
   batch.put(end, Buffer.from('behind the last key'));
   store.write(batch);
-  return store.view();
+  return store.snapshot();
 }
 
 function ask(gap: KeyGap, number: number): string | undefined {
@@ -45,7 +45,7 @@ function ask(gap: KeyGap, number: number): string | undefined {
 }
 
 test('keys in order where there are none are not read one by one', () => {
-  const reader = counting(viewOf([5, 100_000]));
+  const reader = counting(snapshotOf([5, 100_000]));
   const gap = new KeyGap(reader, () => end);
   for (let number = 1_000; number < 3_000; number += 1) assert.equal(ask(gap, number), undefined);
   assert.ok(reader.reads < 20, `${reader.reads} reads`);
@@ -58,7 +58,7 @@ test('keys in order where there are none are not read one by one', () => {
 
 test('scans that are of no use become rare', () => {
   const stored = Array.from({length: 20_000}, (_, at) => at * 2);
-  const reader = counting(viewOf(stored));
+  const reader = counting(snapshotOf(stored));
   const gap = new KeyGap(reader, () => end);
   for (const number of stored) assert.equal(ask(gap, number + 1), undefined);
   assert.ok(reader.scans < 20, `${reader.scans} scans`);
@@ -68,7 +68,7 @@ test('any order: it answers what the reader does', () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const random = createSeededRandom(seed);
     const stored = new Set(Array.from({length: 40}, () => random.u32() % 2_000));
-    const gap = new KeyGap(counting(viewOf(stored)), () => end);
+    const gap = new KeyGap(counting(snapshotOf(stored)), () => end);
     let number = 0;
     for (let step = 0; step < 3_000; step += 1) {
       number = random.u32() % 50 === 0 ? random.u32() % 2_000 : (number + 1) % 2_000;

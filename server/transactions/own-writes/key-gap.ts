@@ -1,7 +1,7 @@
 /**
- * Point reads of one view for keys that are mostly absent: those of a unique index that is written
- * to. Where they come in order, as those of a bulk insert do, one scan tells that there is nothing
- * up to the next key there is, and the keys in between are not looked for one by one.
+ * Point reads of one snapshot for keys that are mostly absent: those of a unique index that is
+ * written to. Where they come in order, as those of a bulk insert do, one scan tells that there is
+ * nothing up to the next key there is, and the keys in between are not looked for one by one.
  */
 import {createPackedRows, rowHeaderBytes} from '#server/storage/packed-rows.ts';
 import {type Reader, RowTooLarge} from '#server/storage/store.ts';

@@ -1,5 +1,5 @@
 /**
- * A scan over a view with a write set laid on top: own values instead of stored ones, own
+ * A scan over a snapshot with a write set laid on top: own values instead of stored ones, own
  * deletions hidden, own new keys in their place, forward and backward.
  *
  * It shows the write set as of its creation, so a statement that writes while it scans does not

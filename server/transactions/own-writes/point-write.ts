@@ -1,7 +1,7 @@
 /**
  * One key's newest write in a transaction, kept small: the key as text (one character a byte),
  * the value as a place in a chunk that many values share. They are operations of a commit as
- * they are; the bytes are made views only where somebody asks.
+ * they are; the bytes are made snapshots only where somebody asks.
  */
 
 export class PutWrite {

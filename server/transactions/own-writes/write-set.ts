@@ -79,7 +79,7 @@ export class WriteSet {
     this.#bytes += start.length + end.length;
   }
 
-  /** The own write of a key: a value, `deleted`, or undefined when the view decides. */
+  /** The own write of a key: a value, `deleted`, or undefined when the snapshot decides. */
   lookup(text: string): Buffer | 'deleted' | undefined {
     const point = this.#points.get(text);
     if (point !== undefined) return point.kind === 'put' ? point.value : 'deleted';

@@ -13,7 +13,7 @@ test('keys are known as long as somebody may ask, and then let go', () => {
     const key = `key ${random.below(4_000)}`;
     keys.set(key, index);
     all.set(key, index);
-    // At times an old view keeps everything, at times there is none but the newest.
+    // At times an old snapshot keeps everything, at times there is none but the newest.
     const kept = index % 10_000 < 7_000 ? 9_000 : 10;
     if (index - floor > kept) floor = index - kept;
     keys.forgetThrough(floor);

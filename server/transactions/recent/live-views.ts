@@ -1,9 +1,9 @@
 /**
- * The lower bounds of all open views of one database, oldest first.
+ * The lower bounds of all open snapshots of one database, oldest first.
  *
- * A bound is the applied index when the view was taken; it only grows, so the order of opening
+ * A bound is the applied index when the snapshot was taken; it only grows, so the order of opening
  * is the order of bounds and the oldest is found without searching. The conflict window keeps
- * what the oldest view may still ask for (conflict-window.ts).
+ * what the oldest snapshot may still ask for (conflict-window.ts).
  */
 import type {LogIndex} from '../commit.ts';
 
@@ -22,28 +22,28 @@ export class LiveViews {
     return this.#count;
   }
 
-  /** The bound of the oldest open view, or `otherwise` when none is open. */
+  /** The bound of the oldest open snapshot, or `otherwise` when none is open. */
   oldest(otherwise: LogIndex): LogIndex {
     return this.#oldest?.bound ?? otherwise;
   }
 
   open(bound: LogIndex): LiveView {
-    const view: LiveView = {bound, previous: this.#newest, next: undefined};
-    if (this.#newest === undefined) this.#oldest = view;
-    else this.#newest.next = view;
-    this.#newest = view;
+    const snapshot: LiveView = {bound, previous: this.#newest, next: undefined};
+    if (this.#newest === undefined) this.#oldest = snapshot;
+    else this.#newest.next = snapshot;
+    this.#newest = snapshot;
     this.#count++;
-    return view;
+    return snapshot;
   }
 
-  close(view: LiveView): void {
-    if (view.previous === undefined) this.#oldest = view.next;
-    else view.previous.next = view.next;
-    if (view.next === undefined) this.#newest = view.previous;
-    else view.next.previous = view.previous;
+  close(snapshot: LiveView): void {
+    if (snapshot.previous === undefined) this.#oldest = snapshot.next;
+    else snapshot.previous.next = snapshot.next;
+    if (snapshot.next === undefined) this.#newest = snapshot.previous;
+    else snapshot.next.previous = snapshot.previous;
     // One that has become old garbage would keep all younger ones until it is collected.
-    view.previous = undefined;
-    view.next = undefined;
+    snapshot.previous = undefined;
+    snapshot.next = undefined;
     this.#count--;
   }
 }

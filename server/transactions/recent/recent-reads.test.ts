@@ -1,4 +1,4 @@
-/** What is answered from memory is what the view answers, and only what was read last is. */
+/** What is answered from memory is what the snapshot answers, and only what was read last is. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {RecentReads} from './recent-reads.ts';

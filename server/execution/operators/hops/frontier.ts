@@ -10,7 +10,7 @@
 import {Rid} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';
 import {chunkVertices, type EdgeChoice} from '#server/caches/adjacency-chunk.ts';
-import type {HeldChunk} from '#server/caches/shared-adjacency.ts';
+import type {PinnedChunk} from '#server/caches/shared-adjacency.ts';
 import {Batch, BatchBuilder} from '../../batch.ts';
 import type {ExecutionContext} from '../../context.ts';
 import {type Operator, type Pause, pause, type Preparation} from '../../operator.ts';
@@ -108,7 +108,7 @@ class Expansion {
     yield* this.#read();
   }
 
-  *#packed(block: VertexBlock, {chunk, dirty}: HeldChunk): Generator<Pause, void, undefined> {
+  *#packed(block: VertexBlock, {chunk, dirty}: PinnedChunk): Generator<Pause, void, undefined> {
     const {budget} = this.#context;
     const selection = chunk.select(this.#choice);
     const ends = endsOf(chunk, selection);

@@ -111,7 +111,7 @@ const wholeRows: PackedColumn = {
 /** As many as `spareRows` are long. */
 const spareGroups = new SpareArrays(2, () => new Uint32Array(segmentRows));
 
-interface RunParts {
+interface StatementContext {
   readonly use: ColumnUse | undefined;
   readonly terms: readonly ColumnTerm[];
   readonly keys: readonly ColumnValues[];
@@ -119,7 +119,7 @@ interface RunParts {
 }
 
 class ColumnRun {
-  readonly #parts: RunParts;
+  readonly #parts: StatementContext;
   readonly #aggregates: readonly PreparedAggregate[];
   readonly #groups: Groups;
   readonly #numbers: ColumnGroups | undefined;
@@ -133,7 +133,7 @@ class ColumnRun {
   readonly #rows = spareRows.take();
   readonly #groupOf = spareGroups.take();
 
-  constructor(parts: RunParts, aggregates: readonly PreparedAggregate[], groups: Groups) {
+  constructor(parts: StatementContext, aggregates: readonly PreparedAggregate[], groups: Groups) {
     this.#parts = parts;
     this.#aggregates = aggregates;
     this.#groups = groups;
@@ -156,7 +156,7 @@ class ColumnRun {
 
   /** All parts were met. */
   end(): void {
-    if (this.#vain > 0) this.#parts.use?.wasVain();
+    if (this.#vain > 0) this.#parts.use?.hadNoEffect();
   }
 
   #takeColumns(

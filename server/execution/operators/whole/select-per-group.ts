@@ -1,5 +1,6 @@
 /**
- * `pick`: of the rows of each tuple those of least measure, so many of them or so many measures.
+ * `select-per-group`: of the rows of each tuple those of least measure, so many of them or so many
+ * measures.
  *
  * Nothing is passed on before the whole input was read; what is kept is what would be the answer
  * so far, so memory follows the answer and not the input. Selecting among the paths between two
@@ -13,13 +14,13 @@ import type {ExecutionContext} from '../../context.ts';
 import {type Operator, pause, type Preparation} from '../../operator.ts';
 import {estimateBatch} from '../../expressions/value-size.ts';
 
-type Node = PlanNode & {readonly kind: 'pick'};
+type Node = PlanNode & {readonly kind: 'select-per-group'};
 
-export function preparePick(node: Node, preparation: Preparation): Operator {
+export function prepareSelectPerGroup(node: Node, preparation: Preparation): Operator {
   const input = preparation.prepare(node.input);
   const by = node.by.map(expression => preparation.expression(expression));
   const measure = preparation.expression(node.measure);
-  return function* pick(context, argument) {
+  return function* selectPerGroup(context, argument) {
     const frame = new Frame(context, unitBatch);
     const groups = new Map<string, Group>();
     const memory = new Memory(context);

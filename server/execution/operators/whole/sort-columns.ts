@@ -118,7 +118,7 @@ function* addAll(
         const isAdded =
           first < partsMax && order.add(keys, selection, row => first * segmentRows + row);
         if (!isAdded) {
-          use.wasVain();
+          use.hadNoEffect();
           return undefined;
         }
         use.took(selection.count);

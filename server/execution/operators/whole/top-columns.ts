@@ -72,7 +72,7 @@ export function prepareColumnTop(node: Node, preparation: Preparation): ColumnTo
       } finally {
         spareRows.give(rows);
       }
-      if (vain > 0) use.wasVain();
+      if (vain > 0) use.hadNoEffect();
     })();
   };
 }

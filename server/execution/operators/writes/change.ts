@@ -4,7 +4,7 @@
  * The record is read again right before it is changed, so two rows with the same record change
  * it twice, the second on top of the first. A record that is gone drops its row. `upsert`
  * creates a record when its input has no row at all; it is SQL's, as Cypher's MERGE makes whole
- * patterns (`otherwise`). Sub-plans of what is assigned may pause.
+ * patterns (`fallback`). Sub-plans of what is assigned may pause.
  */
 import type {MapValue, RecordValue} from '#server/model/value.ts';
 import type {PlanNode} from '#server/plan/node.ts';

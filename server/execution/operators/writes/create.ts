@@ -31,7 +31,7 @@ interface Ends {
 }
 
 /** Where a record goes: its type, and its bucket if that is said. */
-type Place = (frame: Frame) => {readonly type: string; readonly bucket: string | undefined};
+type TargetBucket = (frame: Frame) => {readonly type: string; readonly bucket: string | undefined};
 
 export function prepareCreate(node: Node, preparation: Preparation): Operator {
   const input = prepareWriteInput(node.input, preparation);
@@ -95,7 +95,7 @@ function add(
   builder.set(at.node.slot, record);
 }
 
-function preparePlace({type, bucket}: Node, preparation: Preparation): Place {
+function preparePlace({type, bucket}: Node, preparation: Preparation): TargetBucket {
   if (typeof bucket !== 'object') {
     assert(type !== undefined, 'only a bucket that is asked for tells a type');
     const known = {type, bucket};
@@ -112,7 +112,7 @@ function preparePlace({type, bucket}: Node, preparation: Preparation): Place {
 /** What a record is made of, but for its ends. */
 interface Making {
   readonly node: Node;
-  readonly place: Place;
+  readonly place: TargetBucket;
   readonly assign: Assign;
   readonly frame: Frame;
   readonly rid: Rid | undefined;

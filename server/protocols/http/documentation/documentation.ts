@@ -17,7 +17,7 @@ export function documentationRoutes(): readonly Route[] {
     const app = await loaded;
     const {request, response} = exchange;
     response.setHeader('X-Request-Id', exchange.requestId);
-    response.setHeader('X-Svc-Commit-Index', String(exchange.context.service.shownIndex));
+    response.setHeader('X-Svc-Commit-Index', String(exchange.context.service.readableIndex));
     response.setHeader('X-Svc-Replay-Protection', exchange.context.replayProtection);
     app(request, response);
   };

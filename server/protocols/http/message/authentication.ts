@@ -23,7 +23,7 @@ import {
  * @throws {PlainFailure} 401. @throws {Refusal} `security.*`, `admission.full`.
  */
 export function authenticate(exchange: Exchange): Principal | Promise<Principal> {
-  const {membership} = exchange.context;
+  const {gateway: membership} = exchange.context;
   const {socket} = exchange.request;
   const token = exchange.header(clusterTokenHeader);
   if (token !== undefined) {
@@ -47,7 +47,7 @@ export function authenticate(exchange: Exchange): Principal | Promise<Principal>
  *
  * @throws {Refusal} `cluster.no-leader`.
  */
-export function requireUsers({membership, security}: HttpContext): void {
+export function requireUsers({gateway: membership, security}: HttpContext): void {
   if (membership === undefined || security.hasRoot) return;
   throw new Refusal('cluster.no-leader', 'the users of the cluster are not known here yet');
 }

@@ -9,7 +9,7 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import {AssertionFailure, assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
-import {AnswerBytes, type AnswerWriter} from '../raw-http/response-buffer.ts';
+import {ResponseBuffer, type ResponseWriter} from '../raw-http/response-buffer.ts';
 import {checkDeclaredLength, declaredLength, readBody} from './body.ts';
 import type {HttpContext} from '../context.ts';
 import {type FailureAnswer, failureAnswer, PlainFailure} from './failure.ts';
@@ -24,7 +24,7 @@ export const sessionHeader = 'svc-session-id';
 const lingerMs = 500;
 const oneWriteBytesMax = 64 * 1024;
 
-export class Exchange implements AnswerWriter {
+export class Exchange implements ResponseWriter {
   readonly context: HttpContext;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -130,12 +130,12 @@ export class Exchange implements AnswerWriter {
     else this.response.end(body);
   }
 
-  bytes(): AnswerBytes {
-    return new AnswerBytes(this.context, 0);
+  bytes(): ResponseBuffer {
+    return new ResponseBuffer(this.context, 0);
   }
 
   /** Writes a complete answer of 200. */
-  answerBytes(bytes: AnswerBytes): void {
+  answerBytes(bytes: ResponseBuffer): void {
     this.answer(200, bytes.take());
   }
 
@@ -212,7 +212,7 @@ export class Exchange implements AnswerWriter {
   #head(contentType: string, headers: readonly string[]): string[] {
     const {context} = this;
     const head = ['X-Request-Id', this.requestId];
-    head.push('X-Svc-Commit-Index', String(context.service.shownIndex));
+    head.push('X-Svc-Commit-Index', String(context.service.readableIndex));
     head.push('X-Svc-Replay-Protection', context.replayProtection);
     if (contentType !== '') head.push('Content-Type', contentType);
     if (this.sessionId !== undefined) head.push(sessionHeader, this.sessionId);

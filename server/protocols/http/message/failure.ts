@@ -6,7 +6,7 @@
  * refusal is a defect of ours: it answers 500 and says nothing of the inside.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
-import {isForLeader} from '#server/cluster/leadership.ts';
+import {requiresLeader} from '#server/cluster/leadership.ts';
 import {exceptionArguments, statusRow} from './status.ts';
 
 /** A failure before a request reaches the server's parts: a label, perhaps a detail, no class. */
@@ -94,7 +94,7 @@ export function failureAnswer(
 
 /** Where to ask instead, since nothing happened here; empty while nobody knows. */
 function leaderHeader(error: Refusal): readonly string[] {
-  return isForLeader(error) ? ['X-Svc-Leader', String(error.detail['args'] ?? '')] : [];
+  return requiresLeader(error) ? ['X-Svc-Leader', String(error.detail['args'] ?? '')] : [];
 }
 
 const damageAdvice =

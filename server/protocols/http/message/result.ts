@@ -6,7 +6,7 @@
  * them; a failure after that breaks the connection, so half a result never looks whole.
  */
 import type {ResultCursor, ResultSummary} from '#server/session/session.ts';
-import type {AnswerWriter} from '../raw-http/response-buffer.ts';
+import type {ResponseWriter} from '../raw-http/response-buffer.ts';
 import {jsonType} from './exchange.ts';
 
 const chunkBytes = 64 * 1024;
@@ -20,7 +20,7 @@ export interface ResultOptions {
 
 /** Answers 200 with the rows of `cursor` and closes it; a promise only when it has to wait. */
 export function answerResult(
-  writer: AnswerWriter,
+  writer: ResponseWriter,
   cursor: ResultCursor,
   options: ResultOptions,
 ): Promise<void> | void {
@@ -37,7 +37,7 @@ export function answerResult(
 }
 
 async function answerPieces(
-  writer: AnswerWriter,
+  writer: ResponseWriter,
   cursor: ResultCursor,
   options: ResultOptions,
 ): Promise<void> {
@@ -69,7 +69,7 @@ async function answerPieces(
 }
 
 /** What stands around the rows, as of the answer before: most are like that one. */
-class Surroundings {
+class ResponseEnvelope {
   #options: ResultOptions | undefined;
   #start: Buffer = Buffer.alloc(0);
   #plain: ResultSummary | undefined;
@@ -105,7 +105,7 @@ class Surroundings {
   }
 }
 
-const surroundings = new Surroundings();
+const surroundings = new ResponseEnvelope();
 
 /** Says nothing of the plan and of what was changed. */
 function isPlain({stats, explain, explainPlan, profile}: ResultSummary): boolean {

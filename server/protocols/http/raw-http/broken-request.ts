@@ -39,7 +39,7 @@ export function answerBroken(context: HttpContext, error: Error, socket: Socket)
   const body = JSON.stringify({error: line.slice(4), requestId: context.nextRequestId()});
   socket.end(
     `HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
-      `X-Svc-Commit-Index: ${context.service.shownIndex}\r\n` +
+      `X-Svc-Commit-Index: ${context.service.readableIndex}\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
     () => socket.destroySoon(),
   );

@@ -1,5 +1,5 @@
 /**
- * One connection in the fast lane: bytes in, one request at a time, one write an answer.
+ * One connection in the raw HTTP path: bytes in, one request at a time, one write an answer.
  *
  * Until a statement begins, any doubt gives the connection to node's server with all bytes that
  * are not answered, and there the request starts from the beginning. From then on the answer is
@@ -8,20 +8,20 @@
  */
 import type {Socket} from 'node:net';
 import {AssertionFailure} from '#server/base/assert.ts';
-import {isForLeader, isOfOwnCopy} from '#server/cluster/leadership.ts';
+import {requiresLeader, isLocalCopyDamaged} from '#server/cluster/leadership.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {ResultCursor, RunRequest} from '#server/session/session.ts';
-import type {AnswerBytes, AnswerWriter} from './response-buffer.ts';
+import type {ResponseBuffer, ResponseWriter} from './response-buffer.ts';
 import {authenticateSocket, requireUsers} from '../message/authentication.ts';
 import type {HttpContext, KnownCredentials} from '../context.ts';
 import {clientGone, endsSession, jsonType, loggedFailure} from '../message/exchange.ts';
-import type {FastLane} from './raw-http-listener.ts';
+import type {RawHttpListener} from './raw-http-listener.ts';
 import {invalidToken} from '../relay/forwarded-headers.ts';
-import {headBytesMax, type LaneHead} from './request-head.ts';
-import type {KnownHead} from './request-head-cache.ts';
+import {headBytesMax, type RequestHead} from './request-head.ts';
+import type {CachedRequestHead} from './request-head-cache.ts';
 import {parseBody} from '../message/json-body.ts';
-import type {AnswerTaker, LineHead} from '../relay/leader-connection.ts';
-import type {Membership} from '../relay/leader-gateway.ts';
+import type {ResponseSink, ResponseHead} from '../relay/leader-connection.ts';
+import type {LeaderGateway} from '../relay/leader-gateway.ts';
 import {answerResult} from '../message/result.ts';
 import {type StatementHead, statementOfBody} from '../routes/statement.ts';
 import {alreadyStarted, isolationOf} from '../routes/transactions.ts';
@@ -45,20 +45,20 @@ type TransactionChange =
 
 /** A request that is being carried out. */
 interface UnderWay {
-  readonly known: KnownHead;
+  readonly known: CachedRequestHead;
   readonly bytes: Buffer;
   /** When it had come wholly. */
   readonly begunAt: number;
   readonly attempts: number;
 }
 
-export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead {
+export class RawHttpConnection implements ResponseWriter, ResponseSink, StatementHead {
   readonly context: HttpContext;
   readonly isStream = false;
   readonly tag = undefined;
   database = '';
   transactionId: string | undefined;
-  readonly #lane: FastLane;
+  readonly #lane: RawHttpListener;
   readonly #socket: Socket;
   /** Bytes that are not answered: part of a request, or what came during one. */
   #waiting: Buffer = none;
@@ -69,7 +69,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
   #isUsed = false;
   /** The session to name in the answer. */
   #sessionId: string | undefined;
-  #lastHead: KnownHead | undefined;
+  #lastHead: CachedRequestHead | undefined;
   #credentials: KnownCredentials | undefined;
   #signal: AbortSignal | undefined;
   /** Whoever waits for the reader. */
@@ -79,7 +79,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
   #status = ok;
   #unsentBytes = 0;
 
-  constructor(lane: FastLane, socket: Socket) {
+  constructor(lane: RawHttpListener, socket: Socket) {
     this.context = lane.context;
     this.#lane = lane;
     this.#socket = socket;
@@ -98,7 +98,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
 
   closeIfIdle(): void {
     if (this.#isBusy || this.#drains) return;
-    if (this.#waiting.length > 0) this.#leave(this.#waiting);
+    if (this.#waiting.length > 0) this.#handOffToNode(this.#waiting);
     else this.#socket.destroy();
   }
 
@@ -114,7 +114,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     if (this.#waiting.length > 0 || !this.#isUsed) {
       // Node's server has clocks for those who take their time to ask.
       const patience = this.#waiting.length > 0 ? 2 : this.#lane.silentTicks;
-      if (ticks >= patience) this.#leave(this.#waiting);
+      if (ticks >= patience) this.#handOffToNode(this.#waiting);
     } else if (ticks >= this.#lane.keepAliveTicks) this.#socket.destroy();
   }
 
@@ -163,12 +163,12 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
       this.#lastHead = this.#lane.head(bytes, at);
     }
     const known = this.#lastHead;
-    if (known === undefined) return this.#leave(bytes);
+    if (known === undefined) return this.#handOffToNode(bytes);
     const {head} = known;
     const missing = known.bytes.length + head.bodyBytes - bytes.length;
     if (missing > 0) return this.#wait(bytes, this.#mayTake(head));
     // More than one request at once is not what the lane is for.
-    if (missing < 0 || !this.#mayTake(head)) return this.#leave(bytes);
+    if (missing < 0 || !this.#mayTake(head)) return this.#handOffToNode(bytes);
     this.#waiting = none;
     this.#pieces = 0;
     this.#isBusy = true;
@@ -176,20 +176,20 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#perform(known, bytes);
   }
 
-  #mayTake({bodyBytes}: LaneHead): boolean {
+  #mayTake({bodyBytes}: RequestHead): boolean {
     const sizeMax = this.context.bodyBytesMax;
     return sizeMax < 0 || bodyBytes <= sizeMax;
   }
 
   /** Keeps part of a request until more comes, if that is worth while. */
   #wait(bytes: Buffer, mayWait: boolean): void {
-    if (!mayWait || ++this.#pieces > piecesMax) return this.#leave(bytes);
+    if (!mayWait || ++this.#pieces > piecesMax) return this.#handOffToNode(bytes);
     if (this.#waiting.length === 0) this.#since = this.#lane.tick;
     this.#waiting = bytes;
   }
 
   /** Gives the connection to node's server. */
-  #leave(bytes: Buffer): void {
+  #handOffToNode(bytes: Buffer): void {
     const socket = this.#socket;
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
@@ -201,7 +201,7 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#lane.handOver(socket, bytes);
   }
 
-  #perform(known: KnownHead, bytes: Buffer): void {
+  #perform(known: CachedRequestHead, bytes: Buffer): void {
     const {head} = known;
     this.database = head.database;
     this.transactionId = head.sessionId;
@@ -215,38 +215,38 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     try {
       answered = this.#answered(request.known, request.bytes);
     } catch (error) {
-      void this.#stumbled(request, error);
+      void this.#retryOrFail(request, error);
       return;
     }
     if (!(answered instanceof Promise)) return this.#done(request, answered);
     void answered.then(
       isAnswered => this.#done(request, isAnswered),
-      (error: unknown) => this.#stumbled(request, error),
+      (error: unknown) => this.#retryOrFail(request, error),
     );
   }
 
   #done({known, bytes, begunAt}: UnderWay, isAnswered: boolean): void {
-    if (!isAnswered) return this.#giveUp(bytes);
+    if (!isAnswered) return this.#closeWithError(bytes);
     this.#isBusy = false;
     this.#lane.count(known, this.#status, begunAt);
     if (!this.#drains) this.#next();
   }
 
   /** What becomes of a request that met an error: its answer, or another attempt. */
-  async #stumbled(request: UnderWay, error: unknown): Promise<void> {
-    const {membership} = this.context;
-    const isOther = (isForLeader(error) || isOfOwnCopy(error)) && !this.#isChunked;
+  async #retryOrFail(request: UnderWay, error: unknown): Promise<void> {
+    const {gateway: membership} = this.context;
+    const isOther = (requiresLeader(error) || isLocalCopyDamaged(error)) && !this.#isChunked;
     if (!isOther || membership === undefined) {
       this.#fail(error);
       return this.#done(request, true);
     }
     // Nothing happened, and node's path knows how to bring it to whoever leads now.
-    if (isOfOwnCopy(error)) return this.#giveUp(request.bytes);
+    if (isLocalCopyDamaged(error)) return this.#closeWithError(request.bytes);
     const settled = membership.settled();
     const {known, attempts} = request;
     const mayStay = known.head.sessionId === undefined && attempts < attemptsMax;
     if (!mayStay || (settled === undefined && membership.cluster.isLeader)) {
-      return this.#giveUp(request.bytes);
+      return this.#closeWithError(request.bytes);
     }
     await settled;
     this.#attempt({...request, attempts: attempts + 1});
@@ -256,28 +256,28 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
    * False when node's path must take the request, of which nothing was done. A promise only where
    * something has to be waited for: for what is done already that would only cost time.
    */
-  #answered(known: KnownHead, bytes: Buffer): boolean | Promise<boolean> {
-    const {membership} = this.context;
+  #answered(known: CachedRequestHead, bytes: Buffer): boolean | Promise<boolean> {
+    const {gateway: membership} = this.context;
     const found = this.#principalOf(known.head.caller);
     if (found instanceof Promise || membership?.cluster.isLeader === false) {
       return this.#answeredLater(found, known, bytes);
     }
-    const work = this.#understand(known, bytes);
-    return work !== undefined && this.#carriedOut(found, work, known.head);
+    const work = this.#parseStatement(known, bytes);
+    return work !== undefined && this.#execute(found, work, known.head);
   }
 
   async #answeredLater(
     found: Principal | Promise<Principal>,
-    known: KnownHead,
+    known: CachedRequestHead,
     bytes: Buffer,
   ): Promise<boolean> {
     const {head} = known;
-    const {membership} = this.context;
+    const {gateway: membership} = this.context;
     const principal = found instanceof Promise ? await found : found;
     // One that was just elected is ready in a moment.
     const settled = membership?.cluster.isLeader === false ? membership.settled() : undefined;
     if (settled !== undefined) await settled;
-    const work = this.#understand(known, bytes);
+    const work = this.#parseStatement(known, bytes);
     if (work === undefined) return false;
     const forLeader = membership && this.#isForLeader(membership, principal, head, work);
     if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
@@ -287,17 +287,17 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
       if (relayed === undefined) return false;
       if (await relayed) return true;
     }
-    return this.#carriedOut(principal, work, head);
+    return this.#execute(principal, work, head);
   }
 
-  #carriedOut(
+  #execute(
     principal: Principal,
     work: RunRequest | TransactionChange,
-    {wish}: LaneHead,
+    {wish}: RequestHead,
   ): true | Promise<true> {
     if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
     this.#sessionId = work.transactionId;
-    const waiting = this.context.membership?.readable(principal, work, wish);
+    const waiting = this.context.gateway?.readable(principal, work, wish);
     return waiting === undefined
       ? this.#run(principal, work)
       : waiting.then(() => this.#run(principal, work));
@@ -315,9 +315,9 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
 
   /** Of a replica's requests, those that only the leader may carry out. */
   #isForLeader(
-    membership: Membership,
+    membership: LeaderGateway,
     principal: Principal,
-    {route, sessionId}: LaneHead,
+    {route, sessionId}: RequestHead,
     work: RunRequest | TransactionChange,
   ): boolean | Promise<boolean> {
     if (membership.cluster.isLeader) return false;
@@ -326,19 +326,19 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
   }
 
   /** Has node's server take the request that is under way, of which nothing was done. */
-  #giveUp(bytes: Buffer): void {
+  #closeWithError(bytes: Buffer): void {
     this.#isBusy = false;
     if (this.#socket.destroyed || !this.#socket.readable) return this.destroy();
     const behind = this.#waiting;
-    this.#leave(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
+    this.#handOffToNode(behind.length === 0 ? bytes : Buffer.concat([bytes, behind]));
   }
 
   /** Looks at credentials once, as long as they are the same and good. */
-  #principalOf(caller: LaneHead['caller']): Principal | Promise<Principal> {
+  #principalOf(caller: RequestHead['caller']): Principal | Promise<Principal> {
     const {context} = this;
     if (typeof caller !== 'string') {
-      if (context.membership === undefined) throw invalidToken();
-      return context.membership.principalOf(caller, this.#socket);
+      if (context.gateway === undefined) throw invalidToken();
+      return context.gateway.principalOf(caller, this.#socket);
     }
     const known = this.#credentials;
     if (known?.value === caller && known.generation === context.security.generation) {
@@ -351,7 +351,10 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
   }
 
   /** Undefined for whatever node's path shall refuse or do in its own way. */
-  #understand(known: KnownHead, bytes: Buffer): RunRequest | TransactionChange | undefined {
+  #parseStatement(
+    known: CachedRequestHead,
+    bytes: Buffer,
+  ): RunRequest | TransactionChange | undefined {
     const {json} = this.context;
     const {route} = known.head;
     const isStatement = route === 'query' || route === 'command';
@@ -419,11 +422,11 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#send(Buffer.concat([Buffer.from(head, 'latin1'), body]));
   }
 
-  bytes(): AnswerBytes {
+  bytes(): ResponseBuffer {
     return this.#lane.bytes();
   }
 
-  answerBytes(bytes: AnswerBytes): void {
+  answerBytes(bytes: ResponseBuffer): void {
     this.#status = ok;
     this.#send(this.#lane.answers.whole(bytes, this.#sessionId));
     // What the kernel has taken may be written over.
@@ -461,13 +464,13 @@ export class LaneConnection implements AnswerWriter, AnswerTaker, StatementHead 
     this.#isChunked = false;
   }
 
-  whole({status, text}: LineHead, body: Buffer): void {
+  whole({status, text}: ResponseHead, body: Buffer): void {
     this.#status = status;
     const head = this.#lane.answers.relayed(text);
     this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
   }
 
-  begin({status, text}: LineHead): void {
+  begin({status, text}: ResponseHead): void {
     this.#status = status;
     this.#send(this.#lane.answers.relayed(text));
   }

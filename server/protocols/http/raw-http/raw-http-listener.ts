@@ -1,5 +1,5 @@
 /**
- * The fast lane: simple requests of the routes that matter, answered straight on their sockets.
+ * The raw HTTP path: simple requests of the routes that matter, answered straight on their sockets.
  *
  * Every connection begins here. A request that is complete, small and in the one form of
  * request-head.ts is answered here; the first one that is not takes its connection, with every
@@ -9,16 +9,16 @@
  * Why: docs/design/0005-fast-lane.md.
  */
 import type {Socket} from 'node:net';
-import {AnswerBytes} from './response-buffer.ts';
+import {ResponseBuffer} from './response-buffer.ts';
 import type {HttpContext} from '../context.ts';
-import {AnswerHeads} from './response-headers.ts';
-import {LaneConnection} from './raw-http-connection.ts';
-import {parseLaneHead} from './request-head.ts';
-import {KnownHead} from './request-head-cache.ts';
+import {ResponseHeaders} from './response-headers.ts';
+import {RawHttpConnection} from './raw-http-connection.ts';
+import {parseRequestHead} from './request-head.ts';
+import {CachedRequestHead} from './request-head-cache.ts';
 import {basePath} from '../router.ts';
 
 /** Gives a socket to node's server, `bytes` first. */
-export type HandOver = (socket: Socket, bytes: Buffer) => void;
+export type NodeHttpFallback = (socket: Socket, bytes: Buffer) => void;
 
 const headsMax = 512;
 const emptyLineBytes = 4;
@@ -28,10 +28,10 @@ const answerHeadBytes = 448;
 const tickMsMax = 1_000;
 const tickMsMin = 25;
 
-export class FastLane {
+export class RawHttpListener {
   readonly context: HttpContext;
-  readonly handOver: HandOver;
-  readonly answers: AnswerHeads;
+  readonly handOver: NodeHttpFallback;
+  readonly answers: ResponseHeaders;
   readonly tickMs: number;
   readonly keepAliveTicks: number;
   readonly silentTicks: number;
@@ -40,19 +40,19 @@ export class FastLane {
   tick = 0;
   /** Requests answered here. */
   answered = 0;
-  readonly #connections = new Set<LaneConnection>();
+  readonly #connections = new Set<RawHttpConnection>();
   /** Heads repeat from request to request, so each is read once. */
-  readonly #heads = new Map<string, KnownHead>();
-  readonly #spares: AnswerBytes[] = [];
+  readonly #heads = new Map<string, CachedRequestHead>();
+  readonly #spares: ResponseBuffer[] = [];
   #ticks = false;
 
-  constructor(context: HttpContext, handOver: HandOver) {
+  constructor(context: HttpContext, handOver: NodeHttpFallback) {
     const {settings} = context;
     const socketMs = settings.get('svc.network.socketTimeout');
     const keepAliveMs = settings.get('svc.network.keepAliveTimeout');
     this.context = context;
     this.handOver = handOver;
-    this.answers = new AnswerHeads(context, keepAliveMs);
+    this.answers = new ResponseHeaders(context, keepAliveMs);
     const shortest = Math.min(socketMs, keepAliveMs > 0 ? keepAliveMs : socketMs);
     this.tickMs = Math.max(tickMsMin, Math.min(shortest / 4, tickMsMax));
     this.keepAliveTicks = keepAliveMs > 0 ? keepAliveMs / this.tickMs + 1 : Number.MAX_SAFE_INTEGER;
@@ -61,11 +61,11 @@ export class FastLane {
   }
 
   accept(socket: Socket): void {
-    this.#connections.add(new LaneConnection(this, socket));
+    this.#connections.add(new RawHttpConnection(this, socket));
     this.#tickLater();
   }
 
-  remove(connection: LaneConnection): void {
+  remove(connection: RawHttpConnection): void {
     this.#connections.delete(connection);
   }
 
@@ -74,13 +74,16 @@ export class FastLane {
    *
    * @param end - Where the empty line behind it begins.
    */
-  head(bytes: Buffer, end: number): KnownHead | undefined {
+  head(bytes: Buffer, end: number): CachedRequestHead | undefined {
     const text = bytes.toString('latin1', 0, end);
     const known = this.#heads.get(text);
     if (known !== undefined) return known;
-    const parsed = parseLaneHead(text);
+    const parsed = parseRequestHead(text);
     if (parsed === undefined) return undefined;
-    const head = new KnownHead(parsed, Buffer.from(bytes.subarray(0, end + emptyLineBytes)));
+    const head = new CachedRequestHead(
+      parsed,
+      Buffer.from(bytes.subarray(0, end + emptyLineBytes)),
+    );
     // Sessions and bookmarks come and go: theirs are remembered by their connections only.
     if (parsed.sessionId !== undefined || parsed.wish?.after !== undefined) return head;
     if (this.#heads.size >= headsMax) this.#heads.clear();
@@ -89,7 +92,7 @@ export class FastLane {
   }
 
   /** Counts an answer to a request that had come wholly at `begunAt`. */
-  count(known: KnownHead, status: number, begunAt: number): void {
+  count(known: CachedRequestHead, status: number, begunAt: number): void {
     this.answered++;
     const {timings, options} = this.context;
     if (timings === undefined) return;
@@ -101,12 +104,12 @@ export class FastLane {
     known.timed.add(options.clock.monotonic() - begunAt);
   }
 
-  bytes(): AnswerBytes {
-    return this.#spares.pop() ?? new AnswerBytes(this.context, answerHeadBytes);
+  bytes(): ResponseBuffer {
+    return this.#spares.pop() ?? new ResponseBuffer(this.context, answerHeadBytes);
   }
 
   /** Takes back bytes that nobody looks at any more. */
-  takeBack(bytes: AnswerBytes): void {
+  takeBack(bytes: ResponseBuffer): void {
     if (bytes.reset() && this.#spares.length < sparesMax) this.#spares.push(bytes);
   }
 

@@ -1,10 +1,10 @@
-/** What the fast lane remembers of a body reads every other body as the parser does. */
+/** What the raw HTTP path remembers of a body reads every other body as the parser does. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';
 import {JsonParser} from '#server/model/json-parser.ts';
 import type {RunRequest} from '#server/session/session.ts';
-import {KnownHead} from './request-head-cache.ts';
+import {CachedRequestHead} from './request-head-cache.ts';
 import {parseBody} from '../message/json-body.ts';
 import {statementOfBody} from '../routes/statement.ts';
 
@@ -19,9 +19,9 @@ const statementHead = {
 };
 const headBytes = Buffer.from('head\r\n\r\n');
 
-function knownHead(): KnownHead {
+function knownHead(): CachedRequestHead {
   const head = {route: 'query', database: 'db', caller: 'x', bodyBytes: 0} as const;
-  return new KnownHead({...head, sessionId: undefined, wish: undefined}, headBytes);
+  return new CachedRequestHead({...head, sessionId: undefined, wish: undefined}, headBytes);
 }
 
 /** The long way; undefined when the body is refused. */
@@ -34,11 +34,11 @@ function whole(body: string): RunRequest | undefined {
   }
 }
 
-function remembered(known: KnownHead, body: string): RunRequest | undefined {
+function remembered(known: CachedRequestHead, body: string): RunRequest | undefined {
   return known.statement(Buffer.concat([headBytes, Buffer.from(body)]), parser, signal);
 }
 
-function learn(known: KnownHead, body: string): void {
+function learn(known: CachedRequestHead, body: string): void {
   const request = whole(body);
   if (request !== undefined)
     known.learn(Buffer.concat([headBytes, Buffer.from(body)]), parser, request);

@@ -1,5 +1,5 @@
 /**
- * What the fast lane remembers of requests that repeat: the bytes of a head with what they say,
+ * What the raw HTTP path remembers of requests that repeat: the bytes of a head with what they say,
  * and the bytes in front of a body's parameters with the statement that they are.
  *
  * Programs send the same statement again and again and change its parameters only. A head, or the
@@ -10,8 +10,8 @@
 import {Refusal} from '#server/base/errors.ts';
 import type {JsonParser} from '#server/model/json-parser.ts';
 import type {RunRequest} from '#server/session/session.ts';
-import type {LaneHead} from './request-head.ts';
-import {forwardedHead, type MemberWords} from '../relay/forwarded-headers.ts';
+import type {RequestHead} from './request-head.ts';
+import {forwardedHead, type PeerCredentials} from '../relay/forwarded-headers.ts';
 import {parseParameters} from '../message/parameters.ts';
 import type {DurationHistogram} from '../request-timings.ts';
 
@@ -22,17 +22,17 @@ const closing = 0x7d;
 const startBytesMax = 4 * 1024;
 
 /** One head, the same to the byte. */
-export class KnownHead {
-  readonly head: LaneHead;
+export class CachedRequestHead {
+  readonly head: RequestHead;
   /** The whole head with the empty line behind it. */
   readonly bytes: Buffer;
   /** Where its last answer was counted. */
   timed: DurationHistogram | undefined;
-  #start: StatementStart | undefined;
+  #start: CachedBodyPrefix | undefined;
   #lastText = '';
-  #forwarded: {readonly words: MemberWords; readonly bytes: Buffer} | undefined;
+  #forwarded: {readonly words: PeerCredentials; readonly bytes: Buffer} | undefined;
 
-  constructor(head: LaneHead, bytes: Buffer) {
+  constructor(head: RequestHead, bytes: Buffer) {
     this.head = head;
     this.bytes = bytes;
   }
@@ -44,7 +44,7 @@ export class KnownHead {
   }
 
   /** The head under which the leader is asked for the user. */
-  forwarded(words: MemberWords): Buffer {
+  forwarded(words: PeerCredentials): Buffer {
     const known = this.#forwarded;
     if (known?.words.user === words.user && known.words.token === words.token) return known.bytes;
     const text = this.bytes.toString('latin1', 0, this.bytes.length - headEnd.length);
@@ -62,14 +62,14 @@ export class KnownHead {
   learn(bytes: Buffer, parser: JsonParser, request: RunRequest): void {
     if (request.text.length > startBytesMax) return;
     if (request.text === this.#lastText) {
-      this.#start = StatementStart.of(bytes, this.bytes.length, parser, request);
+      this.#start = CachedBodyPrefix.of(bytes, this.bytes.length, parser, request);
     }
     this.#lastText = request.text;
   }
 }
 
 /** The start of a body, up to the value of its last member, `params`. */
-class StatementStart {
+class CachedBodyPrefix {
   readonly #bodyAt: number;
   readonly #bytes: Buffer;
   readonly #request: RunRequest;
@@ -86,7 +86,7 @@ class StatementStart {
     bodyAt: number,
     parser: JsonParser,
     request: RunRequest,
-  ): StatementStart | undefined {
+  ): CachedBodyPrefix | undefined {
     const at = bytes.indexOf(field, bodyAt);
     if (at < 0 || at - bodyAt > startBytesMax || bytes.at(-1) !== closing) return undefined;
     const valueAt = at + field.length;
@@ -103,7 +103,7 @@ class StatementStart {
     }
     // Kept for long, so without what belongs to one request only.
     const kept = {...request, parameters: parseParameters(undefined), signal: undefined};
-    return new StatementStart(bodyAt, start, kept);
+    return new CachedBodyPrefix(bodyAt, start, kept);
   }
 
   /** Undefined when the body begins differently, or its parameters are refused. */

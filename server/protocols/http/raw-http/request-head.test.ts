@@ -1,11 +1,11 @@
-/** Which heads the fast lane takes, and that the slightest doubt keeps it off. */
+/** Which heads the raw HTTP path takes, and that the slightest doubt keeps it off. */
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {createServer, type IncomingMessage} from 'node:http';
 import {type AddressInfo, connect} from 'node:net';
 import {test} from 'node:test';
 import fc from 'fast-check';
-import {parseLaneHead} from './request-head.ts';
+import {parseRequestHead} from './request-head.ts';
 
 const usual = [
   'POST /api/v1/query/db HTTP/1.1',
@@ -16,7 +16,7 @@ const usual = [
 ];
 
 test('the usual head is read', () => {
-  assert.deepEqual(parseLaneHead(usual.join('\r\n')), {
+  assert.deepEqual(parseRequestHead(usual.join('\r\n')), {
     route: 'query',
     database: 'db',
     caller: 'Basic cm9vdDp4',
@@ -33,13 +33,13 @@ test('the head of a request that another member relayed is read', () => {
     'X-Svc-Forwarded-User: ann%20a',
     'X-Svc-Forwarded-To-Leader: true',
   ];
-  const head = parseLaneHead([...lines, ...words].join('\r\n'));
+  const head = parseRequestHead([...lines, ...words].join('\r\n'));
   assert.deepEqual(head?.caller, {token: 'secret', user: 'ann%20a'});
   for (const missing of words) {
     const some = words.filter(word => word !== missing);
-    assert.equal(parseLaneHead([...lines, ...some].join('\r\n')), undefined);
+    assert.equal(parseRequestHead([...lines, ...some].join('\r\n')), undefined);
   }
-  assert.equal(parseLaneHead([...usual, ...words].join('\r\n')), undefined);
+  assert.equal(parseRequestHead([...usual, ...words].join('\r\n')), undefined);
 });
 
 const taken: readonly (readonly string[])[] = [
@@ -50,7 +50,7 @@ const taken: readonly (readonly string[])[] = [
 ];
 for (const lines of taken) {
   test(`'${lines.join(', ')}' stays in the lane`, () => {
-    assert.notEqual(parseLaneHead([...usual, ...lines].join('\r\n')), undefined);
+    assert.notEqual(parseRequestHead([...usual, ...lines].join('\r\n')), undefined);
   });
 }
 
@@ -102,7 +102,7 @@ const refused: readonly (readonly [number, string])[] = [
   [5, 'User-Agent: a '],
   [5, 'User-Agent:  a'],
   [5, 'User-Agent:\ta'],
-  [5, ' folded'],
+  [5, ' compressed'],
   [5, 'User-Agent'],
   [5, ''],
 ];
@@ -110,7 +110,7 @@ for (const [at, line] of refused) {
   test(`${JSON.stringify(line)} leaves the lane`, () => {
     const lines = usual.with(Math.min(at, usual.length - 1), line);
     const head = at < usual.length ? lines : [...usual, line];
-    assert.equal(parseLaneHead(head.join('\r\n')), undefined);
+    assert.equal(parseRequestHead(head.join('\r\n')), undefined);
   });
 }
 
@@ -149,10 +149,10 @@ test("a head that is taken means the same to node's parser", async () => {
   const changed = fc.sample(change, 6_000).map(([at, code, inserts]) => {
     return text.slice(0, at) + String.fromCharCode(code) + text.slice(inserts ? at : at + 1);
   });
-  const taken = changed.filter(head => parseLaneHead(head) !== undefined).slice(0, 300);
+  const taken = changed.filter(head => parseRequestHead(head) !== undefined).slice(0, 300);
   assert.ok(taken.length > 100);
   for (const [at, read] of (await nodeReads(taken)).entries()) {
-    const head = parseLaneHead(taken[at] ?? '');
+    const head = parseRequestHead(taken[at] ?? '');
     assert.ok(read !== undefined && head !== undefined, taken[at]);
     assert.equal(read.method, 'POST');
     assert.equal(read.url, `/api/v1/${head.route}/${head.database}`);

@@ -1,5 +1,5 @@
 /**
- * Heads of requests that the fast lane takes: a short list of routes and headers, in the one
+ * Heads of requests that the raw HTTP path takes: a short list of routes and headers, in the one
  * form that leaves nothing to interpret.
  *
  * Whatever is not on the list (another method, header, escape, blank or spelling) is no head of
@@ -12,21 +12,21 @@ import {
   clusterTokenHeader,
   forwardedMark,
   forwardedUserHeader,
-  type MemberWords,
+  type PeerCredentials,
 } from '../relay/forwarded-headers.ts';
-import {readConsistencies, type ReadWish} from '#server/cluster/read-consistency-gate.ts';
+import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 
 type LaneRoute = 'query' | 'command' | 'begin' | 'commit' | 'rollback';
 
-export interface LaneHead {
+export interface RequestHead {
   readonly route: LaneRoute;
   readonly database: string;
   /** Value of `Authorization`, or what another member says of the user for whom it asks. */
-  readonly caller: string | MemberWords;
+  readonly caller: string | PeerCredentials;
   readonly bodyBytes: number;
   readonly sessionId: string | undefined;
   /** What the head says of the freshness of reads; undefined: nothing. */
-  readonly wish: ReadWish | undefined;
+  readonly wish: ReadConsistency | undefined;
 }
 
 export const headBytesMax = 2_048;
@@ -63,7 +63,7 @@ const names: ReadonlySet<string> = new Set([
  * @param text - All of it, one character a byte, without the empty line behind it.
  * @returns undefined when it is not for the lane.
  */
-export function parseLaneHead(text: string): LaneHead | undefined {
+export function parseRequestHead(text: string): RequestHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const [, route, database] = requestLine.exec(first) ?? [];
   if (route === undefined || database === undefined) return undefined;
@@ -85,7 +85,7 @@ export function parseLaneHead(text: string): LaneHead | undefined {
 }
 
 /** A request that another member relayed has all three; without one of them it is none. */
-function memberWords(headers: ReadonlyMap<string, string>): MemberWords | undefined | 'odd' {
+function memberWords(headers: ReadonlyMap<string, string>): PeerCredentials | undefined | 'odd' {
   const token = headers.get(clusterTokenHeader);
   const user = headers.get(forwardedUserHeader);
   const mark = headers.get(forwardedMark);
@@ -94,7 +94,7 @@ function memberWords(headers: ReadonlyMap<string, string>): MemberWords | undefi
 }
 
 /** Words and numbers in the one spelling that needs no telling what is wrong with them. */
-function wishOf(headers: ReadonlyMap<string, string>): ReadWish | undefined | 'odd' {
+function wishOf(headers: ReadonlyMap<string, string>): ReadConsistency | undefined | 'odd' {
   const word = headers.get('x-svc-read-consistency');
   const after = headers.get('x-svc-read-after');
   if (word === undefined && after === undefined) return undefined;

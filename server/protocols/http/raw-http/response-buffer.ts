@@ -8,12 +8,12 @@ import {assert} from '#server/base/assert.ts';
 import type {HttpContext} from '../context.ts';
 
 /** Where an answer goes: node's response (exchange.ts), or a socket (raw-http-connection.ts). */
-export interface AnswerWriter {
+export interface ResponseWriter {
   readonly context: HttpContext;
   /** Empty bytes to put an answer into. */
-  bytes(): AnswerBytes;
+  bytes(): ResponseBuffer;
   /** Writes a complete JSON answer with status 200 and takes the bytes. */
-  answerBytes(bytes: AnswerBytes): void;
+  answerBytes(bytes: ResponseBuffer): void;
   /** Begins a chunked answer. */
   startStream(status: number, contentType: string): void;
   /** Writes a piece and waits for the reader. @throws {PlainFailure} when the client is gone. */
@@ -27,7 +27,7 @@ const firstBytes = 1_536;
 const spareBytes = 256;
 const keptBytesMax = 16 * 1024;
 
-export class AnswerBytes {
+export class ResponseBuffer {
   readonly #context: HttpContext;
   readonly #headBytes: number;
   #buffer: Buffer;

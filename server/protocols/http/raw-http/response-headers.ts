@@ -1,19 +1,19 @@
 /**
- * Heads of the fast lane's answers, the same bytes that node would write for ours.
+ * Heads of the raw HTTP path's answers, the same bytes that node would write for ours.
  *
  * What is the same for every answer of a server, or of a second, is kept. The usual head is put
  * in front of its body from its last byte to its first, as bytes: joining, flattening and encoding
  * a text for it would cost more than the rest of the answer.
  */
 import {STATUS_CODES} from 'node:http';
-import type {AnswerBytes} from './response-buffer.ts';
+import type {ResponseBuffer} from './response-buffer.ts';
 import type {HttpContext} from '../context.ts';
 import {jsonType, sessionHeader} from '../message/exchange.ts';
 
 const commitIndexName = Buffer.from('\r\nX-Svc-Commit-Index: ');
 
 /** What differs between answers. */
-export interface AnswerHead {
+export interface ResponseHeaderFields {
   readonly status: number;
   readonly contentType: string;
   readonly requestId: string;
@@ -24,7 +24,7 @@ export interface AnswerHead {
   readonly length: number | undefined;
 }
 
-export class AnswerHeads {
+export class ResponseHeaders {
   readonly #context: HttpContext;
   readonly #keepAlive: string;
   /** From the status to the number in the request's id. */
@@ -49,7 +49,7 @@ export class AnswerHeads {
   }
 
   /** A JSON answer with status 200: its head, its length and `body`. Takes the bytes. */
-  whole(body: AnswerBytes, sessionId: string | undefined): Buffer {
+  whole(body: ResponseBuffer, sessionId: string | undefined): Buffer {
     const context = this.#context;
     const {length} = body;
     if (context.isStopping || sessionId !== undefined) {
@@ -59,18 +59,18 @@ export class AnswerHeads {
     body.prepend(this.#datedBytes());
     body.prependNumber(length, 10);
     body.prepend(this.#middle);
-    body.prependNumber(context.service.shownIndex, 10);
+    body.prependNumber(context.service.readableIndex, 10);
     body.prepend(commitIndexName);
     body.prependNumber(context.nextRequestNumber(), 16);
     body.prepend(this.#start);
     return body.takeWhole();
   }
 
-  any(head: AnswerHead): string {
+  any(head: ResponseHeaderFields): string {
     const {status, contentType, requestId, sessionId, headers, length} = head;
     const {service, replayProtection, isStopping} = this.#context;
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-    text += `X-Request-Id: ${requestId}\r\nX-Svc-Commit-Index: ${service.shownIndex}\r\n`;
+    text += `X-Request-Id: ${requestId}\r\nX-Svc-Commit-Index: ${service.readableIndex}\r\n`;
     text += `X-Svc-Replay-Protection: ${replayProtection}\r\nContent-Type: ${contentType}\r\n`;
     if (sessionId !== undefined) text += `${sessionHeader}: ${sessionId}\r\n`;
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;

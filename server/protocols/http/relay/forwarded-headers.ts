@@ -11,7 +11,7 @@ export const forwardedUserHeader = 'x-svc-forwarded-user';
 export const forwardedMark = 'x-svc-forwarded-to-leader';
 
 /** What a member says of itself and of whom it speaks for, as it was sent. */
-export interface MemberWords {
+export interface PeerCredentials {
   readonly token: string;
   readonly user: string;
 }
@@ -63,12 +63,12 @@ export function isRelayed(name: string): boolean {
 }
 
 /**
- * The head under which a member sends on a request of the fast lane, which has a length and names
- * nothing in `Connection`.
+ * The head under which a member sends on a request of the raw HTTP path, which has a length and
+ * names nothing in `Connection`.
  *
  * @param text - The client's head, without its last end of line.
  */
-export function forwardedHead(text: string, {user, token}: MemberWords): Buffer {
+export function forwardedHead(text: string, {user, token}: PeerCredentials): Buffer {
   const [first = '', ...lines] = text.split('\r\n');
   const isKept = (line: string): boolean => {
     const name = line.slice(0, line.indexOf(':')).toLowerCase();

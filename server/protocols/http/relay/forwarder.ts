@@ -19,21 +19,21 @@ import type {Principal} from '#server/security/principal.ts';
 import type {HttpContext} from '../context.ts';
 import {clientGone, type Exchange, sessionHeader} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
-import type {KnownHead} from '../raw-http/request-head-cache.ts';
+import type {CachedRequestHead} from '../raw-http/request-head-cache.ts';
 import type {HttpTarget} from './idle-connections.ts';
 import {LeaderAddress} from './leader-address.ts';
-import {LeaderConnections, patienceMs, type RelayParts} from './leader-requests.ts';
-import type {LineRequest} from './leader-connection.ts';
-import {LeaderLines} from './leader-connection-pool.ts';
+import {LeaderRequests, patienceMs, type RelayParts} from './leader-requests.ts';
+import type {RelayedRequest} from './leader-connection.ts';
+import {LeaderConnectionPool} from './leader-connection-pool.ts';
 import type {NotRelayed, Relayed} from './relayed-response.ts';
 
 /** The same leader is asked again after this when it refused or did not answer: at first soon. */
 const pauseMsMin = 5;
 const pauseMsMax = 50;
 
-/** A request of the fast lane on its way to the leader. */
-export interface LaneRequest extends Omit<LineRequest, 'head' | 'silenceMs'> {
-  readonly known: KnownHead;
+/** A request of the raw HTTP path on its way to the leader. */
+export interface LaneRequest extends Omit<RelayedRequest, 'head' | 'silenceMs'> {
+  readonly known: CachedRequestHead;
   readonly principal: Principal;
   /** Aborted when the client's connection ends. */
   readonly gone: AbortSignal;
@@ -49,8 +49,8 @@ interface Attempts {
 export class Forwarder {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
-  readonly #connections: LeaderConnections;
-  readonly #lines: LeaderLines;
+  readonly #connections: LeaderRequests;
+  readonly #lines: LeaderConnectionPool;
   readonly #leader: LeaderAddress;
   readonly #relayed: (index: number) => void;
 
@@ -59,8 +59,8 @@ export class Forwarder {
     this.#context = context;
     this.#cluster = cluster;
     this.#relayed = relayed;
-    this.#connections = new LeaderConnections(context, cluster);
-    this.#lines = new LeaderLines(context, cluster);
+    this.#connections = new LeaderRequests(context, cluster);
+    this.#lines = new LeaderConnectionPool(context, cluster);
     this.#leader = new LeaderAddress(context, cluster);
   }
 
@@ -88,7 +88,7 @@ export class Forwarder {
   }
 
   /**
-   * As `forward`, for a request of the fast lane, whose bytes go to the leader as they are.
+   * As `forward`, for a request of the raw HTTP path, whose bytes go to the leader as they are.
    *
    * @returns undefined where it must take the way of node's server: one that was relayed already,
    *   one over TLS, one that is too large.

@@ -18,8 +18,8 @@ const deposedMs = 1_000;
  */
 export function deposedPatienceMs(cluster: Cluster, target: HttpTarget): number {
   const {peers} = cluster.state();
-  const deposed = peers.find(peer => isSameAddress(targetOf(peer, target.isSecure), target));
-  return Math.max(0, deposedMs - (deposed?.silentMs ?? 0));
+  const formerLeader = peers.find(peer => isSameAddress(targetOf(peer, target.isSecure), target));
+  return Math.max(0, deposedMs - (formerLeader?.silentMs ?? 0));
 }
 
 export class LeaderAddress {

@@ -1,6 +1,6 @@
 /**
- * What a client of a replica gets of requests that the fast lane relays: the leader's bytes as they
- * are, over few connections, and never half an answer that looks whole.
+ * What a client of a replica gets of requests that the raw HTTP path relays: the leader's bytes as
+ * they are, over few connections, and never half an answer that looks whole.
  */
 import assert from 'node:assert/strict';
 import {connect, createServer, type Server, type Socket} from 'node:net';

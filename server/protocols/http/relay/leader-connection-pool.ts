@@ -1,24 +1,24 @@
 /**
- * The connections to the leader that the fast lane's requests are relayed over: kept, the last one
- * used is used next, all of one leader. Those of a leader before end when they are free; a request
- * that is still unanswered a while after another server took over is given up.
+ * The connections to the leader that the raw HTTP path's requests are relayed over: kept, the last
+ * one used is used next, all of one leader. Those of a leader before end when they are free; a
+ * request that is still unanswered a while after another server took over is given up.
  */
 import {hostAndPort} from '#server/base/addresses.ts';
 import {type Cluster, isSameAddress} from '#server/cluster/cluster.ts';
 import type {HttpContext} from '../context.ts';
 import type {HttpTarget} from './idle-connections.ts';
 import {deposedPatienceMs} from './leader-address.ts';
-import {LeaderLine, type LineRequest} from './leader-connection.ts';
+import {LeaderConnection, type RelayedRequest} from './leader-connection.ts';
 import type {Relayed} from './relayed-response.ts';
 
 const linesMax = 1_024;
 
-export class LeaderLines {
+export class LeaderConnectionPool {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
   readonly #forget: () => void;
-  readonly #lines = new Set<LeaderLine>();
-  readonly #free: LeaderLine[] = [];
+  readonly #lines = new Set<LeaderConnection>();
+  readonly #free: LeaderConnection[] = [];
   #target: HttpTarget | undefined;
 
   constructor(context: HttpContext, cluster: Cluster) {
@@ -37,7 +37,7 @@ export class LeaderLines {
   }
 
   /** Sends a request to `target`, which is not asked over TLS; resolves with what became of it. */
-  async relay(target: HttpTarget, request: LineRequest, gone: AbortSignal): Promise<Relayed> {
+  async relay(target: HttpTarget, request: RelayedRequest, gone: AbortSignal): Promise<Relayed> {
     if (gone.aborted) return {kind: 'unsent', reason: 'the client is gone'};
     if (!isSameAddress(this.#target, target)) {
       this.#leave();
@@ -55,17 +55,17 @@ export class LeaderLines {
     return outcome;
   }
 
-  #next(): LeaderLine | undefined {
+  #next(): LeaderConnection | undefined {
     for (;;) {
       const line = this.#free.pop();
       if (line === undefined || line.isUsable) return line;
     }
   }
 
-  #open(target: HttpTarget): LeaderLine | undefined {
+  #open(target: HttpTarget): LeaderConnection | undefined {
     if (this.#lines.size >= linesMax) return undefined;
     const connectMs = this.#context.settings.get('svc.ha.proxyConnectTimeout');
-    const line = new LeaderLine(target, connectMs, closed => {
+    const line = new LeaderConnection(target, connectMs, closed => {
       this.#lines.delete(closed);
     });
     this.#lines.add(line);

@@ -1,6 +1,6 @@
 /**
- * One kept connection to the leader for requests of the fast lane: bytes out and bytes back, one
- * request at a time.
+ * One kept connection to the leader for requests of the raw HTTP path: bytes out and bytes back,
+ * one request at a time.
  *
  * Of an answer only the head is read, and where its body ends; the body goes on as it lies on the
  * wire, no faster than the client reads it. A connection on which anything is odd is ended, and
@@ -14,33 +14,33 @@ import {isRelayed} from './forwarded-headers.ts';
 import type {Relayed} from './relayed-response.ts';
 
 /** The head of an answer, without what belongs to one connection. */
-export interface LineHead {
+export interface ResponseHead {
   readonly status: number;
   /** The first line and headers, without an end of the last one. */
   readonly text: string;
 }
 
 /** Who passes an answer on to the client. */
-export interface AnswerTaker {
+export interface ResponseSink {
   /** A short answer, all of it. */
-  whole(head: LineHead, body: Buffer): void;
+  whole(head: ResponseHead, body: Buffer): void;
   /** The head of a longer one. */
-  begin(head: LineHead): void;
+  begin(head: ResponseHead): void;
   /** Bytes of a body as they lie on the wire; a promise when the client does not keep up. */
   piece(bytes: Buffer): Promise<void> | undefined;
   /** A longer answer broke off: the client must not take the half for the whole. */
   brokeOff(): void;
 }
 
-export interface LineRequest {
+export interface RelayedRequest {
   readonly head: Buffer;
   readonly body: Buffer;
-  readonly taker: AnswerTaker;
+  readonly taker: ResponseSink;
   /** Milliseconds for which the leader may be silent. */
   readonly silenceMs: number;
 }
 
-interface Answer extends LineHead {
+interface Answer extends ResponseHead {
   readonly commitIndex: number | undefined;
   readonly isRefused: boolean;
   readonly isShort: boolean;
@@ -52,10 +52,10 @@ const headBytesMax = 16 * 1024;
 const shortBytes = 64 * 1024;
 const none = Buffer.alloc(0);
 
-export class LeaderLine {
+export class LeaderConnection {
   readonly #socket: Socket;
-  readonly #closed: (line: LeaderLine) => void;
-  #request: LineRequest | undefined;
+  readonly #closed: (line: LeaderConnection) => void;
+  #request: RelayedRequest | undefined;
   #resolve: (outcome: Relayed) => void = () => undefined;
   /** The request may have been read by the leader. */
   #hasLeft = false;
@@ -66,7 +66,7 @@ export class LeaderLine {
   #closes = false;
 
   /** Begins to connect. @param closed - Told when nothing can be sent any more. */
-  constructor(target: HttpAddress, connectMs: number, closed: (line: LeaderLine) => void) {
+  constructor(target: HttpAddress, connectMs: number, closed: (line: LeaderConnection) => void) {
     const {host, port} = target;
     this.#closed = closed;
     this.#socket = connect({host, port, noDelay: true});
@@ -91,7 +91,7 @@ export class LeaderLine {
   }
 
   /** Sends a request; resolves with what became of it. Never rejects. */
-  send(request: LineRequest): Promise<Relayed> {
+  send(request: RelayedRequest): Promise<Relayed> {
     assert(this.#request === undefined, 'one request at a time');
     const socket = this.#socket;
     this.#request = request;
@@ -153,7 +153,7 @@ export class LeaderLine {
     if (answer.end.isReached) this.#finish(request, answer);
   }
 
-  #pass({taker, silenceMs}: LineRequest, piece: Buffer): void {
+  #pass({taker, silenceMs}: RelayedRequest, piece: Buffer): void {
     const drained = taker.piece(piece);
     if (drained === undefined) return;
     // While the client reads, the silence is ours.
@@ -165,7 +165,7 @@ export class LeaderLine {
     });
   }
 
-  #finish({taker}: LineRequest, answer: Answer): void {
+  #finish({taker}: RelayedRequest, answer: Answer): void {
     const body = this.#held;
     this.#held = none;
     this.#answer = undefined;

@@ -12,7 +12,7 @@ import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
-import {Freshness, type ReadWish} from '#server/cluster/read-consistency-gate.ts';
+import {ReadConsistencyGate, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 import type {Principal} from '#server/security/principal.ts';
 import type {RunRequest} from '#server/session/session.ts';
 import type {HttpContext} from '../context.ts';
@@ -22,16 +22,16 @@ import {
   forwardedMark,
   forwardedUserHeader,
   invalidToken,
-  type MemberWords,
+  type PeerCredentials,
 } from './forwarded-headers.ts';
 import {Forwarder, type LaneRequest} from './forwarder.ts';
 
 const warningEveryMs = 60_000;
 
-export class Membership {
+export class LeaderGateway {
   readonly cluster: Cluster;
   readonly #context: HttpContext;
-  readonly #freshness: Freshness;
+  readonly #freshness: ReadConsistencyGate;
   readonly #forwarder: Forwarder;
   readonly #tokenHash: Buffer | undefined;
   #warnedAt = Number.NEGATIVE_INFINITY;
@@ -41,7 +41,7 @@ export class Membership {
     const {clock, logger} = context.options;
     this.cluster = cluster;
     this.#context = context;
-    this.#freshness = new Freshness({
+    this.#freshness = new ReadConsistencyGate({
       cluster,
       clock,
       logger,
@@ -53,7 +53,7 @@ export class Membership {
   }
 
   /** Waits until a read may be answered from here; see Freshness. */
-  reached(wish: ReadWish): Promise<void> {
+  reached(wish: ReadConsistency): Promise<void> {
     return this.#freshness.reached(wish);
   }
 
@@ -65,7 +65,7 @@ export class Membership {
   readable(
     principal: Principal,
     request: RunRequest,
-    wish: ReadWish | undefined,
+    wish: ReadConsistency | undefined,
   ): Promise<void> | undefined {
     if (request.transactionId !== undefined || !this.#freshness.waits(wish)) return undefined;
     const {cluster} = this;
@@ -102,7 +102,7 @@ export class Membership {
     return this.#forwarder.forward(exchange, principal);
   }
 
-  /** As `forward`, for a request of the fast lane; see Forwarder. */
+  /** As `forward`, for a request of the raw HTTP path; see Forwarder. */
   forwardBytes(request: LaneRequest): Promise<boolean> | undefined {
     return this.#forwarder.forwardBytes(request);
   }
@@ -127,7 +127,7 @@ export class Membership {
    *
    * @throws {PlainFailure} 401 without the token, or when there is no such user here.
    */
-  principalOf({token, user}: MemberWords, socket: Socket): Principal {
+  principalOf({token, user}: PeerCredentials, socket: Socket): Principal {
     this.requireToken(token, socket);
     const name = decodedUser(user);
     const principal = name === undefined ? undefined : this.#context.security.principalOf(name);

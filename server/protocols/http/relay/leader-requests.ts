@@ -28,7 +28,7 @@ export interface RelayParts {
 const socketsMax = 256;
 const idleSocketsMax = 64;
 
-export class LeaderConnections {
+export class LeaderRequests {
   readonly #context: HttpContext;
   readonly #cluster: Cluster;
   readonly #connections: KeptConnections;

@@ -32,7 +32,7 @@ function listTokens(exchange: Exchange): void {
 async function createToken(exchange: Exchange, principal: Principal): Promise<void> {
   const {context} = exchange;
   checkTransport(exchange);
-  if (await context.membership?.forward(exchange, principal)) return;
+  if (await context.gateway?.forward(exchange, principal)) return;
   const body = await exchange.jsonBody();
   if (body === undefined) throw new PlainFailure(400, 'Request body is required');
   checkFields(body, ['name', 'database', 'expiresAt', 'permissions']);

@@ -62,7 +62,7 @@ test('how long requests took, whichever way they came', async () => {
   await ask('/api/v1/query/db', {language: 'sql', command: 'rows 1'});
   await ask('/api/v1/query/db', {language: 'sql', command: 'rows 1'});
   await ask('/api/v1/query/db', {language: 'sql', command: 'fail commit.conflict'});
-  assert.equal(world.server.laneAnswers, answered + 3, 'those are of the fast lane');
+  assert.equal(world.server.laneAnswers, answered + 3, 'those are of the raw HTTP path');
   await ask('/api/v1/query/db', {language: 'sql', command: 'rows 1'}, {'x-request-id': 'mine'});
   await ask('/api/v1/query/other', {language: 'sql', command: 'rows 1'}, {'x-request-id': 'two'});
   await ask('/nowhere', {});

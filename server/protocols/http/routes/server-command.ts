@@ -78,7 +78,7 @@ export async function runServerCommand(exchange: Exchange, principal: Principal)
     const message = 'Only root user is authorized to execute server commands';
     throw new Refusal('security.root-only', message);
   }
-  const {membership} = exchange.context;
+  const {gateway: membership} = exchange.context;
   if (command.at === 'leader' && (await membership?.forward(exchange, principal))) return;
   const waitMs = Math.min(integerField(body, 'wait') ?? waitMsDefault, waitMsMax);
   const result = await command.run({exchange, principal, rest, waitMs});

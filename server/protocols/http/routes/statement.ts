@@ -6,7 +6,7 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {MapValue} from '#server/model/value.ts';
-import {readConsistencies, type ReadWish} from '#server/cluster/read-consistency-gate.ts';
+import {readConsistencies, type ReadConsistency} from '#server/cluster/read-consistency-gate.ts';
 import type {ResultFormat, RunRequest} from '#server/session/session.ts';
 import {type Exchange, ndjsonType, sessionHeader} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
@@ -130,7 +130,7 @@ export function queryTag(exchange: Exchange): string | undefined {
  *
  * @throws {Refusal} `request.field` for an unknown word or a bookmark that is no number.
  */
-export function readWish(exchange: Exchange): ReadWish {
+export function readWish(exchange: Exchange): ReadConsistency {
   return {
     consistency: readConsistency(exchange.header('x-svc-read-consistency')),
     after:
@@ -140,7 +140,7 @@ export function readWish(exchange: Exchange): ReadWish {
 }
 
 /** @throws {Refusal} `request.field`. */
-export function readConsistency(word: string | undefined): ReadWish['consistency'] {
+export function readConsistency(word: string | undefined): ReadConsistency['consistency'] {
   if (word === undefined) return undefined;
   const known = readConsistencies.find(name => name === word.toLowerCase());
   if (known !== undefined) return known;

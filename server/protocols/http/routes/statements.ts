@@ -58,7 +58,7 @@ async function relayed(
   principal: Principal,
   {request}: Statement,
 ): Promise<boolean> {
-  const {membership} = exchange.context;
+  const {gateway: membership} = exchange.context;
   if (membership === undefined || membership.cluster.isLeader) return false;
   const needsLeader = await membership.needsLeader(principal, request);
   return needsLeader && membership.forward(exchange, principal);
@@ -72,7 +72,7 @@ async function run(
   user: string | undefined,
 ): Promise<void> {
   const wish = readWish(exchange);
-  await exchange.context.membership?.readable(principal, request, wish);
+  await exchange.context.gateway?.readable(principal, request, wish);
   exchange.sessionId = request.transactionId;
   const {service} = exchange.context;
   if (isStream) {

@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
     replacement: 'mine.term >= other.term',
     because: 'a shorter log of the last term loses what is committed',
   },
-  // The log's view.
+  // The log's snapshot.
   {
     file: 'log-view.ts',
     text: 'return this.termAt(position.index) === position.term;',

@@ -1,14 +1,16 @@
-/** Who gives way when memory for views is full: the one not used for longest, never one's own. */
+/**
+ * Who gives way when memory for snapshots is full: the one not used for longest, never one's own.
+ */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {ViewMemory} from './view-memory.ts';
+import {CacheMemory} from './cache-memory.ts';
 
 function memoryOf(bytesMax: number): {
-  readonly memory: ViewMemory;
+  readonly memory: CacheMemory;
   readonly dropped: string[];
   hold(name: string, bytes: number, run: number): void;
 } {
-  const memory = new ViewMemory(() => bytesMax);
+  const memory = new CacheMemory(() => bytesMax);
   const dropped: string[] = [];
   const items = new Map<string, {drop: () => void}>();
   return {

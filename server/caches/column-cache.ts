@@ -1,16 +1,18 @@
 /**
- * The columns that are kept of one database, and for which store views they hold.
+ * The columns that are kept of one database, and for which store snapshots they hold.
  *
- * Columns are built from the view of the run that first profits, a segment at a time, and kept
+ * Columns are built from the snapshot of the run that first profits, a segment at a time, and kept
  * right by the change feed: what an entry changes behind the state that a segment shows is
- * remembered by row, and the next run reads those rows from its own view and puts them in place,
- * in the same turn in which it uses the segment. So a run that was given a segment has the state
- * of its own view, whatever is written beside it; a run with an older view than the segment reads
- * the records. Nothing here awaits: a segment is used in the turn in which it was asked for.
+ * remembered by row, and the next run reads those rows from its own snapshot and puts them in
+ * place, in the same turn in which it uses the segment. So a run that was given a segment has the
+ * state of its own snapshot, whatever is written beside it; a run with an older snapshot than the
+ * segment reads the records. Nothing here awaits: a segment is used in the turn in which it was
+ * asked for.
  *
  * Why so: docs/design/0011-columns-beside-the-store.md.
  *
- * Invariant W1: a segment that is handed out shows exactly the rows of the view it was asked for.
+ * Invariant W1: a segment that is handed out shows exactly the rows of the snapshot it was asked
+ * for.
  */
 import {
   bucketRange,
@@ -25,7 +27,7 @@ import type {Database} from '#server/engine/database.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 import {Column, Segment, segmentRows} from './segment.ts';
 import {TextCodes} from './text-codes.ts';
-import type {Droppable, ViewMemory} from './view-memory.ts';
+import type {Droppable, CacheMemory} from './cache-memory.ts';
 
 /** More changed rows are not read one by one: the segment is built anew. */
 const patchedRowsMax = 1_024;
@@ -37,11 +39,11 @@ class Slot implements Droppable {
   segment: Segment | undefined;
   /** The state that the segment shows. */
   base: LogIndex = 0;
-  /** Of every view from here to `base` the rows are the same. */
+  /** Of every snapshot from here to `base` the rows are the same. */
   stableFrom: LogIndex;
   /** Rows changed by entries behind `unknownUntil`, by the last of them. */
   readonly changes = new Map<number, LogIndex>();
-  /** Which rows changed up to here nobody knows: no segment of an older view can be kept. */
+  /** Which rows changed up to here nobody knows: no segment of an older snapshot can be kept. */
   unknownUntil: LogIndex;
 
   constructor(unknownUntil: LogIndex) {
@@ -61,34 +63,36 @@ class Slot implements Droppable {
     this.segment = undefined;
   }
 
-  install(segment: Segment, view: LogIndex): void {
-    const isNewer = this.segment === undefined || view >= this.base;
-    if (view < this.unknownUntil || !isNewer) return;
+  install(segment: Segment, snapshot: LogIndex): void {
+    const isNewer = this.segment === undefined || snapshot >= this.base;
+    if (snapshot < this.unknownUntil || !isNewer) return;
     this.segment = segment;
-    this.reached(view);
+    this.reached(snapshot);
   }
 
-  /** The segment shows the state of `view` now. */
-  reached(view: LogIndex): void {
-    if (this.changes.size > 0) this.stableFrom = view;
-    this.base = view;
-    for (const [row, index] of this.changes) if (index <= view) this.changes.delete(row);
+  /** The segment shows the state of `snapshot` now. */
+  reached(snapshot: LogIndex): void {
+    if (this.changes.size > 0) this.stableFrom = snapshot;
+    this.base = snapshot;
+    for (const [row, index] of this.changes) if (index <= snapshot) this.changes.delete(row);
   }
 }
 
-/** What a run is to do at a place: use the segment, build it from its view, or read the records. */
+/**
+ * What a run is to do at a place: use the segment, build it from its snapshot, or read the records.
+ */
 export type Found = Segment | 'build' | 'records';
 
-export class ColumnViews {
+export class ColumnCache {
   readonly #database: Database;
-  readonly #memory: ViewMemory;
+  readonly #memory: CacheMemory;
   readonly #slots = new Map<number, Map<number, Slot>>();
   readonly #texts = new Map<number, TextCodes>();
   #feed: ChangeSubscription | undefined;
 
   readonly #recordsMin: () => number;
 
-  constructor(database: Database, memory: ViewMemory, recordsMin: () => number) {
+  constructor(database: Database, memory: CacheMemory, recordsMin: () => number) {
     this.#database = database;
     this.#memory = memory;
     this.#recordsMin = recordsMin;
@@ -104,7 +108,9 @@ export class ColumnViews {
     return this.isOn && records >= this.#recordsMin();
   }
 
-  /** Begins to listen when nobody has yet; columns of `bucket` for a view, by properties' ids. */
+  /**
+   * Begins to listen when nobody has yet; columns of `bucket` for a snapshot, by properties' ids.
+   */
   open(bucket: number, reader: ReadContext, properties: readonly number[]): BucketColumns {
     this.#feed ??= this.#database.onChange(this.#listener());
     let slots = this.#slots.get(bucket);
@@ -183,38 +189,40 @@ interface BucketOptions {
   readonly properties: readonly number[];
   readonly slotOf: (number: number) => Slot;
   readonly textsOf: (property: number) => TextCodes;
-  readonly memory: ViewMemory;
+  readonly memory: CacheMemory;
 }
 
-/** The columns of one bucket as of one view. */
+/** The columns of one bucket as of one snapshot. */
 export class BucketColumns {
   readonly #options: BucketOptions;
   readonly #run: number;
-  readonly #view: LogIndex;
+  readonly #snapshot: LogIndex;
 
   constructor(options: BucketOptions) {
     this.#options = options;
     this.#run = options.memory.beginRun();
-    this.#view = options.reader.viewIndex;
+    this.#snapshot = options.reader.viewIndex;
   }
 
   /** What is at the place; a segment is right until this turn ends. */
   find(number: number): Found {
     const slot = this.#options.slotOf(number);
     const {segment, changes} = slot;
-    const view = this.#view;
-    if (segment !== undefined && view < slot.base) {
-      const isSame = view >= slot.stableFrom && changes.size === 0;
+    const snapshot = this.#snapshot;
+    if (segment !== undefined && snapshot < slot.base) {
+      const isSame = snapshot >= slot.stableFrom && changes.size === 0;
       return isSame && this.#hasAll(segment) ? this.#use(slot, segment) : 'records';
     }
     if (segment === undefined || !this.#hasAll(segment) || changes.size > patchedRowsMax) {
-      return view >= slot.unknownUntil && this.#hasRoom(segment) ? 'build' : 'records';
+      return snapshot >= slot.unknownUntil && this.#hasRoom(segment) ? 'build' : 'records';
     }
     if (changes.size > 0) this.#patch(number, slot, segment);
     return this.#use(slot, segment);
   }
 
-  /** An empty segment to be filled from the view, with the columns that the place has already. */
+  /**
+   * An empty segment to be filled from the snapshot, with the columns that the place has already.
+   */
   begin(number: number): Segment {
     const {properties, slotOf, textsOf} = this.#options;
     const known = slotOf(number).segment?.columns.map(column => column.property) ?? [];
@@ -222,10 +230,10 @@ export class BucketColumns {
     return new Segment(all.map(property => new Column(property, textsOf(property))));
   }
 
-  /** Keeps a segment that was filled from the view, as far as that can be. */
+  /** Keeps a segment that was filled from the snapshot, as far as that can be. */
   keep(number: number, segment: Segment): void {
     const slot = this.#options.slotOf(number);
-    slot.install(segment, this.#view);
+    slot.install(segment, this.#snapshot);
     if (slot.segment === segment) this.#use(slot, segment);
   }
 
@@ -244,7 +252,7 @@ export class BucketColumns {
     return segment;
   }
 
-  /** Brings the segment to the state of the view, which is not older. */
+  /** Brings the segment to the state of the snapshot, which is not older. */
   #patch(number: number, slot: Slot, segment: Segment): void {
     const {bucket, reader} = this.#options;
     const first = number * segmentRows;
@@ -253,6 +261,6 @@ export class BucketColumns {
       const bytes = reader.get(recordKey(new Rid(bucket, first + row)));
       if (bytes !== undefined) segment.put(row, bytes, 0, bytes.length);
     }
-    slot.reached(this.#view);
+    slot.reached(this.#snapshot);
   }
 }

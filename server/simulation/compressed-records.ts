@@ -1,11 +1,11 @@
 /**
- * Clients that write records with folded values (docs/design/0025-folded-values.md): external ones,
- * compressed ones, and both. A record and what lies beside it are several rows of one commit, and a
- * crash must leave all of them or none.
+ * Clients that write records with compressed values (docs/design/0025-compressed-values.md):
+ * external ones, compressed ones, and both. A record and what lies beside it are several rows of
+ * one commit, and a crash must leave all of them or none.
  *
  * The records are real ones, made by the writer that statements use, in a database of their own
- * whose schema is never stored. What a transaction has done is what its view and its end differ by;
- * the ledger replays that, and CHECK DATABASE judges what the rows mean.
+ * whose schema is never stored. What a transaction has done is what its snapshot and its end differ
+ * by; the ledger replays that, and CHECK DATABASE judges what the rows mean.
  */
 import {Catalog} from '#server/catalog/catalog.ts';
 import {createProperty, type PropertyAttributes} from '#server/catalog/change-property.ts';
@@ -57,7 +57,7 @@ export class FoldedRecords {
     const {database, random, scheduler} = options;
     for (let count = 0; count < operations; count++) {
       await scheduler.sleep(random.below(4));
-      if (random.chance(8)) this.#checkView(database);
+      if (random.chance(8)) this.#checkSnapshot(database);
       else await this.#write(options);
     }
   }
@@ -76,10 +76,10 @@ export class FoldedRecords {
     } finally {
       session.close();
     }
-    this.#checkView(database);
+    this.#checkSnapshot(database);
   }
 
-  #checkView(database: Database): void {
+  #checkSnapshot(database: Database): void {
     const session = database.read();
     try {
       // Before the names are stored there is nothing.
@@ -91,7 +91,8 @@ export class FoldedRecords {
 
   async #write(options: Omit<ClientOptions, 'ledger'>): Promise<void> {
     const {database, random, scheduler, nextNumber} = options;
-    // One view for the whole transaction, so that what it changes is a difference of two states.
+    // One snapshot for the whole transaction, so that what it changes is a difference of two
+    // states.
     const transaction = database.begin('REPEATABLE_READ');
     const writer = new RecordWriter(transaction, this.#context);
     const number = nextNumber();
@@ -156,7 +157,7 @@ function valuesOf({random}: Pick<ClientOptions, 'random'>, number: number): Map<
 
 interface Begun {
   readonly number: number;
-  /** What its view held. */
+  /** What its snapshot held. */
   readonly before: ReadonlyMap<string, string>;
   readonly bucketId: number;
 }

@@ -1,13 +1,13 @@
 /**
- * Folds values of records when they are written, and unfolds them when they are read.
+ * Compresses values of records when they are written, and decompresses them when they are read.
  *
- * A property that the schema calls external or compressed is folded with the next write of its
+ * A property that the schema calls external or compressed is compressed with the next write of its
  * record (layout/compressed-value.ts says what the bytes are). What is stored is read by its own
- * bytes, never by the schema: a change of the schema rewrites nothing. Folding happens where the
- * commit is made, before its entry is appended, so all members hold the same bytes.
+ * bytes, never by the schema: a change of the schema rewrites nothing. Compressing happens where
+ * the commit is made, before its entry is appended, so all members hold the same bytes.
  *
  * A value that is not asked for costs nothing: what lies beside a record is another key, and what
- * is compressed stays so. See docs/design/0025-folded-values.md.
+ * is compressed stays so. See docs/design/0025-compressed-values.md.
  */
 import {constants, crc32, zstdCompressSync, zstdDecompressSync} from 'node:zlib';
 import {Corruption, Refusal} from '#server/base/errors.ts';
@@ -16,17 +16,21 @@ import {externalKey} from '#server/layout/external-key.ts';
 import {
   type Body,
   codecs,
-  type Fold,
-  foldAt,
-  foldedBeside,
-  foldedHere,
-  foldsOf,
+  type CompressedValue,
+  compressedValueAt,
+  compressedOutside,
+  compressedInline,
+  compressedValuesOf,
   packHeaderBytes,
   withBodies,
 } from '#server/layout/compressed-value.ts';
 import {findProperty, propertyEnd, propertyStart, propertyTag} from '#server/layout/record.ts';
 import {recordBytesMaxDefault} from '#server/layout/record-encoding.ts';
-import {type FoldSource, type RecordPlace, StoredRecord} from '#server/layout/stored-record.ts';
+import {
+  type CompressedValueSource,
+  type RecordPlace,
+  StoredRecord,
+} from '#server/layout/stored-record.ts';
 import {readValue} from '#server/layout/stored-value-reader.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Rid, Value} from '#server/model/value.ts';
@@ -44,17 +48,17 @@ const rowsBytesMax = 1 << 20;
 const rowBytesMore = 16;
 
 /** A record as it is to be stored. */
-export interface FoldedRecord {
+export interface CompressedRecord {
   readonly bytes: Uint8Array;
   /** What is to lie beside it, by the ids of the properties' names. */
   readonly beside: ReadonlyMap<number, Uint8Array>;
 }
 
-/** Folds the values of `properties` in a record, as far as it has them and it pays. */
-export function foldRecord(
+/** Compresses the values of `properties` in a record, as far as it has them and it pays. */
+export function compressRecord(
   record: RecordPlace,
   properties: readonly PropertyDefinition[],
-): FoldedRecord {
+): CompressedRecord {
   const {bytes, offset, length} = record;
   const bodies = new Map<number, Body>();
   const beside = new Map<number, Uint8Array>();
@@ -68,8 +72,8 @@ export function foldRecord(
     const pack = packOf(propertyTag(bytes, offset, slot), bytes.subarray(start, end), compression);
     if (external === true) {
       beside.set(id, pack);
-      bodies.set(slot, foldedBeside(end - start, crc32(pack)));
-    } else if (pack[0] !== codecs.none) bodies.set(slot, foldedHere(end - start, pack));
+      bodies.set(slot, compressedOutside(end - start, crc32(pack)));
+    } else if (pack[0] !== codecs.none) bodies.set(slot, compressedInline(end - start, pack));
   }
   return {bytes: bodies.size === 0 ? sliceOf(record) : withBodies(record, bodies), beside};
 }
@@ -114,19 +118,20 @@ export class BesideFault extends Corruption {
 }
 
 /**
- * Reads the folded values of records from one reader. What it gives is as of the reader's view.
+ * Reads the compressed values of records from one reader. What it gives is as of the reader's
+ * snapshot.
  *
  * Every method throws Corruption where the bytes of a record or beside it are no such thing
  * (BesideFault where they are not there), and Refusal (`limit.record`) where a record would be
  * larger than any may be.
  */
-export class FoldReader implements FoldSource {
+export class CompressedValueReader implements CompressedValueSource {
   readonly #reader: Reader;
   readonly #isAsked: ((property: number) => boolean) | undefined;
 
   /**
-   * @param isAsked - Which properties `unfold` is about, by their names' ids; the others are read
-   * when a record is asked for them. Default: all.
+   * @param isAsked - Which properties `decompress` is about, by their names' ids; the others are
+   * read when a record is asked for them. Default: all.
    */
   constructor(reader: Reader, isAsked?: (property: number) => boolean) {
     this.#reader = reader;
@@ -134,49 +139,53 @@ export class FoldReader implements FoldSource {
   }
 
   /** The record with the values that are asked for as they are. */
-  unfold(record: StoredRecord): StoredRecord {
-    return record.isFolded ? (this.unfoldAll([record])[0] ?? record) : record;
+  decompress(record: StoredRecord): StoredRecord {
+    return record.isCompressed ? (this.unfoldAll([record])[0] ?? record) : record;
   }
 
-  /** As `unfold`, with all that lies beside the records read at once. */
+  /** As `decompress`, with all that lies beside the records read at once. */
   unfoldAll<R extends StoredRecord | undefined>(records: readonly R[]): readonly R[] {
-    const asked = records.map(record => (record?.isFolded === true ? this.#asked(record) : none));
+    const asked = records.map(record =>
+      record?.isCompressed === true ? this.#asked(record) : none,
+    );
     const packs = this.#packsBeside(records, asked);
     return records.map((record, at) => {
-      const folds = asked[at] ?? none;
-      return record?.isFolded === true ? (this.#unfolded(record, folds, packs) as R) : record;
+      const values = asked[at] ?? none;
+      return record?.isCompressed === true
+        ? (this.#uncompressed(record, values, packs) as R)
+        : record;
     });
   }
 
   whole(record: StoredRecord): StoredRecord {
-    return new FoldReader(this.#reader).unfold(record);
+    return new CompressedValueReader(this.#reader).decompress(record);
   }
 
   value(rid: Rid, place: RecordPlace, slot: number): Value {
-    const fold = foldAt(place.bytes, place.offset, place.length, slot);
-    const {tag, bytes} = bodyOf(rid, fold, this.#packOf(rid, fold));
+    const value = compressedValueAt(place.bytes, place.offset, place.length, slot);
+    const {tag, bytes} = bodyOf(rid, value, this.#packOf(rid, value));
     return readValue(tag, bytes, 0, bytes.length);
   }
 
-  /** Bytes that the values of a record that are asked for have when they are unfolded. */
+  /** Bytes that the values of a record that are asked for have when they are uncompressed. */
   bytesAsked(record: RecordPlace): number {
-    return this.#asked(record).reduce((sum, fold) => sum + fold.length, 0);
+    return this.#asked(record).reduce((sum, value) => sum + value.length, 0);
   }
 
-  #asked({bytes, offset, length}: RecordPlace): readonly Fold[] {
-    const folds = foldsOf(bytes, offset, length);
+  #asked({bytes, offset, length}: RecordPlace): readonly CompressedValue[] {
+    const values = compressedValuesOf(bytes, offset, length);
     const isAsked = this.#isAsked;
-    return isAsked === undefined ? folds : folds.filter(({property}) => isAsked(property));
+    return isAsked === undefined ? values : values.filter(({property}) => isAsked(property));
   }
 
-  #packOf(rid: Rid, {pack, property}: Fold): Uint8Array | undefined {
+  #packOf(rid: Rid, {pack, property}: CompressedValue): Uint8Array | undefined {
     return pack ?? this.#reader.get(externalKey(rid, property));
   }
 
-  /** One after the other, as the folds that lie beside come. */
+  /** One after the other, as the values that lie beside come. */
   #packsBeside(
     records: readonly (StoredRecord | undefined)[],
-    asked: readonly (readonly Fold[])[],
+    asked: readonly (readonly CompressedValue[])[],
   ): Iterator<Uint8Array | undefined> {
     const keys: Uint8Array[] = [];
     let bytes = 0;
@@ -191,27 +200,27 @@ export class FoldReader implements FoldSource {
     return valuesOf(this.#reader, keys, Math.min(bytes, rowsBytesMax));
   }
 
-  #unfolded(
+  #uncompressed(
     record: StoredRecord,
-    folds: readonly Fold[],
+    values: readonly CompressedValue[],
     packs: Iterator<Uint8Array | undefined>,
   ): StoredRecord {
     const {rid, schema} = record;
     const bodies = new Map<number, Body>();
     let bytes = 0;
-    for (const fold of folds) {
-      bytes += fold.length;
+    for (const value of values) {
+      bytes += value.length;
       if (bytes > recordBytesMaxDefault) throw tooLarge(rid);
-      const pack = fold.pack ?? (packs.next().value as Uint8Array | undefined);
-      bodies.set(fold.slot, bodyOf(rid, fold, pack));
+      const pack = value.pack ?? (packs.next().value as Uint8Array | undefined);
+      bodies.set(value.slot, bodyOf(rid, value, pack));
     }
-    const unfolded = bodies.size === 0 ? sliceOf(record) : withBodies(record, bodies);
-    const place = {offset: 0, length: unfolded.length};
-    return new StoredRecord(rid, unfolded, schema, place, this);
+    const uncompressed = bodies.size === 0 ? sliceOf(record) : withBodies(record, bodies);
+    const place = {offset: 0, length: uncompressed.length};
+    return new StoredRecord(rid, uncompressed, schema, place, this);
   }
 }
 
-const none: readonly Fold[] = [];
+const none: readonly CompressedValue[] = [];
 
 /** The values under the keys, in their order, in pieces of about so many bytes. */
 function* valuesOf(
@@ -231,11 +240,13 @@ function* valuesOf(
   return undefined;
 }
 
-/** The body that was folded. `pack`: what lies beside, or is in the record; undefined: nothing. */
-function bodyOf(rid: Rid, fold: Fold, pack: Uint8Array | undefined): Body {
-  const {length, property} = fold;
+/**
+ * The body that was compressed. `pack`: what lies beside, or is in the record; undefined: nothing.
+ */
+function bodyOf(rid: Rid, value: CompressedValue, pack: Uint8Array | undefined): Body {
+  const {length, property} = value;
   if (pack === undefined) throw new BesideFault(rid, property, true);
-  if (fold.pack === undefined && crc32(pack) !== fold.checksum) {
+  if (value.pack === undefined && crc32(pack) !== value.checksum) {
     throw new BesideFault(rid, property, false);
   }
   if (length > recordBytesMaxDefault) throw tooLarge(rid);
@@ -243,7 +254,7 @@ function bodyOf(rid: Rid, fold: Fold, pack: Uint8Array | undefined): Body {
   const content = pack.subarray(packHeaderBytes);
   const bytes = pack[0] === codecs.none ? content : decompressed(pack[0], content, length);
   if (bytes?.length === length) return {tag, bytes};
-  throw new Corruption('a folded value cannot be unfolded', {rid: ridText(rid), property});
+  throw new Corruption('a compressed value cannot be uncompressed', {rid: ridText(rid), property});
 }
 
 /** Never more than `length` bytes; undefined when it is not what the codec has written. */
@@ -263,7 +274,7 @@ function decompressed(
 function tooLarge(rid: Rid): Refusal {
   return new Refusal(
     'limit.record',
-    `${ridText(rid)} is larger than any record may be when its values are unfolded`,
+    `${ridText(rid)} is larger than any record may be when its values are uncompressed`,
     {detail: {bytesMax: recordBytesMaxDefault}},
   );
 }

@@ -42,8 +42,8 @@ function put(database: Database, entries: Readonly<Record<string, string | undef
   return transaction.commit();
 }
 
-function onUndecided(database: Database): Transaction {
-  return database.begin('REPEATABLE_READ', {onUndecided: true});
+function readsInFlight(database: Database): Transaction {
+  return database.begin('REPEATABLE_READ', {readsInFlight: true});
 }
 
 function rowsOf(transaction: Transaction, reverse = false): string[] {
@@ -57,7 +57,7 @@ function rowsOf(transaction: Transaction, reverse = false): string[] {
 test('it sees what the commits under way leave: keys, scans and counts', async () => {
   const {engine, database} = await start();
   await put(database, {a: '1', b: '1', c: '1'});
-  assert.equal(database.knowsUndecided(), true, 'nothing is under way');
+  assert.equal(database.hasInFlightCommits(), true, 'nothing is under way');
   const first = put(database, {a: '2', b: undefined});
   const emptying = database.begin('REPEATABLE_READ');
   emptying.deleteRange(bytes('c'), bytes('d'));
@@ -68,9 +68,9 @@ test('it sees what the commits under way leave: keys, scans and counts', async (
   assert.deepEqual(rowsOf(plain), ['a=1', 'b=1', 'c=1']);
   plain.rollback();
 
-  const upon = onUndecided(database);
+  const upon = readsInFlight(database);
   assert.deepEqual(rowsOf(upon), ['a=2', 'd=3']);
-  assert.equal(upon.seesUndecided, true);
+  assert.equal(upon.seesInFlight, true);
   assert.equal(upon.recordCount(bucket), 4);
   upon.put(bytes('e'), bytes('4'));
   assert.deepEqual(rowsOf(upon, true), ['e=4', 'd=3', 'a=2']);
@@ -89,16 +89,16 @@ test('it sees what the commits under way leave: keys, scans and counts', async (
     indexes.toSorted((left, right) => left - right),
     'committed, and in the order of the log',
   );
-  const last = onUndecided(database);
+  const last = readsInFlight(database);
   assert.deepEqual(rowsOf(last), ['a=2', 'd=3', 'e=4']);
-  assert.equal(last.seesUndecided, false, 'everything is decided');
+  assert.equal(last.seesInFlight, false, 'everything is decided');
   last.rollback();
   await engine.close();
 });
 
 test('what it read and others then change is a conflict; what lies below is none', async () => {
   const {engine, database} = await start();
-  database.knowsUndecided();
+  database.hasInFlightCommits();
   const pending = [put(database, {a: '1'})];
   const change = (from: Transaction): Promise<CommitOutcome> => {
     const value = Number(from.get(bytes('a'))?.toString());
@@ -106,10 +106,10 @@ test('what it read and others then change is a conflict; what lies below is none
     from.put(bytes('a'), bytes(String(value + 1)));
     return from.commit();
   };
-  for (let round = 0; round < 20; round += 1) pending.push(change(onUndecided(database)));
-  const late = onUndecided(database);
+  for (let round = 0; round < 20; round += 1) pending.push(change(readsInFlight(database)));
+  const late = readsInFlight(database);
   late.get(bytes('a'));
-  pending.push(change(onUndecided(database)));
+  pending.push(change(readsInFlight(database)));
   assert.equal((await change(late)).kind, 'conflict');
   for (const outcome of await Promise.all(pending)) assert.equal(outcome.kind, 'committed');
   const reader = database.read();
@@ -121,33 +121,33 @@ test('what it read and others then change is a conflict; what lies below is none
 test('commits from before anybody asked, and too many of them, are not built upon', async () => {
   const {engine, database} = await start();
   const before = put(database, {a: '1'});
-  assert.equal(database.knowsUndecided(), false);
-  const early = onUndecided(database);
+  assert.equal(database.hasInFlightCommits(), false);
+  const early = readsInFlight(database);
   assert.deepEqual(rowsOf(early), []);
-  assert.equal(early.seesUndecided, false);
+  assert.equal(early.seesInFlight, false);
   early.rollback();
   await before;
-  assert.equal(database.knowsUndecided(), true);
+  assert.equal(database.hasInFlightCommits(), true);
 
   const keys = Array.from({length: 2_000}, (_, at) => [`a${at}`, 'x']);
   const large = put(database, Object.fromEntries(keys));
-  assert.equal(database.knowsUndecided(), false);
+  assert.equal(database.hasInFlightCommits(), false);
   const small = put(database, {b: '1'});
-  const upon = onUndecided(database);
+  const upon = readsInFlight(database);
   assert.equal(upon.get(bytes('b')), undefined);
   upon.rollback();
   await Promise.all([large, small]);
-  assert.equal(database.knowsUndecided(), true);
+  assert.equal(database.hasInFlightCommits(), true);
   await engine.close();
 });
 
 test('what is built on a commit that never becomes durable is never acknowledged', async () => {
   const {engine, machine, database} = await start();
   await put(database, {a: '1'});
-  database.knowsUndecided();
+  database.hasInFlightCommits();
   machine.failSyncAt = (machine.counts.get('sync') ?? 0) + 1;
   const lost = put(database, {a: '2'});
-  const upon = onUndecided(database);
+  const upon = readsInFlight(database);
   assert.equal(upon.get(bytes('a'))?.toString(), '2');
   upon.put(bytes('b'), bytes('1'));
   const built = upon.commit();

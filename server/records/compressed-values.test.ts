@@ -10,13 +10,13 @@ import {createProperty} from '#server/catalog/change-property.ts';
 import {createType} from '#server/catalog/change-type.ts';
 import {GraphReader} from '#server/execution/graph-reader.ts';
 import {externalKey} from '#server/layout/external-key.ts';
-import {codecs, foldedBeside, withBodies} from '#server/layout/compressed-value.ts';
+import {codecs, compressedOutside, withBodies} from '#server/layout/compressed-value.ts';
 import {findProperty} from '#server/layout/record.ts';
 import {namespace} from '#server/layout/namespace.ts';
 import {recordKey} from '#server/layout/record-key.ts';
 import type {RecordValue} from '#server/model/value.ts';
 import {type RecordDatabase, RecordWorld} from '#server/testing/worlds/record-world.ts';
-import {noViews} from '#server/caches/kept-views.ts';
+import {noCaches} from '#server/caches/derived-caches.ts';
 import {loadRecord} from './read.ts';
 import type {ReadContext} from '#server/transactions/transaction-contract.ts';
 
@@ -101,7 +101,7 @@ test('a scan reads what lies beside records only for those who ask for it', asyn
   const {transaction} = database.begin();
   const graphFor = (asked?: ReadonlySet<string>) => {
     const tally = counted(transaction);
-    return {tally, graph: new GraphReader(tally.reader, catalog, schema, noViews, asked)};
+    return {tally, graph: new GraphReader(tally.reader, catalog, schema, noCaches, asked)};
   };
   const names = graphFor(new Set(['name', 'packed']));
   const found = scan(names.graph);
@@ -156,7 +156,7 @@ test('what is not the value that belongs to a record is refused', async () => {
   const pack = Uint8Array.of(codecs.zstd, 0x20, 1, 2, 3);
   const bytes = transaction.get(recordKey(record.rid));
   assert.ok(bytes !== undefined);
-  const body = foldedBeside(1 << 30, crc32(pack));
+  const body = compressedOutside(1 << 30, crc32(pack));
   const place = {bytes, offset: 0, length: bytes.length};
   const bomb = withBodies(place, new Map([[findProperty(bytes, 0, id), body]]));
   transaction.put(recordKey(record.rid), bomb);

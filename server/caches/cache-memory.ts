@@ -15,7 +15,7 @@ interface Held {
   run: number;
 }
 
-export class ViewMemory {
+export class CacheMemory {
   readonly #bytesMax: () => number;
   /** In order of their last use, oldest first. */
   readonly #held = new Map<Droppable, Held>();

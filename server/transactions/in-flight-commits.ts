@@ -20,7 +20,7 @@ import {DeleteWrite, PutWrite} from './own-writes/point-write.ts';
 import {WriteSet} from './own-writes/write-set.ts';
 
 /** What the commits under way leave behind, on top of any state that has those before them. */
-export interface UndecidedState {
+export interface InFlightState {
   /** Of the newest of them: the state is the one that it leaves. */
   readonly index: LogIndex;
   readonly writes: WriteSet;
@@ -41,7 +41,7 @@ const commitsKept = 4_096;
 /** More operations under way are not laid over each other: it would cost more than it saves. */
 const operationsMax = 1_024;
 
-export class UndecidedCommits {
+export class InFlightCommits {
   readonly #commits = new Fifo<Undecided>();
   #operations = 0;
   /** Commits to keep from now on; 0: nobody asked for long. */
@@ -81,7 +81,7 @@ export class UndecidedCommits {
    * What is under way; undefined when nothing is, and when not all of it is kept. Cost: its
    * operations.
    */
-  state(log: LogPlace): UndecidedState | undefined {
+  state(log: LogPlace): InFlightState | undefined {
     const {appliedIndex} = log;
     if (!this.knowsAll(log)) return undefined;
     this.#forget(appliedIndex);

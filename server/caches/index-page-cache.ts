@@ -1,33 +1,34 @@
 /**
- * What is kept of the indexes of one database (index-pages.ts), and for which store views it holds.
+ * What is kept of the indexes of one database (index-pages.ts), and for which store snapshots it
+ * holds.
  *
  * Pages are read by the runs that walk through an index and profit (execution/stored/), each from
- * the view of its run. The change feed ends the page between whose keys an entry is written, in
+ * the snapshot of its run. The change feed ends the page between whose keys an entry is written, in
  * the turn in which that is appended, so nobody is given a page that shows another state than his
  * own. A page that was given stays right for its run, since it is never written to.
  *
  * Why so: docs/design/0026-pages-of-indexes.md.
  *
- * Invariant W3: a page that is given to a run shows exactly the entries of the run's view.
+ * Invariant W3: a page that is given to a run shows exactly the entries of the run's snapshot.
  */
 import {indexIdOf, indexRange} from '#server/layout/index-key.ts';
 import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
 import type {Database} from '#server/engine/database.ts';
 import {IndexPages, type IndexPage, type PageParts} from './index-pages.ts';
-import type {ViewMemory} from './view-memory.ts';
+import type {CacheMemory} from './cache-memory.ts';
 
 /** A page takes no more, but for long keys. */
 const pageBytesUsual = 64 << 10;
 
-export class IndexViews {
+export class IndexPageCache {
   readonly #database: Database;
-  readonly #memory: ViewMemory;
+  readonly #memory: CacheMemory;
   readonly #entriesMin: () => number;
   readonly #indexes = new Map<number, IndexPages>();
   #feed: ChangeSubscription | undefined;
 
   /** @param entriesMin - Nothing is kept of an index before runs have asked for so many entries. */
-  constructor(database: Database, memory: ViewMemory, entriesMin: () => number) {
+  constructor(database: Database, memory: CacheMemory, entriesMin: () => number) {
     this.#database = database;
     this.#memory = memory;
     this.#entriesMin = entriesMin;
@@ -37,7 +38,7 @@ export class IndexViews {
    * The pages of an index for one run, whose first `columnCount` parts hold whole numbers as they
    * are; undefined where nothing may be kept. Begins to listen when nobody has yet.
    */
-  open(indexId: number, columnCount: number, view: number): RunPages | undefined {
+  open(indexId: number, columnCount: number, snapshot: number): RunPages | undefined {
     if (this.#memory.bytesMax === 0 || columnCount === 0) return undefined;
     this.#feed ??= this.#database.onChange(this.#listener());
     let pages = this.#indexes.get(indexId);
@@ -46,7 +47,7 @@ export class IndexViews {
       pages = new IndexPages(columnCount, this.#feed.lastIndex);
       this.#indexes.set(indexId, pages);
     }
-    return new RunPages(pages, this.#memory, view, this.#entriesMin());
+    return new RunPages(pages, this.#memory, snapshot, this.#entriesMin());
   }
 
   /** Stops to listen and lets go of everything. */
@@ -93,18 +94,18 @@ export class IndexViews {
   }
 }
 
-/** The pages of one index as of one view. */
+/** The pages of one index as of one snapshot. */
 export class RunPages {
   readonly #pages: IndexPages;
-  readonly #memory: ViewMemory;
-  readonly #view: number;
+  readonly #memory: CacheMemory;
+  readonly #snapshot: number;
   readonly #entriesMin: number;
   readonly #run: number;
 
-  constructor(pages: IndexPages, memory: ViewMemory, view: number, entriesMin: number) {
+  constructor(pages: IndexPages, memory: CacheMemory, snapshot: number, entriesMin: number) {
     this.#pages = pages;
     this.#memory = memory;
-    this.#view = view;
+    this.#snapshot = snapshot;
     this.#entriesMin = entriesMin;
     this.#run = memory.beginRun();
   }
@@ -113,10 +114,10 @@ export class RunPages {
     return this.#pages.columnCount;
   }
 
-  /** The page around `key`, if it shows the run's view. */
+  /** The page around `key`, if it shows the run's snapshot. */
   at(key: Uint8Array): IndexPage | undefined {
     const page = this.#pages.at(key);
-    if (page === undefined || this.#view < page.stableFrom) return undefined;
+    if (page === undefined || this.#snapshot < page.stableFrom) return undefined;
     this.#memory.hold(page, page.bytes, this.#run);
     return page;
   }
@@ -129,7 +130,7 @@ export class RunPages {
   /** Whether a page may be read where `at` gives nothing. */
   mayBuild(key: Uint8Array): boolean {
     return (
-      this.#pages.mayBuild(this.#view, this.#entriesMin) &&
+      this.#pages.mayBuild(this.#snapshot, this.#entriesMin) &&
       this.#pages.at(key) === undefined &&
       this.#memory.makeRoom(pageBytesUsual, this.#run)
     );

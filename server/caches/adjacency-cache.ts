@@ -4,11 +4,11 @@
  *
  * A chunk is made when as much was read from the keys of its vertices as making it costs (within a
  * factor): then it pays whatever comes, and no plan has to foresee it. It is made in short turns
- * between statements, from a store view of its own. What is told of the chunk's vertices from
- * before that view on makes them *dirty*: they are read from the keys, and when that has cost
+ * between statements, from a store snapshot of its own. What is told of the chunk's vertices from
+ * before that snapshot on makes them *dirty*: they are read from the keys, and when that has cost
  * enough again, the chunk is made anew. See docs/design/0012-packed-edges.md.
- * Invariant W2: of a vertex that is not dirty, a chunk shows exactly the edges of every store view
- * that is not older than the chunk's.
+ * Invariant W2: of a vertex that is not dirty, a chunk shows exactly the edges of every store
+ * snapshot that is not older than the chunk's.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
@@ -20,13 +20,13 @@ import type {LogIndex} from '#server/transactions/commit.ts';
 import type {Database} from '#server/engine/database.ts';
 import {type AdjacencyChunk, ChunkBuilder, chunkRange, chunkVertices} from './adjacency-chunk.ts';
 import {
-  type HeldChunk,
+  type PinnedChunk,
   type KeysRead,
   type PackedAdjacency,
   seekKeys,
   type SharedChunk,
 } from './shared-adjacency.ts';
-import type {Droppable, ViewMemory} from './view-memory.ts';
+import type {Droppable, CacheMemory} from './cache-memory.ts';
 
 /** Reads of keys, within `readsMs`, that a chunk is worth; of a larger one a share of its size. */
 const readsMinDefault = 16_384;
@@ -45,7 +45,7 @@ class Slot implements Droppable {
   readonly bucket: number;
   readonly number: number;
   chunk: AdjacencyChunk | undefined;
-  /** Log index of the store view that the chunk was made from. */
+  /** Log index of the store snapshot that the chunk was made from. */
   base: LogIndex = 0;
   dirty = new Set<number>();
   /** Changed since the chunk that is being made was begun; undefined: none is. */
@@ -81,17 +81,17 @@ class Slot implements Droppable {
   }
 }
 
-export interface AdjacencyViewOptions {
+export interface AdjacencyCacheOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly memory: ViewMemory;
+  readonly memory: CacheMemory;
   /** Keys that must have been read before a chunk is made. Default: some milliseconds' worth. */
   readonly readsMin?: number;
 }
 
-export class AdjacencyView implements ChangeListener, PackedAdjacency {
-  readonly #options: AdjacencyViewOptions;
+export class AdjacencyCache implements ChangeListener, PackedAdjacency {
+  readonly #options: AdjacencyCacheOptions;
   readonly #slots = new Map<number, Slot>();
   readonly #wanted = new Set<Slot>();
   /** All chunks of a database are of one run: none gives way to another of them. */
@@ -102,24 +102,24 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
   #toldIndex: LogIndex = 0;
   #building: Promise<void> | undefined;
 
-  constructor(options: AdjacencyViewOptions) {
+  constructor(options: AdjacencyCacheOptions) {
     this.#options = options;
     this.#readsMin = options.readsMin ?? readsMinDefault;
     this.#run = options.memory.beginRun();
   }
 
-  chunkAt(bucket: number, number: number, view: LogIndex): HeldChunk | undefined {
+  chunkAt(bucket: number, number: number, snapshot: LogIndex): PinnedChunk | undefined {
     const slot = this.#slots.get(bucket * chunksPerBucketMax + number);
     const chunk = slot?.chunk;
-    return slot === undefined || chunk === undefined || view < slot.base
+    return slot === undefined || chunk === undefined || snapshot < slot.base
       ? undefined
       : {chunk, dirty: slot.dirty};
   }
 
-  /** Every chunk that holds for the view, for a run on another thread. */
-  share(view: LogIndex): readonly SharedChunk[] {
+  /** Every chunk that holds for the snapshot, for a run on another thread. */
+  share(snapshot: LogIndex): readonly SharedChunk[] {
     return Array.from(this.#slots.values(), ({bucket, number}) => {
-      const held = this.chunkAt(bucket, number, view);
+      const held = this.chunkAt(bucket, number, snapshot);
       if (held === undefined) return [];
       const {shapes, offsets, codes, others, edges} = held.chunk;
       const parts = {shapes, offsets, codes, others, edges};
@@ -253,7 +253,7 @@ export class AdjacencyView implements ChangeListener, PackedAdjacency {
     slot: Slot,
   ): Promise<{readonly chunk: AdjacencyChunk; readonly base: LogIndex} | undefined> {
     const {database, timers} = this.#options;
-    // What was told before is in flight at most: the view must show it.
+    // What was told before is in flight at most: the snapshot must show it.
     const told = this.#toldIndex;
     try {
       for (;;) {

@@ -1,0 +1,19 @@
+/**
+ * All that is kept in memory of one database to answer reads faster. What is missing is read from
+ * the store; answers are the same with and without.
+ */
+import type {ColumnCache} from './column-cache.ts';
+import type {IndexPageCache} from './index-page-cache.ts';
+import type {PackedAdjacency} from './shared-adjacency.ts';
+
+export interface DerivedCaches {
+  readonly adjacency: PackedAdjacency | undefined;
+  readonly columns: ColumnCache | undefined;
+  readonly indexes: IndexPageCache | undefined;
+}
+
+export const noCaches: DerivedCaches = {
+  adjacency: undefined,
+  columns: undefined,
+  indexes: undefined,
+};

@@ -1,0 +1,50 @@
+/** What is kept in memory of one database, made together and given up together. */
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
+import type {Database} from '#server/engine/database.ts';
+import {AdjacencyCache} from '#server/caches/adjacency-cache.ts';
+import {ColumnCache} from '#server/caches/column-cache.ts';
+import {IndexPageCache} from '#server/caches/index-page-cache.ts';
+import type {DerivedCaches} from '#server/caches/derived-caches.ts';
+import {CacheMemory} from '#server/caches/cache-memory.ts';
+
+/** Memory that the caches of all databases of a server may use together. */
+export class ServerCacheMemory {
+  readonly edges: CacheMemory;
+  readonly columns: CacheMemory;
+  readonly columnRecordsMin: () => number;
+
+  constructor(settings: () => Settings) {
+    this.edges = new CacheMemory(() => settings().get('svc.graphViewMemoryMax'));
+    this.columns = new CacheMemory(() => settings().get('svc.columnViewMemoryMax'));
+    this.columnRecordsMin = () => settings().get('svc.columnViewRecordsMin');
+  }
+
+  /** Lets go of everything: the memory is needed for answers. */
+  dropAll(): void {
+    this.edges.dropAll();
+    this.columns.dropAll();
+  }
+}
+
+export class DatabaseCaches implements DerivedCaches {
+  readonly adjacency: AdjacencyCache;
+  readonly columns: ColumnCache;
+  readonly indexes: IndexPageCache;
+
+  constructor(
+    database: Database,
+    {clock, timers}: {readonly clock: Clock; readonly timers: Timers},
+    memory: ServerCacheMemory,
+  ) {
+    this.adjacency = new AdjacencyCache({database, clock, timers, memory: memory.edges});
+    this.columns = new ColumnCache(database, memory.columns, memory.columnRecordsMin);
+    this.indexes = new IndexPageCache(database, memory.columns, memory.columnRecordsMin);
+  }
+
+  close(): void {
+    this.adjacency.close();
+    this.columns.close();
+    this.indexes.close();
+  }
+}
