@@ -292,6 +292,16 @@ export const refusals = {
     exception: 'NeedRetryException',
     says: 'what was committed last is not in the database yet: its disk or its merging is behind',
   },
+  'backup.running': {
+    retry: 'retryable',
+    exception: 'DatabaseOperationException',
+    says: 'a backup of the database is under way',
+  },
+  'backup.archive': {
+    retry: 'never',
+    exception: 'DatabaseOperationException',
+    says: 'an archive is missing, damaged, foreign, of a newer release or of another key',
+  },
   'security.unauthenticated': {
     retry: 'never',
     exception: 'ServerSecurityException',

@@ -77,6 +77,8 @@ export const statusOf = {
   'database.operation': {status: 400, error: command},
   'database.fenced': {status: 503, error: 'Database not available'},
   'database.behind': {status: 503, error: 'Database not available'},
+  'backup.running': {status: 409, error: command},
+  'backup.archive': {status: 400, error: command},
   'security.unauthenticated': {status: 401, error: 'Authentication failed'},
   'security.denied': {status: 403, error: denied},
   'security.root-only': {status: 403, error: denied},
