@@ -26,3 +26,8 @@ export function checkDatabaseName(name: string): void {
       "or '-'",
   );
 }
+
+/** Whether the database is one that is not served yet: those of people do not begin with a dot. */
+export function isHiddenName(name: string): boolean {
+  return name.startsWith('.');
+}

@@ -187,8 +187,11 @@ export class DatabaseSet {
         return this.#create(index, {id, name});
       case 'drop-database':
         return this.#drop(index, {id, name});
-      case 'attach-database':
-        return this.#attach(index, {id, name});
+      case 'attach-database': {
+        const renames = head['renames'];
+        if (typeof renames !== 'string') return this.#attach(index, {id, name});
+        return this.#rename(index, {id, name}, {renames, replaces: Number(head['replaces'])});
+      }
       case 'put-document':
         return this.#putDocument(index, {name, version: Number(head['version']), bytes});
       case 'format-level':
@@ -342,6 +345,11 @@ export class DatabaseSet {
   async #attach(index: number, entry: DatabaseEntry): Promise<void> {
     const {stores, logId, logger} = this.#options;
     const path = this.path(entry.name);
+    if (!stores.exists(path)) {
+      this.#save(withDatabase(this.#state, index, entry));
+      this.#fenceAbsent(entry);
+      return;
+    }
     const store = await stores.open(path, {mustExist: true});
     const before = readPosition(store, path, this.#options.formats);
     if (before === undefined) throw new Corruption(`${path} holds no database`, {path});
@@ -353,6 +361,60 @@ export class DatabaseSet {
     this.#save(withDatabase(this.#state, index, entry));
     this.adopt({...entry, store, position});
     logger.log('info', 'database.attached', {database: entry.name, id: entry.id});
+  }
+
+  /**
+   * Gives a database another name, in the place of the one that has it. Each step may be done again
+   * after a crash: the state forgets the one that goes before its name is taken (T7).
+   */
+  async #rename(
+    index: number,
+    entry: DatabaseEntry,
+    {renames, replaces}: {readonly renames: string; readonly replaces: number},
+  ): Promise<void> {
+    const {stores, rootPath, logger} = this.#options;
+    const taken = this.entry(entry.name);
+    const isKnown = this.#state.databases.some(({id}) => id === entry.id);
+    if (!isKnown || (taken !== undefined && taken.id !== replaces)) {
+      logger.log('warn', 'database.not-renamed', {database: entry.name, id: entry.id});
+      this.#save({...this.#state, index});
+      return;
+    }
+    const path = this.path(entry.name);
+    const dropped = `${rootPath}/databases/.dropped-${replaces}`;
+    if (taken !== undefined) {
+      await this.#letGo(taken.id);
+      if (stores.exists(path) && !stores.exists(dropped)) stores.rename(path, dropped);
+      this.#forgetFaults(taken.id);
+      this.#save(withoutDatabase(this.#state, this.#state.index, taken.id));
+    }
+    await this.#letGo(entry.id);
+    this.#forgetFaults(entry.id);
+    if (stores.exists(this.path(renames))) {
+      if (stores.exists(path)) setAside(this.#options, entry.name);
+      stores.rename(this.path(renames), path);
+    }
+    this.#save(withDatabase(this.#state, index, entry));
+    if (stores.exists(path)) this.adopt(await this.openStore(entry));
+    else this.#fenceAbsent(entry);
+    if (replaces > 0) stores.remove(dropped);
+    logger.log('info', 'database.renamed', {database: entry.name, id: entry.id, from: renames});
+  }
+
+  /** Of a member of a cluster: another one has the files. */
+  #fenceAbsent({id, name}: DatabaseEntry): void {
+    const reason = 'this server has no copy of it yet: the leader has';
+    this.fences.set(id, reason);
+    this.#options.logger.log('warn', 'database.absent', {database: name, reason});
+  }
+
+  /** The level of the formats in which a directory of a database is written. */
+  async formatLevelIn(path: string): Promise<number> {
+    const store = await this.#options.stores.open(path, {mustExist: true});
+    const position = readPosition(store, path, this.#options.formats);
+    store.close();
+    if (position !== undefined) return position.formatLevel;
+    throw new Corruption(`${path} holds no database`, {path});
   }
 
   /**

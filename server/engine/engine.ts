@@ -18,7 +18,7 @@ import type {LogIndex} from '#server/transactions/commit.ts';
 import type {CommitPipeline} from '#server/transactions/commit-pipeline.ts';
 import {Coordinator} from '#server/transactions/coordinator.ts';
 import {Database} from './database.ts';
-import {checkDatabaseName} from './database-name.ts';
+import {checkDatabaseName, isHiddenName} from './database-name.ts';
 import type {DatabaseSet, OpenDatabase} from './database-set.ts';
 import {DiskSpace} from './disk-space.ts';
 import {DocumentVersions} from './document-versions.ts';
@@ -182,6 +182,15 @@ export class Engine {
 
   /** Names of all databases, closed and fenced ones too, sorted. */
   databases(): string[] {
+    return this.#names().filter(name => !isHiddenName(name));
+  }
+
+  /** Names of databases that are attached and have not got their final name. */
+  hiddenDatabases(): string[] {
+    return this.#names().filter(isHiddenName);
+  }
+
+  #names(): string[] {
     return this.#set.state.databases.map(entry => entry.name).sort();
   }
 
@@ -261,6 +270,44 @@ export class Engine {
     if (database !== undefined) this.#dropping.delete(database);
   }
 
+  /**
+   * Takes a database into service whose files stand in `databases/<name>`, written under any log;
+   * its name is hidden until `renameDatabase`. Members of a cluster that have no such directory
+   * know of the database then, and have no copy of it.
+   *
+   * @throws {Refusal} what refuses a commit, or files that this release does not read.
+   */
+  async attachDatabase(name: string): Promise<void> {
+    assert(isHiddenName(name), 'a database is attached under a hidden name');
+    const path = this.#set.path(name);
+    const formatLevel = await this.#set.formatLevelIn(path);
+    const id = this.#nextDatabaseId++;
+    await this.#change(name, () => this.#propose('attach-database', {head: {id, name}}));
+    if (formatLevel < this.formatLevel) await this.#raiseRows();
+  }
+
+  /**
+   * Gives a hidden database its name, in the place of the one that has it, in one step. Whoever
+   * uses that one is told that it is dropped, and waited for.
+   *
+   * @param replaces - Whether there may be a database of that name.
+   * @throws {Refusal} `database.missing`, `database.exists`, and what refuses a commit: everything
+   *   is as it was then.
+   */
+  async renameDatabase(hidden: string, name: string, replaces: boolean): Promise<void> {
+    checkDatabaseName(name);
+    const entry = this.#set.entry(hidden);
+    if (entry === undefined) throw new Refusal('database.missing', `there is no ${hidden}`);
+    const taken = this.#set.entry(name);
+    if (this.#changing.has(name) || (taken !== undefined && !replaces)) {
+      throw new Refusal('database.exists', `database ${name} exists already`);
+    }
+    const head = {id: entry.id, name, renames: hidden, replaces: taken?.id ?? 0};
+    await this.#change(name, () => this.#propose('attach-database', {head}));
+    if (this.#set.entry(name)?.id === entry.id) return;
+    throw new Refusal('database.exists', `database ${name} was made by another request meanwhile`);
+  }
+
   /** Serves the database again after `closeDatabase`. */
   openDatabase(name: string): void {
     this.#mustExist(name);
@@ -299,6 +346,15 @@ export class Engine {
   async raiseFormat(): Promise<void> {
     const {level} = this.#options.settings.formats;
     if (this.#raisesTo !== undefined || this.formatLevel >= level) return;
+    await this.#raiseTo(level);
+  }
+
+  /** A database of an earlier level was attached: its rows are brought to that of the others. */
+  async #raiseRows(): Promise<void> {
+    if (this.#raisesTo === undefined) await this.#raiseTo(this.formatLevel);
+  }
+
+  async #raiseTo(level: number): Promise<void> {
     this.#raisesTo = level;
     try {
       await this.#propose('format-level', {head: {level}});
@@ -504,7 +560,8 @@ export class Engine {
 
   /** Executes a server-level entry, whoever appended it, and serves what is there then. */
   async #execute(index: LogIndex, entry: Entry): Promise<void> {
-    if (entry.kind === 'drop-database') await this.#release(entry);
+    if (entry.kind === 'drop-database') await this.#release(namesIn(entry));
+    if (entry.kind === 'attach-database') await this.#release(namesIn(entry));
     await this.#set.execute(index, entry);
     for (const [name, {id}] of this.#databases) {
       if (this.#set.byId(id) === undefined && this.#set.entry(name)?.id !== id) {
@@ -530,13 +587,17 @@ export class Engine {
     }
   }
 
-  /** Nobody uses the database any more that an entry drops. */
-  async #release(entry: Entry): Promise<void> {
-    const database = this.#databases.get(String(decodeServerBody(entry).head['name']));
-    if (database === undefined) return;
-    database.close('the database is being dropped');
-    this.#events.dropping?.(database);
-    await database.released();
+  /** Nobody uses the databases any more that an entry drops, renames or replaces. */
+  async #release(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const database = this.#databases.get(name);
+      if (database === undefined) continue;
+      database.close('the database is being dropped');
+      this.#events.dropping?.(database);
+      await database.released();
+      this.#databases.delete(name);
+      this.#closed.delete(name);
+    }
   }
 
   async #install(plan: InstallPlan): Promise<void> {
@@ -627,6 +688,12 @@ export class Engine {
       throw new Refusal('database.missing', `there is no database ${name}`);
     }
   }
+}
+
+/** Of the databases whose directories an entry moves or removes. */
+function namesIn(entry: Entry): readonly string[] {
+  const {name, renames} = decodeServerBody(entry).head;
+  return [name, renames].filter(value => typeof value === 'string');
 }
 
 function isUnknown(error: unknown): boolean {
