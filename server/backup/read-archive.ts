@@ -25,7 +25,7 @@ import {
   manifestBytesMax,
   manifestName,
 } from './archive-manifest.ts';
-import {syncDirectory} from './write-archive.ts';
+import {syncDirectory} from './directory.ts';
 
 export interface ReadOptions {
   /** Undefined: it is not encrypted. */

@@ -7,19 +7,11 @@
  * of a part, which is removed when anything fails, and by the next start after a kill.
  */
 import {createHash} from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import {dirname, join} from 'node:path';
+import {closeSync, fstatSync, openSync, readdirSync, readSync, renameSync, rmSync} from 'node:fs';
+import {basename, dirname, join} from 'node:path';
 import {crc32} from 'node:zlib';
 import {Refusal} from '#server/base/errors.ts';
+import {syncDirectory} from './directory.ts';
 import {ArchiveKey} from './archive/archive-cipher.ts';
 import {ArchiveOutput} from './archive/archive-output.ts';
 import {DeflatedPieces} from './archive/deflated-pieces.ts';
@@ -67,6 +59,11 @@ export interface ArchiveMeans {
 const pieceBytes = 1 << 20;
 const partEnding = '.part';
 
+/** Where an archive lies until it is whole. */
+export function partPath(path: string): string {
+  return join(dirname(path), `.${basename(path)}${partEnding}`);
+}
+
 /** Whether a file of the directory of archives is what a broken backup left. */
 export function isPart(name: string): boolean {
   return name.startsWith('.') && name.endsWith(partEnding);
@@ -78,7 +75,7 @@ export async function writeArchive(
   means: ArchiveMeans,
 ): Promise<ArchiveWritten> {
   const directory = dirname(order.path);
-  const part = join(directory, `.${order.path.slice(directory.length + 1)}${partEnding}`);
+  const part = partPath(order.path);
   const key = order.password === undefined ? undefined : new ArchiveKey(order.password);
   rmSync(part, {force: true});
   const output = new ArchiveOutput(part, key);
@@ -220,14 +217,5 @@ class SourceFile {
 
   close(): void {
     closeSync(this.#descriptor);
-  }
-}
-
-export function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

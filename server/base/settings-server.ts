@@ -43,6 +43,13 @@ export const serverSettingRows = {
     dynamic: false,
     description: 'Folder of the configuration file and of users, groups and tokens.',
   },
+  'svc.server.backupDirectory': {
+    type: 'path',
+    default: '${svc.server.rootPath}/backups',
+    scope: 'server',
+    dynamic: true,
+    description: 'Folder of backups, one subfolder each database, unless backup.json names another.',
+  },
   'svc.server.rootPassword': {
     type: 'string',
     default: '',

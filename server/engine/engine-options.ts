@@ -66,6 +66,8 @@ export interface EngineEvents {
   readonly failed?: (reason: string) => void;
   /** An entry changed a document of the server. */
   readonly documentChanged?: () => void;
+  /** Databases came or went, or were opened or closed here. */
+  readonly databasesChanged?: () => void;
   /** An entry drops a database: whoever uses it has to end. */
   readonly dropping?: (database: Database) => void;
   /** A marker was executed (`Engine.mark`): the database holds what it held at its place. */

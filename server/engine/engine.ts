@@ -312,12 +312,14 @@ export class Engine {
   openDatabase(name: string): void {
     this.#mustExist(name);
     this.#closed.delete(name);
+    this.#events.databasesChanged?.();
   }
 
   /** Refuses requests for the database; its entries are applied all the same. */
   closeDatabase(name: string): void {
     this.#mustExist(name);
     this.#closed.add(name);
+    this.#events.databasesChanged?.();
   }
 
   /** What lies in the database's directory and is none of its store's: nothing refers to it. */
@@ -576,6 +578,7 @@ export class Engine {
       this.#eachServed(database => this.#migrations.resume(database));
     }
     if (entry.kind === 'put-document') this.#events.documentChanged?.();
+    if (entry.kind.endsWith('-database')) this.#events.databasesChanged?.();
     if (entry.kind === 'nothing') this.#tellMarked(entry);
   }
 
@@ -632,6 +635,7 @@ export class Engine {
     this.#nextDatabaseId = plan.state.nextDatabaseId;
     this.#versions.clear();
     this.#events.documentChanged?.();
+    this.#events.databasesChanged?.();
   }
 
   #follows(index: LogIndex, entry: Entry): Followed | 'passed-over' {

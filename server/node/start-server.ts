@@ -52,6 +52,7 @@ import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startRehearsal} from './cluster/write-warmup.ts';
 import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
+import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
 import {openKeyStore} from './keys/key-store.ts';
@@ -250,6 +251,7 @@ interface Services {
   readonly digests: DatabaseDigests;
   /** Undefined: a server alone. */
   readonly copies: MemberCopies | undefined;
+  readonly archives: ServerBackups;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
 }
@@ -311,7 +313,9 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
     ...(threadsMax > 0 && {threads: new ScanThreads({threadsMax, timers: means.timers})}),
   });
   administration.use(service);
-  return {service, security, administration, digests, copies, stop};
+  const disk = createDisk();
+  const archives = createServerBackups({...means, engine, service, settings, logger, disk, copies});
+  return {service, security, administration, digests, copies, archives, stop};
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -325,6 +329,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   const {service, stop} = services;
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
+  await services.archives.backups.start();
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
   const http = createHttp(given, parts, services, {
@@ -373,6 +378,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       secure?.end();
       await parts.cluster?.stepDown();
       await http.close(given.get('svc.server.shutdownTimeout'));
+      await services.archives.close();
       parts.peerClient.close();
       await service.close();
       await parts.cluster?.snapshots?.close();
@@ -472,6 +478,7 @@ function createHttp(
     authorities: parts.authorities,
     snapshots: parts.cluster?.snapshots?.shelf,
     copies: services.copies,
+    backups: services.archives.backups,
     batch: createBatchHandler({
       ...means,
       service,
@@ -506,8 +513,12 @@ async function writeFirst(
 function followEngine(given: Settings, parts: Parts, services: Services): void {
   const {engine, cluster, logger} = parts;
   const {service, security, digests, stop} = services;
+  const {backups} = services.archives;
   // What a leader cannot finish is done by the next one.
   const lead = (): void => {
+    backups.leads().catch((error: unknown) => {
+      logger.log('error', 'restore.not-swept', {error});
+    });
     writeFirst(given, parts, services, nobodyToAsk).catch((error: unknown) => {
       logger.log('error', 'cluster.not-begun', {error});
     });
@@ -521,6 +532,7 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
   engine.listen({
     failed,
     documentChanged: () => security.reload(),
+    databasesChanged: () => backups.databasesChanged(),
     dropping: database => {
       digests.release();
       service.databaseDropped(database);

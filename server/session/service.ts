@@ -455,6 +455,25 @@ export class SessionService implements Service {
     return this.#open(name).work.list();
   }
 
+  /**
+   * Shows work on a database that is done elsewhere, until the returned function is called. A
+   * database that is not open has nobody who could ask for it.
+   */
+  showWork(
+    name: string,
+    operation: string,
+    figures: {readonly done: number; readonly total: number},
+  ): () => void {
+    const {engine} = this.#options;
+    const database = engine.status(name) === 'open' ? engine.database(name) : undefined;
+    if (database === undefined) return () => {};
+    const board = this.#session(database).work;
+    const work = board.begin(operation, 1);
+    const total = (): number | undefined => (figures.total > 0 ? figures.total : undefined);
+    work.next({name: operation, total, done: () => figures.done});
+    return () => board.end(work);
+  }
+
   queries(principal: Principal): RunningQuery[] {
     return this.#queries.list().filter(query => principal.root || query.user === principal.name);
   }

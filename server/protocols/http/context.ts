@@ -4,6 +4,7 @@
 import {setMaxListeners} from 'node:events';
 import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
+import type {BackupService} from '#server/backup/backup-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
@@ -38,6 +39,8 @@ export interface HttpOptions {
   readonly peerClient: PeerClient;
   /** Certificates of those who vouch for other members; empty or absent: the system's. */
   readonly authorities?: readonly string[] | undefined;
+  /** Absent where nobody makes backups. */
+  readonly backups?: BackupService | undefined;
   /** What the members hold of each database; absent on a single server. */
   readonly copies?: MemberCopies | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */

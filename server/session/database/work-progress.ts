@@ -24,7 +24,7 @@ export interface WorkProgress {
 
 interface Step {
   readonly name: string;
-  readonly total: number | undefined;
+  readonly total: number | undefined | (() => number | undefined);
   readonly done: () => number;
 }
 
@@ -61,7 +61,7 @@ export class Work {
       stepIndex: Math.max(0, this.#stepIndex),
       totalSteps: this.#stepCount,
       done: done(),
-      total,
+      total: typeof total === 'function' ? total() : total,
       startedAt: this.#startedAt,
       elapsedMs: Math.max(0, now - this.#startedAt),
     };

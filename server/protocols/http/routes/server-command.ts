@@ -6,7 +6,21 @@
  */
 import {Refusal} from '#server/base/errors.ts';
 import type {Principal} from '#server/security/principal.ts';
-import {type CommandCall, invalidCommand, splitWord} from './command-call.ts';
+import {
+  backupConfiguration,
+  deleteBackup,
+  listBackups,
+  restoreBackup,
+  setBackupConfiguration,
+  triggerBackup,
+} from './backup-commands.ts';
+import {
+  answered,
+  type CommandCall,
+  invalidCommand,
+  splitWord,
+  WholeAnswer,
+} from './command-call.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
 import {integerField} from '../message/json-body.ts';
@@ -46,6 +60,12 @@ const commands: readonly ServerCommand[] = [
   root('get server events', serverEvents),
   onLeader(root('align database', alignDatabase)),
   root('shutdown', shutDown),
+  root('get backup config', backupConfiguration),
+  root('set backup config', setBackupConfiguration),
+  root('list backups', listBackups),
+  root('trigger backup', triggerBackup),
+  root('delete backup', deleteBackup),
+  onLeader(root('restore backup', restoreBackup)),
   user('list queries', listQueries),
   onLeader(user('list transactions', listTransactions)),
   user('terminate queries', terminateTagged),
@@ -57,10 +77,6 @@ const commands: readonly ServerCommand[] = [
     'restore database',
     'import database',
     'profiler',
-    'list backups',
-    'trigger backup',
-    'get backup config',
-    'set backup config',
   ].map(keywords => root(keywords, () => notAvailable(keywords))),
 ];
 
@@ -81,8 +97,10 @@ export async function runServerCommand(exchange: Exchange, principal: Principal)
   const {gateway: membership} = exchange.context;
   if (command.at === 'leader' && (await membership?.forward(exchange, principal))) return;
   const waitMs = Math.min(integerField(body, 'wait') ?? waitMsDefault, waitMsMax);
-  const result = await command.run({exchange, principal, rest, waitMs});
-  exchange.answerJson(200, {result: result ?? 'ok'});
+  const result = await command.run({exchange, principal, rest, waitMs, body});
+  if (result === answered) return;
+  const isWhole = result instanceof WholeAnswer;
+  exchange.answerJson(200, isWhole ? result.fields : {result: result ?? 'ok'});
 }
 
 function findCommand(

@@ -1,0 +1,202 @@
+/**
+ * Everything about backups that somebody can ask a server for, in every protocol: the schedule and
+ * its configuration, archives made and listed and removed, databases restored.
+ *
+ * Callers have checked that the principal may ask. Whoever makes it calls `start` once databases are
+ * open, `databasesChanged` and `leads` as they happen, and `close` before the engine is closed.
+ */
+import {AssertionFailure} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {ArchiveManifest} from './archive-manifest.ts';
+import type {BackupDocument} from './backup-document.ts';
+import {type BackupOptions, optionsOf} from './backup-options.ts';
+import {type ArchiveMade, Backups, type BackupsOptions} from './backups.ts';
+import {ConfigurationFile, type ConfigurationFileOptions} from './configuration-file.ts';
+import {
+  type RestoreProgress,
+  type RestoreRequest,
+  Restores,
+  type RestoresOptions,
+} from './restores.ts';
+import {BackupScheduler, type SchedulerOptions} from './scheduler.ts';
+
+export interface BackupServiceOptions
+  extends Omit<BackupsOptions, 'directory' | 'engine'>,
+    Omit<RestoresOptions, 'engine'>,
+    Omit<SchedulerOptions, 'backUp' | 'rotate'>,
+    ConfigurationFileOptions {
+  readonly engine: BackupsOptions['engine'] & RestoresOptions['engine'];
+  /** Whether this server takes commits now. */
+  readonly takesCommits: () => boolean;
+}
+
+export interface BackupConfigurationReport {
+  /** Whether the scheduler runs. */
+  readonly enabled: boolean;
+  /** As the file holds it; null: there is none that can be read. */
+  readonly config: unknown;
+  /** Undefined when it cannot be; `backupDirectoryError` says why. */
+  readonly backupDirectory: string | undefined;
+  readonly backupDirectoryError: string | undefined;
+  /** What is to be said about it. */
+  readonly message: string | undefined;
+}
+
+export interface ArchiveList {
+  readonly database: string;
+  readonly backups: readonly {
+    readonly fileName: string;
+    readonly size: number;
+    readonly lastModified: number;
+    /** ISO 8601; null for a name that tells no moment. */
+    readonly timestamp: string | null;
+  }[];
+  readonly totalSize: number;
+  readonly totalCount: number;
+}
+
+export interface NamedArchive {
+  readonly database: string;
+  readonly fileName: string;
+  readonly password: string | undefined;
+}
+
+export class BackupService {
+  readonly #options: BackupServiceOptions;
+  readonly #file: ConfigurationFile;
+  readonly #backups: Backups;
+  readonly #restores: Restores;
+  readonly #scheduler: BackupScheduler;
+  #inForce: BackupDocument | undefined;
+
+  constructor(options: BackupServiceOptions) {
+    this.#options = options;
+    this.#file = new ConfigurationFile(options);
+    const directory = (): string => this.#directory();
+    this.#backups = new Backups({...options, directory});
+    this.#restores = new Restores(options);
+    this.#scheduler = new BackupScheduler({
+      ...options,
+      backUp: async (database, plan) =>
+        (await this.#backups.make(database, optionsOf(plan))).fileName,
+      rotate: (database, retention) => Promise.resolve(this.#backups.rotate(database, retention)),
+    });
+  }
+
+  /** Removes what a killed process left, and begins what the file says. No failure stops a start. */
+  async start(): Promise<void> {
+    try {
+      this.#backups.sweep();
+      await this.#restores.sweep(this.#options.takesCommits());
+    } catch (error) {
+      if (error instanceof AssertionFailure) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.logger.log('error', 'backup.not-swept', {reason});
+    }
+    this.#use(this.#file.readAndTell().document);
+  }
+
+  /** Databases came, went, were opened or closed here. */
+  databasesChanged(): void {
+    this.#scheduler.look();
+  }
+
+  /** This server takes commits from now on. */
+  async leads(): Promise<void> {
+    await this.#restores.sweep(true);
+  }
+
+  configuration(): BackupConfigurationReport {
+    const {value, fault} = this.#file.read();
+    const enabled = this.#scheduler.isRunning;
+    const facts = {enabled, config: value ?? null};
+    const message =
+      fault ?? (value === undefined ? 'There is no backup.json: nothing is scheduled' : undefined);
+    try {
+      const backupDirectory = this.#directory();
+      return {...facts, backupDirectory, backupDirectoryError: undefined, message};
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const backupDirectoryError = error.message;
+      return {...facts, backupDirectory: undefined, backupDirectoryError, message};
+    }
+  }
+
+  /** Checks, writes and puts into force. @throws {Refusal} `argument`, naming the field. */
+  setConfiguration(value: unknown): void {
+    this.#use(this.#file.save(value));
+  }
+
+  /** As `Backups.make`. */
+  async make(database: string, options: BackupOptions): Promise<ArchiveMade> {
+    return await this.#backups.make(database, options);
+  }
+
+  list(database: string): ArchiveList {
+    const archives = this.#backups.list(database);
+    return {
+      database,
+      backups: archives.map(({fileName, size, lastModified, at}) => ({
+        fileName,
+        size,
+        lastModified,
+        timestamp: at === undefined ? null : new Date(at).toISOString(),
+      })),
+      totalSize: archives.reduce((sum, {size}) => sum + size, 0),
+      totalCount: archives.length,
+    };
+  }
+
+  /** As `Backups.remove`. */
+  remove(database: string, fileName: string): void {
+    this.#backups.remove(database, fileName);
+  }
+
+  /** Reads all of an archive and changes nothing. @throws {Refusal} `backup.archive`. */
+  async verify(
+    {database, fileName, password}: NamedArchive,
+    tell: RestoreProgress,
+  ): Promise<ArchiveManifest> {
+    const path = this.#backups.pathOf(database, fileName);
+    return await this.#restores.verify({path, password}, (done, total) =>
+      tell('reading', done, total),
+    );
+  }
+
+  /** As `Restores.restore`. */
+  async restore(
+    {database, fileName, password}: NamedArchive,
+    to: Pick<RestoreRequest, 'target' | 'overwrite'>,
+    tell: RestoreProgress,
+  ): Promise<ArchiveManifest> {
+    const path = this.#backups.pathOf(database, fileName);
+    const watched = this.#options.watch(to.target, 'restore');
+    try {
+      const manifest = await this.#restores.restore(
+        {path, password, ...to},
+        (step, done, total) => {
+          watched.onProgress(done, total);
+          tell(step, done, total);
+        },
+      );
+      this.databasesChanged();
+      return manifest;
+    } finally {
+      watched.end();
+    }
+  }
+
+  /** Nothing more is begun; resolves when nothing is under way any more. The thread is ended. */
+  async close(): Promise<void> {
+    await this.#scheduler.end();
+  }
+
+  #use(document: BackupDocument | undefined): void {
+    this.#inForce = document?.enabled === true ? document : undefined;
+    this.#scheduler.use(document);
+  }
+
+  #directory(): string {
+    return this.#file.directory(this.#inForce);
+  }
+}

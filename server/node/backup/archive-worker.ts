@@ -1,0 +1,50 @@
+/** The thread of `archive-thread.ts`: makes or reads one archive, and ends. */
+import {setPriority} from 'node:os';
+import {setTimeout as pause} from 'node:timers/promises';
+import {parentPort, workerData} from 'node:worker_threads';
+import {assert} from '#server/base/assert.ts';
+import type {Progress} from '#server/backup/backups.ts';
+import {readArchive} from '#server/backup/read-archive.ts';
+import {writeArchive} from '#server/backup/write-archive.ts';
+import {type ArchiveNews, type ArchiveWork, sentFailure} from './archive-messages.ts';
+
+const port = parentPort;
+assert(port !== null, 'the thread of an archive is a thread');
+
+/** Between two messages about how far it is. */
+const tellMs = 200;
+/** Of Linux threads, each has its own: those that serve clients go first. */
+const niceness = 10;
+
+function say(news: ArchiveNews): void {
+  port?.postMessage(news);
+}
+
+function progressTeller(): Progress {
+  let toldAt = 0;
+  return (done, total) => {
+    const now = performance.now();
+    if (now - toldAt < tellMs) return;
+    toldAt = now;
+    say({kind: 'progress', done, total});
+  };
+}
+
+async function carriedOut(work: ArchiveWork): Promise<unknown> {
+  const onProgress = progressTeller();
+  if (work.kind === 'write') {
+    const monotonic = (): number => performance.now();
+    const means = {onProgress, monotonic, pause: async (ms: number) => void (await pause(ms))};
+    return await writeArchive(work.order, means);
+  }
+  const {path, bytesMax, ...rest} = work.order;
+  const obstacle = (bytes: number): string | undefined =>
+    bytes > bytesMax ? `the archive needs ${bytes} bytes, and ${bytesMax} are free` : undefined;
+  return await readArchive(path, {...rest, obstacle, onProgress});
+}
+
+setPriority(niceness);
+carriedOut(workerData as ArchiveWork).then(
+  value => say({kind: 'done', value}),
+  (error: unknown) => say({kind: 'failed', failure: sentFailure(error)}),
+);

@@ -1,0 +1,116 @@
+/**
+ * The backups of this server: its engine, its thread and its cluster, put together for the service
+ * that decides.
+ */
+import {statfsSync} from 'node:fs';
+import {resolve} from 'node:path';
+import {BackupService} from '#server/backup/backup-service.ts';
+import type {WatchedWork} from '#server/backup/backups.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import type {Cluster} from '#server/cluster/cluster.ts';
+import type {Engine} from '#server/engine/engine.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
+import type {SessionService} from '#server/session/service.ts';
+import {version} from '../version.ts';
+import {WorkerArchiveThread} from './archive-thread.ts';
+
+export interface ServerBackupsOptions {
+  readonly engine: Engine;
+  readonly service: SessionService;
+  readonly settings: () => Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  readonly disk: Disk;
+  /** Both undefined: a server alone. */
+  readonly cluster: Cluster | undefined;
+  readonly copies: MemberCopies | undefined;
+}
+
+export interface ServerBackups {
+  readonly backups: BackupService;
+  /** Breaks off what is under way. Before the engine is closed. */
+  close(): Promise<void>;
+}
+
+export function createServerBackups(options: ServerBackupsOptions): ServerBackups {
+  const {engine, settings, cluster, service} = options;
+  const given = settings();
+  const rootPath = resolve(given.get('svc.server.rootPath'));
+  const thread = new WorkerArchiveThread();
+  const backups = new BackupService({
+    ...options,
+    rootPath,
+    thread,
+    release: version,
+    configDirectory: resolve(given.get('svc.server.configDirectory')),
+    directorySetting: () => settings().get('svc.server.backupDirectory'),
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    openDatabases: () => engine.databases().filter(name => engine.status(name) === 'open'),
+    runsHere: server =>
+      server === '*' ||
+      (server === '$leader'
+        ? (cluster?.isLeader ?? true)
+        : server === given.get('svc.server.name')),
+    takesCommits: () => cluster?.isLeader ?? true,
+    watch: (database, operation) => watchedBy(service, database, operation),
+    bytesFree: () => bytesFreeIn(rootPath, settings().get('svc.storage.freeSpaceMin')),
+    distribute: database => distribute(options, database),
+  });
+  return {
+    backups,
+    async close() {
+      await Promise.all([thread.close(), backups.close()]);
+    },
+  };
+}
+
+function watchedBy(service: SessionService, database: string, operation: string): WatchedWork {
+  const figures = {done: 0, total: 0};
+  const end = service.showWork(database, operation, figures);
+  return {
+    onProgress: (done, total) => void Object.assign(figures, {done, total}),
+    end,
+  };
+}
+
+function bytesFreeIn(path: string, reserve: number): number {
+  const {bavail, bsize} = statfsSync(path);
+  return Math.max(0, bavail * bsize - reserve);
+}
+
+/** Has the other members take copies of a database, until most of all members have one. */
+async function distribute(
+  {cluster, copies}: ServerBackupsOptions,
+  database: string,
+): Promise<void> {
+  if (cluster === undefined || copies === undefined) return;
+  const {peers, localPeerId} = cluster.state();
+  const members = peers.filter(({inConfiguration}) => inConfiguration);
+  const others = members.filter(({id}) => id !== localPeerId);
+  // With this server's own, more than half.
+  const needed = Math.floor(members.length / 2);
+  let taken = 0;
+  const reasons: string[] = [];
+  const enough = Promise.withResolvers<void>();
+  if (needed === 0) enough.resolve();
+  const all = others.map(async ({id}) => {
+    try {
+      await copies.replace(id, database);
+      taken += 1;
+      if (taken === needed) enough.resolve();
+    } catch (error) {
+      reasons.push(`${id}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  });
+  void Promise.all(all).then(() => {
+    enough.reject(
+      new Error(`${taken + 1} of ${members.length} members have a copy (${reasons.join('; ')})`),
+    );
+  });
+  await enough.promise;
+}
