@@ -15,7 +15,7 @@ import {syncDirectory} from './directory.ts';
 import {ArchiveKey} from './archive/archive-cipher.ts';
 import {ArchiveOutput} from './archive/archive-output.ts';
 import {DeflatedPieces} from './archive/deflated-pieces.ts';
-import {ZipFrames} from './archive/zip-frames.ts';
+import {ZipFrames} from './zip-frames.ts';
 import {
   type ArchivedFile,
   type ArchiveManifest,

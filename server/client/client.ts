@@ -257,10 +257,33 @@ export class Client extends Caller {
     if (!ended) throw new UnknownOutcome('the answer broke off before its last line');
   }
 
-  /** Sends a server command (`create database x`, `list databases`, ...). */
-  async serverCommand(command: string): Promise<Row> {
-    const body = printJson({command});
+  /** Sends a server command (`create database x`, `list databases`, ...), with fields beside it. */
+  async serverCommand(command: string, fields: Row = {}): Promise<Row> {
+    const body = printJson({command, ...fields});
     return fieldsOf(await this.post('/api/v1/server', body, {again: false}));
+  }
+
+  /** As `serverCommand`, of work that takes long: `onProgress` hears of it meanwhile. */
+  async longCommand(command: string, fields: Row, onProgress: (event: Row) => void): Promise<Row> {
+    const answer = await this.sendStream({
+      method: 'POST',
+      path: '/api/v1/server',
+      headers: {'Content-Type': 'application/json', Accept: 'text/event-stream'},
+      body: printJson({command, ...fields}),
+      again: false,
+    });
+    const type = answer.headers['content-type'] ?? '';
+    if (answer.status !== 200 || !type.startsWith('text/event-stream')) {
+      return fieldsOf(accepted({...answer, text: await readAll(answer.body)}));
+    }
+    for await (const line of linesOf(answer.body)) {
+      if (!line.startsWith('data:')) continue;
+      const event = parseJson(line.slice('data:'.length)) as Row;
+      if (event['status'] === 'error') throw streamedError(event);
+      if (event['status'] === 'completed') return event;
+      onProgress(event);
+    }
+    throw new UnknownOutcome('the answer broke off before its last event');
   }
 
   /** What the server says of itself. `basic` is cheap, `default` adds metrics and settings. */

@@ -8,6 +8,7 @@
 import {printJson} from '#server/client/json-text.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {nearest, readArguments} from './arguments.ts';
+import {backupCommand} from './backup.ts';
 import {clusterCommand} from './cluster.ts';
 import {type Command, print, type RunContext, UsageError} from './command.ts';
 import {sentenceOf} from './connection.ts';
@@ -16,6 +17,7 @@ import {databaseCommand} from './database.ts';
 import {commandHelp, generalHelp} from './help.ts';
 import {loadCommand} from './load.ts';
 import {queryCommand} from './query.ts';
+import {restoreCommand} from './restore.ts';
 import {settingsCommand} from './settings.ts';
 import {startCommand} from './start.ts';
 import {versionCommand} from './version.ts';
@@ -26,6 +28,8 @@ const commands: readonly Command[] = [
   consoleCommand,
   loadCommand,
   databaseCommand,
+  backupCommand,
+  restoreCommand,
   clusterCommand,
   settingsCommand,
   versionCommand,

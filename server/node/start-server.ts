@@ -29,6 +29,7 @@ import type {Cluster} from '#server/cluster/cluster.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {SessionService} from '#server/session/service.ts';
+import {DatabaseTransfers} from '#server/session/transfers.ts';
 import {
   awakeKeeper,
   chooseEngine,
@@ -315,6 +316,7 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   administration.use(service);
   const disk = createDisk();
   const archives = createServerBackups({...means, engine, service, settings, logger, disk, copies});
+  service.useTransfers(new DatabaseTransfers(archives.backups));
   return {service, security, administration, digests, copies, archives, stop};
 }
 

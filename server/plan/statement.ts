@@ -29,7 +29,15 @@ export type Statement =
   | {readonly kind: 'user'; readonly command: UserCommand}
   /** Has the members of a cluster compare their copies of the database, and mends those. */
   | {readonly kind: 'align'}
+  | {readonly kind: 'transfer'; readonly command: TransferCommand}
   | {readonly kind: 'session'; readonly command: SessionCommand};
+
+/** Has the server write the whole database out, or read one in, beside transactions. */
+export interface TransferCommand {
+  readonly what: 'backup' | 'export' | 'import';
+  readonly url: string | undefined;
+  readonly settings: ReadonlyMap<string, Value>;
+}
 
 export interface QueryStatement {
   readonly kind: 'query';

@@ -62,6 +62,7 @@ import {mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
 import {TransactionSessions} from './connections/transaction-sessions.ts';
+import type {Transfers} from './transfers.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
 export interface ServiceOptions {
@@ -122,6 +123,7 @@ export class SessionService implements Service {
   readonly #cacheMemory: ServerCacheMemory;
   readonly #admission: Admission;
   readonly #surroundings: RequestSurroundings;
+  #moving: Transfers | undefined;
   /** By the database itself: one dropped and created again is another. */
   readonly #databases = new WeakMap<Database, DatabaseSession>();
 
@@ -181,6 +183,7 @@ export class SessionService implements Service {
       security: options.security,
       threads,
       align: (database, signal) => this.#align(database, signal),
+      transfer: (database, command, signal) => this.#transfers().run(database, command, signal),
     });
   }
 
@@ -472,6 +475,16 @@ export class SessionService implements Service {
     const total = (): number | undefined => (figures.total > 0 ? figures.total : undefined);
     work.next({name: operation, total, done: () => figures.done});
     return () => board.end(work);
+  }
+
+  /** What moves databases out and in uses the service itself, so it is made behind it. */
+  useTransfers(transfers: Transfers): void {
+    this.#moving = transfers;
+  }
+
+  #transfers(): Transfers {
+    if (this.#moving !== undefined) return this.#moving;
+    throw new Refusal('not-available', 'this server writes no databases out and reads none in');
   }
 
   queries(principal: Principal): RunningQuery[] {

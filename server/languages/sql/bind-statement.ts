@@ -105,11 +105,23 @@ function bindAny(context: BindContext, ast: Statement): PlanStatement {
     case 'restore-record':
       return queryOf(context, bindRestore(context, ast), noLimits);
     case 'transfer-database':
-      return context.notAvailable(ast.at, `The statement ${ast.what.toUpperCase()} DATABASE`);
+      return bindTransfer(context, ast);
     default:
       if (isSchemaStatement(ast)) return {kind: 'schema', command: bindSchema(context, ast)};
       return context.refuse(ast.at, `${nameOf(ast.kind)} stands only by itself or in a script`);
   }
+}
+
+function bindTransfer(
+  context: BindContext,
+  {what, url, settings}: Extract<Statement, {kind: 'transfer-database'}>,
+): PlanStatement {
+  const address = url && constantOf(context, url);
+  if (url !== undefined && typeof address !== 'string') {
+    return context.refuse(url.at, 'A file or an address is expected here, as a text');
+  }
+  const given = new Map(settings.map(({name, value}) => [name, constantOf(context, value)]));
+  return {kind: 'transfer', command: {what, url: address as string | undefined, settings: given}};
 }
 
 /**

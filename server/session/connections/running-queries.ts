@@ -75,8 +75,12 @@ interface Slots {
 /** The text of a password, in statements about users: it is shown to nobody. */
 const secret = /(\bpassword\s+(?:from\s+)?|\bto\s+)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?)/gi;
 
+/** The key of an archive, in BACKUP DATABASE. */
+const key = /(\bencryptionKey\s*=\s*)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|\w+)/gi;
+
 function withoutSecrets(text: string): string {
-  return /\buser\b/i.test(text) ? text.replace(secret, "$1'***'") : text;
+  const keyless = /\bencryptionKey\b/i.test(text) ? text.replace(key, "$1'***'") : text;
+  return /\buser\b/i.test(keyless) ? keyless.replace(secret, "$1'***'") : keyless;
 }
 
 export class RunningQueries {

@@ -326,6 +326,10 @@ class ScriptRun {
     if (prepared.kind === 'align') {
       throw new Refusal('query.execution', 'ALIGN DATABASE stands by itself, in no script');
     }
+    if (prepared.kind === 'transfer') {
+      const words = `${prepared.command.what.toUpperCase()} DATABASE`;
+      throw new Refusal('query.execution', `${words} stands by itself, in no script`);
+    }
     if (prepared.kind === 'explained-command') return [planRow(prepared.explanation)];
     assert(prepared.kind === 'explain', 'a script does not stand inside a script');
     return this.#explain(prepared);

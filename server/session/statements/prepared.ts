@@ -42,7 +42,7 @@ export type Prepared =
   | PreparedQuery
   | PreparedSchema
   | PreparedBatched
-  | Extract<Statement, {readonly kind: 'user' | 'align'}>
+  | Extract<Statement, {readonly kind: 'user' | 'align' | 'transfer'}>
   | PreparedSession
   | {readonly kind: 'explain'; readonly execute: boolean; readonly inner: PreparedQuery}
   /** EXPLAIN of what has no plan of rows. */
@@ -195,6 +195,7 @@ function* preparingStatement(statement: Statement, options: PrepareOptions): Coo
     case 'schema':
     case 'user':
     case 'align':
+    case 'transfer':
       return statement;
     case 'batched':
       return yield* preparingBatched(statement, options);

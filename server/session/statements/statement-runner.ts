@@ -27,6 +27,8 @@ import type {RecordWriter} from '#server/records/records.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {Admission, ExecutionPermit} from './admission.ts';
 import type {AlignedMember} from '#server/cluster/align.ts';
+import type {TransferCommand} from '#server/plan/statement.ts';
+import type {Transfers} from '../transfers.ts';
 import type {Contention} from './contention.ts';
 import {newSummary, PiecesCursor, rowsCursor} from '../connections/cursors.ts';
 import type {DatabaseSession} from '../connections/database-session.ts';
@@ -88,6 +90,8 @@ export interface StatementRunnerOptions {
   readonly threads: PlanThreads | undefined;
   /** See cluster/align.ts. */
   readonly align: (database: string, signal: Cancellation) => Promise<readonly AlignedMember[]>;
+  /** @returns The row of the answer. */
+  readonly transfer: Transfers['run'];
 }
 
 export class StatementRunner implements StatementHost {
@@ -97,6 +101,7 @@ export class StatementRunner implements StatementHost {
   readonly #security: Security;
   readonly #threads: ThreadDispatch | undefined;
   readonly #align: StatementRunnerOptions['align'];
+  readonly #transfer: StatementRunnerOptions['transfer'];
   readonly #writing = new WeakMap<Transaction, WriteData>();
 
   constructor(options: StatementRunnerOptions) {
@@ -105,6 +110,7 @@ export class StatementRunner implements StatementHost {
     this.#settings = options.settings;
     this.#security = options.security;
     this.#align = options.align;
+    this.#transfer = options.transfer;
     const {threads} = options;
     this.#threads = threads && new ThreadDispatch({...options, threads});
   }
@@ -144,6 +150,8 @@ export class StatementRunner implements StatementHost {
         return this.#changeUser(parts, prepared.command);
       case 'align':
         return this.#alignCopies(parts);
+      case 'transfer':
+        return this.#transferDatabase(parts, prepared.command);
       case 'explained-command':
         return this.#tellCommand(parts, prepared.explanation);
       case 'explain':
@@ -397,6 +405,19 @@ export class StatementRunner implements StatementHost {
     return rowsCursor(rows, request.format, summary);
   }
 
+  async #transferDatabase(parts: RunParts, command: TransferCommand): Promise<ResultCursor> {
+    const {request, access, guard} = parts;
+    if (!access.allows('updateSecurity')) {
+      const message = `User '${guard?.user ?? ''}' is not allowed to ${command.what} the database`;
+      throw new Refusal('security.denied', message, {detail: {right: 'updateSecurity'}});
+    }
+    const answer = await this.#transfer(request.database, command, parts.signal);
+    parts.end();
+    const summary = newSummary(this.#settings().get('svc.server.httpQueryDefaultLimit'));
+    summary.wrote = true;
+    return rowsCursor([answer], request.format, summary);
+  }
+
   /** Makes the types that a statement brings along, an entry each, and then runs it. */
   async #runWithTypes(
     parts: StatementContext,
@@ -454,6 +475,10 @@ export class StatementRunner implements StatementHost {
     }
     if (prepared.kind === 'align') {
       throw new Refusal('query.execution', 'ALIGN DATABASE stands in no transaction');
+    }
+    if (prepared.kind === 'transfer') {
+      const words = `${prepared.command.what.toUpperCase()} DATABASE`;
+      throw new Refusal('query.execution', `${words} stands in no transaction`);
     }
     if (prepared.kind === 'user') {
       throw new Refusal('query.execution', 'users are changed outside of transactions');

@@ -7,13 +7,13 @@
  * Source: specification, "Cluster management REST API"; reference 3.7.
  */
 import {crc32} from 'node:zlib';
+import {ZipFrames} from '#server/backup/zip-frames.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import {byMember, requireLeader} from './cluster-call.ts';
 import type {Exchange} from '../message/exchange.ts';
 import type {Route} from '../router.ts';
 import {pieceBytes, sent, snapshotsIn} from './snapshots.ts';
-import {ZipArchive} from '../message/zip-archive.ts';
 
 export const snapshotArchiveRoutes: readonly Route[] = [
   {path: '/ha/snapshot/{database}', operations: {GET: byMember(sendArchive)}},
@@ -35,14 +35,15 @@ async function sendArchive(exchange: Exchange, cluster: Cluster): Promise<void> 
       'Content-Disposition',
       `attachment; filename*=UTF-8''${encodeURIComponent(database)}-snapshot.zip`,
     ]);
-    const archive = new ZipArchive();
+    const archive = new ZipFrames();
     const files: ArchivedFile[] = [];
     for (const name of names) {
-      const file = await send(name, (size, crc) => archive.header(name, size, crc));
+      const file = await send(name, (bytes, checksum) => archive.stored({name, bytes, checksum}));
       files.push(file);
     }
     const manifest = Buffer.from(JSON.stringify({version: 1, files}));
-    const header = archive.header(manifestName, manifest.length, crc32(manifest));
+    const facts = {bytes: manifest.length, checksum: crc32(manifest)};
+    const header = archive.stored({name: manifestName, ...facts});
     exchange.endStream(Buffer.concat([header, manifest, archive.end()]));
   });
 }

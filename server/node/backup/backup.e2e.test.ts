@@ -1,0 +1,207 @@
+/**
+ * Backups of a real server: by command, by statement and by the schedule; restores beside and in
+ * the place of a database; and what a kill in the middle leaves.
+ */
+import assert from 'node:assert/strict';
+import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {after, before, test} from 'node:test';
+import type {Client, Row} from '#server/client/client.ts';
+import {ServerError} from '#server/client/server-error.ts';
+import {eventually} from '#server/testing/time/eventually.ts';
+import {
+  freePort,
+  type ServerProcess,
+  startServer,
+  temporaryRoot,
+} from '#server/testing/worlds/server-process.ts';
+
+const root = temporaryRoot('backup');
+let server: ServerProcess;
+let client: Client;
+
+before(async () => {
+  mkdirSync(join(root, 'config'), {recursive: true});
+  // A file that cannot be used: the start goes on, and the reason is told.
+  writeFileSync(join(root, 'config/backup.json'), '{"defaults":{"schedule":{"type":"cron"}}}');
+  server = await startServer({root, port: await freePort()});
+  client = server.client();
+  await client.createDatabase('music');
+  await client.command('music', 'CREATE VERTEX TYPE Artist');
+  await client.command('music', "INSERT INTO Artist SET name = 'Ada'");
+});
+
+after(async () => {
+  client.close();
+  await server.dispose();
+});
+
+async function names(database: string): Promise<readonly unknown[]> {
+  const {result} = await client.query(database, 'SELECT name FROM Artist ORDER BY name');
+  return result.map(({name}) => name);
+}
+
+async function archives(): Promise<readonly string[]> {
+  const {backups} = await client.serverCommand('list backups music');
+  return (backups as readonly Row[]).map(({fileName}) => String(fileName));
+}
+
+function refusedWith(status: number, said: RegExp): (error: unknown) => boolean {
+  return error =>
+    error instanceof ServerError && error.status === status && said.test(error.message);
+}
+
+test('a configuration that cannot be used is told and stops nothing', async () => {
+  const answer = await client.serverCommand('get backup config');
+  assert.equal(answer['enabled'], false);
+  assert.match(String(answer['message']), /defaults\.schedule\.expression is missing/);
+  assert.equal(answer['backupDirectory'], join(root, 'backups'));
+});
+
+test('a backup and its way back, beside the database and in its place', async () => {
+  const made = await client.serverCommand('trigger backup music');
+  assert.match(String(made['fileName']), /^music-backup-\d{8}-\d{9}\.zip$/);
+  assert.ok(existsSync(String(made['backupFile'])));
+  const file = String(made['fileName']);
+  await client.command('music', "INSERT INTO Artist SET name = 'Clara'");
+
+  const heard: unknown[] = [];
+  const tell = (event: Row): void => void heard.push(event['message']);
+  const checked = await client.longCommand(`restore backup music ${file}`, {verify: true}, tell);
+  assert.match(String(checked['message']), /is whole: \d+ files/);
+  await client.longCommand(`restore backup music ${file} as before`, {}, tell);
+  assert.deepEqual(await names('before'), ['Ada']);
+  assert.deepEqual(await names('music'), ['Ada', 'Clara']);
+  assert.ok(heard.includes('putting in place'));
+
+  const again = client.serverCommand(`restore backup music ${file} as before`);
+  await assert.rejects(again, refusedWith(409, /already exists/));
+  await client.command('before', "INSERT INTO Artist SET name = 'Bea'");
+  await client.serverCommand(`restore backup music ${file} as before overwrite`);
+  assert.deepEqual(await names('before'), ['Ada']);
+  await client.command('before', "INSERT INTO Artist SET name = 'Zoe'");
+  assert.deepEqual(await names('before'), ['Ada', 'Zoe']);
+  assert.deepEqual(await client.databases(), ['before', 'music']);
+});
+
+test('the statement makes an archive in the same directory, encrypted where asked', async () => {
+  const {result} = await client.command(
+    'music',
+    "BACKUP DATABASE WITH encryptionKey = 'secret', compressionLevel = 9",
+  );
+  assert.equal(result[0]?.['result'], 'OK');
+  const file = String(result[0]?.['backupFile']);
+  assert.equal((await archives())[0], file);
+  const restore = (fields: Row): Promise<Row> =>
+    client.serverCommand(`restore backup music ${file} as secret`, fields);
+  await assert.rejects(restore({}), refusedWith(400, /encryptionKey is missing/));
+  await assert.rejects(restore({encryptionKey: 'other'}), refusedWith(400, /encryptionKey/));
+  assert.deepEqual(await client.databases(), ['before', 'music']);
+  await restore({encryptionKey: 'secret'});
+  assert.deepEqual(await names('secret'), ['Ada', 'Clara']);
+  await client.dropDatabase('secret');
+  const unknown = client.command('music', 'BACKUP DATABASE WITH speed = 9');
+  await assert.rejects(unknown, refusedWith(400, /no option 'speed'/));
+});
+
+test('a damaged archive changes nothing', async () => {
+  const {backupFile, fileName} = await client.serverCommand('trigger backup music', {
+    compressionLevel: 0,
+  });
+  const bytes = readFileSync(String(backupFile));
+  const at = bytes.indexOf('Artist');
+  bytes[at] = 0x20;
+  writeFileSync(String(backupFile), bytes);
+  const restoring = client.serverCommand(`restore backup music ${String(fileName)} overwrite`);
+  await assert.rejects(restoring, refusedWith(400, /entry '.*CRC-32/));
+  assert.deepEqual(await names('music'), ['Ada', 'Clara']);
+  assert.deepEqual(hiddenDirectories(), []);
+  await client.serverCommand(`delete backup music ${String(fileName)}`);
+  assert.ok(!existsSync(String(backupFile)));
+});
+
+test('names that lead elsewhere are refused', async () => {
+  for (const name of ['../music/x-backup-1.zip', '/etc/passwd', 'a-backup-..zip', 'backup.zip']) {
+    await assert.rejects(
+      client.serverCommand(`delete backup music ${name}`),
+      refusedWith(400, /./),
+    );
+  }
+  await assert.rejects(client.serverCommand('list backups ../config'), refusedWith(400, /name/));
+  const none = client.serverCommand('delete backup music no-backup-1.zip');
+  await assert.rejects(none, refusedWith(400, /no archive/));
+  assert.deepEqual((await client.serverCommand('list backups nobody'))['backups'], []);
+});
+
+test('one backup of a database at a time', async () => {
+  const slow = client.serverCommand('trigger backup music', {maxMBPerSecond: 0.02});
+  await eventually('the first one to be under way', async () => {
+    const works = await client.progress('music');
+    return works.some(({operation}) => operation === 'backup');
+  });
+  const second = client.serverCommand('trigger backup music');
+  await assert.rejects(
+    second,
+    refusedWith(409, /A backup of database 'music' is already in progress/),
+  );
+  await slow;
+});
+
+test('a schedule is put into force by a command, and a bad one names its field', async () => {
+  const bad = {defaults: {schedule: {frequencyMinutes: 0}}};
+  await assert.rejects(
+    client.serverCommand('set backup config', {config: bad}),
+    refusedWith(400, /defaults\.schedule\.frequencyMinutes/),
+  );
+  const outside = {backupDirectory: '../elsewhere'};
+  await assert.rejects(
+    client.serverCommand('set backup config', {config: outside}),
+    refusedWith(400, /backupDirectory/),
+  );
+  const config = {
+    backupDirectory: 'nightly',
+    defaults: {
+      schedule: {type: 'cron', expression: '* * * * * *', timeWindow: null},
+      retention: {maxFiles: 2},
+    },
+    databases: {before: {enabled: false}},
+  };
+  await client.serverCommand('set backup config', {config});
+  assert.deepEqual((await client.serverCommand('get backup config'))['config'], config);
+  await eventually('two archives and no more', async () => {
+    const made = await archives();
+    assert.ok(made.length <= 3);
+    return made.length === 2 && made[0] !== undefined;
+  });
+  const first = (await archives())[1];
+  await eventually('the first to be rotated away', async () => {
+    return !(await archives()).includes(String(first));
+  });
+  assert.ok(!existsSync(join(root, 'nightly/before')));
+  await client.serverCommand('set backup config', {config: {...config, enabled: false}});
+  assert.equal((await client.serverCommand('get backup config'))['enabled'], false);
+});
+
+test('a kill in the middle leaves the database and no litter behind the next start', async () => {
+  const slow = client.serverCommand('trigger backup music', {maxMBPerSecond: 0.01});
+  slow.catch(() => {});
+  await eventually('a part of an archive', () =>
+    readdirSync(join(root, 'nightly/music')).some(name => name.endsWith('.part')),
+  );
+  assert.ok(hiddenDirectories().length > 0);
+  client.close();
+  await server.kill();
+  server = await startServer({root, port: await freePort()});
+  client = server.client();
+  assert.deepEqual(hiddenDirectories(), []);
+  const left = readdirSync(join(root, 'nightly/music'));
+  assert.deepEqual(
+    left.filter(name => name.endsWith('.part')),
+    [],
+  );
+  assert.deepEqual(await names('music'), ['Ada', 'Clara']);
+});
+
+function hiddenDirectories(): readonly string[] {
+  return readdirSync(join(root, 'databases')).filter(name => /^\.(backup|restoring)/.test(name));
+}
