@@ -2,8 +2,8 @@
  * Everything about backups that somebody can ask a server for, in every protocol: the schedule and
  * its configuration, archives made and listed and removed, databases restored.
  *
- * Callers have checked that the principal may ask. Whoever makes it calls `start` once databases are
- * open, `databasesChanged` and `leads` as they happen, and `close` before the engine is closed.
+ * Callers have checked that the principal may ask. Whoever makes it calls `start` once databases
+ * are open, `databasesChanged` and `leads` as they happen, and `close` before the engine is closed.
  */
 import {AssertionFailure} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -83,7 +83,7 @@ export class BackupService {
     });
   }
 
-  /** Removes what a killed process left, and begins what the file says. No failure stops a start. */
+  /** Removes what a killed process left, begins what the file says. No failure stops a start. */
   async start(): Promise<void> {
     try {
       this.#backups.sweep();

@@ -3,8 +3,8 @@
  *
  * A file that cannot be used never stops a start and never ends what is scheduled already: it is
  * told, and what an administrator sets is checked before it is written. The directory is the one
- * that is in force with the scheduler; else that of the file, though it may switch backups off; else
- * the server's setting.
+ * that is in force with the scheduler; else that of the file, though it may switch backups off;
+ * else the server's setting.
  * Source: specification, "Backup command rules".
  */
 import {existsSync, readFileSync} from 'node:fs';

@@ -17,7 +17,8 @@ const weekdayField = /^([\d*?,/-]|SUN|MON|TUE|WED|THU|FRI|SAT)+$/i;
 export function cronFault(expression: string): string | undefined {
   const fields = expression.trim().split(/\s+/);
   if (fields.length !== fieldNames.length) {
-    return `must have six fields (${fieldNames.join(', ')}), and '${expression}' has ${fields.length}`;
+    const names = fieldNames.join(', ');
+    return `must have six fields (${names}), and '${expression}' has ${fields.length}`;
   }
   for (const [place, field] of fields.entries()) {
     const pattern = place === 4 ? monthField : place === 5 ? weekdayField : plainField;

@@ -3,8 +3,8 @@
  *
  * The files come together in a hidden directory, checked byte by byte against the manifest; they
  * become a hidden database by an entry of the log, the other members of a cluster take copies of
- * it, and when most of them have, another entry gives it its name. Until that entry the old database
- * serves everybody, and whatever fails takes back what was begun.
+ * it, and when most of them have, another entry gives it its name. Until that entry the old
+ * database serves everybody, and whatever fails takes back what was begun.
  * Source: reference 5.4; docs/design/0038-backup.md.
  */
 import {mkdirSync, rmSync} from 'node:fs';

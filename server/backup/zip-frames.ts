@@ -2,8 +2,8 @@
  * What stands around the files of a ZIP archive that is written from front to back: a header before
  * each file, a descriptor behind it when its size was not known before, the directory at the end.
  *
- * Sizes that the 32 bits of the old format cannot hold stand in the fields of ZIP64. Entries have no
- * time of their own: archives of the same bytes are the same.
+ * Sizes that the 32 bits of the old format cannot hold stand in the fields of ZIP64. Entries have
+ * no time of their own: archives of the same bytes are the same.
  * Source: PKWARE APPNOTE 6.3, sections 4.3 and 4.5.3.
  */
 

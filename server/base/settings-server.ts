@@ -48,7 +48,8 @@ export const serverSettingRows = {
     default: '${svc.server.rootPath}/backups',
     scope: 'server',
     dynamic: true,
-    description: 'Folder of backups, one subfolder each database, unless backup.json names another.',
+    description:
+      'Folder of backups, one subfolder each database, unless backup.json names another.',
   },
   'svc.server.rootPassword': {
     type: 'string',

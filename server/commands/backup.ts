@@ -161,10 +161,10 @@ export function percentOf({percentage}: Row): string {
 
 async function list({client, database}: Call) {
   const answer = await client.serverCommand(`list backups ${database}`);
-  const rows = (answer['backups'] as readonly Row[]).map(
-    ({fileName, size, timestamp}) =>
-      `${String(fileName)}  ${String(size).padStart(14)}  ${String(timestamp ?? '')}\n`,
-  );
+  const rows = (answer['backups'] as readonly Row[]).map(({fileName, size, timestamp}) => {
+    const moment = typeof timestamp === 'string' ? timestamp : '';
+    return `${String(fileName)}  ${String(size).padStart(14)}  ${moment}\n`;
+  });
   const total = `${String(answer['totalCount'])} archives, ${String(answer['totalSize'])} bytes\n`;
   return {answer, told: rows.join('') + total};
 }

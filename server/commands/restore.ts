@@ -1,6 +1,6 @@
 /**
- * `svc restore`: makes a database of an archive that lies on the server, in the place of another one
- * only with `--overwrite`; or reads all of it and changes nothing.
+ * `svc restore`: makes a database of an archive that lies on the server, in the place of another
+ * one only with `--overwrite`; or reads all of it and changes nothing.
  */
 import type {Client, Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';

@@ -34,7 +34,7 @@ async function carriedOut(work: ArchiveWork): Promise<unknown> {
   const onProgress = progressTeller();
   if (work.kind === 'write') {
     const monotonic = (): number => performance.now();
-    const means = {onProgress, monotonic, pause: async (ms: number) => void (await pause(ms))};
+    const means = {onProgress, monotonic, pause: (ms: number) => pause(ms)};
     return await writeArchive(work.order, means);
   }
   const {path, bytesMax, ...rest} = work.order;
