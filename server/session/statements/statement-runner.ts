@@ -405,7 +405,10 @@ export class StatementRunner implements StatementHost {
     return rowsCursor(rows, request.format, summary);
   }
 
-  async #transferDatabase(parts: RunParts, command: TransferCommand): Promise<ResultCursor> {
+  async #transferDatabase(
+    parts: StatementContext,
+    command: TransferCommand,
+  ): Promise<ResultCursor> {
     const {request, access, guard} = parts;
     if (!access.allows('updateSecurity')) {
       const message = `User '${guard?.user ?? ''}' is not allowed to ${command.what} the database`;
