@@ -31,7 +31,7 @@ export interface RestoresOptions {
   readonly bytesFree: () => number;
   /**
    * Resolves when most members of the cluster have a copy of a hidden database; on a server alone,
-   * at once. @throws {Error} that says why they have not.
+   * at once. @throws {Refusal} `cluster.no-quorum` that says why they have not.
    */
   readonly distribute: (database: string) => Promise<void>;
 }

@@ -27,6 +27,17 @@ export function checkDatabaseName(name: string): void {
   );
 }
 
+const hiddenPattern = /^\.restoring-[0-9a-f]{16}$/;
+
+/**
+ * As `checkDatabaseName`, of what another server says that it holds: hidden ones among it.
+ *
+ * @throws {Refusal} `database.name`.
+ */
+export function checkHeldName(name: string): void {
+  if (!hiddenPattern.test(name)) checkDatabaseName(name);
+}
+
 /** Whether the database is one that is not served yet: those of people do not begin with a dot. */
 export function isHiddenName(name: string): boolean {
   return name.startsWith('.');

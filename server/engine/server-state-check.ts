@@ -5,7 +5,7 @@
  * contradicts itself; what is refused is said by name.
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
-import {checkDatabaseName} from './database-name.ts';
+import {checkHeldName} from './database-name.ts';
 import {isServerDocument} from './database-set.ts';
 import type {ServerState} from './server-state.ts';
 
@@ -55,7 +55,7 @@ function checkDatabases(state: Record<string, unknown>): void {
 
 function checkName(name: string): void {
   try {
-    checkDatabaseName(name);
+    checkHeldName(name);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw wrong(`a database name: ${error.message}`);

@@ -6,6 +6,7 @@ import {statfsSync} from 'node:fs';
 import {resolve} from 'node:path';
 import {BackupService} from '#server/backup/backup-service.ts';
 import type {WatchedWork} from '#server/backup/backups.ts';
+import {Refusal} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Cluster} from '#server/cluster/cluster.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -16,6 +17,10 @@ import type {MemberCopies} from '#server/protocols/http/relay/member-copies.ts';
 import type {SessionService} from '#server/session/service.ts';
 import {version} from '../version.ts';
 import {WorkerArchiveThread} from './archive-thread.ts';
+
+/** With a pause before each that is longer than the one before: some ten seconds in all. */
+const attemptsMax = 10;
+const pauseMs = 200;
 
 export interface ServerBackupsOptions {
   readonly engine: Engine;
@@ -84,10 +89,8 @@ function bytesFreeIn(path: string, reserve: number): number {
 }
 
 /** Has the other members take copies of a database, until most of all members have one. */
-async function distribute(
-  {cluster, copies}: ServerBackupsOptions,
-  database: string,
-): Promise<void> {
+async function distribute(options: ServerBackupsOptions, database: string): Promise<void> {
+  const {cluster, copies} = options;
   if (cluster === undefined || copies === undefined) return;
   const {peers, localPeerId} = cluster.state();
   const members = peers.filter(({inConfiguration}) => inConfiguration);
@@ -99,18 +102,35 @@ async function distribute(
   const enough = Promise.withResolvers<void>();
   if (needed === 0) enough.resolve();
   const all = others.map(async ({id}) => {
-    try {
-      await copies.replace(id, database);
-      taken += 1;
-      if (taken === needed) enough.resolve();
-    } catch (error) {
-      reasons.push(`${id}: ${error instanceof Error ? error.message : String(error)}`);
-    }
+    const reason = await copied(options, id, database);
+    if (reason !== undefined) reasons.push(`${id}: ${reason}`);
+    else if (++taken === needed) enough.resolve();
   });
   void Promise.all(all).then(() => {
-    enough.reject(
-      new Error(`${taken + 1} of ${members.length} members have a copy (${reasons.join('; ')})`),
-    );
+    const share = `${taken + 1} of ${members.length} members have a copy`;
+    enough.reject(new Refusal('cluster.no-quorum', `${share} (${reasons.join('; ')})`));
   });
   await enough.promise;
+}
+
+/**
+ * Has a member take its copy. One that was asked before it has applied the entry which tells of the
+ * database, or is just starting, is asked again.
+ *
+ * @returns Why it has none; undefined: it has one.
+ */
+async function copied(
+  {copies, timers}: ServerBackupsOptions,
+  peerId: string,
+  database: string,
+): Promise<string | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await copies?.replace(peerId, database);
+      return undefined;
+    } catch (error) {
+      if (attempt === attemptsMax) return error instanceof Error ? error.message : String(error);
+    }
+    await new Promise<void>(resolve => void timers.after(attempt * pauseMs, resolve));
+  }
 }
