@@ -32,14 +32,17 @@ export class EventLog {
   }
 
   #add(type: ServerEvent['type'], event: string, fields: Readonly<Record<string, unknown>>): void {
-    const [component] = event.split('.');
-    const {database, reason} = fields;
+    const [word = 'server'] = event.split('.');
+    const {database, reason, plugin, file} = fields;
+    const isPlugin = typeof plugin === 'string';
+    const said = typeof reason === 'string' ? reason : file;
     this.#events.push({
       time: new Date().toISOString().replace('T', ' ').replace('Z', ''),
-      type,
-      component: component ?? 'server',
+      // What a plugin fails at, nobody else tells of.
+      type: isPlugin && type === 'ERROR' ? 'CRITICAL' : type,
+      component: isPlugin ? plugin : word,
       db: typeof database === 'string' ? database : null,
-      message: typeof reason === 'string' ? `${event}: ${reason}` : event,
+      message: typeof said === 'string' ? `${event}: ${said}` : event,
     });
     if (this.#events.length > eventsMax) this.#events.shift();
   }

@@ -178,6 +178,11 @@ test('a schedule is put into force by a command, and a bad one names its field',
     return !(await archives()).includes(String(first));
   });
   assert.ok(!existsSync(join(root, 'nightly/before')));
+  const {result} = await client.serverCommand('get server events');
+  const {events} = result as {readonly events: readonly Row[]};
+  const own = events.filter(({component}) => component === 'Auto-Backup');
+  const completed = own.find(({message}) => /auto-backup\.completed: music-/.test(String(message)));
+  assert.deepEqual([completed?.['type'], completed?.['db']], ['INFO', 'music']);
   await client.serverCommand('set backup config', {config: {...config, enabled: false}});
   assert.equal((await client.serverCommand('get backup config'))['enabled'], false);
 });

@@ -18,7 +18,13 @@ const root = join(import.meta.dirname, '../../..');
 const millisMax = 120_000;
 
 /** Documents whose blocks make a whole: they start a server and end it. */
-const documents = ['README.md', 'docs/http.md', 'docs/isolation.md', 'docs/durability.md'];
+const documents = [
+  'README.md',
+  'docs/http.md',
+  'docs/isolation.md',
+  'docs/durability.md',
+  'docs/backup.md',
+];
 
 for (const path of documents) {
   test(`every block of ${path} runs and prints what it says`, {skip: missingTools()}, async t => {
