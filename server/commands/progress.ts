@@ -12,12 +12,16 @@ const pipeMillisMin = 1_000;
 export class StatusLine {
   readonly #output: Output;
   readonly #pipeMillisMin: number;
-  #drawnAt = performance.now();
+  readonly #now: () => number;
+  #drawnAt: number;
   #drawnWidth = 0;
 
-  constructor(output: Output, pipeMillis = pipeMillisMin) {
+  /** @param now - Milliseconds that never go back. */
+  constructor(output: Output, pipeMillis = pipeMillisMin, now = () => performance.now()) {
     this.#output = output;
     this.#pipeMillisMin = pipeMillis;
+    this.#now = now;
+    this.#drawnAt = now();
   }
 
   get isTerminal(): boolean {
@@ -26,7 +30,7 @@ export class StatusLine {
 
   /** Draws what `text` answers, or does nothing when the last time was a moment ago. */
   show(text: () => string): void {
-    const now = performance.now();
+    const now = this.#now();
     const millisMin = this.isTerminal ? terminalMillisMin : this.#pipeMillisMin;
     if (now - this.#drawnAt < millisMin) return;
     this.#drawnAt = now;

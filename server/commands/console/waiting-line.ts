@@ -18,21 +18,25 @@ const toleranceMillis = 200;
 export class WaitingLine {
   readonly #line: StatusLine;
   readonly #isStopping: () => boolean;
-  readonly #startedAt = performance.now();
+  readonly #now: () => number;
+  readonly #startedAt: number;
   #timer: NodeJS.Timeout | undefined;
   #work = '';
   /** A server that does not answer is not asked again and again. */
   #isLooking = false;
 
-  constructor(output: Output, isStopping: () => boolean) {
-    this.#line = new StatusLine(output, pipeMillis);
+  /** @param now - Milliseconds that never go back. */
+  constructor(output: Output, isStopping: () => boolean, now = () => performance.now()) {
+    this.#line = new StatusLine(output, pipeMillis, now);
     this.#isStopping = isStopping;
+    this.#now = now;
+    this.#startedAt = now();
   }
 
   /** @param progressOf - The rows of the server's list of long work. */
   begin(progressOf: () => Promise<readonly Row[]>): void {
     this.#timer = setInterval(() => {
-      const millis = performance.now() - this.#startedAt;
+      const millis = this.#now() - this.#startedAt;
       if (millis < patienceMillis) return;
       this.#line.show(() => this.#text(millis));
       if (!this.#isLooking) void this.#look(progressOf, millis);

@@ -7,13 +7,18 @@ import {execFileSync} from 'node:child_process';
 import {readdirSync} from 'node:fs';
 import {connect, type Socket} from 'node:net';
 import {after, test} from 'node:test';
+import {setTimeout} from 'node:timers/promises';
 import type {Client} from '#server/client/client.ts';
+import {eventually} from '../time/eventually.ts';
 import {
   freePort,
   type ServerProcess,
   startServer,
   temporaryRoot,
 } from '../worlds/server-process.ts';
+
+/** Between two attempts where the first failed. */
+const pauseMs = 20;
 
 const roots: ServerProcess[] = [];
 after(async () => {
@@ -27,20 +32,42 @@ async function start(root: string): Promise<ServerProcess> {
   return server;
 }
 
-/** Inserts until told to stop; the ids that were acknowledged. */
-async function writeAll(client: Client, isOver: () => boolean): Promise<number[]> {
-  const acknowledged: number[] = [];
-  for (let id = 0; !isOver(); id++) {
-    const params = {id, text: 'x'.repeat(20_000)};
-    try {
-      await client.command('d', 'INSERT INTO V SET id = :id, text = :text', {params});
-      acknowledged.push(id);
-    } catch {
-      // Refused, cut or not known: not acknowledged in any case.
-      await new Promise(resolve => setTimeout(resolve, 20));
+/** Inserts one record after another until it is ended. */
+class Writer {
+  /** Ids. */
+  readonly acknowledged: number[] = [];
+  /** Refused, cut or not known: not acknowledged in any case. */
+  failed = 0;
+  readonly #client: Client;
+  readonly #ended: Promise<void>;
+  #isOver = false;
+
+  constructor(client: Client) {
+    this.#client = client;
+    this.#ended = this.#write();
+  }
+
+  get tried(): number {
+    return this.acknowledged.length + this.failed;
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#ended;
+  }
+
+  async #write(): Promise<void> {
+    for (let id = 0; !this.#isOver; id++) {
+      const params = {id, text: 'x'.repeat(20_000)};
+      try {
+        await this.#client.command('d', 'INSERT INTO V SET id = :id, text = :text', {params});
+        this.acknowledged.push(id);
+      } catch {
+        this.failed += 1;
+        await setTimeout(pauseMs);
+      }
     }
   }
-  return acknowledged;
 }
 
 async function assertKept(root: string, acknowledged: readonly number[]): Promise<void> {
@@ -70,23 +97,32 @@ async function prepared(name: string): Promise<{root: string; server: ServerProc
 test('without free descriptors nothing acknowledged is lost', async t => {
   const {root, server} = await prepared('descriptors');
   const client = server.client();
-  let isOver = false;
-  const writing = writeAll(client, () => isOver);
-  const open = readdirSync(`/proc/${server.pid}/fd`).length;
-  execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${open + 4}`]);
-  const port = Number(new URL(server.url).port);
-  const sockets: Socket[] = Array.from({length: 50}, () => connect(port, '127.0.0.1'));
-  for (const socket of sockets) socket.on('error', () => {});
-  await new Promise(resolve => setTimeout(resolve, 3_000));
-  for (const socket of sockets) socket.destroy();
-  await new Promise(resolve => setTimeout(resolve, 1_000));
-  isOver = true;
-  const acknowledged = await writing;
-  client.close();
-  t.diagnostic(`${acknowledged.length} acknowledged`);
-  assert.ok(acknowledged.length > 0);
+  const writer = new Writer(client);
+  const sockets: Socket[] = [];
+  try {
+    const open = readdirSync(`/proc/${server.pid}/fd`).length;
+    execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${open + 4}`]);
+    const port = Number(new URL(server.url).port);
+    for (let at = 0; at < 50; at++) sockets.push(connect(port, '127.0.0.1'));
+    for (const socket of sockets) socket.on('error', () => {});
+    const before = writer.tried;
+    const isExhausted = (): boolean => readdirSync(`/proc/${server.pid}/fd`).length >= open + 4;
+    await eventually('a hundred writes are tried without a free descriptor, or it ends', () => {
+      return server.hasEnded || (isExhausted() && writer.tried > before + 100);
+    });
+    for (const socket of sockets) socket.destroy();
+    const {length} = writer.acknowledged;
+    await eventually('it goes on, or has ended', () => {
+      return server.hasEnded || writer.acknowledged.length > length + 20;
+    });
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await writer.end();
+    client.close();
+  }
+  t.diagnostic(`${writer.acknowledged.length} acknowledged, ${writer.failed} not`);
   await server.kill();
-  await assertKept(root, acknowledged);
+  await assertKept(root, writer.acknowledged);
 });
 
 test('a heap that is too small for the load costs no acknowledged record', async t => {
@@ -97,19 +133,24 @@ test('a heap that is too small for the load costs no acknowledged record', async
     else process.env['NODE_OPTIONS'] = before;
   });
   const client = server.client();
-  let isOver = false;
-  const writing = writeAll(client, () => isOver);
-  const hungry = Array.from({length: 6}, async () => {
-    const statement = 'SELECT list(r) AS all FROM (SELECT expand(range(1, 3000000)) AS r)';
-    await client.query('d', statement).catch(() => undefined);
-  });
-  await Promise.all(hungry);
-  await new Promise(resolve => setTimeout(resolve, 1_000));
-  isOver = true;
-  const acknowledged = await writing;
-  client.close();
+  const writer = new Writer(client);
+  try {
+    await eventually('it writes', () => writer.acknowledged.length > 0);
+    const hungry = Array.from({length: 6}, async () => {
+      const statement = 'SELECT list(r) AS all FROM (SELECT expand(range(1, 3000000)) AS r)';
+      await client.query('d', statement).catch(() => undefined);
+    });
+    await Promise.all(hungry);
+    const {length} = writer.acknowledged;
+    await eventually('it goes on, or has ended', () => {
+      return server.hasEnded || writer.acknowledged.length > length + 20;
+    });
+  } finally {
+    await writer.end();
+    client.close();
+  }
   const exit = await server.kill();
-  t.diagnostic(`${acknowledged.length} acknowledged; the server ended with ${exit}`);
-  assert.ok(acknowledged.length > 0);
-  await assertKept(root, acknowledged);
+  t.diagnostic(`${writer.acknowledged.length} acknowledged; the server ended with ${exit}`);
+  assert.ok(writer.acknowledged.length > 0);
+  await assertKept(root, writer.acknowledged);
 });

@@ -61,6 +61,10 @@ export class ServerProcess {
     return this.#child.pid ?? 0;
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** The end of what it wrote to its two outputs. */
   get log(): string {
     return this.#log.text;
@@ -86,6 +90,10 @@ export class ServerProcess {
   async dispose(): Promise<void> {
     await this.kill();
     rmSync(this.root, {recursive: true, force: true});
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispose();
   }
 }
 

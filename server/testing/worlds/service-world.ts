@@ -4,7 +4,7 @@
  */
 import {assert} from '#server/base/assert.ts';
 import {resolveSettings} from '#server/base/setting-values.ts';
-import type {Timers} from '#server/platform/clock.ts';
+import type {Clock, Timers} from '#server/platform/clock.ts';
 import {StoreCompactions} from '#server/node/compaction/store-compactions.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createMachine} from '#server/platform/real/machine.ts';
@@ -27,6 +27,8 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly CustomProcedure[];
   readonly timers?: Timers;
+  /** Of the service; the engine's is real. Default: a real one. */
+  readonly clock?: Clock;
   /** Default: a server alone. */
   readonly cluster?: Cluster;
   /** For long reads; the world closes them. Default: none. */
@@ -46,11 +48,11 @@ export class ServiceWorld {
   private constructor(
     inline: InlineEngine,
     settings: Readonly<Record<string, string>>,
-    {procedures = [], timers = createTimers(), threads, cluster}: WorldOptions,
+    {procedures = [], timers = createTimers(), clock = createClock(), ...options}: WorldOptions,
     javascript: JavaScriptEngine,
   ) {
     this.#inline = inline;
-    const clock = createClock();
+    const {threads, cluster} = options;
     const random = createRandom();
     const resolved = resolveSettings([{name: 'test', values: settings}]).settings;
     const documents = new Map<string, Uint8Array>();
@@ -126,6 +128,10 @@ export class ServiceWorld {
   async close(): Promise<void> {
     await this.service.close();
     await this.#inline.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }
 

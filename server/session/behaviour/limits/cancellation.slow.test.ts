@@ -2,7 +2,9 @@
  * No statement keeps the thread for long: whoever wants to stop it is heard within 50 ms.
  *
  * Each case runs an operator over much data and is stopped on the way. Measured is the processor
- * time of the longest turn of the event loop, which a busy machine does not stretch.
+ * time of the longest turn of the event loop, and of several attempts the best one counts: a
+ * statement that keeps the thread does so every time, while a cache that others have emptied, or a
+ * collection of garbage, makes one turn of one attempt long.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
@@ -13,6 +15,7 @@ import {root, ServiceWorld, type TestDatabase} from '#server/testing/worlds/serv
 const turnMsMax = 50;
 /** Turns after which a statement is stopped, unless it has ended. */
 const turnsMax = 30;
+const attemptsMax = 6;
 
 /** Some hundred microseconds a row. */
 const digest = "util.sha512(text.lpad(t, 50000, 'ab')).length()";
@@ -87,8 +90,12 @@ after(() => world.close());
 
 for (const [language, text] of statements) {
   test(`gives the thread away: ${text}`, async () => {
-    const longest = await longestTurnOf(language, text);
-    assert.ok(longest < turnMsMax, `a turn took ${Math.round(longest)} ms`);
+    const longest: number[] = [];
+    while (longest.length < attemptsMax && !longest.some(millis => millis < turnMsMax)) {
+      longest.push(await longestTurnOf(language, text));
+    }
+    const told = longest.map(millis => `${Math.round(millis)} ms`).join(', ');
+    assert.ok(Math.min(...longest) < turnMsMax, `in each attempt a turn took long: ${told}`);
   });
 }
 
