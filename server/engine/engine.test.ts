@@ -9,6 +9,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {openDiskEngine} from '#server/simulation/disk-engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
+import {closing} from '#server/testing/closing.ts';
 import type {Engine} from './engine.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-engine-'));
@@ -19,8 +20,8 @@ function newRoot(): string {
   return join(base, `root${++roots}`);
 }
 
-function open(rootPath: string, nodeName = 'one'): Promise<Engine> {
-  return openDiskEngine({rootPath, nodeName});
+async function open(rootPath: string, nodeName = 'one'): Promise<Engine> {
+  return closing(await openDiskEngine({rootPath, nodeName}));
 }
 
 const bytes = (text: string) => Buffer.from(text, 'latin1');

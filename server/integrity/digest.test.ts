@@ -8,6 +8,7 @@ import {openStore} from '#server/storage/rocksdb/open.ts';
 import type {Reader, Store} from '#server/storage/store.ts';
 import {ServiceWorld, type TestDatabase} from '#server/testing/worlds/service-world.ts';
 import {positionKey} from '#server/transactions/system-keys.ts';
+import {closing} from '#server/testing/closing.ts';
 import {type ComponentDigest, digestDatabase, fingerprintDatabase} from './digest.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-digest-'));
@@ -22,7 +23,7 @@ const digestOf = (reader: Reader) => digestDatabase(reader, () => Promise.resolv
 async function copyOf({name}: TestDatabase): Promise<Store> {
   const directory = join(base, `copy${++copies}`);
   await world.engine.copyDatabase(name, directory);
-  return await openStore(directory, {mustExist: true});
+  return closing(await openStore(directory, {mustExist: true}));
 }
 
 function fill(): Promise<TestDatabase> {
@@ -89,7 +90,7 @@ test('one bit makes a difference, in the part where it is', async () => {
 });
 
 test('a row that is larger than a slice is taken like any other', async () => {
-  const store = await openStore(join(base, 'large'));
+  const store = closing(await openStore(join(base, 'large')));
   const batch = store.batch();
   batch.put(Uint8Array.of(0x20, 0, 0, 0, 7, 1), Buffer.alloc(3 << 20, 'x'));
   batch.put(Uint8Array.of(0x20, 0, 0, 0, 7, 2), Buffer.alloc(10));

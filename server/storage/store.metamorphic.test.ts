@@ -11,6 +11,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {closing} from '#server/testing/closing.ts';
 import {createMemoryStore, type MemoryStore} from './memory/memory-store.ts';
 import {InMemoryDisk} from './memory/shelf.ts';
 import {
@@ -136,10 +137,10 @@ for (const [index, engine] of engines.entries()) {
       if (operation.kind === 'write') writeChanges(twin, operation.changes, false);
       else if (operation.kind === 'ingest') ingestRows(twin, '/rows', operation.rows);
     }
-    const store = await openStore(path, {engine: other, mustExist: true});
+    const store = closing(await openStore(path, {engine: other, mustExist: true}));
     assert.equal(digestOf(store), digestOf(twin));
     store.close();
-    const again = await openStore(path, {engine, mustExist: true});
+    const again = closing(await openStore(path, {engine, mustExist: true}));
     assert.equal(digestOf(again), digestOf(twin));
     again.close();
   });

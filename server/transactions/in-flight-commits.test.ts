@@ -11,6 +11,7 @@ import {openSimulatedEngine} from '#server/simulation/simulated-engine.ts';
 import {SimulatedStores} from '#server/simulation/simulated-stores.ts';
 import {createPackedRows, eachRow, packKeys} from '#server/storage/packed-rows.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
+import {closing} from '#server/testing/closing.ts';
 import type {CommitOutcome} from './commit.ts';
 import type {Database} from '#server/engine/database.ts';
 import type {Transaction} from './transaction-contract.ts';
@@ -20,14 +21,16 @@ const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 async function start() {
   const machine = new Machine();
-  const engine = await openSimulatedEngine({
-    disk: new SimulatedDisk(machine),
-    stores: new SimulatedStores(machine),
-    clock: {now: () => 1_000_000, monotonic: () => 0},
-    timers: new ManualTimers(),
-    random: createSeededRandom(1),
-    schedule: task => setImmediate(task),
-  });
+  const engine = closing(
+    await openSimulatedEngine({
+      disk: new SimulatedDisk(machine),
+      stores: new SimulatedStores(machine),
+      clock: {now: () => 1_000_000, monotonic: () => 0},
+      timers: new ManualTimers(),
+      random: createSeededRandom(1),
+      schedule: task => setImmediate(task),
+    }),
+  );
   return {engine, machine, database: await engine.createDatabase('db')};
 }
 

@@ -17,6 +17,7 @@ import type {Database} from '#server/engine/database.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {EngineSettings} from '#server/engine/engine-options.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
+import {closing} from '#server/testing/closing.ts';
 import {catalogKey} from './system-keys.ts';
 
 interface Fixture {
@@ -56,15 +57,17 @@ async function start(settings: Partial<EngineSettings> = {}): Promise<Fixture> {
       });
     },
   };
-  const engine = await openSimulatedEngine({
-    disk: new SimulatedDisk(machine),
-    stores,
-    clock: {now: () => wall.offsetMs + time.now, monotonic: () => time.now},
-    timers: new ManualTimers(),
-    random: createSeededRandom(1),
-    schedule: task => setImmediate(task),
-    settings,
-  });
+  const engine = closing(
+    await openSimulatedEngine({
+      disk: new SimulatedDisk(machine),
+      stores,
+      clock: {now: () => wall.offsetMs + time.now, monotonic: () => time.now},
+      timers: new ManualTimers(),
+      random: createSeededRandom(1),
+      schedule: task => setImmediate(task),
+      settings,
+    }),
+  );
   const database = await engine.createDatabase('db');
   return {
     engine,

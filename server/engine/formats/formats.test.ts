@@ -10,6 +10,7 @@ import {after, test} from 'node:test';
 import {crc32} from 'node:zlib';
 import {Refusal} from '#server/base/errors.ts';
 import {openDiskEngine} from '#server/simulation/disk-engine.ts';
+import {closing} from '#server/testing/closing.ts';
 import type {Engine} from '../engine.ts';
 import {type FormatLevel, type Formats, formatLevels, formatsOf} from './levels.ts';
 import {migrationKey} from '#server/transactions/system-keys.ts';
@@ -37,7 +38,7 @@ function build(level: number): Formats {
 }
 
 async function open(rootPath: string, formats: Formats): Promise<Engine> {
-  return await openDiskEngine({rootPath, settings: {formats}});
+  return closing(await openDiskEngine({rootPath, settings: {formats}}));
 }
 
 /** A root with one database of 95 rows, written by a build of level 1 and stopped. */
@@ -79,11 +80,13 @@ function refusedWith(...patterns: RegExp[]): (error: unknown) => boolean {
 test('a new minor release migrates in place and says how far it is', async () => {
   const rootPath = await rootOfLevel1();
   const events: string[] = [];
-  const engine = await openDiskEngine({
-    rootPath,
-    settings: {formats: build(2)},
-    onEvent: event => events.push(event),
-  });
+  const engine = closing(
+    await openDiskEngine({
+      rootPath,
+      settings: {formats: build(2)},
+      onEvent: event => events.push(event),
+    }),
+  );
   assert.deepEqual(engine.migrating, ['a']);
   const database = engine.database('a');
   assert.ok(database !== undefined);

@@ -17,6 +17,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {openDiskEngine} from '#server/simulation/disk-engine.ts';
 import type {CommitOutcome} from '#server/transactions/commit.ts';
+import {closing} from '#server/testing/closing.ts';
 import type {Engine} from '../engine.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'svc-recovery-'));
@@ -48,57 +49,57 @@ function copy(from: string, to: string): void {
 
 test('an older copy of one database catches up while the log holds what it lacks', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await put(engine, 'a', 'k1');
   await engine.close();
   copy(join(rootPath, 'databases/a'), join(base, 'old-a'));
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   await put(second, 'a', 'k2');
   await second.checkpoint();
   copy(rootPath, join(base, 'running'));
   await second.close();
   // As if killed after the checkpoint, then the database put back.
   copy(join(base, 'old-a'), join(base, 'running/databases/a'));
-  const third = await openDiskEngine({rootPath: join(base, 'running')});
+  const third = closing(await openDiskEngine({rootPath: join(base, 'running')}));
   assert.ok(has(third, 'a', 'k1') && has(third, 'a', 'k2'));
   await third.close();
 });
 
 test('a database that an interrupted snapshot install left is not served, others are', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await engine.createDatabase('b');
   await put(engine, 'a', 'k1');
   await engine.close();
   const mark = join(rootPath, 'databases/a/.snapshot-pending');
   writeFileSync(mark, '');
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   assert.throws(() => second.database('a'), /not available: interrupted snapshot install/);
   assert.equal(second.status('a'), 'fenced');
   assert.equal((await put(second, 'b', 'k1')).kind, 'committed');
   await second.close();
   rmSync(mark);
-  const third = await openDiskEngine({rootPath});
+  const third = closing(await openDiskEngine({rootPath}));
   assert.ok(has(third, 'a', 'k1') && has(third, 'b', 'k1'));
   await third.close();
 });
 
 test('behind the first retained entry a database is fenced by name, others go on', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await engine.createDatabase('b');
   await put(engine, 'a', 'k1');
   await engine.close();
   copy(join(rootPath, 'databases/a'), join(base, 'older-a'));
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   for (let number = 0; number < 40; number++) await put(second, 'a', `fill${number}`, 200_000);
   await put(second, 'b', 'k1');
   await second.close();
   copy(join(base, 'older-a'), join(rootPath, 'databases/a'));
-  const third = await openDiskEngine({rootPath});
+  const third = closing(await openDiskEngine({rootPath}));
   assert.equal(third.status('a'), 'fenced');
   assert.throws(() => third.database('a'), /entries \d+ to \d+ are missing/);
   assert.ok(has(third, 'b', 'k1'));
@@ -108,11 +109,11 @@ test('behind the first retained entry a database is fenced by name, others go on
 
 test('a database ahead of the end of the log refuses the start', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await engine.close();
   copy(join(rootPath, 'raft-storage-one'), join(base, 'old-log'));
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   await put(second, 'a', 'k1');
   await second.close();
   copy(join(base, 'old-log'), join(rootPath, 'raft-storage-one'));
@@ -124,12 +125,12 @@ test('a database ahead of the end of the log refuses the start', async () => {
 
 test('a directory copied beside the others is attached under an id of its own', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await put(engine, 'a', 'k1');
   await engine.close();
   copy(join(rootPath, 'databases/a'), join(rootPath, 'databases/b'));
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   assert.deepEqual(second.databases(), ['a', 'b']);
   await put(second, 'b', 'only-b');
   assert.ok(has(second, 'b', 'k1') && has(second, 'b', 'only-b') && !has(second, 'a', 'only-b'));
@@ -139,7 +140,7 @@ test('a directory copied beside the others is attached under an id of its own', 
 
 test('two directories that changed places refuse the start', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await engine.createDatabase('b');
   await engine.close();
@@ -149,19 +150,19 @@ test('two directories that changed places refuse the start', async () => {
 
 test('a removed raft storage is made anew above all positions, nothing is lost', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await put(engine, 'a', 'k1');
   await engine.putServerDocument('server-users.jsonl', Buffer.from('{"name":"root"}\n'));
   const {appliedIndex} = engine;
   await engine.close();
   rmSync(join(rootPath, 'raft-storage-one/log'), {recursive: true});
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   assert.ok(has(second, 'a', 'k1'));
   const outcome = await put(second, 'a', 'k2');
   assert.ok(outcome.kind === 'committed' && outcome.index > appliedIndex);
   await second.close();
-  const third = await openDiskEngine({rootPath});
+  const third = closing(await openDiskEngine({rootPath}));
   assert.ok(has(third, 'a', 'k2'));
   assert.equal(third.serverDocument('server-users.jsonl')?.version, 1);
   await third.close();
@@ -169,12 +170,12 @@ test('a removed raft storage is made anew above all positions, nothing is lost',
 
 test('an edit by hand of a server document becomes an entry at the next start', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.putServerDocument('server-users.jsonl', Buffer.from('one'));
   await engine.close();
   const file = join(rootPath, 'config/server-users.jsonl');
   writeFileSync(file, 'two');
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   const document = second.serverDocument('server-users.jsonl');
   assert.deepEqual([document?.version, document?.bytes.toString()], [2, 'two']);
   await assert.rejects(
@@ -183,7 +184,7 @@ test('an edit by hand of a server document becomes an entry at the next start', 
   );
   await second.close();
   rmSync(file);
-  const third = await openDiskEngine({rootPath});
+  const third = closing(await openDiskEngine({rootPath}));
   assert.equal(readFileSync(file, 'utf8'), 'two');
   await third.close();
 });
@@ -191,7 +192,7 @@ test('an edit by hand of a server document becomes an entry at the next start', 
 test('with relaxed durability a log that lost its end is padded, never reused', async () => {
   const rootPath = newRoot();
   const settings = {walFlush: 1 as const};
-  const engine = await openDiskEngine({rootPath, settings});
+  const engine = closing(await openDiskEngine({rootPath, settings}));
   await engine.createDatabase('a');
   await put(engine, 'a', 'k1');
   // A power loss that kept the store's log and lost the end of ours.
@@ -203,28 +204,30 @@ test('with relaxed durability a log that lost its end is padded, never reused', 
   await engine.close();
   copy(join(base, 'short-log'), join(running, 'raft-storage-one'));
   const events: string[] = [];
-  const second = await openDiskEngine({
-    rootPath: running,
-    settings,
-    onEvent: event => events.push(event),
-  });
+  const second = closing(
+    await openDiskEngine({
+      rootPath: running,
+      settings,
+      onEvent: event => events.push(event),
+    }),
+  );
   assert.ok(events.includes('log.entries-lost'));
   assert.ok(has(second, 'a', 'k1') && has(second, 'a', 'k2'));
   const next = await put(second, 'a', 'k3');
   assert.ok(next.kind === 'committed' && lost.kind === 'committed' && next.index > lost.index);
   await second.close();
-  const third = await openDiskEngine({rootPath: running, settings});
+  const third = closing(await openDiskEngine({rootPath: running, settings}));
   assert.equal(third.status('a'), 'open');
   await third.close();
 });
 
 test('remains of an interrupted create or drop are swept away', async () => {
   const rootPath = newRoot();
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('a');
   await engine.close();
   copy(join(rootPath, 'databases/a'), join(rootPath, 'databases/.creating-9'));
-  const second = await openDiskEngine({rootPath});
+  const second = closing(await openDiskEngine({rootPath}));
   assert.ok(!existsSync(join(rootPath, 'databases/.creating-9')));
   assert.deepEqual(readdirSync(join(rootPath, 'databases')), ['a']);
   await second.close();

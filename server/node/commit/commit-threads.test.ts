@@ -11,6 +11,7 @@ import {setImmediate as turn} from 'node:timers/promises';
 import {openStore, type RocksStoreOptions} from '#server/storage/rocksdb/open.ts';
 import {rocksOption} from '#server/storage/rocksdb/testing-options.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {closing} from '#server/testing/closing.ts';
 import {type CommitThreads, startCommitThreads} from './commit-threads.ts';
 import {openThreadedEngine} from './testing-engine.ts';
 
@@ -23,7 +24,7 @@ const open = (threads: CommitThreads, directory = 'data', options: RocksStoreOpt
 const key = (number: number) => Buffer.from(`k${String(number).padStart(6, '0')}`);
 
 test('many clients commit through threads; a restart finds everything', async () => {
-  const engine = await open(startCommitThreads({ringBytes: 256 << 10}));
+  const engine = closing(await open(startCommitThreads({ringBytes: 256 << 10})));
   const database = await engine.createDatabase('db');
   let next = 0;
   let refused = 0;
@@ -44,7 +45,7 @@ test('many clients commit through threads; a restart finds everything', async ()
   await engine.dropDatabase('other');
   await engine.close();
 
-  const again = await open(startCommitThreads());
+  const again = closing(await open(startCommitThreads()));
   const session = again.database('db')?.read();
   let found = 0;
   for (let number = 0; number < 4000; number++) {
@@ -59,7 +60,7 @@ test('many clients commit through threads; a restart finds everything', async ()
 });
 
 test('new databases, checkpoints and large entries lose nothing between threads', async () => {
-  const engine = await open(startCommitThreads({ringBytes: 64 << 10}), 'busy');
+  const engine = closing(await open(startCommitThreads({ringBytes: 64 << 10}), 'busy'));
   const written = new Map<string, number>();
   const write = async (name: string, count: number) => {
     const database = await engine.createDatabase(name);
@@ -86,7 +87,7 @@ test('new databases, checkpoints and large entries lose nothing between threads'
   await checkpoints;
   await engine.close();
 
-  const again = await open(startCommitThreads(), 'busy');
+  const again = closing(await open(startCommitThreads(), 'busy'));
   assert.deepEqual(again.databases(), names);
   for (const name of names) {
     const session = again.database(name)?.read();
@@ -99,7 +100,7 @@ test('new databases, checkpoints and large entries lose nothing between threads'
 });
 
 test('what is read before its application is reported is behind no bookmark', async () => {
-  const engine = await open(startCommitThreads(), 'shown');
+  const engine = closing(await open(startCommitThreads(), 'shown'));
   const database = await engine.createDatabase('db');
   for (let number = 0; number < 40; number++) {
     const before = engine.appliedIndex;
@@ -122,7 +123,7 @@ test('what is read before its application is reported is behind no bookmark', as
 });
 
 test('a copy of a database is one state of it, while clients commit', async () => {
-  const engine = await open(startCommitThreads(), 'copied');
+  const engine = closing(await open(startCommitThreads(), 'copied'));
   const database = await engine.createDatabase('db');
   let running = true;
   let committed = 0;
@@ -152,7 +153,7 @@ test('a copy of a database is one state of it, while clients commit', async () =
   await Promise.all(clients);
   await engine.close();
   for (const directory of directories) {
-    const copy = await openStore(directory, {mustExist: true});
+    const copy = closing(await openStore(directory, {mustExist: true}));
     for (const name of names) {
       const [a, z] = ['a', 'z'].map(part => copy.get(Buffer.from(part + name))?.toString());
       assert.equal(a, z);
@@ -162,10 +163,12 @@ test('a copy of a database is one state of it, while clients commit', async () =
 });
 
 test('stores that gathered files under load merge them when nothing comes any more', async () => {
-  const engine = await open(startCommitThreads(), 'idle', {
-    engine: 'native',
-    memtableBytes: 64 << 10,
-  });
+  const engine = closing(
+    await open(startCommitThreads(), 'idle', {
+      engine: 'native',
+      memtableBytes: 64 << 10,
+    }),
+  );
   const database = await engine.createDatabase('db');
   const path = join(root, 'idle/databases/db');
   const mergedAt = () => rocksOption(path, 'level0_file_num_compaction_trigger');

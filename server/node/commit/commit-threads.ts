@@ -31,6 +31,8 @@ export interface CommitThreadsOptions {
   readonly outsideBytesMax?: number;
   /** With which the network thread writes single entries. Default: the real ones. */
   readonly prompt?: {readonly disk: Disk; readonly clock: Clock};
+  /** Starts the log thread. Default: a real one. */
+  readonly startLog?: (start: LogWorkerStart) => Worker;
 }
 
 export interface CommitThreads {
@@ -58,18 +60,19 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     ringBytes = ringBytesDefault,
     outsideBytesMax = outsideBytesDefault,
     prompt: {disk, clock} = {disk: createDisk(), clock: createClock()},
+    startLog = startLogThread,
   } = options;
   const tail = createTailMemory();
   const client = new SingleClientDetector();
-  const start = (url: URL, bytes: number): CommitThread => {
+  const started = (bytes: number, start: (data: LogWorkerStart) => Worker): CommitThread => {
     const ring = createRingMemory(bytes);
-    const workerData: LogWorkerStart = {ring, tail};
-    const worker = new Worker(url, {workerData, resourceLimits});
-    return {worker, ring, outsideBytesMax};
+    return {worker: start({ring, tail}), ring, outsideBytesMax};
   };
-  const log = withLog ? start(new URL('./log-worker.ts', import.meta.url), ringBytes) : undefined;
+  const log = withLog ? started(ringBytes, startLog) : undefined;
   const applyBytes = withLog ? 2 * ringBytes : ringBytes;
-  const apply = start(new URL('./apply-worker.ts', import.meta.url), applyBytes);
+  const apply = started(applyBytes, workerData => {
+    return new Worker(new URL('./apply-worker.ts', import.meta.url), {workerData, resourceLimits});
+  });
   return {
     startPipe(parts, spinFor = () => {}) {
       assert((log === undefined) === (parts.log === undefined), 'a log has its thread');
@@ -88,4 +91,8 @@ export function startCommitThreads(options: CommitThreadsOptions = {}): CommitTh
     },
     asked: asking => client.onRequest(asking),
   };
+}
+
+function startLogThread(workerData: LogWorkerStart): Worker {
+  return new Worker(new URL('./log-worker.ts', import.meta.url), {workerData, resourceLimits});
 }

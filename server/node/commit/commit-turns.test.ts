@@ -18,6 +18,7 @@ import type {CommitPipeline, PipelineProgress} from '#server/transactions/commit
 import {EntryEncoder} from '#server/transactions/entry.ts';
 import {decodePosition, positionKey} from '#server/transactions/system-keys.ts';
 import {testHead, testLogId, testPosition} from '#server/transactions/testing-entries.ts';
+import {closing} from '#server/testing/closing.ts';
 import {startCommitThreads} from './commit-threads.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-turns-'));
@@ -28,6 +29,8 @@ const start = testPosition(0);
 /** A pipe over one store, with a memtable that is changed every few entries. */
 class Member {
   readonly store: Store;
+  /** Further stores of the pipeline, closed with it. */
+  readonly others: Store[] = [];
   readonly pipe: CommitPipeline;
   readonly #encoder = new EntryEncoder();
   readonly #told: number[] = [];
@@ -95,12 +98,18 @@ class Member {
     }
     assert.equal(this.store.get(keyOf(position + 1)), undefined);
   }
+
+  /** The pipeline lets go of its stores before they are closed (T8). */
+  async close(): Promise<void> {
+    await this.pipe.close();
+    for (const store of [this.store, ...this.others]) store.close();
+  }
 }
 
 const keyOf = (number: number) => Buffer.from(` k${String(number).padStart(8, '0')}`);
 
 test('what is small is applied in its turn, and told at once', async () => {
-  const member = new Member(await openStore(join(root, 'small')));
+  const member = closing(new Member(await openStore(join(root, 'small'))));
   for (let number = 1; number <= 50; number++) {
     await member.offer(100);
     await turn();
@@ -111,12 +120,11 @@ test('what is small is applied in its turn, and told at once', async () => {
   const {floor, positions} = await member.pipe.makeDurable();
   assert.equal(floor, 50);
   assert.equal(positions.get(1)?.transactionCount, 50, 'the other thread was told');
-  await member.pipe.close();
-  member.store.close();
+  await member.close();
 });
 
 test('an entry is told before it is written, and who looks finds it', async () => {
-  const member = new Member(await openStore(join(root, 'told')));
+  const member = closing(new Member(await openStore(join(root, 'told'))));
   await member.offer(100);
   let seen: readonly (Buffer | undefined)[] = [];
   member.told = () => {
@@ -131,12 +139,11 @@ test('an entry is told before it is written, and who looks finds it', async () =
   await turn();
   assert.equal(member.applied, 2);
   member.check(2);
-  await member.pipe.close();
-  member.store.close();
+  await member.close();
 });
 
 test('while a store is behind nobody looks, and nothing more is told ahead', async () => {
-  const member = new Member(await openStore(join(root, 'behind')));
+  const member = closing(new Member(await openStore(join(root, 'behind'))));
   await member.pipe.makeDurable();
   const writeAtOnce = member.store.writeAtOnce.bind(member.store);
   let refusals = 0;
@@ -159,15 +166,16 @@ test('while a store is behind nobody looks, and nothing more is told ahead', asy
   await member.settled();
   assert.ok(!shown.includes(true), 'what was told then was written');
   member.check(3);
-  await member.pipe.close();
-  member.store.close();
+  await member.close();
 });
 
 for (const seed of [1, 2, 3, 4]) {
   test(`entries and requests of two threads form one order (seed ${seed})`, async () => {
     const random = createSeededRandom(seed);
     const path = join(root, `order${seed}`);
-    const member = new Member(await openStore(path, {engine: 'native', memtableBytes: 128 << 10}));
+    const member = closing(
+      new Member(await openStore(path, {engine: 'native', memtableBytes: 128 << 10})),
+    );
     const requests: Promise<void>[] = [];
     for (let step = 0; step < 400; step++) {
       const burst = random.chance(5) ? 300 : 1 + random.below(4);
@@ -189,14 +197,14 @@ for (const seed of [1, 2, 3, 4]) {
     member.check(member.offered);
     const position = await member.pipe.detach(1);
     assert.equal(position?.index, member.offered);
-    await member.pipe.close();
-    member.store.close();
+    await member.close();
   });
 }
 
 test('what one store took is behind no bookmark while another store waits', async () => {
-  const member = new Member(await openStore(join(root, 'first')));
+  const member = closing(new Member(await openStore(join(root, 'first'))));
   const second = await openStore(join(root, 'second'));
+  member.others.push(second);
   member.pipe.attach(2, second, {...start, databaseId: 2});
   await member.pipe.makeDurable();
   second.writeAtOnce = () => false;
@@ -218,9 +226,7 @@ test('what one store took is behind no bookmark while another store waits', asyn
       [2, 1],
     ],
   );
-  await member.pipe.close();
-  member.store.close();
-  second.close();
+  await member.close();
 });
 
 /** A copy holds exactly the entries up to the index that it names. */
@@ -228,7 +234,7 @@ async function copied(member: Member, directory: string): Promise<void> {
   const {offered} = member;
   const outcome = await member.pipe.copy([{databaseId: 1, directory}]);
   assert.ok(outcome.kind === 'copied' && outcome.index >= offered);
-  const store = await openStore(directory, {mustExist: true});
+  const store = closing(await openStore(directory, {mustExist: true}));
   const stored = decodePosition(store.get(positionKey) ?? assert.fail('no position'));
   assert.equal(stored.index, outcome.index);
   assert.notEqual(store.get(keyOf(outcome.index)), undefined);

@@ -15,6 +15,7 @@ import type {Entry} from '#server/raft/message.ts';
 import type {RaftStorage} from '#server/replication/storage/raft-storage.ts';
 import {openStoredLog, type RecoveredLog} from '#server/replication/stored-log.ts';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {closing} from '#server/testing/closing.ts';
 import {startMemberLogThread} from './member-log-thread.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'svc-member-log-'));
@@ -34,7 +35,7 @@ function open(name: string, clock: Clock = createClock()): Opened {
   const random = createRandom();
   const thread = startMemberLogThread(clock, 64 << 10);
   const {log, recovered} = openStoredLog({disk, directory, segmentBytes: 2 << 20, random});
-  const storage = thread.start(log);
+  const storage = closing(thread.start(log));
   const told: number[] = [];
   let waiting: {number: number; resolve: () => void}[] = [];
   storage.listen({

@@ -30,6 +30,7 @@ import type {Engine} from '#server/engine/engine.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {SnapshotInstall} from '#server/engine/snapshot-install.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
+import {closing} from '#server/testing/closing.ts';
 import {checksumOfFile} from './file-checksum.ts';
 import {type DownloadOptions, downloadSnapshot} from './download.ts';
 import {PeerFailure, PeerRequests} from './peer-requests.ts';
@@ -71,7 +72,7 @@ interface Giver {
 /** A server with two databases and a document, which gives snapshots. */
 async function startGiver(holdsMax = 2): Promise<Giver> {
   const rootPath = join(base, `root${++roots}`);
-  const engine = await openDiskEngine({rootPath});
+  const engine = closing(await openDiskEngine({rootPath}));
   await engine.createDatabase('music');
   await engine.createDatabase('films');
   await engine.putServerDocument('server-users.jsonl', Buffer.from('{"name":"root"}\n'));
@@ -94,7 +95,7 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
   });
   const cluster = new MemoryCluster(leaderState());
   const http = await httpWorld({}, undefined, {cluster, snapshots: shelf});
-  return {
+  return closing({
     engine,
     rootPath,
     shelf,
@@ -104,7 +105,7 @@ async function startGiver(holdsMax = 2): Promise<Giver> {
       shelf.close();
       await engine.close();
     },
-  };
+  });
 }
 
 function checksumAt(path: string, bytes: number): number {
@@ -170,7 +171,7 @@ test('a server with nothing becomes what another one was at one entry of the log
   receiver.install.forget();
   assert.deepEqual(readdirSync(`${receiver.rootPath}/databases`), ['films', 'music']);
 
-  const engine = await openDiskEngine({rootPath: receiver.rootPath});
+  const engine = closing(await openDiskEngine({rootPath: receiver.rootPath}));
   assert.deepEqual(engine.databases(), ['films', 'music']);
   assert.ok(has(engine, 'music', 'before') && has(engine, 'films', 'other'));
   assert.ok(!has(engine, 'music', 'after'), 'what came later comes by the log');
@@ -219,7 +220,7 @@ test('a part of a file that is not the same one is fetched again from its beginn
   await receiver.install.plan(manifest);
   receiver.install.finish();
   receiver.install.forget();
-  const engine = await openDiskEngine({rootPath: receiver.rootPath});
+  const engine = closing(await openDiskEngine({rootPath: receiver.rootPath}));
   assert.ok(has(engine, 'music', 'before'));
   await engine.close();
   await giver.close();
@@ -256,7 +257,7 @@ test('files of a copy that is here are not sent, and others of their names stay'
   await receiver.install.plan(manifest);
   receiver.install.finish();
   receiver.install.forget();
-  const engine = await openDiskEngine({rootPath: receiver.rootPath});
+  const engine = closing(await openDiskEngine({rootPath: receiver.rootPath}));
   assert.ok(has(engine, 'music', 'key19'));
   await engine.close();
   await giver.close();
@@ -317,7 +318,7 @@ test('the leader gives one database as an archive that says itself what is in it
     assert.deepEqual([bytes.length, crc32(bytes)], [size, crc]);
     assert.equal(checksums[name], crc);
   }
-  const store = await openStore(directory, {mustExist: true});
+  const store = closing(await openStore(directory, {mustExist: true}));
   assert.ok(store.get(Buffer.from('before')) !== undefined);
   store.close();
   assert.equal((await fetch(`${url}/none`, {headers})).status, 404);
@@ -420,8 +421,11 @@ async function startBreakingProxy(port: number, bytesMax: number): Promise<Proxy
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const {port: own} = server.address() as AddressInfo;
   const requests = new PeerRequests({host: '127.0.0.1', port: own, token}, 5_000);
-  return {
+  return closing({
     requests,
-    close: () => new Promise(resolve => server.close(() => resolve())),
-  };
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise<void>(resolve => server.close(() => resolve()));
+    },
+  });
 }

@@ -17,6 +17,7 @@ import {SimulatedPipeline} from '#server/transactions/simulated-pipeline.ts';
 import {defaultEngineSettings} from '#server/engine/settings.ts';
 import {createDiskStoreFactory} from '#server/engine/store-factory.ts';
 import {ManualTimers} from '#server/testing/time/manual-timers.ts';
+import {closing} from '#server/testing/closing.ts';
 import {ReplicatedMemberLog, type RunningMember} from './member-log.ts';
 import {MemoryLog, MemoryNetwork, MemoryRaftStorage} from '../testing-members.ts';
 
@@ -197,7 +198,7 @@ function read({engine}: Member, key: string): string | undefined {
 }
 
 test('what the leader commits is on every member, databases and documents too', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const leader = await group.leader();
   await group.during(leader.engine.createDatabase('db'));
   const puts = Array.from({length: 50}, (_, i) => put(leader, `k${i}`, `${i}`));
@@ -220,7 +221,7 @@ test('what the leader commits is on every member, databases and documents too', 
 });
 
 test('a document whose outcome is not known keeps its version', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const leader = await group.leader();
   // From here on the others have written their votes, and answer with a disk that hangs.
   await group.during(leader.engine.createDatabase('db'));
@@ -236,7 +237,7 @@ test('a document whose outcome is not known keeps its version', async () => {
 });
 
 test('a new leader goes on where the old one ended, and a stopped member catches up', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const first = await group.leader();
   await group.during(first.engine.createDatabase('db'));
   await group.during(put(first, 'a', '1'));
@@ -255,7 +256,7 @@ test('a new leader goes on where the old one ended, and a stopped member catches
 });
 
 test('who leads no more does not say that a commit met one of its own that is open', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const first = await group.leader();
   await group.during(first.engine.createDatabase('db'));
   await group.during(put(first, 'a', '1'));
@@ -278,7 +279,7 @@ test('who leads no more does not say that a commit met one of its own that is op
 });
 
 test('an entry that lost its place never happened; one without an answer is unknown', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const first = await group.leader();
   await group.during(first.engine.createDatabase('db'));
   group.network.cut(first.id);
@@ -295,7 +296,7 @@ test('an entry that lost its place never happened; one without an answer is unkn
 });
 
 test('a commit whose place another leader takes soon is refused, and may be repeated', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const first = await group.leader();
   await group.during(first.engine.createDatabase('db'));
   group.network.cut(first.id);
@@ -311,7 +312,7 @@ test('a commit whose place another leader takes soon is refused, and may be repe
 });
 
 test('a commit waits for room in a full queue, but not for long', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const leader = await group.leader();
   await group.during(leader.engine.createDatabase('db'));
   const many = Array.from({length: 150}, (_, i) => put(leader, `k${i}`, '1'));
@@ -326,7 +327,7 @@ test('a commit waits for room in a full queue, but not for long', async () => {
 });
 
 test('a drop that never happened leaves the database as it was', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const first = await group.leader();
   await group.during(first.engine.createDatabase('db'));
   group.network.cut(first.id);
@@ -343,7 +344,7 @@ test('a drop that never happened leaves the database as it was', async () => {
 });
 
 test('what lies in the place of a new database is set aside, and stops no member', async () => {
-  const group = await Group.start();
+  const group = closing(await Group.start());
   const leader = await group.leader();
   const follower = [...group.members.values()].find(member => member !== leader);
   assert(follower !== undefined);

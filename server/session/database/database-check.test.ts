@@ -35,6 +35,7 @@ import {
 } from '#server/testing/property/damages.ts';
 import {SeededRandom} from '#server/testing/property/seeded-random.ts';
 import {root, ServiceWorld, TestDatabase} from '#server/testing/worlds/service-world.ts';
+import {closing} from '#server/testing/closing.ts';
 
 const damageCount = 100;
 const seed = Number(process.env['SEED'] ?? 1);
@@ -59,14 +60,14 @@ interface Answer {
 }
 
 async function make(rootPath: string): Promise<void> {
-  const world = await ServiceWorld.open({}, {rootPath});
+  const world = closing(await ServiceWorld.open({}, {rootPath}));
   await world.database(groupStatements(damageCount, random));
   await world.close();
 }
 
 /** Statements of a server that is started for them, on the database under `rootPath`. */
 async function asked(rootPath: string, ...statements: readonly string[]): Promise<Answer[]> {
-  const world = await ServiceWorld.open({}, {rootPath});
+  const world = closing(await ServiceWorld.open({}, {rootPath}));
   const database = new TestDatabase(world.service, 'db1');
   const answers: Answer[] = [];
   try {
@@ -78,7 +79,7 @@ async function asked(rootPath: string, ...statements: readonly string[]): Promis
 }
 
 async function withStore<T>(rootPath: string, work: (store: Store) => T): Promise<T> {
-  const store = await openStore(join(rootPath, 'databases/db1'), {mustExist: true});
+  const store = closing(await openStore(join(rootPath, 'databases/db1'), {mustExist: true}));
   try {
     return work(store);
   } finally {
@@ -143,7 +144,7 @@ test(`a sound database gives no finding (SEED=${seed})`, async () => {
 
 /** Values of every kind, under every kind of index, written, changed, moved and deleted. */
 test(`random contents give no finding (SEED=${seed})`, async () => {
-  const world = await ServiceWorld.open();
+  const world = closing(await ServiceWorld.open());
   after(() => world.close());
   const database = await world.database([
     'CREATE VERTEX TYPE V BUCKETS 3',
@@ -209,7 +210,7 @@ test(`random contents give no finding (SEED=${seed})`, async () => {
 });
 
 test('a bucket with records is not taken from its type', async () => {
-  const world = await ServiceWorld.open();
+  const world = closing(await ServiceWorld.open());
   after(() => world.close());
   const database = await world.database([
     'CREATE DOCUMENT TYPE D BUCKETS 2',
@@ -271,7 +272,7 @@ test(`a hundred damages are found, and none is made good by invention (SEED=${se
 
 test(`FIX mends beside writers, and what they write stays (SEED=${seed})`, async () => {
   const {rootPath, expected} = await damaged('busy', derivable);
-  const world = await ServiceWorld.open({}, {rootPath});
+  const world = closing(await ServiceWorld.open({}, {rootPath}));
   after(() => world.close());
   const database = new TestDatabase(world.service, 'db1');
   let isDone = false;
@@ -303,7 +304,7 @@ test(`FIX mends beside writers, and what they write stays (SEED=${seed})`, async
 
 test('a file that does not give its bytes ends a part of the check and nothing else', async () => {
   const rootPath = join(base, 'unreadable');
-  const world = await ServiceWorld.open({}, {rootPath});
+  const world = closing(await ServiceWorld.open({}, {rootPath}));
   const database = await world.database(['CREATE DOCUMENT TYPE T']);
   const text = Array.from({length: 2_000}, (_, n) => `('${'x'.repeat(99)}${n}')`).join();
   for (let turn = 0; turn < 5; turn++) await database.run(`INSERT INTO T (t) VALUES ${text}`);
@@ -354,7 +355,7 @@ test('files that the store has not written are told, and removed on demand', asy
 });
 
 test('a check that is terminated ends', async () => {
-  const world = await ServiceWorld.open();
+  const world = closing(await ServiceWorld.open());
   after(() => world.close());
   const database = await world.database(['CREATE DOCUMENT TYPE T']);
   const rows = Array.from({length: 5_000}, (_, n) => `(${n})`).join();

@@ -9,6 +9,7 @@ import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {Refusal} from '#server/base/errors.ts';
 import type {Logger} from '#server/platform/logger.ts';
+import {closing} from '#server/testing/closing.ts';
 import {openFallback} from './fallback.ts';
 import {loadFallback} from './fallback-binding.ts';
 import {findObstacle, type Machine, readMachine} from './machine.ts';
@@ -64,10 +65,12 @@ test('any surprise means the fallback and one line, or a refusal when native is 
 
 test('the self-test finds a store that forgets', async () => {
   const path = join(dataRoot, 'forgetful');
-  const store = await openFallback(loadFallback(), path, {
-    createIfMissing: true,
-    blockCacheBytes: 1 << 20,
-  });
+  const store = closing(
+    await openFallback(loadFallback(), path, {
+      createIfMissing: true,
+      blockCacheBytes: 1 << 20,
+    }),
+  );
   const forgetful = Object.assign(Object.create(store) as typeof store, {
     get: () => undefined,
     write: store.write.bind(store),

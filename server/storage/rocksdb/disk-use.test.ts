@@ -8,6 +8,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {eventually} from '#server/testing/time/eventually.ts';
+import {closing} from '#server/testing/closing.ts';
 import {createPackedRows} from '../packed-rows.ts';
 import type {Batch, Store} from '../store.ts';
 import {openStore} from './open.ts';
@@ -57,7 +58,7 @@ const deletions: readonly [string, (store: Store) => void][] = [
 for (const [what, remove] of deletions) {
   test(`room comes back by itself after deleting ${what}`, async () => {
     const path = join(root, what);
-    const store = await openStore(path, {engine: 'native'});
+    const store = closing(await openStore(path, {engine: 'native'}));
     const value = Buffer.alloc(200, 7);
     inBatches(store, 1, (batch, row) => batch.put(keyOf(row), value));
     store.makeDurable();
@@ -74,7 +75,7 @@ for (const [what, remove] of deletions) {
 
 test('much that is written is merged late, until the store rests', async () => {
   const path = join(root, 'late');
-  const store = await openStore(path, {engine: 'native', memtableBytes: 64 << 10});
+  const store = closing(await openStore(path, {engine: 'native', memtableBytes: 64 << 10}));
   const mergedAt = () => rocksOption(path, 'level0_file_num_compaction_trigger');
   assert.equal(mergedAt(), '4');
   await eventually('memtables follow each other fast', () => {
@@ -89,7 +90,7 @@ test('much that is written is merged late, until the store rests', async () => {
 
 test('a write at once leaves to others what takes long', async () => {
   const path = join(root, 'at once');
-  const store = await openStore(path, {engine: 'native', memtableBytes: 64 << 10});
+  const store = closing(await openStore(path, {engine: 'native', memtableBytes: 64 << 10}));
   const batch = store.batch();
   let row = 0;
   const writesOne = (): boolean => {
@@ -123,7 +124,7 @@ test('a write at once leaves to others what takes long', async () => {
 test('settings of the store reach RocksDB', async () => {
   const path = join(root, 'settings');
   const options = {engine: 'native', memtableBytes: 3 << 20, backgroundJobs: 5} as const;
-  const store = await openStore(path, options);
+  const store = closing(await openStore(path, options));
   // The store changes its memtable itself, at half of what it tells RocksDB.
   assert.equal(rocksOption(path, 'write_buffer_size'), `${6 << 20}`);
   assert.equal(rocksOption(path, 'max_background_jobs'), '5');
@@ -136,7 +137,7 @@ test('settings of the store reach RocksDB', async () => {
 });
 
 test('a scan of once leaves the cache as it is', async () => {
-  const store = await openStore(join(root, 'once'), {engine: 'native'});
+  const store = closing(await openStore(join(root, 'once'), {engine: 'native'}));
   const value = Buffer.alloc(200, 7);
   inBatches(store, 1, (batch, row) => batch.put(keyOf(row), value));
   store.makeDurable();

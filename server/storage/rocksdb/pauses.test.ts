@@ -4,6 +4,7 @@ import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
+import {closing} from '#server/testing/closing.ts';
 import {createPackedRows, eachRow} from '../packed-rows.ts';
 import type {Reader, ScanOptions} from '../store.ts';
 import {openStore} from './open.ts';
@@ -39,7 +40,7 @@ function keyOf(row: number): Buffer {
 }
 
 test('every row that is left is found, in portions that pass over thousands at most', async () => {
-  const store = await openStore(join(root, 'store'), {engine: 'native'});
+  const store = closing(await openStore(join(root, 'store'), {engine: 'native'}));
   const batch = store.batch();
   for (let row = 0; row < rows; row += 1) batch.put(keyOf(row), Buffer.alloc(8));
   store.write(batch);

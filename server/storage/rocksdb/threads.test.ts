@@ -9,6 +9,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, test} from 'node:test';
 import {Worker} from 'node:worker_threads';
+import {closing} from '#server/testing/closing.ts';
 import type {ShareableStore, Store} from '../store.ts';
 import {attachStore, openStore} from './open.ts';
 
@@ -17,7 +18,7 @@ after(() => rmSync(root, {recursive: true}));
 
 for (const engine of ['native', 'fallback'] as const) {
   test(`${engine}: a worker reads what this thread writes, and the reverse of close`, async () => {
-    const store = await openStore(join(root, engine), {engine});
+    const store = closing(await openStore(join(root, engine), {engine}));
     write(store, 'a', 'first');
     const worker = startWorker(store);
     assert.equal(await ask(worker, {get: 'a'}), 'first');
@@ -34,7 +35,7 @@ for (const engine of ['native', 'fallback'] as const) {
 }
 
 test('a snapshot crosses to another thread and outlives its first holder', async () => {
-  const store = await openStore(join(root, 'view'), {engine: 'native'});
+  const store = closing(await openStore(join(root, 'view'), {engine: 'native'}));
   write(store, 'a', 'old');
   const snapshot = store.snapshot();
   write(store, 'a', 'new');
@@ -53,7 +54,7 @@ test('a snapshot crosses to another thread and outlives its first holder', async
 });
 
 test('a thread that ends without closing detaches, whatever it held', async () => {
-  const store = await openStore(join(root, 'terminated'), {engine: 'native'});
+  const store = closing(await openStore(join(root, 'terminated'), {engine: 'native'}));
   write(store, 'a', '1');
   const snapshot = store.snapshot();
   for (let round = 0; round < 3; round++) {
@@ -65,13 +66,13 @@ test('a thread that ends without closing detaches, whatever it held', async () =
   }
   snapshot.release();
   store.close();
-  const again = await openStore(join(root, 'terminated'), {engine: 'native'});
+  const again = closing(await openStore(join(root, 'terminated'), {engine: 'native'}));
   again.close();
 });
 
 test('views are whole while another thread writes', async () => {
   for (const engine of ['native', 'fallback'] as const) {
-    const store = await openStore(join(root, `whole-${engine}`), {engine});
+    const store = closing(await openStore(join(root, `whole-${engine}`), {engine}));
     const worker = startWorker(store);
     const torn = ask(worker, {watch: 150});
     let done = false;
@@ -98,10 +99,12 @@ function write(store: Store, key: string, value: string): void {
 }
 
 function startWorker(store: Store): Worker {
-  return new Worker(join(import.meta.dirname, 'testing-thread.ts'), {
+  const worker = new Worker(join(import.meta.dirname, 'testing-thread.ts'), {
     workerData: store.shareable,
     execArgv: ['--conditions=source'],
   });
+  after(() => worker.terminate());
+  return worker;
 }
 
 async function ask(worker: Worker, question: object): Promise<string> {
