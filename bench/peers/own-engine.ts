@@ -64,6 +64,7 @@ function engineRun(
     adjacency: new AdjacencyCache({database: stored, clock, timers, memory}),
     columns: new ColumnCache(stored, memory, () => 1),
     indexes: new IndexPageCache(stored, memory, () => 1),
+    lists: undefined,
   };
   const preparation = new PlanPreparation(plan, createFunctionRegistry());
   const operator = preparation.prepare(plan);

@@ -81,6 +81,11 @@ export const refusals = {
     exception: 'FullTextQueryParseException',
     says: 'the full-text query cannot be read',
   },
+  'index.not-ready': {
+    retry: 'retryable',
+    exception: 'NeedRetryException',
+    says: 'an index that a search asks for is still being built',
+  },
   'source.refused': {
     retry: 'never',
     exception: 'SecurityException',

@@ -252,6 +252,27 @@ export const settingRows = {
       'Memory for columns that are kept of scanned types and of ranges of indexes, so that sums ' +
       'and groups over many records need not read them again; 0 keeps none.',
   },
+  'svc.searchMemoryMax': {
+    type: 'size',
+    default: 256 * MB,
+    min: 0,
+    max: TB,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Memory for decoded lists of full-text and sparse vector indexes, seven bytes a posting, ' +
+      'eight a weight; 0 keeps none, and each search reads its entries from the store.',
+  },
+  'svc.sparseVectorScoringWindow': {
+    type: 'integer',
+    default: 16_384,
+    min: 0,
+    max: 1 << 24,
+    scope: 'server',
+    dynamic: true,
+    description:
+      'Records whose sparse vectors are scored at once; 0: one block of 128 after the other.',
+  },
   'svc.columnViewRecordsMin': {
     type: 'integer',
     default: 10_000,

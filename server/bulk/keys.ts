@@ -8,6 +8,7 @@
 import {ByteWriter} from '#server/base/byte-writer.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
 import {declaredParts, keyText as valuesText, keysOfRecord} from '#server/indexes/index-parts.ts';
 import {indexKeyPrefix} from '#server/layout/index-key.ts';
 import {putRid, ridBytes} from '#server/layout/namespace.ts';
@@ -139,6 +140,7 @@ function planOf(index: IndexDefinition, catalog: Catalog): IndexPlan {
   const declared = type === undefined ? [] : declaredParts(index, type);
   const [property, ...others] = index.properties;
   const isPlain =
+    familyOf(index).isKeyed &&
     property !== undefined &&
     others.length === 0 &&
     property.by === undefined &&

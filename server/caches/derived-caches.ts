@@ -4,16 +4,20 @@
  */
 import type {ColumnCache} from './column-cache.ts';
 import type {IndexPageCache} from './index-page-cache.ts';
+import type {PostingListCache} from './posting-list-cache.ts';
 import type {PackedAdjacency} from './shared-adjacency.ts';
 
 export interface DerivedCaches {
   readonly adjacency: PackedAdjacency | undefined;
   readonly columns: ColumnCache | undefined;
   readonly indexes: IndexPageCache | undefined;
+  /** Of search indexes. */
+  readonly lists: PostingListCache | undefined;
 }
 
 export const noCaches: DerivedCaches = {
   adjacency: undefined,
   columns: undefined,
   indexes: undefined,
+  lists: undefined,
 };

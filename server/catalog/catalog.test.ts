@@ -117,7 +117,7 @@ test('a schema stored before there were functions and triggers is read', () => {
   const read = decodeCatalog(bytes);
   assert.deepEqual([read.functions, read.triggers], [[], []]);
   assert.equal(read.requireType('Worker').triggers.length, 0);
-  const unknown = utf8Bytes(JSON.stringify({format: 4, data: {}}));
+  const unknown = utf8Bytes(JSON.stringify({format: 5, data: {}}));
   assert.throws(() => decodeCatalog(unknown), /unknown format/);
 });
 
@@ -202,7 +202,7 @@ const refused: readonly (readonly [string, RefusalCode, RegExp, (c: Catalog) => 
     c => dropProperty(c, 'Person', 'name'),
   ],
   ['an unknown index', 'schema.unknown-index', /not found/, c => dropIndex(c, 'nope')],
-  ['a kind of a later model', 'not-available', /FULL_TEXT/, () => parseIndexKind('full_text')],
+  ['a kind of a later model', 'not-available', /GEOSPATIAL/, () => parseIndexKind('geospatial')],
   [
     'light documents',
     'schema.conflict',

@@ -5,6 +5,7 @@
  * build adds those of older records. Kinds of models that are not there are refused by name.
  */
 import {Refusal} from '#server/base/errors.ts';
+import type {MapValue} from '#server/model/value.ts';
 import type {Catalog} from './catalog.ts';
 import type {CatalogType} from './catalog-type.ts';
 import {change, checkName, conflictRefusal, existsRefusal, type SchemaChange} from './change.ts';
@@ -16,6 +17,7 @@ import type {
   IndexProperty,
   NullStrategy,
 } from './definition.ts';
+import {familyOf, indexFamilies, type IndexFamily, indexOptions} from './index-families.ts';
 import {nearestNameHint} from './nearest-name.ts';
 
 const propertiesMax = 16;
@@ -29,6 +31,8 @@ export interface NewIndex {
   readonly unique: boolean;
   readonly nullStrategy?: NullStrategy | undefined;
   readonly manual?: boolean;
+  /** As it was written; see `indexOptions`. */
+  readonly metadata?: MapValue | undefined;
 }
 
 const kinds: Readonly<Record<string, {readonly kind: IndexKind; readonly unique: boolean}>> = {
@@ -36,8 +40,10 @@ const kinds: Readonly<Record<string, {readonly kind: IndexKind; readonly unique:
   NOTUNIQUE: {kind: 'ordered', unique: false},
   UNIQUE_HASH: {kind: 'hash', unique: true},
   NOTUNIQUE_HASH: {kind: 'hash', unique: false},
+  FULL_TEXT: {kind: 'text', unique: false},
+  LSM_SPARSE_VECTOR: {kind: 'sparse', unique: false},
 };
-const laterKinds = ['FULL_TEXT', 'GEOSPATIAL', 'LSM_VECTOR', 'LSM_SPARSE_VECTOR'];
+const laterKinds = ['GEOSPATIAL', 'LSM_VECTOR'];
 
 /** Reads the word behind CREATE INDEX ... (p): UNIQUE, NOTUNIQUE_HASH, ... */
 export function parseIndexKind(word: string): {
@@ -70,6 +76,10 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
     throw new Refusal('argument', `an index has 1 to ${propertiesMax} properties`);
   }
   for (const property of wish.properties) checkIndexProperty(type, property);
+  const family = indexFamilies[wish.kind];
+  family.checkProperties(type, wish.properties);
+  requireNullStrategy(family, wish.nullStrategy);
+  const options = indexOptions(wish.kind, wish.metadata, wish.properties);
   const name = wish.name ?? automaticIndexName(type.name, wish.properties);
   checkName(name, 'index');
   if (catalog.index(name) !== undefined) throw existsRefusal('INDEX', name);
@@ -94,6 +104,7 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
     unique: wish.unique,
     nullStrategy: wish.nullStrategy ?? 'SKIP',
     state: 'building',
+    ...(options !== undefined && {options}),
     ...(wish.manual === true && {manual: true}),
   };
   return change(
@@ -103,16 +114,24 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
   );
 }
 
-/** An index on the type over the same properties (and parts of them), whatever its name. */
+/**
+ * An index on the type over the same properties (and parts of them), whatever its name. Keyed
+ * families stand in for each other, of the others each is alone.
+ */
 export function sameIndex(
   catalog: Catalog,
   type: CatalogType,
-  wish: Pick<NewIndex, 'properties'>,
+  wish: Pick<NewIndex, 'properties' | 'kind'>,
 ): IndexDefinition | undefined {
   const wanted = automaticIndexName('', wish.properties);
+  const {isKeyed} = indexFamilies[wish.kind];
   return catalog
     .ownIndexes(type.id)
-    .find(index => automaticIndexName('', index.properties) === wanted);
+    .find(
+      index =>
+        automaticIndexName('', index.properties) === wanted &&
+        (isKeyed ? familyOf(index).isKeyed : index.kind === wish.kind),
+    );
 }
 
 /** The build is done: plans may read the index. What it takes the place of goes. */
@@ -184,6 +203,15 @@ export function dropIndex(catalog: Catalog, name: string): SchemaChange {
     throw conflictRefusal(`index '${name}' decides the buckets of its type (partitioned)`);
   }
   return change(catalog, {indexes}, {indexIdsDropped: dropped.map(index => index.id)});
+}
+
+/** What has no value has no place in a search. */
+function requireNullStrategy(
+  {isKeyed, typeName}: IndexFamily,
+  strategy: NullStrategy | undefined,
+): void {
+  if (isKeyed || strategy === undefined || strategy === 'SKIP') return;
+  throw new Refusal('argument', `Index type '${typeName}' has NULL_STRATEGY SKIP, not ${strategy}`);
 }
 
 function checkIndexProperty(type: CatalogType, wish: IndexProperty): void {

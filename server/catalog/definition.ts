@@ -96,7 +96,8 @@ export interface BucketDefinition {
   readonly custom: MapValue;
 }
 
-export type IndexKind = 'ordered' | 'hash';
+/** A family of indexes; index-families.ts says what each can. */
+export type IndexKind = 'ordered' | 'hash' | 'text' | 'sparse';
 export type NullStrategy = 'SKIP' | 'ERROR' | 'INDEX';
 
 export interface IndexProperty {
@@ -122,6 +123,8 @@ export interface IndexDefinition {
    * (`rebuilding`) keeps its promise meanwhile: new unique keys are refused until it is ready.
    */
   readonly state: 'building' | 'rebuilding' | 'ready';
+  /** What its METADATA says beside the defaults of its family; absent: nothing. */
+  readonly options?: MapValue;
   /** Its entries are the records of its type, made by hand; see manual-index.ts. */
   readonly manual?: true;
 }

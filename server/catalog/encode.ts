@@ -11,6 +11,7 @@ import {parseJson} from '#server/model/json-parser.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {Catalog} from './catalog.ts';
 import type {CatalogData} from './definition.ts';
+import {familyOf} from './index-families.ts';
 
 /** Since there are functions and triggers. */
 const format = 2;
@@ -18,7 +19,14 @@ const format = 2;
 const formatBefore = 1;
 /** Of a database whose records may be compressed: a release that cannot read those knows it not. */
 const formatCompressing = 3;
-const known: ReadonlySet<unknown> = new Set([format, formatBefore, formatCompressing]);
+/** Of a database with indexes of families that are not keyed, compressed records or not. */
+const formatSearch = 4;
+const known: ReadonlySet<unknown> = new Set([
+  format,
+  formatBefore,
+  formatCompressing,
+  formatSearch,
+]);
 const depthMax = 1_000;
 
 /**
@@ -41,7 +49,9 @@ export class CatalogEncoder {
       return `"${name}":${isList ? `[${field.map(textOf).join(',')}]` : jsonText(toValue(field))}`;
     });
     this.#texts = texts;
-    const shape = data.foldsValues === true ? formatCompressing : format;
+    const hasSearch = data.indexes.some(index => !familyOf(index).isKeyed);
+    const compressing = data.foldsValues === true ? formatCompressing : format;
+    const shape = hasSearch ? formatSearch : compressing;
     return utf8Bytes(`{"format":${shape},"data":{${fields.join(',')}}}`);
   }
 }
@@ -99,7 +109,7 @@ function readDocument(bytes: Uint8Array): Value {
 }
 
 /** Keys whose objects are maps of values and not fields of a definition. */
-const mapKeys = new Set(['custom', 'settings']);
+const mapKeys = new Set(['custom', 'settings', 'options']);
 /** Keys whose content is a value as it is. */
 const valueKeys = new Set(['min', 'max']);
 

@@ -23,6 +23,7 @@ export const emptyGraph: Graph = {
   indexPoint: () => [],
   indexRange: () => nothing,
   indexEntries: () => nothing,
+  ranked: () => [],
   countType: () => 0,
   isSubtype: () => false,
   typeExists: () => false,

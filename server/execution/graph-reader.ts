@@ -8,12 +8,19 @@ import type {Catalog} from '#server/catalog/catalog.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import {betweenRanges, EdgeCursor} from '#server/indexes/edge-cursor.ts';
 import {IndexSearch} from '#server/indexes/range.ts';
+import {
+  type Effort,
+  type RankedQuery,
+  type ScoredRid,
+  searchRanked,
+} from '#server/indexes/ranked-search.ts';
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {allAdjacency, isLightEdge, readAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {strayMembers} from '#server/layout/stray-member-key.ts';
 import {recordTypeId} from '#server/layout/record.ts';
+import {indexRange} from '#server/layout/index-key.ts';
 import {bucketRange, recordKey} from '#server/layout/record-key.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {LightEdge, type StoredRecord} from '#server/layout/stored-record.ts';
 import {type RecordValue, Rid, type Value} from '#server/model/value.ts';
 import {StrayMembers} from '#server/records/members.ts';
@@ -49,6 +56,8 @@ import {RecordArena, ScannedRecord} from './stored/scanned-record.ts';
 
 /** Records fetched one by one rather than packed. */
 const singleGetsMax = 3;
+/** Where no setting is at hand. */
+const sparseWindowUsual = 16_384;
 const scanBufferBytesMin = 4 << 10;
 const scanBufferBytesMax = 128 << 10;
 /** Rows that one call of a scan's `next` looks at, so that its caller can pause. */
@@ -293,6 +302,42 @@ export class GraphReader implements Graph {
       next: max => cursor.nextEntries(max),
       nextNumbers: (into, max) => cursor.nextNumbers(into, max),
       close: () => cursor.close(),
+    };
+  }
+
+  ranked(
+    name: string,
+    {query, k, only}: {readonly query: RankedQuery; readonly k: number; readonly only?: string},
+    effort: Effort,
+  ): readonly ScoredRid[] {
+    const index = this.#catalog.requireIndex(name);
+    const reader = this.#reader;
+    // Own writes are in no list that is kept.
+    const overlaid = reader.overlays(indexRange(index.id));
+    const lists = this.#kept.lists;
+    const kept = overlaid ? undefined : lists?.open(index.id, reader.viewIndex);
+    const accept = only === undefined ? undefined : this.#typeTest(only);
+    const sparseWindow = lists?.sparseWindow ?? sparseWindowUsual;
+    return searchRanked({reader, index, kept, effort, sparseWindow}, {query, k, accept});
+  }
+
+  /** Whether a record is of the type: most buckets say so, a stray record is asked itself. */
+  #typeTest(name: string): (bucket: number, position: number) => boolean {
+    const type = this.#catalog.requireType(name);
+    const typeOf = this.typesByBucket();
+    const isOne = new Map<number, boolean>();
+    return (bucket, position) => {
+      if (typeOf === undefined) {
+        const record = loadRecord(this.#reader, this.#schema, new Rid(bucket, position));
+        return record !== undefined && this.isSubtype(record.typeName, type.name);
+      }
+      let found = isOne.get(bucket);
+      if (found === undefined) {
+        const typeName = typeOf(bucket);
+        found = typeName !== undefined && this.isSubtype(typeName, type.name);
+        isOne.set(bucket, found);
+      }
+      return found;
     };
   }
 

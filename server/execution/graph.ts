@@ -5,6 +5,7 @@
  * ids out, several at a time. `graph-reader.ts` and `graph-writer.ts` implement it over a
  * transaction. Everything is synchronous. Unknown names are refused (`schema.unknown-*`).
  */
+import type {Effort, RankedQuery, ScoredRid} from '#server/indexes/ranked-search.ts';
 import type {RecordKind, RecordValue, Rid, Value} from '#server/model/value.ts';
 import type {EdgeRemoval} from '#server/records/records.ts';
 import type {EdgeChoice} from '#server/caches/adjacency-chunk.ts';
@@ -154,6 +155,17 @@ export interface Graph {
   indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;
   /** As `indexRange`, with the values of the keys; without bounds all entries. */
   indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): EntrySource;
+  /**
+   * The best records of a search index, best first, of equal scores the lesser id.
+   *
+   * @param only - Names a type: only its records and those of its subtypes.
+   * @throws {Refusal} for a query that cannot be read, and what `effort` throws.
+   */
+  ranked(
+    index: string,
+    request: {readonly query: RankedQuery; readonly k: number; readonly only?: string | undefined},
+    effort: Effort,
+  ): readonly ScoredRid[];
   /** Records of a type, from its counters. */
   countType(type: string, polymorphic: boolean): number;
   /** Whether `type` is `ancestor` or inherits from it; false for unknown names. */

@@ -3,7 +3,7 @@ import {settingRows} from '#server/base/settings.ts';
 import type {Catalog} from '#server/catalog/catalog.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {RecordJson} from '#server/layout/record-json.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import type {JsonFormat} from '#server/model/json.ts';
 import type {AnswerForm} from '#server/plan/statement.ts';
 

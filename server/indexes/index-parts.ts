@@ -17,6 +17,8 @@ import {parseDecimal} from '#server/model/decimal.ts';
 import {jsonText} from '#server/model/json.ts';
 import {isNumberValue, numberText} from '#server/model/number.ts';
 import {ridOfText} from '#server/model/rid.ts';
+import {sparseEntries} from './sparse-entries.ts';
+import {textEntries} from './text-entries.ts';
 import {EmbeddedValue, type MapValue, type Rid, type Value} from '#server/model/value.ts';
 
 const keyBytesUsual = 64;
@@ -74,6 +76,8 @@ export function keysOfRecord(
   record: IndexedRecord,
   out = keyWriter(),
 ): readonly IndexKey[] {
+  if (index.kind === 'text') return textEntries(index, rid, record, out);
+  if (index.kind === 'sparse') return sparseEntries(index, rid, record, out);
   const {properties} = index;
   const [first] = properties;
   if (properties.length === 1 && first !== undefined && first.by === undefined) {

@@ -11,6 +11,7 @@ import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import type {CatalogType} from '#server/catalog/catalog-type.ts';
 import type {IndexDefinition, IndexProperty} from '#server/catalog/definition.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
 import {
   indexKeyPrefix,
   ridOfEntry,
@@ -88,10 +89,10 @@ export class IndexSearch {
 
   /** Entries in a range. A hash index has no order, so only equal whole keys are in its ranges. */
   range(range: SearchRange, options: {readonly descending?: boolean} = {}): EntryCursor {
-    if (this.index.kind === 'hash') {
+    if (!familyOf(this.index).isOrdered) {
       throw new Refusal(
         'query.execution',
-        `index '${this.index.name}' is a hash index: it knows no order, only equal keys`,
+        `index '${this.index.name}' is a ${familyOf(this.index).typeName} index: it knows no order`,
         {detail: {index: this.index.name}},
       );
     }
@@ -102,6 +103,7 @@ export class IndexSearch {
 
   /** The entries under one whole key, in order of record ids; of every kind of index. */
   under(key: readonly Value[]): EntryCursor {
+    this.requireKeyed();
     assert(key.length === this.index.properties.length, 'a whole key names every part');
     const prefix = this.prefix(key);
     const options = {bufferBytes: pointBufferBytes};
@@ -112,6 +114,15 @@ export class IndexSearch {
   /** Every entry, in order. */
   all(options: {readonly descending?: boolean} = {}): EntryCursor {
     return this.range({from: undefined, to: undefined}, options);
+  }
+
+  private requireKeyed(): void {
+    if (familyOf(this.index).isKeyed) return;
+    throw new Refusal(
+      'query.execution',
+      `index '${this.index.name}' is a ${familyOf(this.index).typeName} index: it has no keys`,
+      {detail: {index: this.index.name}},
+    );
   }
 
   /** The keys of a range: start inclusive, end exclusive. */

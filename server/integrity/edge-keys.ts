@@ -29,7 +29,7 @@ import {
 import {ridBytes} from '#server/layout/namespace.ts';
 import {headerBytes} from '#server/layout/record.ts';
 import {recordKey} from '#server/layout/record-key.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {LightEdge, type StoredRecord} from '#server/layout/stored-record.ts';
 import {compareBytes, copyBytes} from '#server/base/utf8.ts';
 import {ridsEqual, ridText} from '#server/model/rid.ts';

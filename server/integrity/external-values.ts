@@ -16,7 +16,7 @@ import type {RowWalker} from '#server/indexes/row-walker.ts';
 import {ridText} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 import {copyBytes} from '#server/base/utf8.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import type {CheckView, Findings} from './check-view.ts';
 import type {Finding} from './finding.ts';

@@ -4,7 +4,7 @@
  */
 import {Corruption, Refusal} from '#server/base/errors.ts';
 import {recordFault} from '#server/layout/record-fault.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {type RecordPlace, StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import type {Reader} from '#server/storage/store.ts';

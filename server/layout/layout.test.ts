@@ -19,7 +19,7 @@ import {keyAfterPrefix} from './namespace.ts';
 import {findProperty, readSlot, recordHeader} from './record.ts';
 import {encodeRecord} from './record-encoding.ts';
 import {RecordJson} from './record-json.ts';
-import type {RecordSchema} from './record-schema.ts';
+import type {RecordSchema} from './record.ts';
 import {bucketRange, recordKey, ridOfRecordKey} from './record-key.ts';
 import {StoredRecord} from './stored-record.ts';
 

@@ -24,7 +24,7 @@ import {
   recordKindOf,
   recordTypeId,
 } from './record.ts';
-import type {RecordSchema} from './record-schema.ts';
+import type {RecordSchema} from './record.ts';
 import {elementEnd, readInt32, readValue} from './stored-value-reader.ts';
 import {valueTag} from './value-tag.ts';
 

@@ -22,7 +22,7 @@ import {
   recordTypeId,
   recordVersionOf,
 } from './record.ts';
-import type {RecordSchema} from './record-schema.ts';
+import type {RecordSchema} from './record.ts';
 import {valueTag} from './value-tag.ts';
 
 /**

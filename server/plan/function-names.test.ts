@@ -64,13 +64,16 @@ const available: readonly (readonly [prefix: string, names: string])[] = [
   ['vector.', 'variance stdDev dimension hasNaN hasInf hasNull sparsity quantizeInt8'],
   ['vector.', 'dequantizeInt8 quantizeBinary dequantizeBinary approxDistance sparseCreate'],
   ['vector.', 'denseToSparse sparseToDense sparseDot toString'],
+  ['vector.', 'sparseNeighbors'],
+  ['fulltext.', 'searchIndex searchFields'],
+  ['', 'SEARCH_INDEX SEARCH_FIELDS'],
   ['', 'vectorFuse vectorCosineSimilarity vectorL2Norm'],
   ['.', 'asVector asSparse'],
 ];
 
 const later: readonly (readonly [what: string, prefix: string, names: string])[] = [
-  ['full-text search', 'fulltext.', 'searchIndex searchFields searchIndexMore searchFieldsMore'],
-  ['full-text search', '', 'SEARCH_INDEX SEARCH_FIELDS SEARCH_INDEX_MORE SEARCH_FIELDS_MORE'],
+  ['full-text search', 'fulltext.', 'searchIndexMore searchFieldsMore'],
+  ['full-text search', '', 'SEARCH_INDEX_MORE SEARCH_FIELDS_MORE'],
   ['geospatial data', 'geo.', 'point lineString polygon geomFromText buffer envelope area asText'],
   ['geospatial data', 'geo.', 'asGeoJson x y distance within intersects contains equals crosses'],
   ['geospatial data', 'geo.', 'overlaps touches disjoint dWithin'],
@@ -79,7 +82,7 @@ const later: readonly (readonly [what: string, prefix: string, names: string])[]
   ['time series', 'ts.', 'timeBucket first last rate delta movingAvg interpolate percentile'],
   ['time series', 'ts.', 'correlate lag lead rank rowNumber'],
   ['time series', '', 'promql'],
-  ['vectors', 'vector.', 'neighbors sparseNeighbors recommend discover'],
+  ['vectors', 'vector.', 'neighbors recommend discover'],
   ['vectors', '', 'vectorNeighbors'],
 ];
 

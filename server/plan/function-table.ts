@@ -11,6 +11,7 @@ import {mathFunctions} from './functions/math.ts';
 import {methods} from './functions/methods.ts';
 import {operators, strictOperators} from './functions/operators.ts';
 import {procedureFunctions} from './functions/procedures.ts';
+import {searchFunctions} from './functions/search.ts';
 import {schemaTables} from './functions/schema.ts';
 import {standardFunctions} from './functions/standard.ts';
 import {vectorFunctions} from './functions/vectors.ts';
@@ -29,6 +30,7 @@ export const functionRows: readonly FunctionSignature[] = [
   ...libraryFunctions,
   ...hashingFunctions,
   ...vectorFunctions,
+  ...searchFunctions,
   ...schemaTables,
   ...procedureFunctions,
   ...laterFunctions,

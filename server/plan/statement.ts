@@ -5,12 +5,12 @@
  * catalog (one log entry each) and answers one row that says what was done.
  */
 import type {NewTrigger} from '#server/catalog/change-routine.ts';
-import type {Compression, FunctionDefinition} from '#server/catalog/definition.ts';
+import type {Compression, FunctionDefinition, IndexKind} from '#server/catalog/definition.ts';
 import type {NewView} from '#server/catalog/change-view.ts';
 import type {DatabaseSettingKey} from '#server/catalog/database-settings.ts';
 import type {ViewRefresh} from '#server/catalog/definition.ts';
 import type {DataType} from '#server/model/data-type.ts';
-import type {Rid, Value} from '#server/model/value.ts';
+import type {MapValue, Rid, Value} from '#server/model/value.ts';
 import type {Expression, Place} from './expression.ts';
 import type {PlanNode} from './node.ts';
 
@@ -232,9 +232,11 @@ export type SchemaCommand =
       readonly ifNotExists: boolean;
       readonly type: string;
       readonly parts: readonly IndexPart[];
-      readonly indexKind: 'ordered' | 'hash';
+      readonly indexKind: IndexKind;
       readonly unique: boolean;
       readonly nullStrategy: 'SKIP' | 'ERROR' | 'INDEX';
+      /** As it was written. */
+      readonly metadata?: MapValue | undefined;
     }
   | {
       readonly kind: 'create-manual-index';

@@ -5,7 +5,7 @@
 import type {Catalog} from '#server/catalog/catalog.ts';
 import type {NameAllocator} from '#server/catalog/names.ts';
 import {RecordBuilder} from '#server/layout/record-builder.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import type {Value} from '#server/model/value.ts';
 import {IndexMaintenance} from './indexes.ts';
 

@@ -13,7 +13,7 @@ import {
   recordKeyBytes,
   ridOfRecordKey,
 } from '#server/layout/record-key.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import type {Rid} from '#server/model/value.ts';
 import {createPackedRows, getManyGrowing, packKeys} from '#server/storage/packed-rows.ts';

@@ -120,6 +120,10 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       const source = graph.indexEntries(index, which, descending);
       return readableEntries(source, rids => graph.records(rids).map(readable));
     },
+    ranked(index, request, effort) {
+      requireIndex(index);
+      return graph.ranked(index, request, effort);
+    },
     countType(type, polymorphic) {
       guard.require('readRecord', type);
       return graph.countType(type, polymorphic);

@@ -30,6 +30,7 @@ import {standardTimes} from './standard-times.ts';
 import {standardVectors} from './standard-vectors.ts';
 import {standardValues} from './standard-values.ts';
 import {textFunctions} from './text-functions.ts';
+import {searches} from './searches.ts';
 import {vectorAggregates} from './vectors/vector-aggregates.ts';
 import {vectorEncodings} from './vectors/vector-encoding.ts';
 import {vectorMeasures} from './vectors/vector-measures.ts';
@@ -49,6 +50,7 @@ const plainFamilies: readonly FunctionFamily[] = [
   conversionMethods,
   collectionMethods,
   hashing,
+  searches,
   math,
   textFunctions,
   listFunctions,

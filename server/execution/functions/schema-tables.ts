@@ -18,6 +18,7 @@ import {
   type TriggerDefinition,
   triggerLanguages,
 } from '#server/catalog/definition.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {CallContext} from '../context.ts';
 import {plainText} from '../expressions/arithmetic.ts';
@@ -96,7 +97,7 @@ function typeIndexRow(index: IndexDefinition, type: CatalogType): MapValue {
   return mapOf({
     name: index.name,
     typeName: type.name,
-    type: kindOf(index),
+    type: familyOf(index).typeName,
     unique: index.unique,
     properties: index.properties.map(part => part.name),
     automatic: true,
@@ -107,7 +108,7 @@ function indexRow(index: IndexDefinition, call: CallContext): MapValue {
   const type = call.catalog.typeById(index.typeId);
   return mapOf({
     name: index.name,
-    indexType: kindOf(index),
+    indexType: familyOf(index).typeName,
     typeName: index.manual === true ? undefined : type?.name,
     properties: index.manual === true ? [] : [index.properties.map(partText)],
     keyTypes: index.properties.map(part => keyType(part, type)),
@@ -115,14 +116,9 @@ function indexRow(index: IndexDefinition, call: CallContext): MapValue {
     automatic: index.manual !== true,
     compacting: false,
     valid: index.state === 'ready',
-    supportsOrderedIterations: index.kind === 'ordered',
+    supportsOrderedIterations: familyOf(index).isOrdered,
     nullStrategy: index.nullStrategy,
   });
-}
-
-/** The names of the documented kinds. */
-function kindOf(index: IndexDefinition): string {
-  return index.kind === 'ordered' ? 'LSM_TREE' : 'HASH';
 }
 
 function partText(part: IndexProperty): string {

@@ -8,7 +8,7 @@
  */
 import {RowWalker} from '#server/indexes/row-walker.ts';
 import {bucketRange, lowPositionOfRecordKey, recordKey} from '#server/layout/record-key.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {type RecordValue, Rid} from '#server/model/value.ts';
 import type {ScanRange} from '#server/storage/store.ts';
 import {counterKey, decodeCounter} from '#server/transactions/system-keys.ts';

@@ -17,7 +17,7 @@ import {
   recordTypeId,
 } from '#server/layout/record.ts';
 import {ridOfRecordKey} from '#server/layout/record-key.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {
   type CompressedValueSource,
   type RecordPlace,

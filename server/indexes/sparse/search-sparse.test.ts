@@ -59,7 +59,6 @@ test('windows of any size and any modifier find what every record compared finds
         ),
         source: {weights: listOf, records: all.length},
         modifier,
-        buckets: [1, 2, 3],
         k,
         effort: unbounded,
         windowRows,

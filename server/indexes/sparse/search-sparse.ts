@@ -23,8 +23,6 @@ export interface SparseSearch {
   readonly query: SparseVector;
   readonly source: SparseSource;
   readonly modifier: 'NONE' | 'IDF';
-  /** Ascending. */
-  readonly buckets: readonly number[];
   readonly k: number;
   readonly effort: Effort;
   /** Positions of one window (`svc.sparseVectorScoringWindow`). */
@@ -33,7 +31,7 @@ export interface SparseSearch {
 }
 
 export function searchSparse(search: SparseSearch): readonly ScoredRid[] {
-  const {query, source, modifier, buckets, k, effort, windowRows, accept} = search;
+  const {query, source, modifier, k, effort, windowRows, accept} = search;
   if (k < 1) return [];
   const lists = query.dimensions.map(dimension => source.weights(dimension));
   const factors = query.weights.map((weight, at) => {
@@ -41,7 +39,8 @@ export function searchSparse(search: SparseSearch): readonly ScoredRid[] {
     return modifier === 'IDF' ? weight * inverseFrequency(source.records, count) : weight;
   });
   const best = new BestRecords(k);
-  for (const bucket of buckets) {
+  const buckets = new Set(lists.flatMap(({runs}) => runs.map(({bucket}) => bucket)));
+  for (const bucket of [...buckets].sort((one, other) => one - other)) {
     const runs: SparseRun[] = [];
     for (const [at, list] of lists.entries()) {
       const run = list.runOf(bucket);

@@ -3,6 +3,7 @@
  * Eight bytes a record. Never changed once built.
  */
 import {assert} from '#server/base/assert.ts';
+import {mergeRuns} from '../ranked/merged-runs.ts';
 
 export interface WeightRun {
   readonly bucket: number;
@@ -28,6 +29,29 @@ export class WeightList {
   runOf(bucket: number): WeightRun | undefined {
     return this.runs.find(run => run.bucket === bucket);
   }
+
+  /** This list with some records changed; `changes` are in the order of record ids. */
+  changed(changes: readonly ChangedWeight[]): WeightList {
+    const builder = new WeightListBuilder();
+    mergeRuns(this.runs, changes, {
+      keep: ({bucket, positions, weights}, from, to) => {
+        for (let at = from; at < to; at += 1) {
+          builder.add(bucket, positions[at] as number, weights[at] as number);
+        }
+      },
+      change: ({bucket, position, weight}) => {
+        if (weight !== undefined) builder.add(bucket, position, weight);
+      },
+    });
+    return builder.finish();
+  }
+}
+
+/** `weight`: undefined where there is none any more. */
+export interface ChangedWeight {
+  readonly bucket: number;
+  readonly position: number;
+  readonly weight: number | undefined;
 }
 
 /** Takes weights in order of record ids. */

@@ -26,6 +26,8 @@ export interface QuerySyntax {
   readonly allowLeadingWildcard: boolean;
   /** Phrases ask for their order; else for all of their words in one record. */
   readonly positions: boolean;
+  /** Numbers of the fields where words without a field are looked for; undefined: all. */
+  readonly asked?: readonly number[] | undefined;
 }
 
 /** UTF-16 units of a query. */
@@ -45,6 +47,22 @@ export function parseQuery(text: string, syntax: QuerySyntax): TextQuery {
   if (!tokens.some(({kind}) => operands.has(kind)))
     refuseQuery(text, 'it names nothing to look for');
   return new QueryParser(text, tokens, syntax).whole();
+}
+
+/** All words of a text, in any field; a text of dropped words alone finds nothing. */
+export function wordsQuery(text: string, {fields}: QuerySyntax): TextQuery {
+  const inFields = fields.map(({analyzer}, field): Clause => {
+    const clauses: Clause[] = [];
+    const seen = new Set<string>();
+    analyzer.analyze(text, term => {
+      if (seen.has(term)) return;
+      seen.add(term);
+      clauses.push({occurrence: 'must', query: {kind: 'term', field, term, boost: 1}});
+    });
+    if (seen.size > clausesMax) refuseQuery(text, `more than ${clausesMax} clauses`);
+    return {occurrence: 'should', query: {kind: 'boolean', clauses, boost: 1}};
+  });
+  return {kind: 'boolean', clauses: inFields, boost: 1};
 }
 
 const operands: ReadonlySet<QueryToken['kind']> = new Set(['word', 'quoted', 'range', 'all']);
@@ -215,8 +233,7 @@ class QueryParser {
     text: string,
     {slop, boost}: {readonly slop: number; readonly boost: number},
   ): TextQuery | undefined {
-    const {fields, positions} = this.#syntax;
-    if (positions || field !== undefined || fields.length === 1) {
+    if (this.#syntax.positions || field !== undefined || this.#asked.length === 1) {
       return this.#inFields(field, boost, (one, own) =>
         this.#phrase(one, text, {slop, boost: own}),
       );
@@ -263,19 +280,25 @@ class QueryParser {
     boost: number,
     make: (field: number, boost: number) => TextQuery | undefined,
   ): TextQuery | undefined {
-    const {fields} = this.#syntax;
-    if (field !== undefined || fields.length === 1) {
+    const asked = this.#asked;
+    if (field !== undefined || asked.length === 1) {
       this.#count();
-      const one = field ?? 0;
+      const one = field ?? asked[0] ?? 0;
       return make(one, boost * this.#fieldAt(one).boost);
     }
     const clauses: Clause[] = [];
-    for (const [at, own] of fields.entries()) {
+    for (const at of asked) {
       this.#count();
-      const query = make(at, own.boost);
+      const query = make(at, this.#fieldAt(at).boost);
       if (query !== undefined) clauses.push({occurrence: 'should', query});
     }
     return clauses.length === 0 ? undefined : {kind: 'boolean', clauses, boost};
+  }
+
+  /** Where words without a field are looked for. */
+  get #asked(): readonly number[] {
+    const {asked, fields} = this.#syntax;
+    return asked ?? [...fields.keys()];
   }
 
   #fieldNamed(name: string): number {

@@ -43,7 +43,7 @@ function find(
     fieldCount: syntax.fields.length,
     positions: syntax.positions,
   });
-  const found = searchText({query, source, buckets: [1, 2, 3], k, effort: unbounded});
+  const found = searchText({query, source, k, effort: unbounded});
   return found.map(({rid, score}) => [ridText(rid), score]);
 }
 

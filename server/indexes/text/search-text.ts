@@ -28,8 +28,6 @@ import type {TextSource} from './text-source.ts';
 export interface TextSearch {
   readonly query: Resolved;
   readonly source: TextSource;
-  /** Ascending. */
-  readonly buckets: readonly number[];
   /** Infinity: all matches. */
   readonly k: number;
   readonly effort: Effort;
@@ -43,11 +41,29 @@ export function searchText(search: TextSearch): readonly ScoredRid[] {
   const best = new BestRecords(search.k);
   if (search.k < 1) return [];
   const words = lookedForWords(search.query);
-  for (const bucket of search.buckets) {
+  for (const bucket of bucketsOf(search.query)) {
     if (words === undefined || search.k === Number.POSITIVE_INFINITY) walk(search, bucket, best);
     else sum(search, words, bucket, best);
   }
   return best.sorted();
+}
+
+/** Where its records lie, ascending: also in buckets that are not their types' own. */
+function bucketsOf(query: Resolved): readonly number[] {
+  const buckets = new Set<number>();
+  const visit = (part: Resolved): void => {
+    for (const list of listsOf(part)) for (const {bucket} of list.runs) buckets.add(bucket);
+    if (part.kind !== 'boolean') return;
+    for (const inner of [...part.must, ...part.should]) visit(inner);
+  };
+  visit(query);
+  return [...buckets].sort((one, other) => one - other);
+}
+
+function listsOf(part: Resolved): readonly PostingList[] {
+  if (part.kind === 'term') return [part.list];
+  if (part.kind === 'constant') return part.lists;
+  return part.kind === 'phrase' ? part.phrase.lists : [];
 }
 
 type Word = Resolved & {readonly kind: 'term'};

@@ -307,8 +307,27 @@ function bindDefined(context: BindContext, scope: Scope, operand: Ast.Expression
 
 function bindRelation(context: BindContext, scope: Scope, ast: Ast.Relation): Expression {
   const left = bindExpression(context, scope, ast.left);
-  const test = operator(relationName(context, ast), left, bindRight(context, scope, ast));
+  const right = bindRight(context, scope, ast);
+  const test =
+    wordsTest(context, scope, ast, right) ?? operator(relationName(context, ast), left, right);
   return ast.negated ? not(test) : test;
+}
+
+/** `title CONTAINSTEXT x` goes by words where some type has a full-text index on `title` alone. */
+function wordsTest(
+  context: BindContext,
+  scope: Scope,
+  {operator: relation, left}: Ast.Relation,
+  right: Expression,
+): Expression | undefined {
+  const {record} = scope;
+  if (relation !== 'CONTAINSTEXT' || left.kind !== 'name' || record === undefined) return undefined;
+  if (scope.closed || scope.names.has(left.name)) return undefined;
+  const isIndexed = context.catalog.indexes.some(({kind, properties}) => {
+    return kind === 'text' && properties.length === 1 && properties[0]?.name === left.name;
+  });
+  if (!isIndexed) return undefined;
+  return {kind: 'call', name: 'fulltext.containsText', args: [literal(left.name), right, record]};
 }
 
 function relationName(context: BindContext, ast: Ast.Relation): string {

@@ -56,6 +56,12 @@ export function isAggregate(call: Ast.Call): boolean {
   return functionSignature(call.name)?.kind === 'aggregate';
 }
 
+/** Searches that ask the current record where no other is given: their arguments without it. */
+const searchArguments: ReadonlyMap<string, number> = new Map([
+  ['fulltext.searchIndex', 2],
+  ['fulltext.searchFields', 2],
+]);
+
 const graphMethods: ReadonlySet<string> = new Set([
   'out',
   'in',
@@ -84,7 +90,9 @@ export function callFunction(
     if (signature.kind === 'aggregate' && name.includes('.')) {
       context.refuse(at, `'${name}' is computed over rows and cannot stand here`);
     }
-    return {kind: 'call', name: signature.name, args, place: context.place(at)};
+    const asked = searchArguments.get(signature.name);
+    const whole = asked === args.length ? [...args, scope.record ?? literal(null)] : args;
+    return {kind: 'call', name: signature.name, args: whole, place: context.place(at)};
   }
   if (asksRecord(name)) {
     return callMethod(context, {name, at, args, receiver: scope.record ?? literal(null)});

@@ -42,6 +42,10 @@ export function bindVariable(scope: Scope, name: string): Expression {
     const known = at.variables.get(name);
     if (known !== undefined) return known;
   }
+  // How well the current record fits the searches of the statement.
+  if (name === 'score' && scope.record !== undefined) {
+    return {kind: 'call', name: 'fulltext.score', args: [scope.record]};
+  }
   return {kind: 'parameter', name: `$${name}`};
 }
 

@@ -7,10 +7,11 @@
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
 import {parseIndexKind, parseNullStrategy} from '#server/catalog/change-index.ts';
+import {indexFamilies} from '#server/catalog/index-families.ts';
 import {nearestNameHint} from '#server/catalog/nearest-name.ts';
 import {type DataType, dataTypes, parseDataType} from '#server/model/data-type.ts';
 import {makeDouble} from '#server/model/number.ts';
-import type {Value} from '#server/model/value.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
 import type {
   IndexPart,
   PropertyAttributes,
@@ -346,11 +347,16 @@ function bindAlterProperty(context: BindContext, ast: Sql.AlterProperty): Schema
   }
 }
 
+function metadataOf(context: BindContext, ast: Ast.Expression): MapValue {
+  const value = constantOf(context, ast);
+  return value instanceof Map ? value : context.syntax(ast.at, 'METADATA is a map of options');
+}
+
 function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaCommand {
   const {kind, unique} = context.located(ast.indexKind.at, () =>
     parseIndexKind(ast.indexKind.text),
   );
-  if (ast.metadata !== undefined) {
+  if (ast.metadata !== undefined && indexFamilies[kind].options === undefined) {
     context.syntax(ast.metadata.at, `Index type '${ast.indexKind.text}' takes no METADATA`);
   }
   const strategy = ast.nullStrategy;
@@ -368,7 +374,23 @@ function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaComm
       );
     }
     const keyTypes = ast.keyTypes.map(type => dataTypeOf(context, type));
-    return {kind: 'create-manual-index', name: ast.name.text, keyTypes, ...promise};
+    if (kind !== 'ordered' && kind !== 'hash') {
+      const {typeName} = indexFamilies[kind];
+      return context.syntax(
+        ast.at,
+        `An index of type '${typeName}' is ON a type and its properties`,
+      );
+    }
+    if (ast.metadata !== undefined) {
+      return context.syntax(ast.metadata.at, 'An index without a type takes no METADATA');
+    }
+    return {
+      kind: 'create-manual-index',
+      name: ast.name.text,
+      keyTypes,
+      ...promise,
+      indexKind: kind,
+    };
   }
   return {
     kind: 'create-index',
@@ -376,6 +398,7 @@ function bindCreateIndex(context: BindContext, ast: Sql.CreateIndex): SchemaComm
     type: ast.on.type.text,
     parts: ast.on.properties.map(part => indexPart(context, part)),
     ...promise,
+    metadata: ast.metadata && metadataOf(context, ast.metadata),
   };
 }
 

@@ -8,6 +8,7 @@
  */
 
 import type {Catalog} from '#server/catalog/catalog.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
 import type * as Ast from './ast.ts';
 import type {PatternEdge, PatternNode} from './match-pattern.ts';
 
@@ -61,7 +62,9 @@ function score(catalog: Catalog, node: PatternNode): number {
   const equal = new Set(node.where.flatMap(equalProperties));
   const [type] = node.types;
   const indexes = (type && catalog.type(type.text)?.indexes) ?? [];
-  const answered = indexes.filter(index => index.properties.every(({name}) => equal.has(name)));
+  const answered = indexes.filter(
+    index => familyOf(index).isKeyed && index.properties.every(({name}) => equal.has(name)),
+  );
   if (answered.some(index => index.unique)) return 50;
   if (answered.length > 0) return 30;
   if (equal.size > 0) return 10;

@@ -8,8 +8,7 @@ import type {FunctionSignature} from '../functions.ts';
 import {laterRow} from '../signature.ts';
 
 const fullText =
-  'fulltext.searchIndex fulltext.searchFields fulltext.searchIndexMore ' +
-  'fulltext.searchFieldsMore SEARCH_INDEX SEARCH_FIELDS SEARCH_INDEX_MORE SEARCH_FIELDS_MORE';
+  'fulltext.searchIndexMore fulltext.searchFieldsMore SEARCH_INDEX_MORE SEARCH_FIELDS_MORE';
 const spatial =
   'point lineString polygon geomFromText buffer envelope area asText asGeoJson x y distance ' +
   'within intersects contains equals crosses overlaps touches disjoint dWithin';
@@ -23,7 +22,7 @@ const spatialAliases: Readonly<Record<string, readonly string[]>> = {
 const series =
   'timeBucket first last rate delta movingAvg interpolate percentile correlate lag lead rank ' +
   'rowNumber';
-const vectors = 'neighbors sparseNeighbors recommend discover';
+const vectors = 'neighbors recommend discover';
 
 export const laterFunctions: readonly FunctionSignature[] = [
   ...fullText.split(' ').map(name => later(name, 'full-text search')),

@@ -73,6 +73,7 @@ export function firingReads(graph: Graph, catalog: Catalog, fire: Fire): Graph {
       readableEntries(graph.indexEntries(index, which, descending), rids =>
         graph.records(rids).map(readable),
       ),
+    ranked: (index, request, effort) => graph.ranked(index, request, effort),
     countType: (type, polymorphic) => graph.countType(type, polymorphic),
     isSubtype: (type, ancestor) => graph.isSubtype(type, ancestor),
     typeExists: type => graph.typeExists(type),

@@ -5,6 +5,7 @@ import type {Database} from '#server/engine/database.ts';
 import {AdjacencyCache} from '#server/caches/adjacency-cache.ts';
 import {ColumnCache} from '#server/caches/column-cache.ts';
 import {IndexPageCache} from '#server/caches/index-page-cache.ts';
+import {PostingListCache} from '#server/caches/posting-list-cache.ts';
 import type {DerivedCaches} from '#server/caches/derived-caches.ts';
 import {CacheMemory} from '#server/caches/cache-memory.ts';
 
@@ -12,11 +13,16 @@ import {CacheMemory} from '#server/caches/cache-memory.ts';
 export class ServerCacheMemory {
   readonly edges: CacheMemory;
   readonly columns: CacheMemory;
+  /** Decoded lists of search indexes. */
+  readonly lists: CacheMemory;
+  readonly sparseWindow: () => number;
   readonly columnRecordsMin: () => number;
 
   constructor(settings: () => Settings) {
     this.edges = new CacheMemory(() => settings().get('svc.graphViewMemoryMax'));
     this.columns = new CacheMemory(() => settings().get('svc.columnViewMemoryMax'));
+    this.lists = new CacheMemory(() => settings().get('svc.searchMemoryMax'));
+    this.sparseWindow = () => settings().get('svc.sparseVectorScoringWindow');
     this.columnRecordsMin = () => settings().get('svc.columnViewRecordsMin');
   }
 
@@ -24,6 +30,7 @@ export class ServerCacheMemory {
   dropAll(): void {
     this.edges.dropAll();
     this.columns.dropAll();
+    this.lists.dropAll();
   }
 }
 
@@ -31,6 +38,7 @@ export class DatabaseCaches implements DerivedCaches {
   readonly adjacency: AdjacencyCache;
   readonly columns: ColumnCache;
   readonly indexes: IndexPageCache;
+  readonly lists: PostingListCache;
 
   constructor(
     database: Database,
@@ -39,6 +47,7 @@ export class DatabaseCaches implements DerivedCaches {
   ) {
     this.adjacency = new AdjacencyCache({database, clock, timers, memory: memory.edges});
     this.columns = new ColumnCache(database, memory.columns, memory.columnRecordsMin);
+    this.lists = new PostingListCache(database, memory.lists, memory.sparseWindow);
     this.indexes = new IndexPageCache(database, memory.columns, memory.columnRecordsMin);
   }
 
@@ -46,5 +55,6 @@ export class DatabaseCaches implements DerivedCaches {
     this.adjacency.close();
     this.columns.close();
     this.indexes.close();
+    this.lists.close();
   }
 }

@@ -45,6 +45,8 @@ import {
   type PropertyDefinition,
   triggerLanguages,
 } from '#server/catalog/definition.ts';
+import {familyOf, indexOptions} from '#server/catalog/index-families.ts';
+import {jsonText} from '#server/model/json.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import type {IndexPart, PropertyAttributes, SchemaCommand} from '#server/plan/statement.ts';
 import {
@@ -341,7 +343,7 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
   const properties = command.parts.map(indexProperty);
   if (command.ifNotExists) {
     const named = command.name === undefined ? undefined : catalog.index(command.name);
-    const twin = named ?? sameIndex(catalog, type, {properties});
+    const twin = named ?? sameIndex(catalog, type, {properties, kind: command.indexKind});
     if (twin !== undefined) {
       requireAtLeast(twin, command, {typeId: type.id, properties});
       return nothing(createdIndexRow(twin, false));
@@ -354,6 +356,7 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
     kind: command.indexKind,
     unique: command.unique,
     nullStrategy: command.nullStrategy,
+    metadata: command.metadata,
   });
   const [made] = change.indexesToBuild;
   return one(change, made === undefined ? row({}) : createdIndexRow(made, true));
@@ -364,7 +367,7 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
  * one where any is asked for, an ordered one for a hash index.
  */
 function requireAtLeast(
-  {name, typeId, properties, unique, kind, nullStrategy}: IndexDefinition,
+  {name, typeId, properties, unique, kind, nullStrategy, options}: IndexDefinition,
   wish: Command<'create-index'>,
   on: Pick<IndexDefinition, 'typeId' | 'properties'>,
 ): void {
@@ -378,13 +381,23 @@ function requireAtLeast(
       ? 'is not unique'
       : wish.indexKind === 'ordered' && kind === 'hash'
         ? 'is a hash index'
-        : wish.nullStrategy !== 'SKIP' && nullStrategy !== wish.nullStrategy
-          ? `has NULL_STRATEGY ${nullStrategy}`
-          : undefined;
+        : kind !== wish.indexKind &&
+            !(familyOf({kind}).isKeyed && familyOf({kind: wish.indexKind}).isKeyed)
+          ? `is a ${familyOf({kind}).typeName} index`
+          : wish.nullStrategy !== 'SKIP' && nullStrategy !== wish.nullStrategy
+            ? `has NULL_STRATEGY ${nullStrategy}`
+            : optionsText(options) !==
+                optionsText(indexOptions(wish.indexKind, wish.metadata, properties))
+              ? 'has other METADATA'
+              : undefined;
   if (lack === undefined) return;
   throw new Refusal('argument', `index '${name}' exists and ${lack}: drop it first`, {
     detail: {index: name},
   });
+}
+
+function optionsText(options: MapValue | undefined): string {
+  return options === undefined ? '' : jsonText(options);
 }
 
 function planCreateManualIndex(
@@ -416,7 +429,7 @@ function createdIndexRow(index: IndexDefinition, created: boolean): MapValue {
   return row({
     operation: 'create index',
     name: index.name,
-    type: index.kind === 'hash' ? 'HASH' : 'LSM_TREE',
+    type: familyOf(index).typeName,
     created,
     totalIndexed: 0,
   });

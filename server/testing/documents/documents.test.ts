@@ -276,7 +276,7 @@ const notYet: readonly (readonly [string, string, string?])[] = [
   ['time series types', 'CREATE TIMESERIES TYPE C TIMESTAMP ts'],
   ['`NEAR`', 'SELECT FROM City WHERE name NEAR 1'],
   ['`WITHIN`', 'SELECT FROM City WHERE name WITHIN 1'],
-  ['full-text', 'CREATE INDEX ON City (name) FULL_TEXT'],
+  ['dense vector', 'CREATE INDEX ON City (name) LSM_VECTOR'],
   ['geospatial', 'CREATE INDEX ON City (name) GEOSPATIAL'],
 ];
 

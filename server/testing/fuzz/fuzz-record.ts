@@ -7,7 +7,7 @@ import {ByteWriter} from '#server/base/byte-writer.ts';
 import {Corruption} from '#server/base/errors.ts';
 import {encodeRecord} from '#server/layout/record-encoding.ts';
 import {RecordJson} from '#server/layout/record-json.ts';
-import type {RecordSchema} from '#server/layout/record-schema.ts';
+import type {RecordSchema} from '#server/layout/record.ts';
 import {StoredRecord} from '#server/layout/stored-record.ts';
 import {SegmentLog, type SegmentLogOptions} from '#server/log/segment-log.ts';
 import {jsonText} from '#server/model/json.ts';

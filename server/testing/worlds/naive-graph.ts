@@ -84,6 +84,10 @@ export class NaiveGraph implements Graph, WritableGraph {
     this.catalog = catalog;
   }
 
+  ranked(): never {
+    throw new Error('plain records have no search index');
+  }
+
   #open<T>(list: readonly T[]): Source<T> {
     const source = listSource(list);
     this.openSources++;

@@ -30,6 +30,7 @@ export const statusOf = {
   'query.option': {status: 400, error: command},
   'query.execution': {status: 400, error: command},
   'search.syntax': {status: 400, error: command},
+  'index.not-ready': {status: 503, error: 'Index not ready'},
   'source.refused': {status: 403, error: denied},
   'source.unreadable': {status: 400, error: command},
   'source.malformed': {status: 400, error: command},

@@ -1,0 +1,297 @@
+/**
+ * Decoded lists of the search indexes of one database (indexes/kept-lists.ts), for views of the
+ * store.
+ *
+ * A list that was read from a view of log index `base` is exact for every view from there on but
+ * for the records that the change feed has named since, which whoever searches reads from his view
+ * himself; what he makes of them takes the list's place. A list with more changes than `changesMax`
+ * is dropped. Terms of a field are kept as they were met, with those that were added since.
+ *
+ * Invariant W4: a list, with the records named as changed read from the view, shows exactly the
+ * entries of that view.
+ */
+import {compareText} from '#server/base/utf8.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {ChangedRecord, FoundList, KeptList, KeptLists} from '#server/indexes/kept-lists.ts';
+import {indexIdOf, indexPrefixBytes, indexRange} from '#server/layout/index-key.ts';
+import {ridBytes} from '#server/layout/namespace.ts';
+import {bucketOfEntry, positionOfEntry, termOfEntry} from '#server/layout/posting-key.ts';
+import {keyTextOf} from '#server/transactions/conflict-window.ts';
+import type {ChangeListener, ChangeSubscription} from '#server/transactions/change-feed.ts';
+import type {Droppable, CacheMemory} from './cache-memory.ts';
+
+const changesMax = 4_096;
+const recentMax = 4_096;
+/** Of the name of a field's terms. */
+const fieldPrefixBytes = indexPrefixBytes + 1;
+/** Of what lies around a list. */
+const listBytesMore = 256;
+
+interface Change extends ChangedRecord {
+  readonly index: number;
+}
+
+interface NamedChange extends Change {
+  readonly prefix: string;
+}
+
+class HeldList implements Droppable {
+  readonly list: KeptList;
+  readonly base: number;
+  /** Of records whose entries were written since. */
+  changes: Change[] = [];
+  readonly #drop: () => void;
+
+  constructor(list: KeptList, base: number, drop: () => void) {
+    this.list = list;
+    this.base = base;
+    this.#drop = drop;
+  }
+
+  drop(): void {
+    this.#drop();
+  }
+}
+
+class HeldTerms implements Droppable {
+  /** In order. */
+  terms: readonly string[];
+  readonly base: number;
+  readonly added = new Set<string>();
+  readonly #drop: () => void;
+
+  constructor(terms: readonly string[], base: number, drop: () => void) {
+    this.terms = terms;
+    this.base = base;
+    this.#drop = drop;
+  }
+
+  drop(): void {
+    this.#drop();
+  }
+}
+
+/**
+ * The newest changes of one index: a list that is read from a view needs those that were told of
+ * before it was there to be told, and that the view does not show yet.
+ */
+class RecentChanges {
+  #changes: NamedChange[] = [];
+  /** All changes above this index are here. */
+  completeAbove: number;
+
+  /** @param lastIndex - Nothing was heard of changes up to it. */
+  constructor(lastIndex: number) {
+    this.completeAbove = lastIndex;
+  }
+
+  add(change: NamedChange): void {
+    this.#changes.push(change);
+    if (this.#changes.length < 2 * recentMax) return;
+    this.completeAbove = (this.#changes[recentMax - 1] as NamedChange).index;
+    this.#changes = this.#changes.slice(recentMax);
+  }
+
+  /** Undefined: some may be forgotten. */
+  above(index: number): readonly NamedChange[] | undefined {
+    if (index < this.completeAbove) return undefined;
+    const {length} = this.#changes;
+    let from = length;
+    while (from > 0 && (this.#changes[from - 1] as NamedChange).index > index) from -= 1;
+    return this.#changes.slice(from);
+  }
+}
+
+/** What is kept of one index. */
+class IndexLists {
+  readonly lists = new Map<string, HeldList>();
+  readonly terms = new Map<string, HeldTerms>();
+  readonly recent: RecentChanges;
+
+  constructor(lastIndex: number) {
+    this.recent = new RecentChanges(lastIndex);
+  }
+}
+
+export class PostingListCache {
+  readonly #database: Database;
+  readonly #memory: CacheMemory;
+  readonly #indexes = new Map<number, IndexLists>();
+  readonly #sparseWindow: () => number;
+  #feed: ChangeSubscription | undefined;
+  /** Below it nothing is kept: an index was emptied there. */
+  #floor = 0;
+
+  constructor(database: Database, memory: CacheMemory, sparseWindow: () => number) {
+    this.#sparseWindow = sparseWindow;
+    this.#database = database;
+    this.#memory = memory;
+  }
+
+  /** `svc.sparseVectorScoringWindow`. */
+  get sparseWindow(): number {
+    return this.#sparseWindow();
+  }
+
+  /** For the searches of one run; undefined where nothing may be kept. */
+  open(indexId: number, viewIndex: number): KeptLists | undefined {
+    if (this.#memory.bytesMax === 0) return undefined;
+    this.#feed ??= this.#database.onChange(this.#listener());
+    if (viewIndex < Math.max(this.#feed.heardSince, this.#floor)) return undefined;
+    let lists = this.#indexes.get(indexId);
+    if (lists === undefined) {
+      lists = new IndexLists(this.#feed.lastIndex);
+      this.#indexes.set(indexId, lists);
+    }
+    return new ViewLists(lists, this.#memory, viewIndex);
+  }
+
+  /** Stops to listen and lets go of everything. */
+  close(): void {
+    this.#feed?.end();
+    this.#feed = undefined;
+    for (const lists of this.#indexes.values()) this.#forget(lists);
+    this.#indexes.clear();
+  }
+
+  #forget({lists, terms}: IndexLists): void {
+    for (const held of [...lists.values(), ...terms.values()]) {
+      this.#memory.forget(held);
+      held.drop();
+    }
+  }
+
+  #listener(): ChangeListener {
+    return {
+      indexChanged: (bytes, at, end, index) => {
+        const lists = this.#indexes.get(indexIdOf(bytes, at));
+        if (lists !== undefined) this.#changed(lists, bytes, {at, end, index});
+      },
+      rangeEmptied: (start, end, index) => {
+        for (const [indexId, lists] of this.#indexes) {
+          const range = indexRange(indexId);
+          const isApart =
+            Buffer.compare(end, range.start) <= 0 || Buffer.compare(range.end, start) <= 0;
+          if (isApart) continue;
+          this.#floor = Math.max(this.#floor, index);
+          lists.recent.completeAbove = Math.max(lists.recent.completeAbove, index);
+          this.#forget(lists);
+        }
+      },
+    };
+  }
+
+  #changed(
+    {lists, terms, recent}: IndexLists,
+    bytes: Uint8Array,
+    {at, end, index}: {readonly at: number; readonly end: number; readonly index: number},
+  ): void {
+    const prefixEnd = end - ridBytes;
+    if (prefixEnd <= at) return;
+    const prefix = keyTextOf(bytes, at, prefixEnd);
+    const bucket = bucketOfEntry(bytes, end);
+    const change = {prefix, bucket, position: positionOfEntry(bytes, end), index};
+    recent.add(change);
+    const held = lists.get(prefix);
+    if (held !== undefined) {
+      held.changes.push(change);
+      if (held.changes.length > changesMax) {
+        this.#memory.forget(held);
+        held.drop();
+      }
+    }
+    if (terms.size === 0) return;
+    const known = terms.get(prefix.slice(0, fieldPrefixBytes));
+    const term = known === undefined ? '' : termOfEntry(bytes, at, end);
+    if (term !== '') known?.added.add(term);
+  }
+}
+
+class ViewLists implements KeptLists {
+  readonly #lists: IndexLists;
+  readonly #memory: CacheMemory;
+  readonly #view: number;
+  readonly #run: number;
+
+  constructor(lists: IndexLists, memory: CacheMemory, view: number) {
+    this.#lists = lists;
+    this.#memory = memory;
+    this.#view = view;
+    this.#run = memory.beginRun();
+  }
+
+  find(prefix: string): FoundList | undefined {
+    const held = this.#lists.lists.get(prefix);
+    if (held === undefined || held.base > this.#view) return undefined;
+    this.#memory.hold(held, held.list.bytes + listBytesMore, this.#run);
+    return {list: held.list, changed: held.changes.length === 0 ? none : inOrder(held.changes)};
+  }
+
+  keep(prefix: string, list: KeptList): void {
+    const {lists, recent} = this.#lists;
+    // What was told of and the view does not show yet.
+    const since = recent.above(this.#view);
+    if (since === undefined) return;
+    const before = lists.get(prefix);
+    // One that was read from a newer view stays.
+    if (before !== undefined && before.base > this.#view) return;
+    const bytes = list.bytes + listBytesMore;
+    if (!this.#memory.makeRoom(bytes, this.#run)) return;
+    if (before !== undefined) this.#memory.forget(before);
+    const held = new HeldList(list, this.#view, () => {
+      if (lists.get(prefix) === held) lists.delete(prefix);
+    });
+    held.changes = since.filter(change => change.prefix === prefix);
+    lists.set(prefix, held);
+    this.#memory.hold(held, bytes, this.#run);
+  }
+
+  findTerms(prefix: string): readonly string[] | undefined {
+    const held = this.#lists.terms.get(prefix);
+    if (held === undefined || held.base > this.#view) return undefined;
+    if (held.added.size > 0) {
+      const all = new Set([...held.terms, ...held.added]);
+      held.terms = [...all].sort(compareText);
+      held.added.clear();
+    }
+    this.#memory.hold(held, bytesOf(held.terms), this.#run);
+    return held.terms;
+  }
+
+  keepTerms(prefix: string, found: readonly string[]): void {
+    const {terms, recent} = this.#lists;
+    const since = recent.above(this.#view);
+    if (since === undefined) return;
+    if (!this.#memory.makeRoom(bytesOf(found), this.#run)) return;
+    const held = new HeldTerms(found, this.#view, () => {
+      if (terms.get(prefix) === held) terms.delete(prefix);
+    });
+    for (const change of since) {
+      const term = change.prefix.startsWith(prefix) ? termOfName(change.prefix) : '';
+      if (term !== '') held.added.add(term);
+    }
+    terms.set(prefix, held);
+    this.#memory.hold(held, bytesOf(found), this.#run);
+  }
+}
+
+/** Of a list's name. */
+function termOfName(prefix: string): string {
+  const bytes = Buffer.from(prefix, 'latin1');
+  return termOfEntry(bytes, 0, bytes.length + ridBytes);
+}
+
+const none: readonly ChangedRecord[] = [];
+
+/** Each record once. */
+function inOrder(changes: readonly Change[]): readonly ChangedRecord[] {
+  const sorted = changes.toSorted((a, b) => a.bucket - b.bucket || a.position - b.position);
+  return sorted.filter((change, at) => {
+    const before = sorted[at - 1];
+    return before?.bucket !== change.bucket || before.position !== change.position;
+  });
+}
+
+function bytesOf(terms: readonly string[]): number {
+  return terms.length * 48 + listBytesMore;
+}

@@ -1,0 +1,102 @@
+/**
+ * Options of full-text indexes. Source: reference, section 3.7; `positions` and `stopwords` are
+ * additions of Svc.
+ *
+ * Each field may have an analyzer and a boost of its own (`title_analyzer`, `title_boost`); texts
+ * and queries may be analyzed differently (`index_analyzer`, `query_analyzer`).
+ */
+import {conflictRefusal} from './change.ts';
+import type {CatalogType} from './catalog-type.ts';
+import type {IndexDefinition, IndexProperty} from './definition.ts';
+import type {OptionRule, OptionTable} from './option-table/option-table.ts';
+import {type AnalyzerName, analyzerNames, parseAnalyzerName} from './text-analyzers.ts';
+
+const analyzer = {
+  kind: 'text',
+  default: undefined as string | undefined,
+  read: parseAnalyzerName,
+  known: analyzerNames,
+} satisfies OptionRule;
+const boost: OptionRule = {kind: 'number', default: 1, min: 0, max: 1_000_000};
+
+export function textOptionTable(properties: readonly IndexProperty[]): OptionTable {
+  const table = new Map<string, OptionRule>([
+    ['analyzer', {...analyzer, default: 'standard'}],
+    ['index_analyzer', analyzer],
+    ['query_analyzer', analyzer],
+    ['stopwords', {kind: 'texts', default: undefined}],
+    ['allowLeadingWildcard', {kind: 'boolean', default: false}],
+    ['defaultOperator', {kind: 'word', default: 'OR', words: ['OR', 'AND']}],
+    ['similarity', {kind: 'word', default: 'BM25', words: ['BM25', 'CLASSIC']}],
+    ['bm25_k1', {kind: 'number', default: 1.2, min: 0, max: 100}],
+    ['bm25_b', {kind: 'number', default: 0.75, min: 0, max: 1}],
+    ['positions', {kind: 'boolean', default: false}],
+  ]);
+  for (const {name} of properties) {
+    table.set(`${name}_analyzer`, analyzer);
+    table.set(`${name}_boost`, boost);
+  }
+  return table;
+}
+
+export interface TextField {
+  readonly name: string;
+  readonly boost: number;
+  /** Of texts that are indexed. */
+  readonly indexAnalyzer: AnalyzerName;
+  /** Of queries. */
+  readonly queryAnalyzer: AnalyzerName;
+}
+
+/** What the options say, with the defaults. */
+export interface TextOptions {
+  readonly fields: readonly TextField[];
+  /** In place of the analyzers' own. */
+  readonly stopWords: readonly string[] | undefined;
+  readonly allowLeadingWildcard: boolean;
+  readonly defaultOperator: 'AND' | 'OR';
+  readonly similarity: 'BM25' | 'CLASSIC';
+  readonly k1: number;
+  readonly b: number;
+  readonly positions: boolean;
+}
+
+export function textOptionsOf({properties, options}: IndexDefinition): TextOptions {
+  const option = (key: string): unknown => options?.get(key);
+  const common = option('analyzer') as AnalyzerName | undefined;
+  const indexed = option('index_analyzer') as AnalyzerName | undefined;
+  const asked = option('query_analyzer') as AnalyzerName | undefined;
+  return {
+    fields: properties.map(({name}) => {
+      const own = option(`${name}_analyzer`) as AnalyzerName | undefined;
+      return {
+        name,
+        boost: (option(`${name}_boost`) as number | undefined) ?? 1,
+        indexAnalyzer: own ?? indexed ?? common ?? 'standard',
+        queryAnalyzer: own ?? asked ?? common ?? 'standard',
+      };
+    }),
+    stopWords: option('stopwords') as readonly string[] | undefined,
+    allowLeadingWildcard: option('allowLeadingWildcard') === true,
+    defaultOperator: option('defaultOperator') === 'AND' ? 'AND' : 'OR',
+    similarity: option('similarity') === 'CLASSIC' ? 'CLASSIC' : 'BM25',
+    k1: (option('bm25_k1') as number | undefined) ?? 1.2,
+    b: (option('bm25_b') as number | undefined) ?? 0.75,
+    positions: option('positions') === true,
+  };
+}
+
+/** Texts, and lists of texts BY ITEM. */
+export function textProperties(type: CatalogType, properties: readonly IndexProperty[]): void {
+  for (const {name, by, ignoreCase} of properties) {
+    if (ignoreCase) {
+      throw conflictRefusal('a FULL_TEXT index folds case by its analyzer: leave out COLLATE CI');
+    }
+    const property = type.properties.get(name);
+    const isText = by === undefined ? property?.type === 'STRING' : by === 'item';
+    if (isText) continue;
+    throw conflictRefusal(
+      `a FULL_TEXT index is on a STRING, or on a LIST BY ITEM, and '${name}' is neither`,
+    );
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * The search of a ranked index: one entry point for every family that has one.
+ *
+ * The answer is exact as of the reader, best first, of equal scores the lesser record id.
+ */
+import {unreachable} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
+import {familyOf} from '#server/catalog/index-families.ts';
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import type {ScoredRid} from './ranked/best-records.ts';
+import {searchSparseIndex} from './sparse-index.ts';
+import {type IndexSource, searchTextIndex} from './text-index.ts';
+
+/** What is looked for; each kind belongs to one family. */
+export type RankedQuery =
+  /** `fields`: words without a field are looked for in these only. */
+  | {readonly kind: 'text'; readonly query: string; readonly fields?: readonly string[]}
+  /** All words of the text, as the index's analyzer sees them. */
+  | {readonly kind: 'text-words'; readonly words: string}
+  | {
+      readonly kind: 'sparse';
+      readonly dimensions: readonly number[];
+      readonly weights: readonly number[];
+    };
+
+export interface RankedRequest {
+  readonly query: RankedQuery;
+  /** Infinity: all that match. */
+  readonly k: number;
+  /** Others are not among the `k`. */
+  readonly accept?: ((bucket: number, position: number) => boolean) | undefined;
+}
+
+export type {ScoredRid} from './ranked/best-records.ts';
+export type {Effort} from './ranked/effort.ts';
+
+/** @throws {Refusal} for a query of another family, one that cannot be read, and the budget's. */
+export function searchRanked(source: IndexSource, request: RankedRequest): readonly ScoredRid[] {
+  requireReady(source.index);
+  const {query, k, accept} = request;
+  switch (query.kind) {
+    case 'text':
+      requireFamily(source.index, 'text');
+      return searchTextIndex(source, {query: {text: query.query, fields: query.fields}, k, accept});
+    case 'text-words':
+      requireFamily(source.index, 'text');
+      return searchTextIndex(source, {query: {words: query.words}, k, accept});
+    case 'sparse': {
+      requireFamily(source.index, 'sparse');
+      return searchSparseIndex(source, {...query, k, accept});
+    }
+    default:
+      return unreachable(query);
+  }
+}
+
+function requireReady({name, state}: IndexDefinition): void {
+  if (state === 'ready') return;
+  throw new Refusal(
+    'index.not-ready',
+    `index '${name}' is being built: it answers searches once it is ready`,
+    {detail: {index: name}},
+  );
+}
+
+function requireFamily(index: IndexDefinition, wanted: 'text' | 'sparse'): void {
+  if (index.kind === wanted) return;
+  const {typeName} = familyOf(index);
+  throw new Refusal(
+    'argument',
+    `Index '${index.name}' is ${typeName}, not ${familyOf({kind: wanted}).typeName}`,
+    {detail: {index: index.name}},
+  );
+}

@@ -1,0 +1,235 @@
+/**
+ * Searches a full-text index: parses the query, reads the lists it needs, ranks.
+ *
+ * The answer follows from the reader alone; `kept` only makes it faster.
+ */
+import type {IndexDefinition} from '#server/catalog/definition.ts';
+import {type TextOptions, textOptionsOf} from '#server/catalog/text-options.ts';
+import {compareText} from '#server/base/utf8.ts';
+import {keyAfterPrefix} from '#server/layout/namespace.ts';
+import {
+  appendTermPrefix,
+  appendTermStart,
+  entryKey,
+  listPrefix,
+  PostingReader,
+  termOfEntry,
+} from '#server/layout/posting-key.ts';
+import type {Reader} from '#server/storage/store.ts';
+import {type ChangedEntry, EntryLists, type ListKind} from './entry-lists.ts';
+import type {KeptLists} from './kept-lists.ts';
+import type {ScoredRid} from './ranked/best-records.ts';
+import type {Effort} from './ranked/effort.ts';
+import {RowWalker} from './row-walker.ts';
+import {analyzerOf} from './text/analyzer.ts';
+import {PostingList, PostingListBuilder} from './text/posting-list.ts';
+import {parseQuery, type QuerySyntax, wordsQuery} from './text/query-parser.ts';
+import {resolveQuery} from './text/resolved-query.ts';
+import {searchText} from './text/search-text.ts';
+import type {FieldStatistics, Similarity} from './text/similarity.ts';
+import type {PostingPlace, TextSource} from './text/text-source.ts';
+
+/** What every search of an index is given. */
+export interface IndexSource {
+  /** A view, or a transaction with its own writes on top. */
+  readonly reader: Reader;
+  readonly index: IndexDefinition;
+  /** For this view; undefined: nothing that is kept may be used. */
+  readonly kept: KeptLists | undefined;
+  readonly effort: Effort;
+  /** Positions of one window of a sparse search; 0: the least. */
+  readonly sparseWindow: number;
+}
+
+export interface TextRequest {
+  /** In the query language, or plain words that must all be there. */
+  readonly query:
+    | {
+        readonly text: string;
+        /** Words without a field are looked for in these only; undefined: in all. */
+        readonly fields: readonly string[] | undefined;
+      }
+    | {readonly words: string};
+  /** Infinity: all that match. */
+  readonly k: number;
+  readonly accept?: ((bucket: number, position: number) => boolean) | undefined;
+}
+
+/** The best `k` records: best first, of equal scores the lesser id. @throws {Refusal} */
+export function searchTextIndex(source: IndexSource, request: TextRequest): readonly ScoredRid[] {
+  const {index, effort} = source;
+  const options = textOptionsOf(index);
+  const syntax = syntaxOf(options);
+  const query =
+    'text' in request.query
+      ? parseQuery(request.query.text, {
+          ...syntax,
+          asked: fieldsAsked(syntax, request.query.fields),
+        })
+      : wordsQuery(request.query.words, syntax);
+  const lists = new StoredTexts(source);
+  const resolved = resolveQuery(query, {
+    source: lists,
+    similarity: similarityOf(options),
+    effort,
+    fieldCount: options.fields.length,
+    positions: options.positions,
+  });
+  const {k, accept} = request;
+  return searchText({query: resolved, source: lists, k, effort, accept});
+}
+
+function fieldsAsked(
+  {fields}: QuerySyntax,
+  names: readonly string[] | undefined,
+): readonly number[] | undefined {
+  if (names === undefined) return undefined;
+  const asked = [...fields.keys()].filter(at => names.includes(fields[at]?.name ?? ''));
+  return asked.length === fields.length ? undefined : asked;
+}
+
+function similarityOf({similarity, k1, b}: TextOptions): Similarity {
+  return {name: similarity, k1, b};
+}
+
+function syntaxOf(options: TextOptions): QuerySyntax {
+  const stops = options.stopWords && new Set(options.stopWords);
+  return {
+    fields: options.fields.map(({name, boost, queryAnalyzer}) => {
+      return {name, boost, analyzer: analyzerOf(queryAnalyzer, stops)};
+    }),
+    defaultOperator: options.defaultOperator,
+    allowLeadingWildcard: options.allowLeadingWildcard,
+    positions: options.positions,
+  };
+}
+
+class StoredTexts implements TextSource {
+  readonly #source: IndexSource;
+  readonly #lists: EntryLists<PostingList>;
+  readonly #statistics = new Map<number, FieldStatistics>();
+  readonly #values = new PostingReader();
+
+  constructor(source: IndexSource) {
+    this.#source = source;
+    this.#lists = new EntryLists(source.reader, source.kept, postingLists, source.effort);
+  }
+
+  statistics(field: number): FieldStatistics {
+    let found = this.#statistics.get(field);
+    if (found === undefined) {
+      const {count, frequencySum} = this.postings(field, '');
+      found = {documents: count, terms: frequencySum};
+      this.#statistics.set(field, found);
+    }
+    return found;
+  }
+
+  postings(field: number, term: string): PostingList {
+    return this.#lists.list(this.#prefix(field, term));
+  }
+
+  *terms(field: number, prefix: string): Iterable<string> {
+    const {index, kept} = this.#source;
+    const name = Buffer.from(
+      listPrefix(out => appendTermStart(out, {indexId: index.id, field, term: ''})),
+    ).toString('latin1');
+    const known = kept?.findTerms(name);
+    if (known !== undefined) {
+      for (let at = firstAtOrBehind(known, prefix); at < known.length; at += 1) {
+        const term = known[at] as string;
+        if (!term.startsWith(prefix)) return;
+        yield term;
+      }
+      return;
+    }
+    const found: string[] = [];
+    for (const term of this.#readTerms(field, prefix)) {
+      found.push(term);
+      yield term;
+    }
+    if (prefix === '') kept?.keepTerms(name, found);
+  }
+
+  /** From one term to the next, however many records each has. */
+  *#readTerms(field: number, prefix: string): Iterable<string> {
+    const {reader, index, effort} = this.#source;
+    const of = (term: string): Uint8Array =>
+      listPrefix(out => appendTermStart(out, {indexId: index.id, field, term}));
+    const end = keyAfterPrefix(of(prefix));
+    // The empty term is none: its entries begin with what ends a term.
+    let start = prefix === '' ? Uint8Array.of(...of(''), 1) : of(prefix);
+    for (;;) {
+      effort.spend(16);
+      const walker = new RowWalker(reader, [{start, end}], {
+        keysOnly: true,
+        rowsMax: 1,
+        bufferBytes: 1 << 10,
+      });
+      let term: string | undefined;
+      try {
+        if (walker.next()) term = termOfEntry(walker.bytes, walker.keyStart, walker.keyEnd);
+      } finally {
+        walker.close();
+      }
+      if (term === undefined) return;
+      yield term;
+      start = Uint8Array.of(...of(term), 1);
+    }
+  }
+
+  positions(field: number, term: string, {bucket, position}: PostingPlace): readonly number[] {
+    const key = entryKey(this.#prefix(field, term), bucket, position);
+    const value = this.#source.reader.get(key);
+    const positions: number[] = [];
+    if (value === undefined) return positions;
+    this.#values.move(value, 0, value.length);
+    this.#values.varint();
+    this.#values.byte();
+    for (let last = 0; !this.#values.isAtEnd; positions.push(last)) last += this.#values.varint();
+    return positions;
+  }
+
+  #prefix(field: number, term: string): Uint8Array {
+    const {index} = this.#source;
+    return listPrefix(out => appendTermPrefix(out, {indexId: index.id, field, term}));
+  }
+}
+
+/** Terms are in the order of their UTF-8 bytes. */
+function firstAtOrBehind(terms: readonly string[], prefix: string): number {
+  let [low, high] = [0, terms.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareText(terms[middle] as string, prefix) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const postingLists: ListKind<PostingList> = {
+  builder() {
+    const builder = new PostingListBuilder();
+    const value = new PostingReader();
+    return {
+      add({bucket, position}, bytes, start, end) {
+        value.move(bytes, start, end);
+        builder.add(bucket, position, value.varint(), value.byte());
+      },
+      finish: () => builder.finish(),
+    };
+  },
+  changed: (list, changed) => list.changed(changed.map(postingOf)),
+  isOne: (list): list is PostingList => list instanceof PostingList,
+};
+
+function postingOf({bucket, position, value}: ChangedEntry): {
+  readonly bucket: number;
+  readonly position: number;
+  readonly posting: {readonly frequency: number; readonly norm: number} | undefined;
+} {
+  if (value === undefined) return {bucket, position, posting: undefined};
+  const reader = new PostingReader();
+  reader.move(value, 0, value.length);
+  return {bucket, position, posting: {frequency: reader.varint(), norm: reader.byte()}};
+}

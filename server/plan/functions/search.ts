@@ -1,0 +1,59 @@
+/**
+ * Signatures of searches in full-text and sparse vector indexes. Source: reference, section 3.4.
+ *
+ * SQL gives the predicates the current record by itself.
+ */
+import type {FunctionSignature} from '../functions.ts';
+import {scalarRow, type SignatureOptions} from '../signature.ts';
+
+const search: SignatureOptions = {needs: 'graph', nulls: 'handled', cost: 1_000};
+
+export const searchFunctions: readonly FunctionSignature[] = [
+  scalarRow(
+    'fulltext.searchIndex(index, query, record?)',
+    'Whether a record matches a query of a full-text index; SQL asks the current record.',
+    [
+      "SELECT text FROM Note WHERE fulltext.searchIndex('Note[text]', '+verse -numbers') = true",
+      '{"text":"Verse and prose"}',
+    ],
+    {...search, aliases: ['SEARCH_INDEX']},
+  ),
+  scalarRow(
+    'fulltext.searchFields(fields, query, record?)',
+    "As `fulltext.searchIndex`, of the full-text index on these properties of the record's type.",
+    [
+      "SELECT text FROM Note WHERE fulltext.searchFields(['text'], 'numb*') = true",
+      '{"text":"Numbers in verse"}',
+    ],
+    {...search, aliases: ['SEARCH_FIELDS']},
+  ),
+  scalarRow(
+    'fulltext.containsText(property, text, record)',
+    'Whether a property has all words of a text, by its full-text index; without one, the text.',
+    [
+      "SELECT text FROM Note WHERE fulltext.containsText('text', 'prose verse', @this) = true",
+      '{"text":"Verse and prose"}',
+    ],
+    search,
+  ),
+  scalarRow(
+    'fulltext.score(record)',
+    'How well a record fits the searches of the statement: `$score`; 0 without one.',
+    [
+      'SELECT fulltext.score(@this) AS s FROM Note ' +
+        "WHERE SEARCH_INDEX('Note[text]', 'prose') = true",
+      '{"s":0.6931472}',
+    ],
+    search,
+  ),
+  scalarRow(
+    'vector.sparseNeighbors(index, indices, values, k, options?)',
+    'The k records with the greatest dot product: maps of the record, its properties and `score`.',
+    [
+      'SELECT text, score FROM (SELECT expand(' +
+        "vector.sparseNeighbors('Note[topics,weights]', [5], [1.0], 1)))",
+      '{"text":"Numbers in verse","score":3.0}',
+    ],
+    {...search, aliases: ['vectorSparseNeighbors']},
+  ),
+];
