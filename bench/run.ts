@@ -34,7 +34,7 @@ export interface BenchOptions {
   readonly rounds: number;
   /** Length of one round at one point. */
   readonly seconds: number;
-  /** Of data, where a class is about so much of it. */
+  /** How many megabytes of data a class works on, where its size can be chosen. */
   readonly megabytes: number;
 }
 

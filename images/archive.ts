@@ -32,7 +32,7 @@ export interface Image {
 
 export interface PackedImage {
   readonly bytes: Uint8Array;
-  /** Of the manifest: by it a registry knows the image. */
+  /** The digest of the manifest, by which a registry knows the image. */
   readonly digest: string;
 }
 

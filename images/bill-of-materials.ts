@@ -15,7 +15,7 @@ export interface Component {
   readonly version: string;
   readonly purl: string;
   readonly license?: string | undefined;
-  /** Of what was installed, in hexadecimal. */
+  /** The checksum of what was installed, in hexadecimal. */
   readonly sha512?: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import type {Part} from './runtime-files.ts';
 import {serverImage} from './server-image.ts';
 
 export interface ImageRow {
-  /** Of the archive `dist/images/NAME.tar` and of the image `svc/NAME`. */
+  /** Names the archive `dist/images/NAME.tar` and the image `svc/NAME`. */
   readonly name: string;
   readonly title: string;
   readonly description: string;

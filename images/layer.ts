@@ -11,7 +11,9 @@ import {completed, directoryMode, fileMode, type ImageFile} from './image-file.t
 export interface Layer {
   /** As it lies in a registry or an archive: gzip over the tar. */
   readonly bytes: Uint8Array;
-  /** Of `bytes`; the other is that of the tar inside, which an image's configuration names. */
+  /**
+   * The digest of `bytes`; the other one is that of the tar inside, which a configuration names.
+   */
   readonly digest: string;
   readonly diffId: string;
   readonly unpackedBytes: number;

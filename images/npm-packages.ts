@@ -12,7 +12,7 @@ export interface NpmPackage {
   readonly name: string;
   readonly version: string;
   readonly license: string | undefined;
-  /** Of the archive that npm installed: `sha512-` and base64. */
+  /** The checksum of the archive that npm installed: `sha512-` and base64. */
   readonly integrity: string | undefined;
 }
 

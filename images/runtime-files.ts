@@ -23,7 +23,7 @@ export const installation = '/opt/svc';
 export const nodeProgram = `${installation}/bin/node`;
 
 export interface Machine {
-  /** Of the checkout. */
+  /** The root of the checkout. */
   readonly root: string;
   readonly architecture: 'x64' | 'arm64';
 }

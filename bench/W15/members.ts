@@ -11,7 +11,7 @@ import type {Report} from '../report.ts';
 import type {BenchOptions} from '../run.ts';
 
 const clients = 64;
-/** Of each period the slow follower runs for the first part only. */
+/** The slow follower runs for this part of each period only. */
 const awakeMillis = 3;
 const periodMillis = 300;
 const catchUpMillisMax = 60_000;

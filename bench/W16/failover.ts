@@ -33,7 +33,7 @@ const probeMillisMax = 400;
 const probePauseMillis = 2;
 const settleMillis = 300;
 const gapMillisMax = 60_000;
-/** Of silent loss: what etcd has by default, for both. */
+/** The election timeout after silence, for both: etcd's default. */
 const electionMillis = 1_000;
 const writers = 16;
 let lastKey = 0;

@@ -150,7 +150,7 @@ function sync(path: string): void {
   closeSync(file);
 }
 
-/** Of all files below a directory that comes and goes. */
+/** Sums the bytes of all files below a directory that may come and go meanwhile. */
 function bytesIn(directory: string): number {
   try {
     return readdirSync(directory, {recursive: true, withFileTypes: true})

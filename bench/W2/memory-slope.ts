@@ -117,7 +117,7 @@ class Work {
     this.inserter = new Inserter(target, database);
   }
 
-  /** At least so many. */
+  /** Runs at least `count` operations. */
   async run(count: number): Promise<void> {
     for (let done = 0; done < count; this.#turn += 1) {
       done += (await this.#some(this.#turn % 3)).operations;
@@ -141,7 +141,7 @@ class Work {
   }
 }
 
-/** Of the line that fits best, a step a value. */
+/** Returns the slope of the line that fits best, in one step a value. */
 function slopeOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -10,7 +10,7 @@ import {powerLawNetwork} from './network.ts';
 
 export interface Effort {
   readonly edges: number;
-  /** Of each pair: edges touched by both searches, and the steps between the two. */
+  /** Lists, for each pair, the edges that both searches touch and the steps between the two. */
   readonly pairs: readonly {
     readonly searched: number;
     readonly visited: number;

@@ -28,12 +28,12 @@ export type ClusterOutcome = Outcome & {readonly cpuMicrosPerOp: number};
 
 export const database = 'bench';
 export const valueBytes = 100;
-/** As etcd has them; ours wait longer unless they are told. */
+/** These are etcd's defaults; our servers wait longer unless they are configured. */
 const etcdTimers = {electionMillis: 1_000, heartbeatMillis: 100} as const;
 /** Twelve digits are base64 as they stand. */
 const firstKey = 100_000_000_000;
 const keysOfClient = 1_000_000;
-/** Of etcd's client; more connections than this make it slower, not faster. */
+/** More connections than this make etcd's client slower. */
 const grpcConnectionsMax = 16;
 
 /** Processor time of all members since their starts. */

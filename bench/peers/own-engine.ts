@@ -122,7 +122,7 @@ export interface OwnPoint {
   readonly statement: string;
   /** What the statement means, with the columns of its answer. */
   readonly plan: PlanNode;
-  /** Those of one run each, in turn. Default: no parameters. */
+  /** Each run takes the next element. Default: no parameters. */
   readonly parameters?: readonly Parameters[];
   /** False where the service keeps nothing in memory either: the store is read. Default: true. */
   readonly keeps?: boolean;

@@ -33,7 +33,7 @@ const compilations = 300;
 const repeated = 50;
 const overheadMicrosMax = 15;
 const compileMillisMax = 1;
-/** Of what closures take: 1.3 times as fast at least. */
+/** Generated code must take at most this share of what closures take. */
 const generatedShareMax = 1 / 1.3;
 const batchRows = 1_024;
 const batches = 400;
@@ -91,7 +91,7 @@ export async function statementCosts(report: Report, options: BenchOptions): Pro
   }
 }
 
-/** Of one statement, more than a get from the store of the record that it answers. */
+/** Measures one statement without the store's own time for the record that it returns. */
 async function overheadMicros(world: ServiceWorld, database: TestDatabase): Promise<number> {
   const request = database.request('SELECT FROM #1:77');
   const rid = parseRid('#1:77');

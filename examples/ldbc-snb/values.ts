@@ -9,7 +9,7 @@ import type {Message, Social} from './social.ts';
 export interface Values {
   /** Knows the most people. */
   readonly person: number;
-  /** As far from `person` as anybody who can be reached. */
+  /** Is as far from `person` as anybody who can be reached. */
   readonly farPerson: number;
   /** The messages of this one are liked the most. */
   readonly likedPerson: number;

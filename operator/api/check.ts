@@ -43,7 +43,7 @@ export function check<F extends Field<unknown, Presence>>(
   return {value: checked as ValueOf<F>, problems};
 }
 
-/** As `check`, with the rules over several fields behind it where the fields are right. */
+/** Works like `check`, with the rules over several fields behind it where the fields are right. */
 export function checkSpec<
   Spec extends ObjectOf<Readonly<Record<string, Field<unknown, Presence>>>>,
 >(

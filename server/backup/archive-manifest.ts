@@ -11,9 +11,9 @@ export const manifestBytesMax = 64 << 20;
 
 export interface ArchiveManifest {
   readonly database: string;
-  /** Of the server that made it. */
+  /** The release of the server that made it. */
   readonly release: string;
-  /** Of the formats in which the database is written (engine/formats). */
+  /** The format level in which the database is written (engine/formats). */
   readonly formatLevel: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -30,7 +30,7 @@ export interface ArchivedFile {
 }
 
 const kind = 'svc-backup';
-/** Of the archive; what the database is written in has a level of its own. */
+/** The version of the archive; the database's format has a level of its own. */
 const archiveVersion = 1;
 const fileNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 const digestPattern = /^[0-9a-f]{64}$/;

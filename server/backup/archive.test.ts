@@ -193,7 +193,7 @@ interface HostileEntry {
   readonly size?: number;
   /** In front of the bytes, where it differs. */
   readonly localName?: string;
-  /** Of another entry, whose bytes it shares. */
+  /** The offset of another entry, whose bytes it shares. */
   readonly at?: number;
 }
 

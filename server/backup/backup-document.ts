@@ -28,7 +28,7 @@ export interface BackupDocument {
   /** Below the root of the server; neither absolute nor with `..`. */
   readonly backupDirectory: string;
   readonly defaults: BackupPlan;
-  /** Of databases with a section of their own; whether there is such a database is not checked. */
+  /** Plans of databases with a section of their own; nobody checks whether they exist. */
   readonly databases: ReadonlyMap<string, BackupPlan>;
 }
 

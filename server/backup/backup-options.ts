@@ -48,7 +48,7 @@ export function readBackupOptions(
   };
 }
 
-/** Of a scheduled backup. */
+/** Derives the options of a scheduled backup. */
 export function optionsOf(plan: BackupPlan): BackupOptions {
   const {compressionLevel, compressionThreads, maxMBPerSecond} = plan;
   const name = {fileName: undefined, password: undefined};

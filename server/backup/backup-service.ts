@@ -127,7 +127,7 @@ export class BackupService {
     this.#use(this.#file.save(value));
   }
 
-  /** As `Backups.make`. */
+  /** Works like `Backups.make`. */
   async make(database: string, options: BackupOptions): Promise<ArchiveMade> {
     return await this.#backups.make(database, options);
   }
@@ -147,7 +147,7 @@ export class BackupService {
     };
   }
 
-  /** As `Backups.remove`. */
+  /** Works like `Backups.remove`. */
   remove(database: string, fileName: string): void {
     this.#backups.remove(database, fileName);
   }
@@ -163,7 +163,7 @@ export class BackupService {
     );
   }
 
-  /** As `Restores.restore`. */
+  /** Works like `Restores.restore`. */
   async restore(
     {database, fileName, password}: NamedArchive,
     to: Pick<RestoreRequest, 'target' | 'overwrite'>,

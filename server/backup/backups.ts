@@ -46,7 +46,7 @@ export interface WatchedWork {
 
 export interface BackupsOptions {
   readonly rootPath: string;
-  /** Of this server, as `26.11.1`. */
+  /** The release of this server, such as `26.11.1`. */
   readonly release: string;
   readonly engine: Pick<Engine, 'copyDatabase' | 'formatLevel' | 'status' | 'hiddenDatabases'>;
   readonly thread: ArchiveThread;
@@ -139,7 +139,7 @@ export class Backups {
     return names;
   }
 
-  /** Of an archive of the database. @throws {Refusal} as `remove`. */
+  /** Returns the path of an archive of the database. @throws {Refusal} as `remove`. */
   pathOf(database: string, fileName: string): string {
     checkDatabaseName(database);
     const fault = archiveNameFault(fileName);

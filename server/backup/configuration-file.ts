@@ -61,7 +61,7 @@ export class ConfigurationFile {
     }
   }
 
-  /** As `read`; what cannot be used is told. */
+  /** Works like `read`; what cannot be used is told. */
   readAndTell(): Found {
     const found = this.read();
     if (found.fault !== undefined) {

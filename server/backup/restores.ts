@@ -37,7 +37,7 @@ export interface RestoresOptions {
 }
 
 export interface RestoreRequest {
-  /** Of the archive. */
+  /** The path of the archive. */
   readonly path: string;
   readonly target: string;
   /** Whether there may be a database of that name, which goes. */

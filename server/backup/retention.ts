@@ -33,7 +33,7 @@ const buckets: Readonly<Record<Tier, (at: ArchiveTime) => number>> = {
 
 const tiers = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
 
-/** Those of `archives`, in any order, that go. */
+/** Selects the archives that go, in any order. */
 export function expired<T extends {readonly at: ArchiveTime}>(
   archives: readonly T[],
   retention: Retention,

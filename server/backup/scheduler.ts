@@ -19,7 +19,7 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
-  /** Of schedules: a name of the IANA data base. */
+  /** The time zone of schedules: a name of the IANA data base. */
   readonly timeZone: string;
   /** Names of those that are open here. */
   readonly openDatabases: () => readonly string[];

@@ -9,7 +9,7 @@ export interface TimeWindow {
   readonly end: number;
 }
 
-/** Of `HH:mm`; undefined when it is none. */
+/** Parses `HH:mm`; undefined when it is none. */
 export function minuteOfDay(time: string): number | undefined {
   const [, hour, minute] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
   return hour === undefined || minute === undefined

@@ -25,24 +25,24 @@ import {
 
 /** A plain value: it is given to a thread. */
 export interface ArchiveOrder {
-  /** Of the files, all of which go into the archive. */
+  /** The directory whose files all go into the archive. */
   readonly directory: string;
-  /** Of the archive; its directory exists. */
+  /** The path of the archive; its directory exists. */
   readonly path: string;
   readonly manifest: Omit<ArchiveManifest, 'files'>;
-  /** Of deflate, 1 to 9; 0 stores files as they are. */
+  /** The level of deflate, 1 to 9; 0 stores files as they are. */
   readonly level: number;
   readonly threads: number;
-  /** Of the files of the database; undefined: as fast as it goes. */
+  /** The rate at which files are read; undefined: as fast as it goes. */
   readonly bytesPerSecond: number | undefined;
   /** Undefined: not encrypted. */
   readonly password: string | undefined;
 }
 
 export interface ArchiveWritten {
-  /** Of the archive. */
+  /** The size of the archive. */
   readonly bytes: number;
-  /** Of the files in it. */
+  /** The size of the files in it. */
   readonly contentBytes: number;
   readonly files: number;
 }

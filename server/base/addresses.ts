@@ -10,7 +10,7 @@ export function isLoopbackAddress(address: string): boolean {
   return address === '::1' || /^127(?:\.\d{1,3}){3}$/.test(address);
 }
 
-/** As it stands in a URL; `host` is a name or an IP address. */
+/** Writes an address as it stands in a URL; `host` is a name or an IP address. */
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

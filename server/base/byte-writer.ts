@@ -87,8 +87,8 @@ export class ByteWriter {
   }
 
   /**
-   * As `text`, and tells whether JSON takes the bytes as they are: no quote, no backslash, no
-   * control character among them. One pass for short texts of ASCII.
+   * Works like `text`, and returns whether JSON takes the bytes as they are: no quote, no
+   * backslash, no control character among them. One pass for short texts of ASCII.
    */
   textIsPlain(text: string): boolean {
     const count = text.length;

@@ -56,7 +56,7 @@ export class BulkCommits {
   readonly #options: BulkCommitOptions;
   /** Oldest first. */
   readonly #underWay: UnderWay[] = [];
-  /** As of the beginning of the load. */
+  /** The count at the beginning of the load. */
   readonly #deletingCommits: number;
   readonly #rows = createPackedRows(lookupBufferBytes);
   readonly #leadershipEpoch: number;
@@ -263,7 +263,7 @@ export class BulkCommits {
 
 const retryable: ReadonlySet<string> = new Set(['queue-full', 'expired', 'disk-full']);
 
-/** As `packKeys`. */
+/** Works like `packKeys`. */
 function packTexts(keys: readonly string[]): Buffer {
   let bytes = 0;
   for (const key of keys) bytes += 4 + key.length;

@@ -31,7 +31,7 @@ export class JsonLineReader {
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
   #end = 0;
-  /** Of the text that was scanned last. */
+  /** Where the text that was scanned last begins. */
   #textStart = 0;
   #textEnd = 0;
   #hash = 0;

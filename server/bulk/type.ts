@@ -24,7 +24,7 @@ export interface BulkProperty {
   readonly integerMax: number;
   /** Until a commit has stored the name. */
   isNew: boolean;
-  /** Not so for names beyond the first thousands: then `seenBy` tells nothing. */
+  /** False for names beyond the first thousands: `seenBy` tells nothing of them. */
   readonly isKept: boolean;
   /** The record that had it last, by number. */
   seenBy: number;

@@ -168,7 +168,7 @@ export class BulkWriter {
     return rid;
   }
 
-  /** Of a record whose type folds values: as it is to be stored, and what lies beside it. */
+  /** Puts a record whose type compresses values: its own bytes and the values kept outside. */
   #putFolded(
     {type}: BulkType,
     {rid, header, size}: {readonly rid: Rid; readonly header: RecordHeader; readonly size: number},

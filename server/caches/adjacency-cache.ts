@@ -98,8 +98,8 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
   readonly #run: number;
   readonly #readsMin: number;
   #subscription: ChangeSubscription | undefined;
-  /** Of the newest entry that was told. */
-  #toldIndex: LogIndex = 0;
+  /** The newest entry that the change feed reported. */
+  #reportedIndex: LogIndex = 0;
   #building: Promise<void> | undefined;
 
   constructor(options: AdjacencyCacheOptions) {
@@ -179,7 +179,7 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
   }
 
   edgeChanged(bytes: Uint8Array, at: number, index: LogIndex): void {
-    this.#toldIndex = index;
+    this.#reportedIndex = index;
     const position = vertexPositionOf(bytes, at);
     const number = Math.floor(position / chunkVertices);
     const slot = this.#slots.get(vertexBucketOf(bytes, at) * chunksPerBucketMax + number);
@@ -190,7 +190,7 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
     const isApart =
       Buffer.compare(end, allAdjacency.start) <= 0 || Buffer.compare(start, allAdjacency.end) >= 0;
     if (isApart) return;
-    this.#toldIndex = index;
+    this.#reportedIndex = index;
     for (const slot of this.#slots.values()) {
       this.#options.memory.forget(slot);
       slot.drop();
@@ -233,7 +233,7 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
 
   #subscribe(): ChangeSubscription {
     const subscription = this.#options.database.onChange(this);
-    this.#toldIndex = subscription.heardSince;
+    this.#reportedIndex = subscription.heardSince;
     return subscription;
   }
 
@@ -254,7 +254,7 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
   ): Promise<{readonly chunk: AdjacencyChunk; readonly base: LogIndex} | undefined> {
     const {database, timers} = this.#options;
     // What was told before is in flight at most: the snapshot must show it.
-    const told = this.#toldIndex;
+    const told = this.#reportedIndex;
     try {
       for (;;) {
         await timers.yield();
@@ -262,7 +262,7 @@ export class AdjacencyCache implements ChangeListener, PackedAdjacency {
         try {
           const base = reader.viewIndex;
           // What was told of may have been taken back since.
-          if (base < Math.min(told, this.#toldIndex)) continue;
+          if (base < Math.min(told, this.#reportedIndex)) continue;
           const chunk = await this.#pack(slot, reader);
           return chunk && {chunk, base};
         } finally {

@@ -42,7 +42,7 @@ export interface EdgeChoice {
 
 const shapesMax = 1 << 16;
 const positionMax = 2 ** 32 - 1;
-/** Up to so many entries are looked at one by one rather than searched. */
+/** Up to this many entries a linear look is cheaper than a binary search. */
 const fewEntries = 16;
 
 /** What a chunk is made of. Its arrays lie in memory that threads can share. */

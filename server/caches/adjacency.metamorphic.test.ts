@@ -158,7 +158,7 @@ class History {
     fresh.close();
   }
 
-  /** As a transaction sees it that has written edges itself. */
+  /** Compares what a transaction sees that has written edges itself. */
   #compareOwn(): void {
     const {transaction, writer} = this.#database.begin();
     this.#change(writer, 3);

@@ -39,7 +39,7 @@ class Slot implements Droppable {
   segment: Segment | undefined;
   /** The state that the segment shows. */
   base: LogIndex = 0;
-  /** Of every snapshot from here to `base` the rows are the same. */
+  /** The rows are the same in every snapshot from this index to `base`. */
   stableFrom: LogIndex;
   /** Rows changed by entries behind `unknownUntil`, by the last of them. */
   readonly changes = new Map<number, LogIndex>();

@@ -11,7 +11,7 @@ export interface DerivedCaches {
   readonly adjacency: PackedAdjacency | undefined;
   readonly columns: ColumnCache | undefined;
   readonly indexes: IndexPageCache | undefined;
-  /** Of search indexes. */
+  /** The posting lists of search indexes. */
   readonly lists: PostingListCache | undefined;
 }
 

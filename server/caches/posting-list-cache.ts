@@ -22,9 +22,9 @@ import type {Droppable, CacheMemory} from './cache-memory.ts';
 
 const changesMax = 4_096;
 const recentMax = 4_096;
-/** Of the name of a field's terms. */
+/** The length of the prefix that names a field's terms. */
 const fieldPrefixBytes = indexPrefixBytes + 1;
-/** Of what lies around a list. */
+/** What a list takes beside its bytes. */
 const listBytesMore = 256;
 
 interface Change extends ChangedRecord {
@@ -38,7 +38,7 @@ interface NamedChange extends Change {
 class HeldList implements Droppable {
   readonly list: KeptList;
   readonly base: number;
-  /** Of records whose entries were written since. */
+  /** The records whose entries were written since. */
   changes: Change[] = [];
   readonly #drop: () => void;
 
@@ -275,7 +275,7 @@ class ViewLists implements KeptLists {
   }
 }
 
-/** Of a list's name. */
+/** Reads the term from a list's name. */
 function termOfName(prefix: string): string {
   const bytes = Buffer.from(prefix, 'latin1');
   return termOfEntry(bytes, 0, bytes.length + ridBytes);

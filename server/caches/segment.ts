@@ -36,9 +36,9 @@ export class Column {
   readonly property: number;
   readonly texts: TextCodes;
   kind: ColumnKind = 'empty';
-  /** Of numbers, null being NaN; of an empty column too. */
+  /** Set for numeric and empty columns; null is NaN. */
   numbers = noNumbers;
-  /** Of texts, null being 0; of an empty column too. */
+  /** Set for text and empty columns; null is 0. */
   codes = noCodes;
   /** No number is farther from zero. */
   magnitude = 0;

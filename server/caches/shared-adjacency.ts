@@ -17,11 +17,11 @@ export interface PinnedChunk {
 export interface PackedAdjacency {
   /** The chunk of vertices [number * 65,536, ...) of a bucket, if there is one for the snapshot. */
   chunkAt(bucket: number, number: number, snapshot: LogIndex): PinnedChunk | undefined;
-  /** So many keys of a vertex were read from the store. */
+  /** Reports that `keys` keys of a vertex were read from the store. */
   noteRead(bucket: number, position: number, keys: number): void;
 }
 
-/** As it is sent; `dirty` is a copy, the arrays of `parts` are shared. */
+/** What is sent to a thread: `dirty` is a copy, the arrays of `parts` are shared. */
 export interface SharedChunk {
   readonly bucket: number;
   readonly number: number;

@@ -12,7 +12,7 @@ const textBytesMax = 256;
 export class TextCodes {
   private readonly codes = new Map<string, number>();
   private readonly texts: (string | null)[] = [null];
-  /** Of the texts, about. */
+  /** Estimated bytes of the texts. */
   bytes = 0;
 
   /** The code of the text in bytes [start, end), a new one if need be; 0 when there is no room. */

@@ -97,10 +97,10 @@ test('the stored form gives back the same schema', () => {
 test('a schema whose records may be compressed has a format of its own, and keeps it', () => {
   const formatOf = (catalog: Catalog): unknown =>
     JSON.parse(Buffer.from(new CatalogEncoder().encode(catalog)).toString())['format'];
-  const wish = {typeName: 'Person', name: 'text', nameId: 90, type: 'STRING'} as const;
-  const plain = build(...people, c => createProperty(c, wish));
+  const requested = {typeName: 'Person', name: 'text', nameId: 90, type: 'STRING'} as const;
+  const plain = build(...people, c => createProperty(c, requested));
   const compressed = build(...people, c =>
-    createProperty(c, {...wish, attributes: {external: true, compression: 'auto'}}),
+    createProperty(c, {...requested, attributes: {external: true, compression: 'auto'}}),
   );
   const {properties} = decodeCatalog(new CatalogEncoder().encode(compressed)).requireType('Worker');
   assert.equal(properties.get('text')?.external, true);

@@ -70,20 +70,20 @@ export function automaticIndexName(typeName: string, properties: readonly IndexP
   return `${typeName}[${parts.join(',')}]`;
 }
 
-export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
-  const type = catalog.requireType(wish.typeName);
-  if (wish.properties.length === 0 || wish.properties.length > propertiesMax) {
+export function createIndex(catalog: Catalog, requested: NewIndex): SchemaChange {
+  const type = catalog.requireType(requested.typeName);
+  if (requested.properties.length === 0 || requested.properties.length > propertiesMax) {
     throw new Refusal('argument', `an index has 1 to ${propertiesMax} properties`);
   }
-  for (const property of wish.properties) checkIndexProperty(type, property);
-  const family = indexFamilies[wish.kind];
-  family.checkProperties(type, wish.properties);
-  requireNullStrategy(family, wish.nullStrategy);
-  const options = indexOptions(wish.kind, wish.metadata, wish.properties);
-  const name = wish.name ?? automaticIndexName(type.name, wish.properties);
+  for (const property of requested.properties) checkIndexProperty(type, property);
+  const family = indexFamilies[requested.kind];
+  family.checkProperties(type, requested.properties);
+  requireNullStrategy(family, requested.nullStrategy);
+  const options = indexOptions(requested.kind, requested.metadata, requested.properties);
+  const name = requested.name ?? automaticIndexName(type.name, requested.properties);
   checkName(name, 'index');
   if (catalog.index(name) !== undefined) throw existsRefusal('INDEX', name);
-  const twin = sameIndex(catalog, type, wish);
+  const twin = sameIndex(catalog, type, requested);
   if (twin !== undefined) {
     throw new Refusal(
       'argument',
@@ -99,13 +99,13 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
     id,
     name,
     typeId: type.id,
-    properties: wish.properties,
-    kind: wish.kind,
-    unique: wish.unique,
-    nullStrategy: wish.nullStrategy ?? 'SKIP',
+    properties: requested.properties,
+    kind: requested.kind,
+    unique: requested.unique,
+    nullStrategy: requested.nullStrategy ?? 'SKIP',
     state: 'building',
     ...(options !== undefined && {options}),
-    ...(wish.manual === true && {manual: true}),
+    ...(requested.manual === true && {manual: true}),
   };
   return change(
     catalog,
@@ -121,16 +121,16 @@ export function createIndex(catalog: Catalog, wish: NewIndex): SchemaChange {
 export function sameIndex(
   catalog: Catalog,
   type: CatalogType,
-  wish: Pick<NewIndex, 'properties' | 'kind'>,
+  requested: Pick<NewIndex, 'properties' | 'kind'>,
 ): IndexDefinition | undefined {
-  const wanted = automaticIndexName('', wish.properties);
-  const {isKeyed} = indexFamilies[wish.kind];
+  const wanted = automaticIndexName('', requested.properties);
+  const {isKeyed} = indexFamilies[requested.kind];
   return catalog
     .ownIndexes(type.id)
     .find(
       index =>
         automaticIndexName('', index.properties) === wanted &&
-        (isKeyed ? familyOf(index).isKeyed : index.kind === wish.kind),
+        (isKeyed ? familyOf(index).isKeyed : index.kind === requested.kind),
     );
 }
 
@@ -214,25 +214,26 @@ function requireNullStrategy(
   throw new Refusal('argument', `Index type '${typeName}' has NULL_STRATEGY SKIP, not ${strategy}`);
 }
 
-function checkIndexProperty(type: CatalogType, wish: IndexProperty): void {
-  if (wish.name === '@in' || wish.name === '@out') {
+function checkIndexProperty(type: CatalogType, requested: IndexProperty): void {
+  if (requested.name === '@in' || requested.name === '@out') {
     if (type.kind === 'edge') return;
-    throw conflictRefusal(`'${type.name}' is no edge type, so it has no ${wish.name}`);
+    throw conflictRefusal(`'${type.name}' is no edge type, so it has no ${requested.name}`);
   }
-  const property = type.properties.get(wish.name);
+  const property = type.properties.get(requested.name);
   if (property === undefined) {
-    const hint = nearestNameHint(wish.name, type.properties.keys());
+    const hint = nearestNameHint(requested.name, type.properties.keys());
     throw new Refusal(
       'schema.unknown-property',
-      `Cannot create the index on '${type.name}.${wish.name}': the property does not exist${hint}`,
-      {detail: {type: type.name, property: wish.name}},
+      `Cannot create the index on '${type.name}.${requested.name}': ` +
+        `the property does not exist${hint}`,
+      {detail: {type: type.name, property: requested.name}},
     );
   }
-  const wanted = wish.by === undefined ? undefined : wish.by === 'item' ? 'LIST' : 'MAP';
+  const wanted = requested.by === undefined ? undefined : requested.by === 'item' ? 'LIST' : 'MAP';
   if (wanted !== undefined && property.type !== wanted) {
     throw conflictRefusal(
-      `BY ${(wish.by ?? '').toUpperCase()} needs a ${wanted}, ` +
-        `and '${wish.name}' is a ${property.type}`,
+      `BY ${(requested.by ?? '').toUpperCase()} needs a ${wanted}, ` +
+        `and '${requested.name}' is a ${property.type}`,
     );
   }
 }

@@ -48,30 +48,30 @@ export interface NewProperty {
   readonly attributes?: PropertyAttributes;
 }
 
-export function createProperty(catalog: Catalog, wish: NewProperty): SchemaChange {
-  const type = catalog.requireType(wish.typeName);
-  checkName(wish.name, 'property');
+export function createProperty(catalog: Catalog, requested: NewProperty): SchemaChange {
+  const type = catalog.requireType(requested.typeName);
+  checkName(requested.name, 'property');
   if (type.edge.lightweight) {
     throw conflictRefusal(`light edge type '${type.name}' has no properties`);
   }
   for (const relative of type.family) {
     const isDeclared = type.lineage.includes(relative)
-      ? relative.properties.has(wish.name)
-      : relative.definition.properties.some(property => property.name === wish.name);
-    if (isDeclared) throw existsRefusal('PROPERTY', `${relative.name}.${wish.name}`);
+      ? relative.properties.has(requested.name)
+      : relative.definition.properties.some(property => property.name === requested.name);
+    if (isDeclared) throw existsRefusal('PROPERTY', `${relative.name}.${requested.name}`);
   }
   const blank: PropertyDefinition = {
-    name: wish.name,
-    id: wish.nameId,
-    type: wish.type,
+    name: requested.name,
+    id: requested.nameId,
+    type: requested.type,
     mandatory: false,
     notNull: false,
     readonly: false,
     hidden: false,
     custom: new Map(),
   };
-  const typed = withDataType(catalog, blank, wish.type, wish.ofType);
-  const property = withAttributes(typed, wish.attributes ?? {});
+  const typed = withDataType(catalog, blank, requested.type, requested.ofType);
+  const property = withAttributes(typed, requested.attributes ?? {});
   const properties = [...type.definition.properties, property];
   return agreed(type, withProperties(catalog, type, properties));
 }

@@ -19,8 +19,8 @@ const codeLengthMax = 64 << 10;
 export type NewTrigger = Omit<TriggerDefinition, 'typeId'> & {readonly typeName: string};
 
 /** @throws {Refusal} `schema.exists`, `argument` beyond a limit. */
-export function createFunction(catalog: Catalog, wish: FunctionDefinition): SchemaChange {
-  const {name, parameters, code} = wish;
+export function createFunction(catalog: Catalog, requested: FunctionDefinition): SchemaChange {
+  const {name, parameters, code} = requested;
   checkName(name, 'function');
   if (catalog.functionNamed(name) !== undefined) throw existsRefusal('FUNCTION', name);
   checkCount(catalog.functions.length, functionsMax, 'functions');
@@ -32,7 +32,7 @@ export function createFunction(catalog: Catalog, wish: FunctionDefinition): Sche
   if (again !== undefined) {
     throw new Refusal('argument', `function '${name}' names its parameter '${again}' twice`);
   }
-  return change(catalog, {functions: [...catalog.functions, wish]});
+  return change(catalog, {functions: [...catalog.functions, requested]});
 }
 
 /** @throws {Refusal} `query.unknown-function`, with the nearest name. */
@@ -50,11 +50,11 @@ export function dropFunction(catalog: Catalog, name: string): SchemaChange {
 }
 
 /** @throws {Refusal} `schema.exists`, `schema.unknown-type`, `argument` beyond a limit. */
-export function createTrigger(catalog: Catalog, wish: NewTrigger): SchemaChange {
-  const {name, when, event, language, code} = wish;
+export function createTrigger(catalog: Catalog, requested: NewTrigger): SchemaChange {
+  const {name, when, event, language, code} = requested;
   checkName(name, 'trigger');
   if (catalog.trigger(name) !== undefined) throw existsRefusal('TRIGGER', name);
-  const {id: typeId} = catalog.requireType(wish.typeName);
+  const {id: typeId} = catalog.requireType(requested.typeName);
   checkCount(catalog.triggers.length, triggersMax, 'triggers');
   checkCode(code, `trigger '${name}'`);
   const trigger: TriggerDefinition = {name, typeId, when, event, language, code};

@@ -44,33 +44,33 @@ export interface NewType {
   readonly view?: ViewDefinition;
 }
 
-export function createType(catalog: Catalog, wish: NewType): SchemaChange {
-  checkName(wish.name, 'type');
-  if (catalog.type(wish.name) !== undefined) throw existsRefusal('TYPE', wish.name);
-  const superTypes = (wish.superTypes ?? []).map(name => catalog.requireType(name));
+export function createType(catalog: Catalog, requested: NewType): SchemaChange {
+  checkName(requested.name, 'type');
+  if (catalog.type(requested.name) !== undefined) throw existsRefusal('TYPE', requested.name);
+  const superTypes = (requested.superTypes ?? []).map(name => catalog.requireType(name));
   const id = catalog.data.typeIdNext;
-  checkEdgeTraits(wish);
-  const bucketCount = wish.bucketCount ?? 1;
+  checkEdgeTraits(requested);
+  const bucketCount = requested.bucketCount ?? 1;
   if (!Number.isInteger(bucketCount) || bucketCount < 1 || bucketCount > bucketsMax) {
     throw new Refusal('argument', `a type has 1 to ${bucketsMax} buckets, not ${bucketCount}`);
   }
-  const claimed = claimBuckets(catalog, wish.name, wish.bucketNames ?? bucketCount);
+  const claimed = claimBuckets(catalog, requested.name, requested.bucketNames ?? bucketCount);
   const definition: TypeDefinition = {
     id,
-    name: wish.name,
-    kind: wish.kind,
+    name: requested.name,
+    kind: requested.kind,
     superTypeIds: [...new Set(superTypes.map(type => type.id))],
     properties: [],
     bucketIds: claimed.bucketIds,
     aliases: [],
     bucketSelection: {kind: 'round-robin'},
     edge: {
-      lightweight: wish.lightweight ?? false,
-      unique: wish.unique ?? false,
-      unidirectional: wish.unidirectional ?? false,
+      lightweight: requested.lightweight ?? false,
+      unique: requested.unique ?? false,
+      unidirectional: requested.unidirectional ?? false,
     },
-    custom: wish.custom ?? new Map(),
-    ...(wish.view && {view: wish.view}),
+    custom: requested.custom ?? new Map(),
+    ...(requested.view && {view: requested.view}),
   };
   checkSuperTypes(definition, superTypes);
   return change(catalog, {
@@ -192,13 +192,13 @@ export function setTypeCustom(
 export function setBucketSelection(
   catalog: Catalog,
   name: string,
-  wish: BucketSelection,
+  requested: BucketSelection,
   {hasRecords}: HasRecords,
 ): SchemaChange {
   const type = catalog.requireType(name);
-  let bucketSelection = wish;
-  if (wish.kind === 'partitioned') {
-    const {kind, properties} = wish;
+  let bucketSelection = requested;
+  if (requested.kind === 'partitioned') {
+    const {kind, properties} = requested;
     const unique = type.indexes.some(
       index =>
         index.unique &&
@@ -368,10 +368,12 @@ function rebuildWhereScopeChanged(before: Catalog, next: SchemaChange): SchemaCh
   };
 }
 
-function checkEdgeTraits(wish: Pick<NewType, 'name' | 'kind'> & Partial<EdgeTraits>): void {
-  if (wish.kind === 'edge') return;
-  if (wish.lightweight || wish.unique || wish.unidirectional) {
-    throw conflictRefusal(`'${wish.name}' is no edge type, so it cannot have an edge's traits`);
+function checkEdgeTraits(requested: Pick<NewType, 'name' | 'kind'> & Partial<EdgeTraits>): void {
+  if (requested.kind === 'edge') return;
+  if (requested.lightweight || requested.unique || requested.unidirectional) {
+    throw conflictRefusal(
+      `'${requested.name}' is no edge type, so it cannot have an edge's traits`,
+    );
   }
 }
 

@@ -56,8 +56,8 @@ export function requireView(catalog: Catalog, name: string): ViewType {
   });
 }
 
-export function createView(catalog: Catalog, wish: NewView): SchemaChange {
-  const {name, sources, bucketCount, ...definition} = wish;
+export function createView(catalog: Catalog, requested: NewView): SchemaChange {
+  const {name, sources, bucketCount, ...definition} = requested;
   if (viewNamed(catalog, name) !== undefined) throw existsRefusal('MATERIALIZED_VIEW', name);
   const sourceTypeIds = sources.map(source => catalog.requireType(source).id);
   return createType(catalog, {

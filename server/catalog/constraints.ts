@@ -13,7 +13,7 @@ export interface StoredConstraint {
   readonly properties: readonly string[];
   /** The unique index that keeps it. */
   readonly index?: string;
-  /** Of a typed property, as it was written. */
+  /** The type of a typed property, as it was written. */
   readonly propertyType?: string;
 }
 

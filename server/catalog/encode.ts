@@ -17,9 +17,9 @@ import {familyOf} from './index-families.ts';
 const format = 2;
 /** Before. */
 const formatBefore = 1;
-/** Of a database whose records may be compressed: a release that cannot read those knows it not. */
+/** Marks a database whose records may hold compressed values: older releases must refuse it. */
 const formatCompressing = 3;
-/** Of a database with indexes of families that are not keyed, compressed records or not. */
+/** Marks a database with indexes of families that are not keyed. */
 const formatSearch = 4;
 const known: ReadonlySet<unknown> = new Set([
   format,
@@ -34,7 +34,7 @@ const depthMax = 1_000;
  * around it is written: the cost is that of what is new, and of putting the texts together.
  */
 export class CatalogEncoder {
-  /** Of the catalog written last. */
+  /** The texts of the catalog that was written last. */
   #texts: ReadonlyMap<object, string> = new Map();
 
   encode({data}: Catalog): Uint8Array {

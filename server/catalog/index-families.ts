@@ -23,7 +23,7 @@ export interface IndexFamily {
   readonly isOrdered: boolean;
   /** It answers the best `k` records of a search. */
   readonly isRanked: boolean;
-  /** Of METADATA; undefined: it takes none. */
+  /** The options of METADATA; undefined: the family takes none. */
   readonly options: ((properties: readonly IndexProperty[]) => OptionTable) | undefined;
   /** @throws {Refusal} for properties that it cannot index. */
   readonly checkProperties: (type: CatalogType, properties: readonly IndexProperty[]) => void;

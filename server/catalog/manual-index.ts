@@ -26,8 +26,11 @@ export interface NewManualIndex extends Pick<NewIndex, 'kind' | 'unique' | 'null
 export const entryRid = 'rid';
 
 /** The changes, one after another. */
-export function createManualIndex(catalog: Catalog, wish: NewManualIndex): readonly SchemaChange[] {
-  const {name: typeName, keyTypes, nameId, kind, unique, nullStrategy} = wish;
+export function createManualIndex(
+  catalog: Catalog,
+  requested: NewManualIndex,
+): readonly SchemaChange[] {
+  const {name: typeName, keyTypes, nameId, kind, unique, nullStrategy} = requested;
   if (catalog.index(typeName) !== undefined) throw existsRefusal('INDEX', typeName);
   const changes = [createType(catalog, {name: typeName, kind: 'document'})];
   const last = (): Catalog => changes.at(-1)?.catalog ?? catalog;

@@ -42,9 +42,9 @@ export function textOptionTable(properties: readonly IndexProperty[]): OptionTab
 export interface TextField {
   readonly name: string;
   readonly boost: number;
-  /** Of texts that are indexed. */
+  /** The analyzer of texts that are indexed. */
   readonly indexAnalyzer: AnalyzerName;
-  /** Of queries. */
+  /** The analyzer of queries. */
   readonly queryAnalyzer: AnalyzerName;
 }
 

@@ -263,7 +263,7 @@ export class Client extends Caller {
     return fieldsOf(await this.post('/api/v1/server', body, {again: false}));
   }
 
-  /** As `serverCommand`, of work that takes long: `onProgress` hears of it meanwhile. */
+  /** Works like `serverCommand`, of work that takes long: `onProgress` hears of it meanwhile. */
   async longCommand(command: string, fields: Row, onProgress: (event: Row) => void): Promise<Row> {
     const answer = await this.sendStream({
       method: 'POST',

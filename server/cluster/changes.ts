@@ -59,7 +59,7 @@ export function checkRemoval(state: ClusterState, id: string, force: boolean): v
   );
 }
 
-/** Of a leader: itself, and whom it heard of lately. Elsewhere nobody is known not to answer. */
+/** A leader knows whom it heard of lately; elsewhere nobody is known not to answer. */
 function answers(state: ClusterState, {id, progress}: ClusterPeer): boolean {
   if (!state.isLeader || id === state.localPeerId) return true;
   return progress?.lastContactMs !== undefined && progress.lastContactMs < silentMs;

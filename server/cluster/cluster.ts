@@ -120,7 +120,7 @@ export interface ClusterState {
   readonly uptimeMs: number;
   readonly appliedIndex: number;
   readonly commitIndex: number;
-  /** As the leader last said; undefined without one. */
+  /** What the leader reported last; undefined without a leader. */
   readonly leaderCommitIndex: number | undefined;
   readonly peers: readonly ClusterPeer[];
   /** Lately, the latest first. */
@@ -167,7 +167,7 @@ export interface Cluster {
    */
   whenLeaderKnown(timeoutMs: number): Promise<boolean>;
   /**
-   * Of a leadership that takes no writes for the moment: this server was elected and is not ready,
+   * While a leadership takes no writes for the moment: this server was elected and is not ready,
    * or hands over. Resolves when that has ended, whoever leads then, or `timeoutMs` went by;
    * undefined when there is nothing to wait for.
    */

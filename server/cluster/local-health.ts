@@ -49,7 +49,7 @@ export class StallDetector {
     };
   }
 
-  /** As of the last sample. */
+  /** The result of the last sample. */
   get troubles(): Omit<LocalHealth, 'givenUp'> {
     return this.#troubles;
   }

@@ -54,10 +54,10 @@ export class ReadConsistencyGate {
   }
 
   /** Whether a read must wait at all. */
-  waits(wish: ReadConsistency = byTheSetting): boolean {
-    const consistency = this.#consistency(wish);
+  waits(requested: ReadConsistency = byTheSetting): boolean {
+    const consistency = this.#consistency(requested);
     if (consistency === 'linearizable') return true;
-    return consistency !== 'eventual' && this.#after(wish) > this.#options.appliedIndex();
+    return consistency !== 'eventual' && this.#after(requested) > this.#options.appliedIndex();
   }
 
   /**
@@ -65,10 +65,10 @@ export class ReadConsistencyGate {
    *
    * @throws {Refusal} `cluster.no-quorum` for a linearizable read that cannot be one.
    */
-  async reached(wish: ReadConsistency = byTheSetting): Promise<void> {
-    if (!this.waits(wish)) return;
-    if (this.#consistency(wish) === 'linearizable') await this.#linearizable();
-    else await this.#applied(this.#after(wish));
+  async reached(requested: ReadConsistency = byTheSetting): Promise<void> {
+    if (!this.waits(requested)) return;
+    if (this.#consistency(requested) === 'linearizable') await this.#linearizable();
+    else await this.#applied(this.#after(requested));
   }
 
   #consistency({consistency}: ReadConsistency): string {

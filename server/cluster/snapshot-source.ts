@@ -8,7 +8,7 @@
 /** A file of a snapshot, read in pieces. */
 export interface SnapshotContent {
   readonly bytes: number;
-  /** Of the whole file; the first call reads it once. */
+  /** Covers the whole file; the first call reads it once. */
   checksum(): Promise<number>;
   /** Fills `target` from `offset` on; returns how many bytes there were. */
   read(target: Uint8Array, offset: number): Promise<number>;

@@ -45,7 +45,7 @@ export interface VerifiedPeer {
   readonly mismatchedFiles: number;
   readonly mismatches?: readonly Mismatch[];
   readonly error?: string;
-  /** Of time series, which are parts like all others here: nothing is left out. */
+  /** Always 0: time series are compared like all other parts, and nothing is left out. */
   readonly uncomparedSealedStores: 0;
   readonly incompleteSealedStores: 0;
 }

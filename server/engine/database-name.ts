@@ -30,7 +30,7 @@ export function checkDatabaseName(name: string): void {
 const hiddenPattern = /^\.restoring-[0-9a-f]{16}$/;
 
 /**
- * As `checkDatabaseName`, of what another server says that it holds: hidden ones among it.
+ * Works like `checkDatabaseName`, of what another server says that it holds: hidden ones among it.
  *
  * @throws {Refusal} `database.name`.
  */

@@ -52,7 +52,7 @@ export interface DatabaseSetOptions {
 /** A database with its store open. */
 export interface OpenDatabase extends DatabaseEntry {
   readonly store: Store;
-  /** As of opening; the applier knows the present one. */
+  /** The position when the database was opened; the applier knows the present one. */
   readonly position: DatabasePosition;
 }
 
@@ -68,9 +68,9 @@ export class DatabaseSet {
   #foundIndex: LogIndex = 0;
   /** Why a database of the state cannot be used, by id. */
   readonly fences = new Map<number, string>();
-  /** Of these, whose directory an interrupted snapshot install left. */
+  /** Databases whose directory an interrupted snapshot install left behind. */
   readonly pending = new Set<number>();
-  /** Of databases that cannot be opened: the log forgets nothing behind these indexes. */
+  /** Databases that cannot be opened: the log keeps everything after these indexes. */
   readonly #held = new Map<number, number>();
   #state: ServerState;
   #attachments: Attachments;
@@ -401,7 +401,7 @@ export class DatabaseSet {
     logger.log('info', 'database.renamed', {database: entry.name, id: entry.id, from: renames});
   }
 
-  /** Of a member of a cluster: another one has the files. */
+  /** Fences a database whose files only another member of the cluster has. */
   #fenceAbsent({id, name}: DatabaseEntry): void {
     const reason = 'this server has no copy of it yet: the leader has';
     this.fences.set(id, reason);

@@ -41,7 +41,7 @@ export interface DatabaseOptions {
   readonly timers: Pick<Timers, 'after'>;
   readonly limits: TransactionLimits;
   readonly schemaVersion: number;
-  /** Of the formats in which the server writes at present. */
+  /** The format level that the server writes at present. */
   readonly formatLevel: () => number;
   readonly makeCoordinator: (onApplied: CoordinatorOptions['onApplied']) => Coordinator;
 }
@@ -79,7 +79,7 @@ export class Database {
   }
 
   /**
-   * Holds what was told as applied (commit-pipeline.ts, `catchUp`).
+   * Holds what was told as applied (commit-pipeline.ts, `flushAcknowledged`).
    *
    * @throws {Refusal} `database.behind`
    */
@@ -93,7 +93,7 @@ export class Database {
     return this.#schemaVersion;
   }
 
-  /** Of the formats in which what is written now must be. */
+  /** The format level that a write must have now. */
   get formatLevel(): number {
     return this.#options.formatLevel();
   }
@@ -267,7 +267,7 @@ export class Database {
     return this.#options.log.lastIndex;
   }
 
-  /** As of the log (commit.ts): a snapshot at this index or behind it is of nobody's past. */
+  /** Any snapshot at or after this index satisfies every client's read-your-writes (commit.ts). */
   readIndex(): Promise<LogIndex> | undefined {
     return this.#options.log.readIndex();
   }

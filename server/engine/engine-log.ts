@@ -117,7 +117,7 @@ export interface MemberBeginning {
 }
 
 export interface MemberLogOpener {
-  /** Of the group. */
+  /** The id of the group's log. */
   readonly logId: string;
   /** Whether there is a log in the directory. */
   exists(directory: string): boolean;

@@ -31,7 +31,7 @@ export interface EngineSettings {
 
 /** What a commit pipe is made from; it owns log and applier from then on. */
 export interface PipeParts {
-  /** Undefined in a cluster: what the pipe is offered is committed, and only applied. */
+  /** Undefined in a cluster: what the pipe is enqueued is committed, and only applied. */
   readonly log: SegmentLog | undefined;
   readonly logId: string;
   /** Index of the last entry that the pipe is not given. */
@@ -55,7 +55,7 @@ export interface EngineOptions {
   readonly process: ProcessIdentity;
   /** Inline (transactions/simulated-pipeline.ts) or on threads (node/commit/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipeline;
-  /** Of a member of a cluster. Undefined: a log of its own. */
+  /** Set for a member of a cluster; undefined: the server has a log of its own. */
   readonly memberLog?: MemberLogOpener;
   /** See recovery/recovery.ts; for `memberLog`. */
   readonly fingerprint?: (reader: Reader) => Promise<string>;
@@ -72,6 +72,6 @@ export interface EngineEvents {
   readonly dropping?: (database: Database) => void;
   /** A marker was executed (`Engine.mark`): the database holds what it held at its place. */
   readonly marked?: (marker: string, database: Database) => void;
-  /** Of a member of a cluster: it takes commits from now on, or no longer. */
+  /** Called on a member of a cluster when it begins or ends to take commits. */
   readonly leadership?: (leads: boolean) => void;
 }

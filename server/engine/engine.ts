@@ -46,7 +46,7 @@ export interface ServerDocument {
 
 export interface StorageFigures {
   readonly memtableBytes: number;
-  /** Of sorted files; the stores' own logs are not counted. */
+  /** Counts sorted files; the stores' own logs are not counted. */
   readonly fileBytes: number;
   readonly cacheBytes: number;
   /** What compactions that are due have to read, about. */
@@ -151,7 +151,7 @@ export class Engine {
     return this.#migrations.names;
   }
 
-  /** Of the formats in which this server writes at present (formats/levels.ts). */
+  /** The format level that this server writes at present (formats/levels.ts). */
   get formatLevel(): number {
     return this.#set.state.formatLevel;
   }
@@ -694,7 +694,7 @@ export class Engine {
   }
 }
 
-/** Of the databases whose directories an entry moves or removes. */
+/** Names the databases whose directories an entry moves or removes. */
 function namesIn(entry: Entry): readonly string[] {
   const {name, renames} = decodeServerBody(entry).head;
   return [name, renames].filter(value => typeof value === 'string');

@@ -11,7 +11,7 @@
 import {CheckedFile} from '#server/platform/checked-file.ts';
 import type {Disk} from '#server/platform/disk.ts';
 
-/** Of the file itself; what databases hold has a level of its own. */
+/** The version of this file; what databases hold has a level of its own. */
 const stateVersion = 1;
 
 export interface DatabaseEntry {
@@ -40,7 +40,7 @@ export interface Bootstrap {
 export interface BootstrapDatabase extends DatabaseEntry {
   /** Commits that it held. */
   readonly transactions: number;
-  /** Of what it held. */
+  /** A digest of what the database held. */
   readonly fingerprint: string;
 }
 
@@ -58,7 +58,7 @@ export interface ServerState {
   /** Applied positions when `durableIndex` was written: a database behind its own is too old. */
   readonly positions: Readonly<Record<string, number>>;
   readonly documents: Readonly<Record<string, StoredDocument>>;
-  /** Of a member of a cluster that did not begin empty. */
+  /** Set on a member of a cluster that did not begin empty. */
   readonly bootstrap?: Bootstrap | undefined;
 }
 

@@ -32,7 +32,7 @@ interface Change {
   readonly before: Readonly<Record<string, number>>;
   readonly beforeLog: string;
   readonly after: Readonly<Record<string, number>>;
-  /** Of `after`, those that come with the snapshot; the others stay. */
+  /** The elements of `after` that come with the snapshot; the others stay. */
   readonly staged: readonly string[];
 }
 

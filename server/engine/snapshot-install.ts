@@ -68,7 +68,7 @@ export class SnapshotInstall {
     return `${this.#options.rootPath}/databases/.snapshot-new-${databaseId}`;
   }
 
-  /** Of those databases, the ones whose files are staged. */
+  /** Selects the databases whose files are staged. */
   staged(databases: readonly DatabaseEntry[]): DatabaseEntry[] {
     return databases.filter(({id}) => this.#options.stores.exists(this.stagedPath(id)));
   }

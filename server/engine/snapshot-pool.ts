@@ -10,20 +10,20 @@ import type {Timers} from '#server/platform/clock.ts';
 import type {StoreSnapshot} from '#server/storage/store.ts';
 import type {LogIndex} from '#server/transactions/commit.ts';
 
-interface Kept {
+interface Pooled {
   readonly snapshot: StoreSnapshot;
   /** Told as applied when it was opened. */
   readonly index: LogIndex;
   users: number;
 }
 
-/** Nobody begins with a snapshot that is older. */
-const viewMsMax = 1_000;
+/** Maximum age of a snapshot that a new transaction may share. */
+const snapshotMsMax = 1_000;
 
 export class SnapshotPool {
   readonly #appliedIndex: () => LogIndex;
   readonly #timers: Pick<Timers, 'after'>;
-  #newest: Kept | undefined;
+  #newest: Pooled | undefined;
   /** Users of those that are open still. */
   readonly #older = new Map<StoreSnapshot, number>();
   #isTimed = false;
@@ -73,7 +73,7 @@ export class SnapshotPool {
   #dropInTime(): void {
     if (this.#isTimed) return;
     this.#isTimed = true;
-    this.#timers.after(viewMsMax, () => {
+    this.#timers.after(snapshotMsMax, () => {
       this.#isTimed = false;
       this.drop();
     });

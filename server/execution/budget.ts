@@ -19,7 +19,7 @@ export interface BudgetLimits {
   /** Milliseconds from the start; undefined: no deadline. */
   readonly timeoutMs?: number | undefined;
   readonly memoryBytesMax?: number | undefined;
-  /** Of one value that an expression makes. */
+  /** The largest value that an expression may make. */
   readonly valueBytesMax?: number | undefined;
   /** Where the memory counts together with that of other statements. */
   readonly pool?: MemoryPool | undefined;
@@ -44,7 +44,7 @@ export class Budget {
   /** From its beginning; infinite without a deadline. */
   readonly timeoutMs: number;
   readonly #memoryBytesMax: number;
-  /** Of one value that an expression makes. */
+  /** The largest value that an expression may make. */
   readonly valueBytesMax: number;
   readonly #pool: MemoryPool | undefined;
   readonly #cancellation: Cancellation | undefined;
@@ -81,7 +81,7 @@ export class Budget {
     return this.#unitsLeft <= 0 && this.look();
   }
 
-  /** As `spend`, and reads the clock in any case. */
+  /** Works like `spend`, and reads the clock in any case. */
   look(): boolean {
     if (this.#cancellation?.aborted === true) {
       throw new Refusal('query.terminated', 'the statement was terminated');
@@ -246,7 +246,7 @@ export class MemoryPool {
     this.#ledger = ledger;
   }
 
-  /** Of the statements of all threads. */
+  /** The bytes that the statements of all threads hold. */
   get bytes(): number {
     return this.#bytes + this.#othersBytes();
   }

@@ -30,7 +30,7 @@ export interface CallContext {
   readonly sources?: Sources | undefined;
   /** Undefined where no server is: in tests of expressions. */
   readonly server?: ServerView | undefined;
-  /** Of the materialized view that is the type; undefined where no session is. */
+  /** Describes the materialized view that the type is; undefined where no session is. */
   readonly viewFigures?: (typeId: number) => ViewFigures | undefined;
   /** How dates print; no pattern: the usual form. */
   readonly format: JsonFormat;

@@ -113,9 +113,9 @@ export class GraphReader implements Graph {
     );
   }
 
-  scanColumns(wish: ColumnRequest): Iterable<ColumnPart | undefined> | undefined {
+  scanColumns(requested: ColumnRequest): Iterable<ColumnPart | undefined> | undefined {
     const views = this.#kept.columns;
-    const {type: name, polymorphic, properties, order} = wish;
+    const {type: name, polymorphic, properties, order} = requested;
     const type = this.#catalog.requireType(name);
     if (views === undefined || type.edge.lightweight) return undefined;
     if (!views.pays(this.countType(name, polymorphic))) return undefined;

@@ -23,16 +23,18 @@ export class GraphWriter implements WritableGraph {
   create(record: NewRecord): RecordValue {
     const {kind} = this.#catalog.requireType(record.type);
     const {properties, from, to, rid} = record;
-    const wish = {typeName: record.type, bucketName: record.bucket, properties, rid};
+    const requested = {typeName: record.type, bucketName: record.bucket, properties, rid};
     const what = record.what === 'any' ? kind : record.what;
     if (what === 'edge') {
       if (from === undefined || to === undefined) {
         throw new Refusal('argument', `an edge of type '${record.type}' needs FROM and TO`);
       }
       const unidirectional = record.unidirectional ?? false;
-      return this.#writer.createEdge({...wish, from, to, unidirectional});
+      return this.#writer.createEdge({...requested, from, to, unidirectional});
     }
-    return what === 'vertex' ? this.#writer.createVertex(wish) : this.#writer.createDocument(wish);
+    return what === 'vertex'
+      ? this.#writer.createVertex(requested)
+      : this.#writer.createDocument(requested);
   }
 
   replace(

@@ -116,8 +116,8 @@ export interface IndexLimit {
 export interface Graph {
   scanType(type: string, polymorphic: boolean, order: ScanOrder): Source<RecordValue>;
   /**
-   * As `scanType` in ascending order, in parts that have columns of `properties` where they are
-   * kept (stored/column-scan.ts); undefined where that does not pay or is not to be.
+   * Works like `scanType` in ascending order, in parts that have columns of `properties` where they
+   * are kept (stored/column-scan.ts); undefined where that does not pay or is not to be.
    */
   scanColumns(scan: ColumnRequest): Iterable<ColumnPart | undefined> | undefined;
   scanBuckets(buckets: readonly number[], order: ScanOrder): Source<RecordValue>;
@@ -153,7 +153,7 @@ export interface Graph {
   /** Ids under one full key, in id order. */
   indexPoint(index: string, key: readonly Value[]): readonly Rid[];
   indexRange(index: string, range: IndexSpan, descending: boolean): Source<Rid>;
-  /** As `indexRange`, with the values of the keys; without bounds all entries. */
+  /** Works like `indexRange`, with the values of the keys; without bounds all entries. */
   indexEntries(index: string, which: IndexSpan | WholeKey, descending: boolean): EntrySource;
   /**
    * The best records of a search index, best first, of equal scores the lesser id.

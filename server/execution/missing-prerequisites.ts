@@ -3,8 +3,8 @@
  * labels of a vertex are one type, and which ones meet is known only from the data), or an address
  * that is to be fetched.
  *
- * No refusals: whoever runs the statement takes back what it wrote, sees to the need and runs it
- * again.
+ * These are no refusals: whoever runs the statement rolls back, creates the type or fetches the
+ * source, and re-executes.
  */
 import {labelsOf, typeOfLabels} from '#server/model/labels.ts';
 import type {Graph} from './graph.ts';

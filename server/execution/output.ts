@@ -41,7 +41,7 @@ export function prepareOutput(output: Output, compiler: Compiler): PreparedOutpu
   return {kind: 'columns', columns: withoutDoubles(columns)};
 }
 
-/** Of columns with one name the last one's value stands in the first one's place. */
+/** Keeps one of several columns with one name: the last value in the first one's place. */
 function withoutDoubles(columns: readonly PreparedColumn[]): readonly PreparedColumn[] {
   const last = new Map<string, PreparedColumn>();
   for (const column of columns) if ('name' in column) last.set(column.name, column);

@@ -10,10 +10,10 @@ import type {PlanNode} from '#server/plan/node.ts';
 import {inputsOf} from '#server/plan/tree.ts';
 import {type Batches, type Operator, pause} from './operator.ts';
 
-/** Of one node. */
+/** What was measured of one node. */
 export interface NodeProfile {
   readonly rows: number;
-  /** Those among them that were taken from columns. */
+  /** How many of these rows were taken from columns. */
   readonly columnRows: number;
   /** Milliseconds in the node itself, and with its inputs. */
   readonly ownMs: number;
@@ -22,7 +22,7 @@ export interface NodeProfile {
   readonly memoryBytes: number;
 }
 
-/** Of one node, in one run; plain data. */
+/** What was measured of one node in one run; plain data. */
 export interface Measure {
   rows: number;
   columnRows: number;

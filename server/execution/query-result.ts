@@ -102,8 +102,8 @@ export class QueryResult {
   }
 
   /**
-   * As `next` without giving the thread away: `pause` when the slice of time is used up; then
-   * `rest` and pull again. Short answers are whole after one call.
+   * Works like `next` without giving the thread away: `pause` when the slice of time is used up;
+   * then `rest` and pull again. Short answers are whole after one call.
    */
   pull(): Buffer | Pause | undefined {
     const {out} = this.#writer;

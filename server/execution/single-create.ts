@@ -63,7 +63,7 @@ export function singleCreateOf(plan: PlanNode): SingleCreate | undefined {
   return row !== undefined && steps.length === 0 ? undefined : {what, type, bucket, steps};
 }
 
-/** Of a row that is the content of the record, whole. */
+/** Plans a row that is the whole content of the record. */
 function rowSteps(
   assignment: Assignment,
   {slot, list}: {readonly slot: Slot; readonly list: Expression},
@@ -144,7 +144,7 @@ export function createSingle(
   return record;
 }
 
-/** Of one record at a time. */
+/** Holds one record at a time. */
 const answer = new ByteWriter(Buffer.allocUnsafeSlow(1 << 10));
 const answerBytesMax = 16 << 10;
 

@@ -22,7 +22,7 @@ export interface ChangedRecord {
   readonly position: number;
 }
 
-/** Of one index and one view. */
+/** The lists of one index as of one snapshot. */
 export interface KeptLists {
   /** @param prefix - One character a byte, as of all names of lists. */
   find(prefix: string): FoundList | undefined;

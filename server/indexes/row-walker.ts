@@ -52,7 +52,7 @@ export class RowWalker {
     return this.buffer.bytes;
   }
 
-  /** Of the same bytes. */
+  /** A view of the same bytes. */
   get view(): DataView {
     return this.buffer.view;
   }

@@ -37,7 +37,7 @@ export type ComponentKind =
   | 'unknown';
 
 export interface ComponentDigest {
-  /** Of the bucket or index, where it is of one; ends with its kind. */
+  /** The name of the bucket or index, where there is one, ending with its kind. */
   readonly name: string;
   readonly kind: ComponentKind;
   readonly checksum: number;
@@ -136,7 +136,7 @@ function nextSlice(scanner: Scanner, rows: PackedRows): PackedRows {
 }
 
 interface Component {
-  /** Of all its keys and of no others. */
+  /** The prefix that all its keys have and no others. */
   readonly prefix: Uint8Array;
   readonly name: string;
   /** `position`: where the node stands in its log, and what follows from that. */

@@ -129,7 +129,7 @@ export abstract class TokenCursor<Lexeme extends string> {
     return false;
   }
 
-  /** As `isPair`, without expecting it. */
+  /** Works like `isPair`, without expecting it. */
   isPairAhead(first: Lexeme, second: Lexeme): boolean {
     return this.lexeme === first && this.lexemeAhead(1) === second;
   }

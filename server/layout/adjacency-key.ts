@@ -133,7 +133,7 @@ export class AdjacencyFields {
   /** A light edge's is its serial number. */
   edgePosition = 0;
 
-  /** Those of the key that starts at `offset`. */
+  /** Reads the parts of the key that starts at `offset`. */
   read(bytes: Uint8Array, offset: number): void {
     this.vertexPosition = positionAt(bytes, offset + 5);
     this.direction = bytes[offset + directionAt] === incoming ? incoming : outgoing;

@@ -45,7 +45,7 @@ export interface CompressedValue {
   readonly length: number;
   /** What is in the record; undefined: it lies beside. */
   readonly pack: Uint8Array | undefined;
-  /** Of the pack that lies beside. */
+  /** The checksum of the pack that lies outside. */
   readonly checksum: number;
 }
 

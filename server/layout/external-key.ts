@@ -36,7 +36,7 @@ export const allExternals: {readonly start: Uint8Array; readonly end: Uint8Array
   end: Uint8Array.of(namespace.externals + 1),
 };
 
-/** Those of the records of a bucket: start inclusive, end exclusive. */
+/** The key range of a bucket's records: start inclusive, end exclusive. */
 export function externalBucketRange(bucketId: number): {
   readonly start: Uint8Array;
   readonly end: Uint8Array;
@@ -47,7 +47,7 @@ export function externalBucketRange(bucketId: number): {
   return {start, end: keyAfterPrefix(start)};
 }
 
-/** Those of one record: start inclusive, end exclusive. */
+/** The key range of one record: start inclusive, end exclusive. */
 export function externalRange(rid: Rid): {
   readonly start: Uint8Array;
   readonly end: Uint8Array;

@@ -105,7 +105,7 @@ export function isIndexKey(bytes: Uint8Array, offset: number): boolean {
   return bytes[offset] === namespace.indexes;
 }
 
-/** Of an entry's key of at least `indexPrefixBytes` that begins at `offset`. */
+/** Reads the index id of an entry's key of at least `indexPrefixBytes` bytes at `offset`. */
 export function indexIdOf(bytes: Uint8Array, offset = 0): number {
   return uint32At(bytes, offset + 1);
 }

@@ -146,7 +146,7 @@ export function listPrefix(append: (out: ByteWriter) => void): Uint8Array {
   return out.take();
 }
 
-/** Of an entry whose key ends at `keyEnd`. */
+/** Reads the bucket of an entry whose key ends at `keyEnd`. */
 export function bucketOfEntry(bytes: Uint8Array, keyEnd: number): number {
   return uint32At(bytes, keyEnd - ridBytes);
 }

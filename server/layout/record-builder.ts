@@ -19,7 +19,7 @@ const bodyBytesKept = 64 << 10;
 const narrowMax = 0xffff;
 const propertiesMax = 0xffff;
 const nameIdMax = 0xffffff;
-/** Up to so many properties a look at each is cheaper than a map. */
+/** Up to this many properties a linear look is cheaper than a map. */
 const scannedMax = 32;
 
 export class RecordBuilder {
@@ -143,7 +143,7 @@ export class RecordBuilder {
     return this.#slots.get(id) ?? -1;
   }
 
-  /** As record-encoding.ts decides: by where the last body begins. */
+  /** Decided as in record-encoding.ts: by where the last body begins. */
   get #isWide(): boolean {
     return this.#count > 0 && (this.#offsets[this.#count - 1] as number) > narrowMax;
   }

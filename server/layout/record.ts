@@ -152,7 +152,7 @@ export function propertyStart(bytes: Uint8Array, offset: number, slot: number): 
   return tableEnd + bodyOffsetAt(bytes, table + slot * size, size);
 }
 
-/** Behind the last byte of the body; `length` is the whole record's. */
+/** Returns the offset after the last byte of the body; `length` is the whole record's. */
 export function propertyEnd(
   bytes: Uint8Array,
   offset: number,

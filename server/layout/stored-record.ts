@@ -139,7 +139,7 @@ export class StoredRecord extends RecordValue {
     return id === undefined ? undefined : this.getById(id);
   }
 
-  /** As `get`, for a name whose id is known. */
+  /** Works like `get`, for a name whose id is known. */
   getById(id: number): Value | undefined {
     const slot = findProperty(this.bytes, this.offset, id);
     return slot < 0 ? undefined : readValueOf(this.rid, this, slot, this.#folds);

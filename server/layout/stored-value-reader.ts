@@ -217,7 +217,7 @@ function readList(bytes: Uint8Array, start: number, end: number): readonly Value
 }
 
 /**
- * Behind the element at `at` of a list or map: tag, length, body.
+ * Returns the offset after the element at `at` of a list or map: tag, length, body.
  *
  * @throws {Corruption} when it does not lie before `end`.
  */
@@ -226,7 +226,7 @@ export function elementEnd(bytes: Uint8Array, at: number, end: number): number {
   return lengthEnd(bytes, at + 1, end);
 }
 
-/** Behind the bytes whose length stands in the four bytes at `at`. */
+/** Returns the offset after the bytes whose length stands in the four bytes at `at`. */
 function lengthEnd(bytes: Uint8Array, at: number, end: number): number {
   const length = readInt32(bytes, at);
   if (length < 0) impossible(valueTag.list);

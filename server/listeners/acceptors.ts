@@ -9,7 +9,7 @@ import {type AddressInfo, createServer, type ListenOptions, type Server} from 'n
 import type {Ports} from '#server/base/setting-row.ts';
 
 const socketsDefault = 8;
-/** Of systems where sockets do not share a port. */
+/** Errors of systems where sockets cannot share a port. */
 const unsupported: ReadonlySet<unknown> = new Set(['ENOTSUP', 'EINVAL', 'ENOPROTOOPT']);
 
 export interface AcceptorsOptions {

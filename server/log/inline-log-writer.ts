@@ -2,24 +2,24 @@
  * Whether the network thread writes an entry itself, which it does for one that comes alone: a
  * hand-over to the log thread and back costs more then than the write.
  *
- * While it syncs, nothing else is answered. So for every sync it owes the others as much time as
- * that took, unless there are no others, and is never far behind with that: over any while it syncs
- * for half of the time at most. Where two syncs in a row were slow, the log is left to its own
- * thread for longer: a disk that is slow by nature holds up nobody for long, one that hangs does so
- * once.
+ * An fsync here blocks the event loop. At most half of the time may go to fsyncs: each one earns
+ * the other clients a pause of equal length, and while the unpaid rest exceeds `owedMsMax` the next
+ * entry goes to the log thread. Example: after an fsync of 0.3 ms the network thread does no fsync
+ * for 0.3 ms. After two slow fsyncs in a row the pause is `restsSlow` times as long, so a slow disk
+ * blocks nobody for long, and one that hangs blocks the loop once.
  * Source: docs/design/0029-single-entries-on-the-network-thread.md.
  */
 import type {Clock} from '#server/platform/clock.ts';
 import {LogTailBorrower, type LogTailBorrowerOptions} from './log-tail-lease.ts';
 
-/** More is no small entry: copying it, and what others wait for meanwhile, counts. */
+/** Larger entries go to the log thread: copying them here would hold up other requests. */
 const entryBytesMax = 16 << 10;
 const slowMs = 2;
-/** How many times as long as a sync took is owed to others behind two slow ones. */
+/** The pause after two slow fsyncs in a row, in multiples of the last one. */
 const restsSlow = 50;
-/** With more owed no other one follows: of two in a row one may take longer than others. */
+/** While more than this is owed, the next entry goes to the log thread. */
 const owedMsMax = 1;
-/** So often the owner is to look at how full the segment is. */
+/** After this many bytes the owner is asked to look at how full the segment is. */
 const lookBytes = 64 << 10;
 
 /**
@@ -31,10 +31,10 @@ export type Appended = 'written' | 'left' | {readonly failed: string};
 export class InlineLogWriter {
   readonly #tail: LogTailBorrower;
   readonly #clock: Clock;
-  /** How many times as long as a usual sync took is owed. */
+  /** The pause after a usual fsync, in multiples of it. */
   readonly #restsUsual: number;
   #endedMs = Number.NEGATIVE_INFINITY;
-  /** As of then. */
+  /** The debt at `#owedAt`. */
   #owedMs = 0;
   #wasSlow = false;
   #bytes = 0;
@@ -51,7 +51,7 @@ export class InlineLogWriter {
     return bytes <= entryBytesMax && this.#owedAt(this.#clock.monotonic()) <= owedMsMax;
   }
 
-  /** Of an entry that is admitted; `isIdle` as for `LogTailBorrower.append`. */
+  /** Appends an admitted entry; `isIdle` is as for `LogTailBorrower.append`. */
   append(entry: Uint8Array, isIdle: () => boolean): Appended {
     const began = this.#clock.monotonic();
     const owedMs = this.#owedAt(began);

@@ -103,7 +103,7 @@ export class LogTailOwner {
 
 export interface LogTailBorrowerOptions {
   readonly disk: Disk;
-  /** Those of the log. */
+  /** The directory of the log. */
   readonly directory: string;
   readonly logId: string;
   readonly memory: SharedArrayBuffer;

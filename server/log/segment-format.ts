@@ -21,7 +21,7 @@ export const segmentHeaderBytes = 512;
 export const batchHeaderBytes = 40;
 export const recordHeaderBytes = 8;
 
-/** Of a segment that continues; one that takes something back is of the next version. */
+/** Written by a segment that continues; one that takes entries back has the next version. */
 const formatVersion = 1;
 const startsVersion = 2;
 /** Codes are places; the first is not written. */

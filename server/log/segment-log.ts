@@ -67,7 +67,7 @@ export interface LogState {
 
 const firstSegmentBytes = 1 << 20;
 const segmentGrowth = 4;
-/** Of the second half of the active segment, when the next file should be finished. */
+/** The next file should be finished at this share of the active segment's second half. */
 const readyAtShare = 0.8;
 
 export class SegmentLog {
@@ -352,7 +352,7 @@ export class SegmentLog {
   }
 
   /**
-   * Behind a start: what was read is made durable, and a new segment continues. What nothing
+   * Runs after a start: what was read is made durable, and a new segment continues. What nothing
    * proves to be on the disk is written once more: after a failed sync the system may show
    * bytes that it has given up writing, and a sync alone would not bring them back.
    */

@@ -18,7 +18,7 @@ import {
 } from './segment-format.ts';
 
 const windowBytes = 256 << 10;
-/** So far apart are the places from which a segment can be read without its beginning. */
+/** The distance between places from which a segment can be read without its beginning. */
 const markBytes = 256 << 10;
 
 /** One record; `payload` is valid until the walk goes on. */
@@ -89,7 +89,7 @@ export function startOf(header: SegmentHeader): SegmentPosition {
   };
 }
 
-/** As `startOf`, at the last of `marks` that is in front of the record `index`. */
+/** Works like `startOf`, at the last of `marks` that is in front of the record `index`. */
 export function startBefore(
   header: SegmentHeader,
   marks: readonly SegmentMark[],

@@ -331,7 +331,7 @@ const structuresFirst: Readonly<Record<Classified['of'], number>> = {
   null: 13,
 };
 
-/** As `compareTotal` inside a class, with the classes in another order; null last. */
+/** Works like `compareTotal` inside a class, with the classes in another order; null last. */
 export function compareStructuresFirst(left: Value, right: Value): number {
   if (typeof left === 'number' && typeof right === 'number') return compareNumbers(left, right);
   const a = classify(left);

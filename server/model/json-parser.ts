@@ -26,7 +26,7 @@ export function parseJson(bytes: Uint8Array, depthMax = jsonDepthMaxDefault): Va
   return new JsonParser(depthMax).parse(bytes);
 }
 
-/** As `parseJson`, for text at hand (a column of a result, a literal). */
+/** Works like `parseJson`, for text at hand (a column of a result, a literal). */
 export function parseJsonText(text: string, depthMax = jsonDepthMaxDefault): Value {
   return parseJson(utf8Bytes(text), depthMax);
 }

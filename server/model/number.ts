@@ -58,7 +58,7 @@ export function makeInteger(integer: bigint): number | bigint {
   return normalInteger(integer);
 }
 
-/** As `makeInteger`, for an integer known to fit. */
+/** Works like `makeInteger`, for an integer known to fit. */
 export function normalInteger(integer: bigint): number | bigint {
   const double = Number(integer);
   return Number.isSafeInteger(double) ? double : integer;

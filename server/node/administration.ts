@@ -19,7 +19,7 @@ export interface ServerAdministrationOptions {
   readonly engine: Engine;
   readonly events: EventLog;
   readonly random: Random;
-  /** As resolved at start. */
+  /** The settings as resolved at the start. */
   readonly settings: Settings;
   readonly shutdown: () => void;
 }

@@ -20,8 +20,8 @@ interface Parts {
 export async function createDefaultDatabases(settings: Settings, parts: Parts): Promise<void> {
   const root = parts.security.principalOf('root');
   if (root === undefined) throw new Refusal('start.refused', 'there is no user root');
-  for (const wish of parseDefaultDatabases(settings.get('svc.server.defaultDatabases'))) {
-    await createMissing(parts, root, wish);
+  for (const requested of parseDefaultDatabases(settings.get('svc.server.defaultDatabases'))) {
+    await createMissing(parts, root, requested);
   }
   const sample = settings.get('svc.server.sampleDatabase');
   if (sample !== '' && parts.engine.status(sample) === undefined) {

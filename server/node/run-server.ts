@@ -47,8 +47,8 @@ export async function runServer(configuration: Configuration, streams: Streams):
   return server.failure === undefined ? 0 : 1;
 }
 
-/** One wish to stop may arrive twice: from the terminal's group and passed on by a parent. */
-const sameWishMs = 1_000;
+/** One requested to stop may arrive twice: from the terminal's group and passed on by a parent. */
+const sameRequestMs = 1_000;
 
 /** Resolves at the first SIGINT or SIGTERM; a later one ends the process. */
 function stopSignal(): Promise<string> {
@@ -57,7 +57,7 @@ function stopSignal(): Promise<string> {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
         const now = performance.now();
-        if (askedAt !== undefined && now - askedAt > sameWishMs) process.exit(1);
+        if (askedAt !== undefined && now - askedAt > sameRequestMs) process.exit(1);
         askedAt ??= now;
         resolve(signal);
       });
@@ -84,7 +84,7 @@ function greeting(server: RunningServer): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** As one word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 function shellQuoted(text: string): string {
   return text.includes("'") ? `"${text.replaceAll(/(["\\$`])/g, '\\$1')}"` : `'${text}'`;
 }

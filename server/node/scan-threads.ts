@@ -95,7 +95,7 @@ class ScanThread implements PlanThread {
   readonly #parts: ScanThreadParts;
   readonly #worker: Worker;
   readonly #onChange: () => void;
-  /** Of the order under way, and of the next one. */
+  /** The listeners of the task under way, and of the next one. */
   readonly #hears: ((news: PlanTaskEvent) => void)[] = [];
   /** The order under way is answered; the thread is about to let go. */
   #isAnswered = false;

@@ -16,7 +16,7 @@ import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {StoreSnapshot} from '#server/storage/store.ts';
 import type {ScanThreadStart} from './scan-threads.ts';
 
-/** Behind whoever serves short requests, when processors are short. */
+/** The niceness that lets threads with short requests go first. */
 const niceness = 5;
 
 const port = parentPort;

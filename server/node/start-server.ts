@@ -65,7 +65,7 @@ import {version} from './version.ts';
 export interface RunningServer {
   readonly version: string;
   readonly url: string;
-  /** Of HTTPS, where that is on. */
+  /** The URL of HTTPS, where that is on. */
   readonly secureUrl: string | undefined;
   readonly port: number;
   readonly isDefaultPort: boolean;
@@ -231,7 +231,7 @@ interface Parts {
   readonly storeEngine: StoreEngine;
   /** Undefined: a server alone. */
   readonly cluster: ClusterNode | undefined;
-  /** Of a pod. */
+  /** Set in a pod. */
   readonly probe: JoinProbe | undefined;
   /** Asks other members. */
   readonly peerClient: PeerClient;
@@ -409,7 +409,7 @@ function createMeans(given: Settings, parts: Parts): Omit<StartDependencies, 'ja
   return {cluster: view, clock, random, timers};
 }
 
-/** Behind the start of a member: it may lead in a moment. */
+/** Runs after the start of a member, which may lead in a moment. */
 function rehearseWrites(given: Settings, {storeEngine, logger}: Parts, means: StartDependencies) {
   // As a server alone: nobody else hears of it.
   const {cluster: _, ...own} = means;

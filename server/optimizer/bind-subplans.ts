@@ -1,12 +1,12 @@
 /**
  * Puts the expressions that run a sub-plan where a run can pause: into an `extend` of their own.
  *
- * A closure cannot give the thread away, so a sub-plan inside of one would keep everybody else
- * waiting for as long as it takes. `extend` can (operators/resumption.ts): the node that asked for
- * the expression reads the slot that it binds. What is evaluated, and for which rows, stays as it
- * was. Done last, on the plan as it runs. Changes of records pause by themselves: what they assign
- * may read what the rows before have changed. Expressions of joins and walks are left where they
- * are.
+ * An expression closure cannot yield, so a sub-plan inside of one would keep everybody else
+ * waiting for as long as it takes. `extend` can (expressions/resumption.ts): the node that asked
+ * for the expression reads the slot that it binds. What is evaluated, and for which rows, stays as
+ * it was. Done last, on the plan as it runs. Changes of records pause by themselves: what they
+ * assign may read what the rows before have changed. Expressions of joins and walks are left where
+ * they are.
  */
 import type {Expression, Slot} from '#server/plan/expression.ts';
 import {mapExpressions} from '#server/plan/map-expressions.ts';

@@ -20,7 +20,7 @@ import {assumed, equalShare, type RowFacts, shareOfAll} from './selectivity.ts';
 
 export interface Estimate {
   readonly rows: number;
-  /** Of the node with everything below it, in the steps of cost.ts. */
+  /** The cost of the node with everything below it, in the steps of cost.ts. */
   readonly cost: number;
   readonly slots: ReadonlyMap<Slot, SlotFacts>;
 }
@@ -250,7 +250,7 @@ export class Estimates {
     return this.#filter(condition, {rows: hops, cost: walked, slots});
   }
 
-  /** As its hops one after the other, each vertex once; nothing bounds their number but guesses. */
+  /** Estimates the hops one after the other, each vertex once; only guesses bound their number. */
   #frontier({from, steps, to}: Node<'frontier'>, input: Estimate): Estimate {
     let rows = input.rows;
     let work = input.cost;

@@ -68,7 +68,7 @@ export function optimize(plan: PlanNode, options: OptimizeOptions): PlanNode {
   return runToCompletion(optimizing(plan, options));
 }
 
-/** As `optimize`; each rule that changes something is a portion. */
+/** Works like `optimize`; each rule that changes something is a portion. */
 export function* optimizing(plan: PlanNode, options: OptimizeOptions): Cooperative<PlanNode> {
   const {catalog, constant, statistics = noStatistics, without} = options;
   const estimates = new Estimates(catalog, statistics);

@@ -16,7 +16,7 @@ export interface Start {
 }
 
 export class PatternNodes {
-  /** Of all vertices that the pattern binds itself. */
+  /** The slots of all vertices that the pattern binds itself. */
   readonly slots: readonly Slot[];
   /** All conditions, those included that only say of what type a scanned vertex is. */
   readonly terms: readonly Expression[];

@@ -156,7 +156,7 @@ export class PatternOrder {
     });
   }
 
-  /** Of each two edges that may not be one, the later looks at the earlier. */
+  /** The later of two edges that must differ looks at the earlier one. */
   #unlike(done: Partial, hop: PatternHop): readonly Slot[] {
     const later = this.#pattern.hops.flatMap(({edge, unlike}) =>
       edge !== undefined && hop.edge !== undefined && unlike.includes(hop.edge) ? [edge] : [],

@@ -11,7 +11,7 @@ import {expressionsOf, inputsOf, visitExpression} from '#server/plan/tree.ts';
 export type PlanKind = PlanNode['kind'];
 
 interface Held {
-  /** Of the node and everything below it and inside of its expressions. */
+  /** The kinds of the node, of everything below it, and of the plans in its expressions. */
   readonly kinds: ReadonlySet<PlanKind>;
   /** Sub-plans in the node's own expressions. */
   readonly subplans: readonly PlanNode[];

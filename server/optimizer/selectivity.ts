@@ -37,7 +37,7 @@ export const assumed = {
 } as const;
 
 const leastShare = 1e-9;
-/** Of a long list the first ones tell how frequent all are. */
+/** The first items of a long list tell how frequent all are. */
 const itemsLookedAt = 256;
 
 /** The share of rows for which all terms are true. */
@@ -111,7 +111,7 @@ export function equalShare(one: Expression, other: Expression, facts: RowFacts):
   return b === undefined ? a : Math.min(a, b);
 }
 
-/** Of `tested`, the share that equals `other`; undefined where nothing is known of it. */
+/** Returns the share of `tested` that equals `other`; undefined where nothing is known. */
 function sideShare(tested: Expression, other: Expression, facts: RowFacts): number | undefined {
   const slot = idSlotOf(tested);
   if (slot !== undefined) {

@@ -56,7 +56,7 @@ export function slotUse(plan: PlanNode): SlotUse {
   return {next, reads, records};
 }
 
-/** Those of the node's own slots that it binds to records. */
+/** Lists the node's own slots that it binds to records. */
 function recordSlots(node: PlanNode): readonly (Slot | undefined)[] {
   switch (node.kind) {
     case 'scan-type':

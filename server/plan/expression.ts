@@ -1,8 +1,8 @@
 /**
  * Scalars over the slots of a row: what every language's expressions compile to.
  *
- * Languages differ by the operators their binder chooses (`compare.equalThreeValued`,
- * `compare.total`, ...), never by a mode read at run time; all of those are functions of the
+ * Languages differ by the operators their binder chooses (the `op:` functions
+ * of functions/operators.ts), never by a mode read at run time; all of those are functions of the
  * one table in `functions.ts`. A sub-plan appears only as `subplan`; the optimizer turns it
  * into `apply` and then, where it can, into joins.
  *
@@ -41,7 +41,7 @@ export type Expression =
       readonly name: string;
       readonly args: readonly Expression[];
       readonly place?: SourceLocation;
-      /** As it was written, made when something is refused while it runs. */
+      /** Prints the expression as it was written, for a refusal while it runs. */
       readonly written?: () => string;
     }
   /** A function of the database's own, by its name in the catalog. */

@@ -8,8 +8,9 @@
  *
  * The binder makes a correct plan without choosing access paths; the optimizer rewrites it
  * into one that uses indexes, order and limits; `execution/operators/` runs one node kind a
- * file. `properties.ts` derives slots, order, effects and estimates; `printer.ts` prints a
- * stable text that tests compare and EXPLAIN shows. See ../shared/design/algebra.md's demands.
+ * file. `properties.ts` derives slots, order and effects, `optimizer/estimates.ts` sizes;
+ * `printer.ts` prints a stable text that tests compare and EXPLAIN shows. What the algebra has to
+ * carry: docs/design/algebra.md.
  */
 import type {DataType} from '#server/model/data-type.ts';
 import type {Expression, Place, Slot} from './expression.ts';
@@ -79,7 +80,7 @@ export interface Aggregate {
   readonly name: string;
   readonly args: readonly Expression[];
   readonly distinct: boolean;
-  /** Of `count` without arguments: the slot that says how many rows a row stands for. */
+  /** For `count` without arguments: the slot that says how many rows a row stands for. */
   readonly weight?: Slot;
   readonly place?: Place;
 }
@@ -288,7 +289,7 @@ export type RowNode =
       readonly end: Slot;
       readonly depthMin: number;
       readonly depthMax: number | undefined;
-      /** As of `walk`; trail looks at `bodyEdges`, acyclic at `bodyVertices`. */
+      /** The mode of `walk`; trail looks at `bodyEdges`, acyclic at `bodyVertices`. */
       readonly mode: 'walk' | 'trail' | 'acyclic';
       readonly bodyEdges: readonly Slot[];
       /** Without `start`. */
@@ -389,9 +390,9 @@ export type WholeNode =
   /** First row of each distinct tuple of `by`. */
   | {readonly kind: 'distinct'; readonly input: PlanNode; readonly by: readonly Expression[]}
   /**
-   * Of the rows of each distinct tuple of `by` those where `measure`, an integer, is least: `count`
-   * of them, or with `ties` all that have one of the `count` least measures. Order: as the tuples
-   * first appeared, then by measure, then as they came.
+   * Keeps, of the rows of each distinct tuple of `by`, those where `measure`, an integer, is least:
+   * `count` of them, or with `ties` all that have one of the `count` least measures. Order: as the
+   * tuples first appeared, then by measure, then as they came.
    */
   | {
       readonly kind: 'select-per-group';

@@ -15,7 +15,7 @@ export type SignatureOptions = Partial<
   >
 >;
 
-/** As FunctionSignature says; undefined where SQL has no call for the function. */
+/** See FunctionSignature; undefined where SQL has no call for the function. */
 type Example = FunctionSignature['example'] | undefined;
 
 /** A row from its call, sentence, example and what is special. */

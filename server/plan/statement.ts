@@ -242,7 +242,7 @@ export type SchemaCommand =
       readonly kind: 'create-manual-index';
       readonly name: string;
       readonly ifNotExists: boolean;
-      /** Of the parts of a key, at least one. */
+      /** The types of a key's parts, at least one. */
       readonly keyTypes: readonly DataType[];
       readonly indexKind: 'ordered' | 'hash';
       readonly unique: boolean;
@@ -254,7 +254,7 @@ export type SchemaCommand =
       readonly kind: 'rebuild-type';
       readonly name: string;
       readonly polymorphic: boolean;
-      /** As of `alter-type`. */
+      /** Means what it means in `alter-type`. */
       readonly repartition: boolean;
     }
   | {readonly kind: 'create-bucket'; readonly name: string; readonly ifNotExists: boolean}

@@ -116,7 +116,7 @@ export function answerPreVote(raft: Raft, from: NodeId, request: PreVoteRequest)
   }
 }
 
-/** Of two that lost the same leader and ask each other at once, the one whose turn is first. */
+/** Decides between two that lost the same leader and ask each other at once. */
 function goesFirst(raft: Raft, other: NodeId, {last}: PreVoteRequest): boolean {
   if (raft.leaderLost === undefined || raft.role.kind !== 'pre-candidate') return false;
   return raft.isBefore(other) && atLeastAsLong(raft.log.last, last);

@@ -127,7 +127,7 @@ export class LogView {
     }
   }
 
-  /** Of a log that was read from the disk. */
+  /** Called for a log that was read from the disk. */
   allPersisted(): void {
     this.#persisted = this.lastIndex;
   }

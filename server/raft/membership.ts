@@ -108,7 +108,7 @@ export class MembershipHistory {
     return this.#current.since;
   }
 
-  /** Of the current one. */
+  /** The voters of the current membership. */
   get voters(): readonly NodeId[] {
     return this.#current.voters;
   }

@@ -37,7 +37,7 @@ export class Progress {
   commitSent: LogIndex = 0;
   /** The greatest round of ours that the peer has answered. */
   answeredRound = 0;
-  /** Of a joining server: the round it is in, and whether the last one was quick. */
+  /** For a joining server: the round it is in, and whether the last one was quick. */
   catchUp: CatchUp;
   caughtUp = false;
   #inFlight = new Fifo<InFlight>();

@@ -44,7 +44,7 @@ const zstdLevel = 1;
 /** Keys in one packed call, and the largest buffer that it begins with. */
 const keysAtOnce = 256;
 const rowsBytesMax = 1 << 20;
-/** Beside the value that is packed: the header of its row and of its pack. */
+/** What a packed value takes beside it: the headers of its row and of its pack. */
 const rowBytesMore = 16;
 
 /** A record as it is to be stored. */
@@ -82,8 +82,8 @@ function sliceOf({bytes, offset, length}: RecordPlace): Uint8Array {
   return bytes.subarray(offset, offset + length);
 }
 
-function packOf(tag: number, body: Uint8Array, wish: Compression | undefined): Uint8Array {
-  const compressed = wish && compressedBody(body, wish);
+function packOf(tag: number, body: Uint8Array, requested: Compression | undefined): Uint8Array {
+  const compressed = requested && compressedBody(body, requested);
   const pack = new Uint8Array(packHeaderBytes + (compressed ?? body).length);
   pack[0] = compressed === undefined ? codecs.none : codecs.zstd;
   pack[1] = tag;
@@ -91,12 +91,12 @@ function packOf(tag: number, body: Uint8Array, wish: Compression | undefined): U
   return pack;
 }
 
-/** Undefined where the wish is better served without. */
-function compressedBody(body: Uint8Array, wish: Compression): Uint8Array | undefined {
-  if (wish === 'auto' && body.length < autoBytesMin) return undefined;
+/** Undefined where the requested is better served without. */
+function compressedBody(body: Uint8Array, requested: Compression): Uint8Array | undefined {
+  if (requested === 'auto' && body.length < autoBytesMin) return undefined;
   const params = {[constants.ZSTD_c_compressionLevel]: zstdLevel};
   const compressed = zstdCompressSync(body, {params});
-  const worthwhile = wish === 'auto' ? body.length * (1 - autoSaving) : body.length - 1;
+  const worthwhile = requested === 'auto' ? body.length * (1 - autoSaving) : body.length - 1;
   return compressed.length <= worthwhile ? compressed : undefined;
 }
 
@@ -143,7 +143,7 @@ export class CompressedValueReader implements CompressedValueSource {
     return record.isCompressed ? (this.unfoldAll([record])[0] ?? record) : record;
   }
 
-  /** As `decompress`, with all that lies beside the records read at once. */
+  /** Works like `decompress`, and reads all that lies outside the records at once. */
   unfoldAll<R extends StoredRecord | undefined>(records: readonly R[]): readonly R[] {
     const asked = records.map(record =>
       record?.isCompressed === true ? this.#asked(record) : none,

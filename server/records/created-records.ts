@@ -3,13 +3,13 @@ import {appended} from '#server/base/appended.ts';
 import {ridsEqual} from '#server/model/rid.ts';
 import type {Rid} from '#server/model/value.ts';
 
-/** So many are looked through one by one. */
+/** Up to this many a linear look is cheaper. */
 const fewMax = 8;
 
 export class CreatedRecords {
   /** The first ones. */
   #few: Rid[] = [];
-  /** Of the others, positions by bucket. */
+  /** Positions by bucket, of the records beyond those. */
   #positions: Map<number, Set<number>> | undefined;
 
   add(rid: Rid): void {

@@ -51,7 +51,8 @@ export function loadRecord(
 }
 
 /**
- * As `loadRecord`, for who may not want its compressed values: each is read when it is asked for.
+ * Works like `loadRecord`, for a caller that may not want its compressed values: each is read when
+ * it is asked for.
  */
 export function loadLate(reader: Reader, schema: RecordSchema, rid: Rid): StoredRecord | undefined {
   return loadRecord(reader, schema, rid, new CompressedValueReader(reader, () => false));

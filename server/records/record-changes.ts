@@ -16,7 +16,7 @@ const recordsMax = 1_000;
 
 export class RecordChanges {
   #records: ChangedRecord[] | undefined = [];
-  /** Of too many records to name; as long as they are few, these tell their types. */
+  /** Names the types when there are too many records to name. */
   #typeIds: Set<number> | undefined;
 
   get typeIds(): ReadonlySet<number> {

@@ -171,8 +171,8 @@ function apply(step: Command, open: Records, writer: RecordWriter): void {
     const light = step.what === 'light';
     const own = light ? new Map<string, Value>() : new Map([['n', number]]);
     const ends = [a.rid, b.rid] as const;
-    const wish = {typeName: light ? 'L' : 'E', from: a.rid, to: b.rid, properties: own};
-    keep(writer.createEdge(wish), {properties: own, ends});
+    const requested = {typeName: light ? 'L' : 'E', from: a.rid, to: b.rid, properties: own};
+    keep(writer.createEdge(requested), {properties: own, ends});
   } else if (step.what === 'change' && a !== undefined) {
     writer.replace(a.rid, properties);
     open.set(idOf(a.rid), {rid: a.rid, known: {properties}});

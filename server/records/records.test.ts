@@ -49,9 +49,9 @@ class World extends RecordDatabase {
 }
 
 const type =
-  (wish: NewType): SchemaStep =>
+  (requested: NewType): SchemaStep =>
   catalog =>
-    createType(catalog, wish);
+    createType(catalog, requested);
 const property =
   (
     typeName: string,

@@ -6,7 +6,7 @@
  * deleted record unchanged since it was read, the ends of a new edge present, a deleted vertex
  * without new edges. A refusal in the middle may leave part of the writes behind, so the caller
  * rolls back to its savepoint.
- * Invariants: L1 (adjacency-key.ts) and X1 (indexes.ts).
+ * Invariants: K1 (adjacency-key.ts) and X1 (indexes.ts).
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -48,7 +48,7 @@ export interface NewRecordRequest {
   readonly rid?: Rid | undefined;
 }
 
-export interface NewEdgeWish extends NewRecordRequest {
+export interface NewEdgeRequest extends NewRecordRequest {
   readonly from: Rid;
   readonly to: Rid;
   /** Nothing is written at the end; true for every edge of a unidirectional type. */
@@ -99,38 +99,38 @@ export class RecordWriter {
   }
 
   /** A record of a document or vertex type. */
-  createRecord(wish: NewRecordRequest): StoredRecord {
-    const type = this.context.catalog.requireType(wish.typeName);
+  createRecord(requested: NewRecordRequest): StoredRecord {
+    const type = this.context.catalog.requireType(requested.typeName);
     if (type.kind === 'edge') {
       throw new Refusal(
         'query.semantic',
         `'${type.name}' is an edge type: its records need two ends (CREATE EDGE)`,
       );
     }
-    const properties = this.prepare(type, wish.properties);
-    const rid = this.ridFor(type, wish, properties);
+    const properties = this.prepare(type, requested.properties);
+    const rid = this.ridFor(type, requested, properties);
     return this.insert(type, rid, properties, {kind: type.kind});
   }
 
-  createDocument(wish: NewRecordRequest): StoredRecord {
-    this.requireKind(wish.typeName, 'document');
-    return this.createRecord(wish);
+  createDocument(requested: NewRecordRequest): StoredRecord {
+    this.requireKind(requested.typeName, 'document');
+    return this.createRecord(requested);
   }
 
-  createVertex(wish: NewRecordRequest): StoredRecord {
-    this.requireKind(wish.typeName, 'vertex');
-    return this.createRecord(wish);
+  createVertex(requested: NewRecordRequest): StoredRecord {
+    this.requireKind(requested.typeName, 'vertex');
+    return this.createRecord(requested);
   }
 
   /** An edge between two vertices; light when its type is. */
-  createEdge(wish: NewEdgeWish): StoredRecord | LightEdge {
-    const type = this.requireKind(wish.typeName, 'edge');
-    this.requireVertex(wish.from);
-    this.requireVertex(wish.to);
-    if (type.edge.lightweight) return this.createLightEdge(type, wish);
-    const properties = this.prepare(type, wish.properties);
-    const rid = this.ridFor(type, wish, properties);
-    const {from, to} = wish;
+  createEdge(requested: NewEdgeRequest): StoredRecord | LightEdge {
+    const type = this.requireKind(requested.typeName, 'edge');
+    this.requireVertex(requested.from);
+    this.requireVertex(requested.to);
+    if (type.edge.lightweight) return this.createLightEdge(type, requested);
+    const properties = this.prepare(type, requested.properties);
+    const rid = this.ridFor(type, requested, properties);
+    const {from, to} = requested;
     this.edges.checkUnique(type, from, to);
     this.edges.pinEnds(from, to);
     const record = this.insert(type, rid, properties, {kind: 'edge', from, to});
@@ -140,7 +140,7 @@ export class RecordWriter {
       from,
       to,
       light: false,
-      oneWay: type.edge.unidirectional || wish.unidirectional === true,
+      oneWay: type.edge.unidirectional || requested.unidirectional === true,
     });
     return record;
   }
@@ -310,15 +310,15 @@ export class RecordWriter {
     this.notes.newNames = undefined;
   }
 
-  private createLightEdge(type: CatalogType, wish: NewEdgeWish): LightEdge {
-    for (const name of wish.properties.keys()) {
+  private createLightEdge(type: CatalogType, requested: NewEdgeRequest): LightEdge {
+    for (const name of requested.properties.keys()) {
       if (name.startsWith('@')) continue;
       throw new Refusal(
         'query.execution',
         `'${type.name}' is a light edge type: its edges have no properties ('${name}')`,
       );
     }
-    const {from, to} = wish;
+    const {from, to} = requested;
     const bucket = type.bucketIds[0];
     assert(bucket !== undefined, 'every type has a bucket');
     const {unique} = type.edge;
@@ -326,7 +326,7 @@ export class RecordWriter {
     const rid = this.edges.lightRid(bucket, unique ? 0 : this.transaction.nextPosition(bucket));
     this.edges.checkUnique(type, from, to);
     this.edges.pinEnds(from, to);
-    const oneWay = type.edge.unidirectional || wish.unidirectional === true;
+    const oneWay = type.edge.unidirectional || requested.unidirectional === true;
     this.edges.put({edge: rid, typeId: type.id, from, to, light: true, oneWay});
     this.transaction.count(bucket, 1);
     this.tally.made.edge += 1;
@@ -349,9 +349,11 @@ export class RecordWriter {
     this.notes.incomplete.set(ridText(rid), rid);
   }
 
-  private ridFor(type: CatalogType, wish: NewRecordRequest, properties: MapValue): Rid {
-    if (wish.rid !== undefined) return this.formerRid(type, wish.rid, properties);
-    return this.newRid(selectBucket(this.context, type, wish.bucketName, properties, this.notes));
+  private ridFor(type: CatalogType, requested: NewRecordRequest, properties: MapValue): Rid {
+    if (requested.rid !== undefined) return this.formerRid(type, requested.rid, properties);
+    return this.newRid(
+      selectBucket(this.context, type, requested.bucketName, properties, this.notes),
+    );
   }
 
   private newRid(bucket: number): Rid {

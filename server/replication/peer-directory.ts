@@ -19,18 +19,18 @@ export interface KnownServers {
     /** Undefined where it does not listen for HTTPS. */
     readonly httpsPort: number | undefined;
   };
-  /** Those of `svc.ha.serverList`. */
+  /** The peers of `svc.ha.serverList`. */
   readonly declared: readonly DeclaredPeer[];
-  /** Those added while the cluster ran; a declared one of the same id comes before. */
+  /** The peers added while the cluster ran; a declared one of the same id comes before. */
   readonly added: readonly DeclaredPeer[];
-  /** Of the live configuration. */
+  /** The members of the live configuration. */
   readonly members: readonly NodeId[];
   readonly introductions: ReadonlyMap<NodeId, PeerIntroduction>;
 }
 
 export interface ListedServer {
   readonly id: NodeId;
-  /** As declared, else as it calls itself. */
+  /** The declared name, else the one that the peer gives itself. */
   readonly name: string | undefined;
   readonly host: string;
   readonly raftPort: number;

@@ -63,7 +63,7 @@ export class ReplicatedCommitLog implements EngineLog {
   readonly #options: ReplicatedLogOptions;
   readonly #pending: PendingEntries;
   readonly #feed: CommittedFeed;
-  /** Of one leadership, in the order of the log. */
+  /** What this leadership appended, in the order of the log. */
   readonly #appended = new Fifo<Appended>();
   /** Index of the first entry of this node's leadership; undefined when it does not lead. */
   #leadsFrom: LogIndex | undefined;
@@ -117,7 +117,7 @@ export class ReplicatedCommitLog implements EngineLog {
 
   get lastIndex(): LogIndex {
     const {replicator} = this.#options;
-    return this.#leadsFrom === undefined ? this.#feed.offeredIndex : replicator.lastIndex;
+    return this.#leadsFrom === undefined ? this.#feed.enqueuedIndex : replicator.lastIndex;
   }
 
   get failure(): string | undefined {
@@ -212,7 +212,7 @@ export class ReplicatedCommitLog implements EngineLog {
    */
   async interrupted(work: () => Promise<LogIndex>): Promise<void> {
     await this.#feed.pause();
-    let index = this.#feed.offeredIndex;
+    let index = this.#feed.enqueuedIndex;
     try {
       if (this.#failure !== undefined || this.#stopping) {
         throw new Refusal('server.stopping', 'the server applies nothing more');
@@ -262,7 +262,7 @@ export class ReplicatedCommitLog implements EngineLog {
 
   async whenApplied(index: LogIndex): Promise<void> {
     const isOver = this.#failure !== undefined || this.#stopping;
-    if (isOver && index > this.#feed.offeredIndex) return;
+    if (isOver && index > this.#feed.enqueuedIndex) return;
     const applied = this.#pending.whenApplied(index);
     this.#feed.goOn();
     await applied;
@@ -356,7 +356,7 @@ export class ReplicatedCommitLog implements EngineLog {
     });
   }
 
-  /** Those whose time is over are told that nothing is known; their entries may yet commit. */
+  /** Answers commits whose deadline passed as unknown; their entries may yet commit. */
   #watchDeadlines(delayMs: number): void {
     const {clock, timers} = this.#options;
     this.#timerRuns = true;

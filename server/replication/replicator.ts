@@ -56,7 +56,7 @@ export interface Role {
   readonly name: RoleName;
   readonly term: Term;
   readonly leader: NodeId | undefined;
-  /** Of a leader: its first entry; once it is applied here, everything before it is known. */
+  /** A leader's first entry; once it is applied here, everything before it is known. */
   readonly firstIndex: LogIndex | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface ReplicatorOptions {
   readonly timers: Timers;
   /** `svc.ha.groupCommitBatchSize`: proposals that share a write at most. */
   readonly proposalsMax: number;
-  /** Of entries kept in memory. */
+  /** How many bytes of entries are kept in memory. */
   readonly cacheBytesMax: number;
   /** Different for every start of a process on every node. */
   readonly processId: string;
@@ -95,7 +95,7 @@ export class Replicator {
   #proposalBytes = 0;
   #flushIsDue = false;
   #durableNumber = 0;
-  /** Of the last write that was given to the storage. */
+  /** The number of the last write that was given to the storage. */
   #givenNumber = 0;
   #durableWaiters: {readonly number: number; readonly resolve: () => void}[] = [];
   /** Why the core refused the input of this step. */
@@ -180,7 +180,7 @@ export class Replicator {
     return this.#raft.commit;
   }
 
-  /** Of the newest entry in the log, or about to be: the next proposal follows it. */
+  /** The newest entry in the log, or about to be: the next proposal follows it. */
   get lastIndex(): LogIndex {
     return this.#raft.log.lastIndex + this.#proposals.length;
   }
@@ -209,7 +209,7 @@ export class Replicator {
     return checkpoint;
   }
 
-  /** As `checkpointAt`; undefined when the log does not hold the entry any more. */
+  /** Works like `checkpointAt`; undefined when the log does not hold the entry any more. */
   heldCheckpointAt(index: LogIndex): Checkpoint | undefined {
     const term = this.#raft.log.termAt(index);
     if (term === undefined) return undefined;

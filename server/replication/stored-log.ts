@@ -53,7 +53,7 @@ export type RecoveredLog = Omit<Recovered, 'applied' | 'committed'>;
 interface Kept {
   /** Made with the storage, and lost only with it: the name of this node's memory. */
   readonly logId: string;
-  /** As of when this was written; a later one lies in the file of votes. */
+  /** The hard state when this was written; a later one lies in the vote file. */
   readonly hardState: HardState;
   readonly base: Checkpoint;
   /** Absent before there was a file of votes: then there is no later one. */
@@ -327,7 +327,7 @@ export class StoredLog {
     return {bytes: writer.view(), ends};
   }
 
-  /** As of the segment log; undefined also while something is collected. */
+  /** Delegates to the segment log; undefined also while something is collected. */
   lend(): LogTailState | undefined {
     const isWhole = this.#failed === undefined && this.#pending.length === 0;
     return isWhole ? this.#segments.lend() : undefined;
@@ -337,7 +337,7 @@ export class StoredLog {
     this.#segments.takeBack(lent);
   }
 
-  /** As of the segment log; `ready` when it has failed. */
+  /** Delegates to the segment log; `ready` when it has failed. */
   get nextSegment(): SegmentLog['nextSegment'] {
     return this.failed === undefined ? this.#segments.nextSegment : 'ready';
   }

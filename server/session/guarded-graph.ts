@@ -86,14 +86,14 @@ export function guardGraph(graph: Graph, guard: TypeGuard, catalog: Catalog): Gr
       guard.require('readRecord', type);
       return graph.scanType(type, polymorphic, guarded(order));
     },
-    scanColumns: wish => {
-      const family = [...(catalog.type(wish.type)?.family ?? [])];
+    scanColumns: requested => {
+      const family = [...(catalog.type(requested.type)?.family ?? [])];
       // Columns show records of all types: what may be read of some only is read one by one.
       return guard.allowsAll(
         'readRecord',
         family.map(({name}) => name),
       )
-        ? graph.scanColumns(wish)
+        ? graph.scanColumns(requested)
         : undefined;
     },
     scanBuckets: (buckets, order) => graph.scanBuckets(buckets, guarded(order)),

@@ -20,9 +20,9 @@ export interface MadeRecord {
 export async function insertRecord(
   service: Service,
   principal: Principal,
-  wish: {readonly database: string; readonly type: string; readonly properties: MapValue},
+  requested: {readonly database: string; readonly type: string; readonly properties: MapValue},
 ): Promise<MadeRecord | undefined> {
-  const {database, type, properties} = wish;
+  const {database, type, properties} = requested;
   const text = `INSERT INTO \`${type}\` CONTENT :record`;
   const parameters = new Map([['record', properties]]);
   const cursor = await service.run(principal, statementRequest(database, text, parameters));

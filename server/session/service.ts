@@ -187,7 +187,7 @@ export class SessionService implements Service {
     });
   }
 
-  /** Those of databases that are in use here; the others' are when they are opened. */
+  /** Refreshes the databases that are in use here; the others follow when they are opened. */
   #refreshViews(): void {
     const {engine} = this.#options;
     for (const name of engine.databases()) {
@@ -196,7 +196,7 @@ export class SessionService implements Service {
     }
   }
 
-  /** As they are whenever they are asked for. */
+  /** Reads the limits anew whenever they are asked for. */
   #admissionLimits(): AdmissionLimits {
     const {settings, machine} = this.#options;
     const pool = this.#pool;

@@ -14,7 +14,7 @@ import type {WorkProgress} from './database/work-progress.ts';
 /** Positional parameters are named "0", "1", ... */
 export type Parameters = ReadonlyMap<string, Value>;
 
-/** Row shapes of reference 2.2; `rows` is NDJSON-ready: one `{"record":...}` a line. */
+/** Shapes of rows (docs/http.md); `ndjson` is one `{"record":...}` a line. */
 export type ResultFormat = 'record' | 'graph' | 'studio' | 'counts' | 'ndjson';
 
 export interface RunRequest {

@@ -4,8 +4,8 @@
  * Every write appends a value of its own to an object, so that what a read saw tells whose writes
  * it saw, and the lists at the end tell in which order they came. From this follow the edges
  * between transactions: ww (wrote behind), wr (read what was written), rw (read what was about to
- * be overwritten). G0 is a cycle of ww, G1c one of ww and wr, G-single one with a single rw; G2
- * has more of them and is write skew, which both levels allow: it is counted.
+ * be overwritten). G0 is a cycle of ww, G1c one of ww and wr, G-single one with a single rw; Adya's
+ * G2 has more of them and is write skew, which both levels allow: it is counted.
  * Source: Adya, Weak Consistency (1999); lists of appended values as in Elle (Kingsbury, 2020).
  */
 

@@ -10,9 +10,9 @@ export interface PendingWrite {
 
 /** What lies on the disk under one or more names. */
 export class FileContent {
-  /** As the running system reads it. */
+  /** What the running system reads. */
   current: Buffer = Buffer.alloc(0);
-  /** As a power loss finds it, before pending parts are added. */
+  /** What a power loss leaves, before pending parts are added. */
   durable: Buffer = Buffer.alloc(0);
   pending: PendingWrite[] = [];
   /** Where the last sync wrote, and where a power loss may have kept something since. */

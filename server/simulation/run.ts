@@ -68,7 +68,7 @@ const tracesPrinted = 10;
 const progressMs = 30_000;
 /** Two of the fates that what was pending may have at each crash point. */
 const fates = [11, 12];
-/** The ends of lives that were none of the server's own wish. */
+/** The ends of lives that were none of the server's own requested. */
 const crashNames: ReadonlySet<string> = new Set(['crash in an operation', 'power-loss', 'kill']);
 
 interface Totals {
@@ -202,7 +202,7 @@ async function explain<Options>(
   print(`which fails with: ${shrunk.failure.message}`);
 }
 
-/** Beside the result, so not with it. */
+/** Writes progress to the error stream, so that it does not mix with the result. */
 function tellProgress({worlds, simulatedMs}: Totals, realMs: number): void {
   const hours = (simulatedMs / 3_600_000).toFixed(1);
   const minutes = (realMs / 60_000).toFixed(1);

@@ -23,17 +23,17 @@ const levels: readonly FormatLevel[] = [
   },
 ];
 
-/** Of a build that writes `level`. */
+/** The formats of a build that writes `level`. */
 export function simulatedFormats(level: 1 | 2): Formats {
   return formatsOf(`1.${level - 1}`, levels);
 }
 
-/** As a build of `level` stores it. */
+/** Encodes a value as a build of `level` stores it. */
 export function storedText(key: Uint8Array, text: string, level: number): string {
   return level === 2 && key[0] === recordPrefix ? `${mark}${text}` : text;
 }
 
-/** As the workload means it, whatever level it is stored in. */
+/** Decodes to what the workload means, whatever level it is stored in. */
 export function plainText(key: Uint8Array, stored: string): string {
   return key[0] === recordPrefix && stored.startsWith(mark) ? stored.slice(mark.length) : stored;
 }

@@ -11,12 +11,12 @@ import {assert} from '#server/base/assert.ts';
 /** Sizes are powers of two; smaller ones are not worth keeping, larger ones not the memory. */
 const keptBytesMin = 4 << 10;
 const keptBytesMax = 256 << 10;
-/** So many scans at once: 2 MB of all sizes together. */
+/** Scans at once that find a buffer: 2 MB of all sizes together. */
 const eachMax = 4;
 
 export interface RowBuffer {
   readonly bytes: Buffer;
-  /** Of the same bytes: numbers are read with one step each. */
+  /** A view of the same bytes: numbers are read with one step each. */
   readonly view: DataView;
 }
 

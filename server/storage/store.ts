@@ -159,8 +159,8 @@ export interface Store extends Reader {
    */
   write(batch: Batch, options?: WriteOptions): void;
   /**
-   * As `write` without options, but never waits for the disk's syncs or for merging; false where it
-   * would have to: nothing was written.
+   * Works like `write` without options, but never waits for the disk's syncs or for merging; false
+   * where it would have to: nothing was written.
    */
   writeAtOnce(batch: Batch): boolean;
   /** Whether `writeAtOnce` would write the batch now, but for what merging may change meanwhile. */

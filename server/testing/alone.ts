@@ -13,7 +13,7 @@ import {join} from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Beside the quick files: the slow ones that outside data are for. */
+/** The quick files, and the slow ones that need outside data. */
 const patterns = ['examples/**/*.test.ts', 'server/testing/conformance/*.test.ts'];
 
 async function main(): Promise<number> {

@@ -25,7 +25,7 @@ import {
 } from './system-keys.ts';
 
 export interface ApplierOptions {
-  /** Of the log whose entries are applied. */
+  /** The log whose entries are applied. */
   readonly logId: string;
   /** Where the sorted file of an ingest lies, by its digest in hexadecimal. */
   readonly stagedFile: (digest: string) => string;

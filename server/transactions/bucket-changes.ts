@@ -6,13 +6,13 @@ import {appended} from '#server/base/appended.ts';
 
 export interface BucketChange {
   readonly bucketId: number;
-  /** Of the record count. */
+  /** The change of the record count. */
   countDelta: number;
   /** The high-water mark of the bucket's positions travels along. */
   takesPositions: boolean;
 }
 
-/** So many are looked through one by one. */
+/** Up to this many a linear look is cheaper. */
 const fewMax = 8;
 
 export class BucketChanges {

@@ -11,12 +11,12 @@ import {isAdjacencyKey} from '#server/layout/adjacency-key.ts';
 import {isRecordKey} from '#server/layout/record-key.ts';
 
 const ordinalBits = 18;
-/** So many operations can be told apart; more of them stay as they are. */
+/** The most operations that can be ordered; more of them stay as they are. */
 export const orderedOperationsMax = 1 << ordinalBits;
 const ordinalMask = orderedOperationsMax - 1;
 const lowBits = 32 - ordinalBits;
 const lowMask = (1 << lowBits) - 1;
-/** Behind the namespace and a number of four bytes: a position, or the parts of an index's key. */
+/** Follows the namespace and a four-byte number: a position, or the parts of an index key. */
 const bodyAt = 5;
 
 /** Numbers of keys with the operations that they belong to. */

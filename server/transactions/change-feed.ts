@@ -18,7 +18,7 @@ import {PackedOperations} from './bulk-operations.ts';
 import type {LogIndex, Operation} from './commit.ts';
 import {type Entry, eachOperation} from './entry.ts';
 
-/** Of what it has no method for, it is not told. */
+/** A listener is not called for what it has no method for. */
 export interface ChangeListener {
   /** The record whose key (record-key.ts) begins at `at` was put or deleted; bytes are borrowed. */
   recordChanged?(bytes: Uint8Array, at: number, index: LogIndex): void;

@@ -1,14 +1,22 @@
 /**
- * The way of an entry behind the coordinator: appended, made durable, applied, reported.
+ * The way of an entry after the coordinator: appended, made durable, applied, reported.
  *
- * Two implementations: inline (simulated-pipeline.ts: one thread, for simulation, recovery and
- * tools) and the worker threads of a real server (node/commit/commit-threads.ts). Both have a log
- * of their own, or none, in a cluster: there only what is committed is offered, to be applied.
- * Order is kept from offer to report. Once the log has failed nothing more is taken, and what was
+ * Three classes implement it. `SimulatedPipeline` runs on one thread, with or without a log of its
+ * own: for simulation, recovery and tools. `ApplyPipeline` applies what a replicated log has
+ * committed, partly on the network thread and partly on the apply thread. `LocalLogPipeline` puts
+ * the log of a single server in front of an `ApplyPipeline`.
+ *
+ *     enqueue(e1) enqueue(e2) enqueue(e3)      enqueued index 3
+ *     fsync of e1, e2                          acknowledged index 2: clients have their answers
+ *     e1 written into the store                applied index 1
+ *     flushAcknowledged()                      writes e2 first: nobody reads less than he was told
+ *
+ * Order is kept from enqueue to report. Once the log has failed nothing more is taken, and what was
  * not reported as applied is in-flight (F3).
  *
  * Invariant T11: what was told as applied is in the store for everybody who looks there, since
- * whoever is about to look calls `catchUp` (docs/design/0031-answers-before-the-store.md).
+ * whoever is about to look calls `flushAcknowledged`
+ * (docs/design/0031-answers-before-the-store.md).
  */
 import {Refusal, refusals} from '#server/base/errors.ts';
 import type {Store} from '#server/storage/store.ts';
@@ -17,7 +25,9 @@ import type {LogIndex, Refused} from './commit.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface PipelineProgress {
-  /** Everything up to here is in the stores, for all who call `catchUp` before they look. */
+  /**
+   * Everything up to here is in the stores, for all who call `flushAcknowledged` before they look.
+   */
   readonly appliedIndex: LogIndex;
   /** Databases whose entries are no longer applied, by id. */
   readonly fences: ReadonlyMap<number, Fence>;
@@ -26,7 +36,7 @@ export interface PipelineProgress {
 }
 
 /**
- * To be called by whoever is going to look into a store (`CommitPipeline.catchUp`).
+ * To be called by whoever is going to look into a store (`CommitPipeline.flushAcknowledged`).
  *
  * @throws {Refusal} `database.behind`
  */
@@ -38,7 +48,7 @@ export function requireFlushed(pipe: CommitPipeline): void {
 export interface CommitPipeline {
   /** Index of the last entry when the pipe was made; everything up to it is applied. */
   readonly startIndex: LogIndex;
-  /** Why `bytes` cannot be taken now; undefined when `offer` will take them. */
+  /** Why `bytes` cannot be taken now; undefined when `enqueue` will take them. */
   admission(bytes: number): Refused | undefined;
   /**
    * Takes an entry; indexes count up from `startIndex + 1` in the order of calls. Behind a
@@ -60,9 +70,9 @@ export interface CommitPipeline {
   flushAcknowledged(): boolean;
   /** Calls `listener` after every step forward. One listener. */
   listen(listener: (progress: PipelineProgress) => void): void;
-  /** Entries of a database offered from now on are applied to `store`. */
+  /** Entries of a database enqueued from now on are applied to `store`. */
   attach(databaseId: number, store: Store, position: DatabasePosition): void;
-  /** Resolves when everything offered is applied durably and the store is no longer used. */
+  /** Resolves when everything enqueued is applied durably and the store is no longer used. */
   detach(databaseId: number): Promise<DatabasePosition | undefined>;
   /**
    * Makes everything applied durable; resolves with the index up to which no attached database
@@ -76,13 +86,13 @@ export interface CommitPipeline {
    */
   copy(copies: readonly DatabaseCopy[]): Promise<CopyOutcome>;
   /**
-   * The next entry that is offered is the one behind `index`: stores were put in place that hold
-   * everything up to there. Of a pipe without a log, when everything offered is applied.
+   * The next entry that is enqueued is the one behind `index`: stores were put in place that hold
+   * everything up to there. Of a pipe without a log, when everything enqueued is applied.
    */
   skipTo(index: LogIndex): void;
   /** Lets the pipe's own log, if it has one, forget entries up to `floor`. */
   recycle(floor: LogIndex): void;
-  /** Applies what was offered, makes everything durable, closes the log. */
+  /** Applies what was enqueued, makes everything durable, closes the log. */
   close(): Promise<void>;
 }
 

@@ -3,8 +3,8 @@
  *
  * A transaction reads a snapshot (as of log index `viewIndex`), collects a write set and the
  * conditions under which it holds, and hands both to the coordinator. The coordinator (one per
- * server, on the leader) checks the conditions against what is applied plus what is in flight,
- * encodes one entry and appends it. See design/architecture.md section 3.
+ * database and server, on the leader) checks the conditions against what is applied plus what is in
+ * flight, encodes one entry and appends it. See design/architecture.md section 3.
  */
 
 import type {BucketChange} from './bucket-changes.ts';
@@ -76,10 +76,10 @@ export interface CommitRequest {
   readonly leadershipEpoch: number;
   /** Catalog version under which the write set was made; a different one is a conflict. */
   readonly schemaVersion: number;
-  /** Of the formats that its bytes have (formats/levels.ts); another one is a conflict. */
+  /** The format level of its bytes (formats/levels.ts); another one is a conflict. */
   readonly formatLevel: number;
   readonly operations: readonly Operation[];
-  /** Of the operations' keys and values, where the caller knows. */
+  /** The bytes of the operations' keys and values, where the caller knows. */
   readonly bytes?: number;
   /** The keys that are put or deleted, by themselves, where the caller has them at hand. */
   readonly keys?: KeyTexts;

@@ -95,7 +95,7 @@ export class ConflictWindow {
   #queueHead = 0;
   #bytes = 0;
   #floor: LogIndex;
-  /** Of the entry that was recorded last. */
+  /** The index of the entry that was recorded last. */
   #newest: LogIndex;
 
   /** `floor`: the index of the newest entry when the window is made. */

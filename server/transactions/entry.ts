@@ -96,7 +96,7 @@ export class EntryEncoder {
     return this.#finish();
   }
 
-  /** As `encode`, for operations that are packed already. */
+  /** Works like `encode` for operations that are packed already. */
   encodePacked(head: EntryHead, operations: PackedOperations): Buffer {
     this.#at = 0;
     const {bytes, length, count} = operations;

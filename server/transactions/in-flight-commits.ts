@@ -21,7 +21,7 @@ import {WriteSet} from './own-writes/write-set.ts';
 
 /** What the commits under way leave behind, on top of any state that has those before them. */
 export interface InFlightState {
-  /** Of the newest of them: the state is the one that it leaves. */
+  /** The index of the newest of them: the state is the one that it leaves. */
   readonly index: LogIndex;
   readonly writes: WriteSet;
   /** Record counts of the buckets in which they changed. */

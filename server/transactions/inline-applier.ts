@@ -21,18 +21,18 @@ interface Attached {
   readonly batch: Batch;
   readonly counters: CounterValues;
   position: DatabasePosition;
-  /** Behind the entries in the batch; undefined when there are none. */
+  /** The position after the entries in the batch; undefined when there are none. */
   next: DatabasePosition | undefined;
   /** An entry in the batch changes the schema. */
   changesSchema: boolean;
-  /** Of the entries that were applied since the other one was told. */
+  /** The first entry that was applied since the apply thread was told. */
   firstMoved: number | undefined;
 }
 
 export class InlineApplier {
   readonly #logId: string;
   readonly #databases = new Map<number, Attached>();
-  /** Those of which entries are made ready. */
+  /** Databases that prepared entries touch. */
   #touched: Attached[] = [];
 
   /** `logId`: of the log whose entries are applied. */

@@ -1,7 +1,7 @@
 /**
  * The commit pipe on the caller's thread: log and apply as two tasks of a scheduler.
  *
- * What is offered while an append waits for its turn forms one batch, so the order of events is
+ * What is enqueued while an append waits for its turn forms one batch, so the order of events is
  * that of the threaded pipe, step by step and repeatable from a seed. An error that is neither
  * the log's nor a store's (a simulated crash) leaves through the scheduler.
  */
@@ -22,7 +22,7 @@ import {decodeEntry} from './entry.ts';
 import type {DatabasePosition} from './system-keys.ts';
 
 export interface InlinePipeOptions {
-  /** Undefined behind a replicated log: what is offered is durable, and only applied. */
+  /** Undefined behind a replicated log: what is enqueued is durable, and only applied. */
   readonly log: SegmentLog | undefined;
   /** Index of the last entry that the pipe is not given. */
   readonly startIndex: LogIndex;
@@ -49,14 +49,14 @@ export class SimulatedPipeline implements CommitPipeline {
   #applyScheduled = false;
   #appliedIndex: LogIndex;
   /** Reported last; ahead of `#appliedIndex` where that was told before it is written. */
-  #toldIndex: LogIndex;
+  #reportedIndex: LogIndex;
   /** Greatest index that was given to the applier, or is owed. */
   #takenIndex: LogIndex;
   /** What is to be written next; undefined when nothing is, or there was no room for it yet. */
   #owed: LogRecord[] | undefined;
   /** Something was given to the applier that had no room for it. */
   #waits = false;
-  #offeredIndex: LogIndex;
+  #enqueuedIndex: LogIndex;
   /** Turns since log or stores had room; they may have to wait for it. */
   #turnsWithoutRoom = 0;
   #failure: string | undefined;
@@ -68,9 +68,9 @@ export class SimulatedPipeline implements CommitPipeline {
     this.startIndex = options.startIndex;
     options.applier.expectAll();
     this.#appliedIndex = options.startIndex;
-    this.#toldIndex = options.startIndex;
+    this.#reportedIndex = options.startIndex;
     this.#takenIndex = options.startIndex;
-    this.#offeredIndex = options.startIndex;
+    this.#enqueuedIndex = options.startIndex;
   }
 
   get applyStartedIndex(): LogIndex {
@@ -93,7 +93,7 @@ export class SimulatedPipeline implements CommitPipeline {
 
   enqueue(entry: Uint8Array, chain: number): void {
     if (this.#options.log === undefined) {
-      this.#appended.push({index: ++this.#offeredIndex, chain, payload: Buffer.from(entry)});
+      this.#appended.push({index: ++this.#enqueuedIndex, chain, payload: Buffer.from(entry)});
       return this.#applyLater();
     }
     this.#queue.push(Buffer.from(entry));
@@ -104,8 +104,8 @@ export class SimulatedPipeline implements CommitPipeline {
   }
 
   flushAcknowledged(): boolean {
-    if (this.#owed !== undefined && this.#appliedIndex < this.#toldIndex) this.#write();
-    return this.#appliedIndex >= this.#toldIndex;
+    if (this.#owed !== undefined && this.#appliedIndex < this.#reportedIndex) this.#write();
+    return this.#appliedIndex >= this.#reportedIndex;
   }
 
   attach(databaseId: number, store: Store, position: DatabasePosition): void {
@@ -136,12 +136,12 @@ export class SimulatedPipeline implements CommitPipeline {
   }
 
   skipTo(index: LogIndex): void {
-    const isIdle = this.#appliedIndex === this.#offeredIndex;
+    const isIdle = this.#appliedIndex === this.#enqueuedIndex;
     assert(this.#options.log === undefined && isIdle, 'only an idle pipe without a log skips');
-    this.#offeredIndex = index;
+    this.#enqueuedIndex = index;
     this.#takenIndex = index;
     this.#appliedIndex = index;
-    this.#toldIndex = index;
+    this.#reportedIndex = index;
   }
 
   recycle(floor: LogIndex): void {
@@ -200,12 +200,12 @@ export class SimulatedPipeline implements CommitPipeline {
     this.#owed = records;
     this.#takenIndex = records.at(-1)?.index ?? this.#takenIndex;
     if (!this.#mayTellFirst(records)) return this.#write();
-    this.#toldIndex = this.#takenIndex;
+    this.#reportedIndex = this.#takenIndex;
     this.#options.schedule(() => this.#write());
     this.#report();
   }
 
-  /** As of the threaded pipe: what a log holds is told, then written. */
+  /** The rule of the threaded pipeline: what a log holds is acknowledged, then written. */
   #mayTellFirst(records: readonly LogRecord[]): boolean {
     const {applier} = this.#options;
     if (applier.fences().size > 0) return false;
@@ -219,7 +219,7 @@ export class SimulatedPipeline implements CommitPipeline {
   #write(): void {
     const records = this.#owed;
     if (records === undefined && !this.#waits) return;
-    const isNews = this.#waits || this.#toldIndex < this.#takenIndex;
+    const isNews = this.#waits || this.#reportedIndex < this.#takenIndex;
     this.#owed = undefined;
     this.#waits = !this.#options.applier.apply(records ?? []);
     if (this.#waits) {
@@ -229,7 +229,7 @@ export class SimulatedPipeline implements CommitPipeline {
     }
     this.#turnsWithoutRoom = 0;
     this.#appliedIndex = this.#takenIndex;
-    this.#toldIndex = this.#takenIndex;
+    this.#reportedIndex = this.#takenIndex;
     this.#applyScheduled = false;
     if (isNews) this.#report();
     if (this.#appended.length > 0) this.#applyLater();
@@ -238,7 +238,7 @@ export class SimulatedPipeline implements CommitPipeline {
 
   #report(): void {
     this.#listener({
-      appliedIndex: this.#toldIndex,
+      appliedIndex: this.#reportedIndex,
       fences: this.#options.applier.fences(),
       failure: this.#failure,
     });

@@ -3,7 +3,7 @@ import type {DatabasePosition} from './system-keys.ts';
 
 export const testLogId = 'ab'.repeat(16);
 
-/** Of a usual entry, besides its counters. */
+/** The head of a usual entry, without its counters. */
 export const testHead = {
   databaseId: 1,
   schemaVersion: 0,

@@ -41,7 +41,7 @@ export interface Transaction extends ReadContext {
   readonly writeBytes: number;
   /** Catalog version under which the write set is made; the newest applied one by default. */
   schemaVersion: number;
-  /** Of the formats in which it must write (formats/levels.ts). */
+  /** The format level that it must write (formats/levels.ts). */
   readonly formatLevel: number;
   /** Set when this transaction changes the catalog: its version afterwards. */
   newSchemaVersion: number | undefined;
@@ -54,13 +54,13 @@ export interface Transaction extends ReadContext {
   /** Key and value are copied. */
   put(key: Uint8Array, value: Uint8Array): void;
   /**
-   * As `put`, for a key as text, one character a byte, and a value of so many bytes, which the
-   * caller writes to the place that is answered, at once and once.
+   * Works like `put`, for a key as text, one character a byte, and a value of so many bytes, which
+   * the caller writes to the place that is answered, at once and once.
    */
   room(key: string, length: number): PutWrite;
   /**
-   * As `get`, for a key of an index, which is cheaper where keys come in order and are not there.
-   * `text`: the key, one character a byte.
+   * Works like `get`, for a key of an index, which is cheaper where keys come in order and are not
+   * there. `text`: the key, one character a byte.
    */
   find(indexId: number, text: string, sought: {readonly key: Uint8Array}): Buffer | undefined;
   delete(key: Uint8Array): void;

@@ -120,13 +120,13 @@ class PinnedSnapshot {
     return this.#index as LogIndex;
   }
 
-  /** Of the catalog that is in force in the snapshot. */
+  /** The version of the catalog in the snapshot. */
   get schemaVersion(): number {
     if (this.#schemaVersion === undefined) this.#readPosition();
     return this.#schemaVersion as number;
   }
 
-  /** As `reader.get`; what was read a moment ago comes from memory. Callers change no answer. */
+  /** Works like `reader.get`; recent reads come from memory. Callers must not change the answer. */
   get(key: Uint8Array): Buffer | undefined {
     // What is not decided grows while the snapshot is open.
     if (this.inFlight !== undefined) return this.reader.get(key);
@@ -185,7 +185,7 @@ export class StoreTransaction implements Transaction {
   /** Keys of the conditions, while any are asked for. */
   #conditionKeys: ConditionKeys | undefined;
   #held: PinnedSnapshot | undefined;
-  /** Of the snapshot before. */
+  /** The index of the previous snapshot. */
   #sinceBefore: LogIndex | undefined;
   /**
    * The place of the first snapshot among the snapshots that may yet commit. A later statement has
@@ -316,7 +316,7 @@ export class StoreTransaction implements Transaction {
     this.#checkSize();
   }
 
-  require(wish: PreconditionRequest): void {
+  require(requested: PreconditionRequest): void {
     this.#checkUsable();
     if (this.#writes.hasSavepoint) {
       const {length} = this.#preconditions;
@@ -325,7 +325,7 @@ export class StoreTransaction implements Transaction {
         this.#conditionKeys = undefined;
       });
     }
-    const condition = conditionOf(wish, this.#snapshot().since);
+    const condition = conditionOf(requested, this.#snapshot().since);
     this.#preconditions = appended(this.#preconditions, condition);
   }
 
@@ -499,9 +499,15 @@ export class StoreTransaction implements Transaction {
   }
 }
 
-function conditionOf(wish: PreconditionRequest, since: LogIndex): Precondition {
-  if (wish.kind !== 'range-untouched') return new KeyCondition(wish.kind, wish, since);
-  return {...wish, start: Buffer.from(wish.start), end: Buffer.from(wish.end), since};
+function conditionOf(requested: PreconditionRequest, since: LogIndex): Precondition {
+  if (requested.kind !== 'range-untouched')
+    return new KeyCondition(requested.kind, requested, since);
+  return {
+    ...requested,
+    start: Buffer.from(requested.start),
+    end: Buffer.from(requested.end),
+    since,
+  };
 }
 
 /** A condition on a key, kept as the text that the check asks for. */

@@ -11,7 +11,7 @@ import {ArchiveKey, cipherHeaderBytes, isPlainZip} from './archive-cipher.ts';
 const portionBytes = 256 << 10;
 
 export class ArchiveBytes extends RandomAccessReader {
-  /** Of the ZIP, without what stands before it in an encrypted archive. */
+  /** The size of the ZIP, without what stands before it in an encrypted archive. */
   readonly size: number;
   readonly key: ArchiveKey | undefined;
   readonly #descriptor: number;

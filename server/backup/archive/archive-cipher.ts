@@ -15,7 +15,7 @@ const saltBytes = 16;
 const keyBytes = 32;
 const rounds = 65_536;
 const blockBytes = 16;
-/** Of a ZIP: a file that begins with these is not encrypted. */
+/** A file that begins with these bytes is a ZIP and not encrypted. */
 const zipStart = Buffer.from('PK');
 
 /** What a password is with the salt and counter of one archive. */

@@ -30,7 +30,7 @@ export class ArchiveOutput {
     this.#encrypt = key.cipherAt(0);
   }
 
-  /** Of the file so far. */
+  /** The bytes of the file so far. */
   get bytes(): number {
     return this.#at;
   }

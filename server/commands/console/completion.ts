@@ -143,7 +143,7 @@ function procedureSpaces(before: string, known: KnownNames): readonly string[] {
   return procedures.map(({name}) => namespaceOf(name));
 }
 
-/** Of the types that the statement names; of all where it names none. */
+/** Lists the properties of the types that the statement names, or of all types. */
 function propertiesFor(text: string, known: KnownNames): readonly string[] {
   const words = new Set(text.match(/[\w$]+/g));
   const named = known.types.filter(({name}) => words.has(name)).map(({name}) => name);

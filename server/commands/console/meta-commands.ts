@@ -19,7 +19,7 @@ export interface MetaContext {
 
 interface MetaCommand {
   readonly name: string;
-  /** As the help writes it; in brackets when it may be left out. */
+  /** The argument as the help writes it; in brackets when it may be left out. */
   readonly argument?: string;
   readonly says: string;
   /** Answers `quit` when the console is to end. */

@@ -193,7 +193,7 @@ class Reading {
   }
 }
 
-/** As it could be typed again. */
+/** Writes an input so that it could be typed again. */
 function typedText({kind, text}: ConsoleInput, language: string): string {
   if (kind === 'command') return `:${text}`;
   return language === 'sqlscript' ? `${text}\n;` : `${text};`;

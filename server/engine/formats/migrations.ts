@@ -14,7 +14,7 @@ export class Migrations {
     this.#logger = logger;
   }
 
-  /** Of databases whose rows are being brought to the format level of this release. */
+  /** Lists the databases whose rows are being brought to the format level of this release. */
   get names(): readonly string[] {
     return [...this.#running.keys()];
   }

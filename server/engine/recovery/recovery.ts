@@ -57,7 +57,7 @@ export interface Recovered {
   readonly stagedDirectory: string;
 }
 
-/** Of a log, what tells whether a database belongs to it. */
+/** What tells whether a database belongs to a log. */
 export interface LogIdentity {
   readonly logId: string;
   readonly firstIndex: number;

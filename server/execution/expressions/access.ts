@@ -56,7 +56,7 @@ export function propertyOf(value: Value, name: string, graph: Graph): Value | un
   return undefined;
 }
 
-/** As `propertyOf`, over a list the list of its items' properties. */
+/** Works like `propertyOf`, over a list the list of its items' properties. */
 export function propertyOfEach(value: Value, name: string, graph: Graph): Value {
   const items = itemsOf(value);
   if (items !== undefined) return items.map(item => propertyOfEach(item, name, graph));

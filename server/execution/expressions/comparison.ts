@@ -28,11 +28,11 @@ export function orderOf(left: Value, right: Value): number | undefined {
   return order(left, right, 'order');
 }
 
-function order(left: Value, right: Value, wish: 'equality' | 'order'): number | undefined {
+function order(left: Value, right: Value, requested: 'equality' | 'order'): number | undefined {
   const a = classify(left);
   const b = classify(right);
   if (a.of === b.of) {
-    if (wish === 'order' && (a.of === 'map' || a.of === 'point' || a.of === 'path')) {
+    if (requested === 'order' && (a.of === 'map' || a.of === 'point' || a.of === 'path')) {
       return undefined;
     }
     return compareTotal(left, right);
@@ -51,8 +51,8 @@ function order(left: Value, right: Value, wish: 'equality' | 'order'): number | 
     return moment === undefined ? undefined : compareTotal(moment, right);
   }
   // A single record is its own list of one (SQL: `$path[0] = @this`, `out() = #1:0`).
-  if (wish === 'equality' && a.of === 'list' && b.of === 'rid') return oneOf(a.value, right);
-  if (wish === 'equality' && a.of === 'rid' && b.of === 'list') return oneOf(b.value, left);
+  if (requested === 'equality' && a.of === 'list' && b.of === 'rid') return oneOf(a.value, right);
+  if (requested === 'equality' && a.of === 'rid' && b.of === 'list') return oneOf(b.value, left);
   return undefined;
 }
 

@@ -23,7 +23,7 @@ export function isIn(value: Value, list: Value): Truth {
   return list === null ? null : memberTest(list)(value);
 }
 
-/** As `isIn`, prepared for a list that many values are looked for in. */
+/** Works like `isIn`, prepared for a list that many values are looked for in. */
 export function memberTest(list: Value): (value: Value) => Truth {
   const items = list instanceof Map ? [...list.values()] : asItems(list);
   const ofUnknown = items.length === 0 ? false : null;
@@ -57,7 +57,7 @@ export function contains(container: Value, value: Value): boolean {
   return containsTest(container)(value);
 }
 
-/** As `contains`, prepared for a container that many values are looked for in. */
+/** Works like `contains`, prepared for a container that many values are looked for in. */
 export function containsTest(container: Value): (value: Value) => boolean {
   if (container === null) return () => false;
   if (container instanceof Map) return value => typeof value === 'string' && container.has(value);

@@ -103,7 +103,7 @@ function membership(name: string, general: Binary): Two | undefined {
   };
 }
 
-/** Of a text that a function looks at. */
+/** A function may look at this many characters for one unit of the budget. */
 const charactersPerUnit = 256;
 
 /** The function, its work and the size of its answer reported to the budget. */

@@ -37,7 +37,7 @@ export function likeTest(pattern: string): TextTest {
   };
 }
 
-/** As `likeTest`, with upper and lower case the same. */
+/** Works like `likeTest`, with upper and lower case the same. */
 export function ilikeTest(pattern: string): TextTest {
   const test = likeTest(pattern.toLowerCase());
   return text => test(text.toLowerCase());

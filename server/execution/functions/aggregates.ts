@@ -266,7 +266,7 @@ function operateAll(
   );
 }
 
-/** As a double; for statistics. */
+/** Converts to doubles, for statistics. */
 export function doublesIn(value: Value, name: string): number[] {
   return numbersIn(value, name).map(numberOf);
 }

@@ -143,7 +143,7 @@ export function integerOf(double: number): number | bigint {
   return Number.isSafeInteger(double) ? double : makeInteger(BigInt(double));
 }
 
-/** As a bigint; a fraction is cut off. */
+/** Reads an argument as a bigint; a fraction is cut off. */
 export function bigintAt(args: readonly Value[], at: number, name: string): bigint {
   const value = numberAt(args, at, name);
   if (isIntegerValue(value)) return BigInt(value);

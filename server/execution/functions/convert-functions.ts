@@ -14,7 +14,7 @@ import {argument, distinctItems, itemsAt, numberAt, refuse, textAt} from './argu
 import {asText, convertTo, recordAsMap} from './methods-conversion.ts';
 import {fixedText, groupThousands} from './text-format.ts';
 
-/** As the data type; null where the value does not fit. */
+/** Converts to the data type; null where the value does not fit. */
 function orNull(value: Value, type: DataType): Value {
   try {
     return convertTo(value, type, 'convert');

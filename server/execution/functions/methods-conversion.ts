@@ -76,7 +76,7 @@ function asJson(value: Value, call: CallContext): Value {
   return recordAsMap(value, call);
 }
 
-/** As `asJson`, below the top: texts stay texts. */
+/** Works like `asJson`, below the top: texts stay texts. */
 function jsonBelow(value: Value, call: CallContext): Value {
   return typeof value === 'string' ? value : asJson(value, call);
 }

@@ -66,7 +66,7 @@ function optionsOf(map: MapValue): {readonly depthMax: number; readonly edge: bo
 
 /** Vertex, edge, vertex, ...; empty without a path. */
 function findPath(
-  wish: {
+  requested: {
     readonly start: Rid;
     readonly end: Rid;
     readonly direction: Direction;
@@ -75,14 +75,14 @@ function findPath(
   known: {readonly types: EdgeTypes} | undefined,
   call: CallContext,
 ): Rid[] {
-  const {start, end, direction} = wish;
+  const {start, end, direction} = requested;
   if (ridKey(start) === ridKey(end)) return [start];
   if (known === undefined) return [];
   const search: Search = {types: known.types, call, keptBytes: 0};
   const forward = newSide(start, direction);
   const backward = newSide(end, reversed[direction]);
   try {
-    for (let depth = 0; depth < wish.depthMax; depth++) {
+    for (let depth = 0; depth < requested.depthMax; depth++) {
       if (forward.frontier.length === 0 || backward.frontier.length === 0) return [];
       const grows = forward.frontier.length <= backward.frontier.length ? forward : backward;
       const meeting = grow(grows, grows === forward ? backward : forward, search);

@@ -102,7 +102,7 @@ function textMoment(kind: TimeClass, text: string): Moment {
   return {...moment, zone};
 }
 
-/** Of what a moment has, what the class has; a zone that is missing is UTC. */
+/** Takes from a moment what the class has; a missing zone is UTC. */
 function made(kind: TimeClass, moment: Moment): Value {
   const days = kind.hasDays ? moment.days : undefined;
   const nanosOfDay = kind.hasTime ? (moment.nanosOfDay ?? 0) : undefined;

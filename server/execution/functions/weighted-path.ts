@@ -22,7 +22,7 @@ import {directionOf} from './shortest-path.ts';
 
 const vertexBytes = 200;
 
-interface Wish {
+interface Request {
   readonly name: string;
   readonly start: Rid;
   readonly end: Rid;
@@ -46,24 +46,24 @@ interface Step {
 }
 
 /** The edges that leave a vertex, with their weights. */
-function stepsFrom(rid: Rid, wish: Wish, call: CallContext): Step[] {
-  const hops = collectHops([rid], wish, call);
+function stepsFrom(rid: Rid, requested: Request, call: CallContext): Step[] {
+  const hops = collectHops([rid], requested, call);
   const edges = call.graph.hopEdges(hops, [rid]);
   call.budget.spend(hops.length);
   return hops.map((hop, at) => {
-    const weight = edges[at]?.get(wish.weight);
+    const weight = edges[at]?.get(requested.weight);
     return {other: hop.other, weight: isNumberValue(weight) ? numberOf(weight) : 0};
   });
 }
 
 /** Settles the open vertex of the least estimated distance until it is the end. */
-function nearestFirst(wish: Wish, call: CallContext): Rid[] {
+function nearestFirst(requested: Request, call: CallContext): Rid[] {
   const reached = new Map<RidKey, Reached>();
   const settled = new Set<RidKey>();
   const open = new DistanceHeap();
-  const endKey = ridKey(wish.end);
-  const startKey = ridKey(wish.start);
-  reached.set(startKey, {rid: wish.start, from: undefined, distance: 0, depth: 0});
+  const endKey = ridKey(requested.end);
+  const startKey = ridKey(requested.start);
+  reached.set(startKey, {rid: requested.start, from: undefined, distance: 0, depth: 0});
   open.push(startKey, 0);
   try {
     for (let key = open.pop(); key !== undefined; key = open.pop()) {
@@ -71,10 +71,13 @@ function nearestFirst(wish: Wish, call: CallContext): Rid[] {
       settled.add(key);
       if (key === endKey) return chainOf(reached, key);
       const here = reached.get(key) as Reached;
-      if (here.depth >= wish.depthMax) continue;
-      for (const {other, weight} of stepsFrom(here.rid, wish, call)) {
+      if (here.depth >= requested.depthMax) continue;
+      for (const {other, weight} of stepsFrom(here.rid, requested, call)) {
         if (weight < 0) {
-          throw new Refusal('query.execution', `${wish.name} needs weights from 0, not ${weight}`);
+          throw new Refusal(
+            'query.execution',
+            `${requested.name} needs weights from 0, not ${weight}`,
+          );
         }
         const otherKey = ridKey(other);
         const distance = here.distance + weight;
@@ -82,7 +85,7 @@ function nearestFirst(wish: Wish, call: CallContext): Rid[] {
         if (settled.has(otherKey) || (known !== undefined && known.distance <= distance)) continue;
         if (known === undefined) call.budget.keep(vertexBytes);
         reached.set(otherKey, {rid: other, from: key, distance, depth: here.depth + 1});
-        open.push(otherKey, distance + wish.estimate(other));
+        open.push(otherKey, distance + requested.estimate(other));
       }
     }
     return [];
@@ -92,10 +95,10 @@ function nearestFirst(wish: Wish, call: CallContext): Rid[] {
 }
 
 /** Relaxes the edges of every vertex whose distance fell, until none does. */
-function untilStable(wish: Wish, call: CallContext): Rid[] {
-  const startKey = ridKey(wish.start);
+function untilStable(requested: Request, call: CallContext): Rid[] {
+  const startKey = ridKey(requested.start);
   const reached = new Map<RidKey, Reached>([
-    [startKey, {rid: wish.start, from: undefined, distance: 0, depth: 0}],
+    [startKey, {rid: requested.start, from: undefined, distance: 0, depth: 0}],
   ]);
   const queue = [startKey];
   const queued = new Set(queue);
@@ -108,7 +111,7 @@ function untilStable(wish: Wish, call: CallContext): Rid[] {
       const here = reached.get(key) as Reached;
       let steps = outgoing.get(key);
       if (steps === undefined) {
-        steps = stepsFrom(here.rid, wish, call);
+        steps = stepsFrom(here.rid, requested, call);
         outgoing.set(key, steps);
         keptBytes += vertexBytes * (steps.length + 1);
         call.budget.keep(vertexBytes * (steps.length + 1));
@@ -130,7 +133,7 @@ function untilStable(wish: Wish, call: CallContext): Rid[] {
   } finally {
     call.budget.release(keptBytes);
   }
-  const endKey = ridKey(wish.end);
+  const endKey = ridKey(requested.end);
   return reached.has(endKey) ? chainOf(reached, endKey) : [];
 }
 
@@ -203,7 +206,7 @@ const knownOptions: ReadonlySet<string> = new Set([
 
 function pathFunction(
   name: string,
-  search: (wish: Wish, call: CallContext) => Rid[],
+  search: (requested: Request, call: CallContext) => Rid[],
 ): ScalarFunction {
   return (args, call) => {
     const start = singleRid(argument(args, 0));
@@ -216,7 +219,7 @@ function pathFunction(
     }
     const known = knownEdgeTypes(namesFrom([options.get('edgeTypeNames') ?? null], 0), call);
     if (known === undefined) return [];
-    const wish: Wish = {
+    const requested: Request = {
       name,
       start,
       end,
@@ -226,7 +229,7 @@ function pathFunction(
       depthMax: integerAt([options.get('maxDepth') ?? null], 0, 'maxDepth', 1e9),
       estimate: estimateOf(end, options, call),
     };
-    return recordsOfRids(search(wish, call), call);
+    return recordsOfRids(search(requested, call), call);
   };
 }
 

@@ -30,13 +30,13 @@ export interface ExpressionCode {
   readonly bound: readonly unknown[];
 }
 
-/** Of an expression that no enclosing one binds a slot for. */
+/** Compiles an expression that no enclosing one binds a slot for. */
 export function valueCode(expression: Expression, parts: CodeParts): ExpressionCode {
   const writer = new CodeWriter(expression, parts);
   return writer.function(writer.value(expression));
 }
 
-/** As `valueCode`, for a condition: true only for true. */
+/** Works like `valueCode`, for a condition: true only for true. */
 export function testCode(expression: Expression, parts: CodeParts): ExpressionCode {
   const writer = new CodeWriter(expression, parts);
   return writer.function(writer.test(expression));

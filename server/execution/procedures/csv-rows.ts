@@ -8,7 +8,7 @@ import {Refusal} from '#server/base/errors.ts';
 
 export interface CsvRow {
   readonly fields: readonly (string | null)[];
-  /** Of its first character, from 1. */
+  /** The line of its first character, from 1. */
   readonly line: number;
 }
 

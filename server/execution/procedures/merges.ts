@@ -193,8 +193,8 @@ function* cloneNodes(
   for (const node of distinct(verticesAt(args, 0, 'the nodes', context))) {
     const {typeName: type} = node;
     const properties = node.properties();
-    const wish = {what: 'vertex', type, bucket: undefined, properties} as const;
-    const copy = madeBy(context, wish);
+    const requested = {what: 'vertex', type, bucket: undefined, properties} as const;
+    const copy = madeBy(context, requested);
     context.counts.propertiesSet += properties.size;
     context.counts.labelsAdded += labelsOf(type).length;
     copyEdges(node.rid, copy.rid, context);

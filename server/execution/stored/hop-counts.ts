@@ -53,7 +53,7 @@ export class StoredHopCounts implements HopCounts {
   }
 }
 
-/** Of one vertex, in one go. Cost: a key an edge where its edges are not packed. */
+/** Counts the edges of one vertex in one go; reads a key an edge where they are not packed. */
 export function degreeOf(graph: Graph, vertex: Rid, choice: EdgeChoice): number {
   const counts = graph.degrees([vertex], choice);
   try {

@@ -26,7 +26,7 @@ export class HopSource implements Source<Hop> {
   /** Vertices [start, next) are those of the cursor. */
   #start = 0;
   #next = 0;
-  /** Of the vertex before `next`, when its edges are packed: those that are left. */
+  /** What is left of the packed edges of the vertex before `next`. */
   #selection: ChunkSelection | undefined;
   #entry = 0;
   #end = 0;

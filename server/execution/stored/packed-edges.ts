@@ -44,7 +44,7 @@ export class PackedEdges {
     return this.#selection;
   }
 
-  /** So many keys of the vertex were read. */
+  /** Reports that `keys` keys of the vertex were read. */
   noteRead(vertex: Rid | undefined, keys: number): void {
     if (vertex !== undefined) this.#view?.noteRead(vertex.bucket, vertex.position, keys);
   }

@@ -3,7 +3,7 @@
  */
 export interface Effort {
   /**
-   * So many rows, terms or comparisons were looked at.
+   * Reports how many rows, terms or comparisons were looked at.
    *
    * @throws {Refusal} when the statement's time or memory is over, or it was cancelled.
    */

@@ -25,9 +25,9 @@ export interface WindowedSum {
 
 interface Cursor {
   readonly run: ScoredRun;
-  /** Of the first row at or behind the window's start. */
+  /** The first row at or after the window's start. */
   at: number;
-  /** Of the first row behind the window. */
+  /** The first row after the window. */
   end: number;
   /** At least what a row of the window adds, 0 at least. */
   bound: number;
@@ -37,8 +37,8 @@ interface Cursor {
 const slack = 1e-6;
 
 /** Offers the records of one bucket to `best`. Cost: 1 to 3 ns a row of what is not left out. */
-export function sumWindows(wish: WindowedSum): void {
-  const {runs, windowRows} = wish;
+export function sumWindows(requested: WindowedSum): void {
+  const {runs, windowRows} = requested;
   const cursors = runs
     .filter(run => run.positions.length > 0)
     .map((run): Cursor => ({run, at: 0, end: 0, bound: 0}));
@@ -49,7 +49,7 @@ export function sumWindows(wish: WindowedSum): void {
   for (let base = nextBase(cursors, 0); base !== undefined; ) {
     const end = base + windowRows;
     for (const cursor of cursors) enter(cursor, base, end);
-    sumWindow(wish, cursors, window, base);
+    sumWindow(requested, cursors, window, base);
     for (const cursor of cursors) cursor.at = cursor.end;
     base = nextBase(cursors, end);
   }
@@ -80,12 +80,12 @@ function enter(cursor: Cursor, base: number, end: number): void {
 }
 
 function sumWindow(
-  wish: WindowedSum,
+  requested: WindowedSum,
   all: readonly Cursor[],
   window: WindowSums,
   base: number,
 ): void {
-  const {best, effort} = wish;
+  const {best, effort} = requested;
   const cursors = all.filter(({at, end}) => end > at).toSorted((a, b) => a.bound - b.bound);
   let leftOut = 0;
   let leftBound = 0;
@@ -102,7 +102,7 @@ function sumWindow(
     rows += end - at;
   }
   effort.spend(rows);
-  offerMet(wish, cursors.slice(0, leftOut).toReversed(), window, {base, leftBound});
+  offerMet(requested, cursors.slice(0, leftOut).toReversed(), window, {base, leftBound});
 }
 
 function isHopeless(bound: number, threshold: number): boolean {
@@ -111,12 +111,12 @@ function isHopeless(bound: number, threshold: number): boolean {
 
 /** Looks at the sums that there are, and clears them. `left`: greatest bound first. */
 function offerMet(
-  wish: WindowedSum,
+  requested: WindowedSum,
   left: readonly Cursor[],
   {sums, met}: WindowSums,
   {base, leftBound}: {readonly base: number; readonly leftBound: number},
 ): void {
-  const {best} = wish;
+  const {best} = requested;
   for (let word = 0; word < met.length; word += 1) {
     let bits = met[word] as number;
     if (bits === 0) continue;
@@ -128,7 +128,8 @@ function offerMet(
       const sum = sums[slot] as number;
       sums[slot] = 0;
       if (isHopeless(sum + leftBound, best.threshold)) continue;
-      if (canWin(left, base + slot, {sum, leftBound}, best.threshold)) offer(wish, base + slot);
+      if (canWin(left, base + slot, {sum, leftBound}, best.threshold))
+        offer(requested, base + slot);
     }
   }
 }

@@ -12,7 +12,7 @@ export interface SparseVector {
 
 /** The greatest dimension; the one above it counts records. */
 export const dimensionMax = 0xffff_fffe;
-/** Of one vector. */
+/** The most entries that one vector may have. */
 const entriesMax = 65_536;
 
 /**

@@ -9,12 +9,12 @@ import {indexAtOrBehind} from '../ranked/scored-run.ts';
 import type {PostingRun} from './posting-list.ts';
 import type {TermScorer} from './similarity.ts';
 
-/** Behind every position. */
+/** A position greater than every real one. */
 export const noPosition = 0xffff_ffff;
 
 export abstract class Matcher {
   position = -1;
-  /** At most so many matches. */
+  /** An upper bound of the number of matches. */
   abstract readonly cost: number;
   abstract advance(target: number): number;
   abstract score(): number;
@@ -171,7 +171,7 @@ export class AnyMatcher extends Matcher {
   }
 }
 
-/** Of all records of `input` those that pass the test, which also says what each scores. */
+/** Passes the records of `input` that satisfy the test, which also computes their scores. */
 export class TestedMatcher extends Matcher {
   readonly cost: number;
   readonly #input: Matcher;

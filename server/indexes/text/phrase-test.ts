@@ -6,7 +6,7 @@
  * Lucene's sloppy phrases count; the place of the first term is taken once, with its best others.
  */
 
-export interface PhraseWish {
+export interface PhraseRequest {
   readonly terms: readonly string[];
   /** The position of each term in the phrase. */
   readonly at: readonly number[];
@@ -14,9 +14,9 @@ export interface PhraseWish {
 }
 
 export class PhraseTest {
-  readonly #phrase: PhraseWish;
+  readonly #phrase: PhraseRequest;
 
-  constructor(phrase: PhraseWish) {
+  constructor(phrase: PhraseRequest) {
     this.#phrase = phrase;
   }
 

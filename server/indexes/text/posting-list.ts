@@ -28,7 +28,7 @@ export class PostingList {
   readonly runs: readonly PostingRun[];
   /** Records. */
   readonly count: number;
-  /** Of all records, each up to `frequencyMax`. */
+  /** The sum over all records, each up to `frequencyMax`. */
   readonly frequencySum: number;
 
   constructor(runs: readonly PostingRun[], frequencySum: number) {

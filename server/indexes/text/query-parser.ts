@@ -32,7 +32,7 @@ export interface QuerySyntax {
 
 /** UTF-16 units of a query. */
 const queryUnitsMax = 1 << 20;
-/** Of one query, as Lucene has it. */
+/** The most clauses a query may have, as in Lucene. */
 const clausesMax = 1_024;
 const depthMax = 64;
 /** UTF-16 units of a term, a prefix or a pattern. */

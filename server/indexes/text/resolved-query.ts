@@ -148,7 +148,7 @@ function isInside(text: string, from: TermBound | undefined, to: TermBound | und
   );
 }
 
-/** As their UTF-8 bytes compare. */
+/** Orders texts as their UTF-8 bytes compare. */
 function compareCodePoints(one: string, other: string): number {
   const [left, right] = [[...one], [...other]];
   const length = Math.min(left.length, right.length);

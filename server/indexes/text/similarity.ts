@@ -16,7 +16,7 @@ export interface Similarity {
   readonly b: number;
 }
 
-/** Of one field over all records that have it. */
+/** Figures of one field over all records that have it. */
 export interface FieldStatistics {
   /** Records with at least one term in the field. */
   readonly documents: number;
@@ -76,7 +76,7 @@ function bm25Idf(documents: number, withTerm: number): number {
   return Math.log(1 + (documents - withTerm + 0.5) / (withTerm + 0.5));
 }
 
-/** Of several terms that a phrase has, which count as one. */
+/** Scores a phrase, whose terms count as one. */
 export function phraseScorer(
   similarity: Similarity,
   field: FieldStatistics,

@@ -317,7 +317,7 @@ export interface NodePattern {
 
 export interface RelationshipPattern {
   readonly name: Name | undefined;
-  /** As written: `-->`, `<--`, `--`, `<-->` (both). */
+  /** The direction as written: `-->`, `<--`, `--`, `<-->` (both). */
   readonly direction: 'out' | 'in' | 'both';
   readonly types: LabelExpression | undefined;
   /** `*`, `*1..2`; undefined: exactly one. */

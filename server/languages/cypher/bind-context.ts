@@ -78,7 +78,7 @@ export class BindContext {
   readonly text: string;
   readonly catalog: Catalog;
   readonly procedures: Procedures;
-  /** Of the database that the query is sent to. */
+  /** The database that the query is sent to. */
   readonly databaseName: string;
   /** Names of types that the query makes records of and that do not exist. */
   readonly #missing = new Map<string, 'vertex' | 'edge'>();

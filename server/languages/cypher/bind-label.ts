@@ -18,7 +18,7 @@ export function labelTest(value: Expression, labels: LabelExpression): Expressio
   }
 }
 
-/** As `labelTest`, without the label that every value is known to have. */
+/** Works like `labelTest`, without the label that every value is known to have. */
 export function labelTests(
   value: Expression,
   labels: LabelExpression,
@@ -69,7 +69,7 @@ export function plainTypes(types: LabelExpression | undefined): readonly Name[] 
   return names.includes(undefined) ? undefined : names.flatMap(list => list ?? []);
 }
 
-/** Those of the names that are types of edges; undefined when names are given and none is. */
+/** Selects the names that are edge types; undefined when names are given and none is one. */
 export function edgeTypes(
   context: BindContext,
   names: readonly Name[],

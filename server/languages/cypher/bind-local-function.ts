@@ -134,7 +134,7 @@ const synonyms = new Map([
   ['EDGE', 'RELATIONSHIP'],
 ]);
 
-/** As `valueType` says them. */
+/** The type names that `valueType` returns. */
 const typeNames: ReadonlySet<string> = new Set([
   'ANY',
   'BOOLEAN',

@@ -68,7 +68,7 @@ export class PatternBinder {
   #plan: PlanNode;
   /** Relationships of this MATCH so far, in the order they were bound. */
   readonly #found: Slot[] = [];
-  /** Those of them that no other may be. */
+  /** Relationships that no other one may equal. */
   readonly #edges: {readonly slot: Slot; readonly isList: boolean; readonly types: Types}[] = [];
   /** Slots of nodes without a name, by the pattern they stand in. */
   readonly #unnamed = new Map<NodePattern, Slot>();
@@ -92,7 +92,7 @@ export class PatternBinder {
     return {plan: this.#plan, scope: this.#scope};
   }
 
-  /** Those that hang on something bound come first: they cost least. */
+  /** Binds patterns that hang on something bound first: they cost least. */
   bindAll(patterns: readonly Pattern[]): void {
     for (const pattern of patterns) this.#checkNames(pattern);
     const selected = patterns.find(pattern => pattern.selector !== undefined);
@@ -205,7 +205,7 @@ export class PatternBinder {
     return slot;
   }
 
-  /** Of the paths between two nodes those that the selector wants, for each row on its own. */
+  /** Keeps the paths between two nodes that the selector wants, for each row on its own. */
   #bindSelected(pattern: Pattern, selector: PathSelector): void {
     const [hop] = pattern.hops;
     if (hop !== undefined && selector.count === 1 && isOneLength(pattern)) {
@@ -552,7 +552,7 @@ export class PatternBinder {
     return conjunction(terms);
   }
 
-  /** Those of the relationships before that one of these types could be. */
+  /** Finds the earlier relationships that one of these types could equal. */
   #others(types: readonly string[] | undefined): {
     readonly single: readonly Slot[];
     readonly lists: readonly Slot[];

@@ -60,7 +60,7 @@ function requireProcedure(context: BindContext, {procedure}: CallClause): Proced
   throw context.refusal(procedure.at, 'ProcedureNotFound', what, 'ProcedureError');
 }
 
-/** Those given; of a lone call without parentheses the parameters of the inputs' names. */
+/** Binds the given arguments; a lone call without parentheses takes parameters by name. */
 function bindArguments(
   context: BindContext,
   {scope}: Bound,

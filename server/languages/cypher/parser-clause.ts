@@ -190,7 +190,7 @@ function parseBatches(cursor: Cursor): SubqueryBatches | undefined {
 }
 
 const failing = {onError: 'fail', retry: undefined} as const;
-/** Of RETRY alone. */
+/** The default time limit of RETRY. */
 const retrySeconds = 30;
 
 function parseOnError(cursor: Cursor): Pick<SubqueryBatches, 'onError' | 'retry'> {

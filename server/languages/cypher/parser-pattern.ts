@@ -321,7 +321,7 @@ function parseRelationshipDetail(cursor: Cursor): RelationshipDetail {
   return {name, types, length, properties, where};
 }
 
-/** Behind the star: nothing, `2`, `1..`, `..3`, `1..3`. */
+/** Parses what follows the star: nothing, `2`, `1..`, `..3`, `1..3`. */
 function parseLength(cursor: Cursor): NonNullable<RelationshipPattern['length']> {
   const isBound = cursor.kind === TokenKind.integer;
   const min = isBound ? parseBound(cursor) : undefined;

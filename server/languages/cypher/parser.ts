@@ -28,7 +28,7 @@ export function parseCypher(text: string, limits: ParseLimits = defaultLimits): 
   return runToCompletion(parsingCypher(text, limits));
 }
 
-/** As `parseCypher`, in portions. */
+/** Works like `parseCypher`, in portions. */
 export function* parsingCypher(text: string, limits: ParseLimits): Cooperative<Statement> {
   if (text.length > limits.textLengthMax) {
     throw syntaxRefusal(

@@ -139,14 +139,14 @@ export class ExpressionPrinter {
     return e === undefined ? '' : this.print(e);
   }
 
-  /** As an operand: in parentheses when it is an operator itself. */
+  /** Prints an operand: in parentheses when it is an operator itself. */
   readonly #operand = (e: Expression): string => {
     if (e.kind === 'has-labels') return `((${this.print(e)}))`;
     const isOperator = ['unary', 'binary', 'comparison', 'is-null'].includes(e.kind);
     return isOperator ? `(${this.print(e)})` : this.print(e);
   };
 
-  /** Behind a sign: a number would take the sign for its own. */
+  /** Prints what follows a sign: a number would take the sign for its own. */
   #signed(e: Expression): string {
     return e.kind === 'literal' ? `(${this.print(e)})` : this.#operand(e);
   }

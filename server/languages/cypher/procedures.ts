@@ -15,7 +15,7 @@ export interface ProcedureInput {
 }
 
 export interface Procedure {
-  /** Of the table function. */
+  /** The name of the table function. */
   readonly name: string;
   readonly inputs: readonly ProcedureInput[];
   readonly outputs: readonly string[];

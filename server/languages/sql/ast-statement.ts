@@ -257,7 +257,7 @@ export interface CreateIndex extends Placed {
   /** Undefined for a manual index. */
   readonly on: {readonly type: Name; readonly properties: readonly IndexedProperty[]} | undefined;
   readonly indexKind: Name;
-  /** Of a manual index. */
+  /** The key types of a manual index. */
   readonly keyTypes: readonly Name[];
   readonly nullStrategy: Name | undefined;
   readonly metadata: Expression | undefined;
@@ -290,7 +290,7 @@ export interface Drop extends Placed {
     | 'timeseries-type';
   /** Undefined for `DROP INDEX *`. */
   readonly name: Name | undefined;
-  /** Of DROP PROPERTY. */
+  /** Set for DROP PROPERTY. */
   readonly property: Name | undefined;
   readonly ifExists: boolean;
   readonly unsafe: boolean;

@@ -224,7 +224,7 @@ export class HopBinder {
     return this.#filter(hop, edge.from, slot, true);
   }
 
-  /** As `bindEdge`, but a row without a match passes with null. */
+  /** Works like `bindEdge`, but a row without a match passes with null. */
   bindOptional(input: PlanNode, edge: PatternEdge): PlanNode {
     const inner = this.bindEdge({kind: 'argument'}, edge);
     const slot = this.#slots.get(edge.to.name);

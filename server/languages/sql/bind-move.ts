@@ -45,7 +45,7 @@ export function bindMoveVertex(
   };
 }
 
-/** Of a bucket the type that has it: where a vertex lies is in its id, which it keeps. */
+/** Finds the type that a bucket belongs to: a vertex keeps its id, which names its bucket. */
 function newType(context: BindContext, {kind, name}: Sql.MoveVertex['to']): CatalogType {
   const {catalog} = context;
   const type = context.located(name.at, () =>

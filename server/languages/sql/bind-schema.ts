@@ -139,7 +139,7 @@ function customOf(context: BindContext, items: readonly Sql.Option[]): ReadonlyM
   return new Map(items.map(({name, value}) => [name, constantOf(context, value)]));
 }
 
-/** As `customOf`; null removes an entry. */
+/** Works like `customOf`; null removes an entry. */
 function changedCustom(
   context: BindContext,
   items: readonly Sql.Option[],
@@ -284,8 +284,8 @@ function attributeValue(
   const value = constantOf(context, option.value);
   if (key === 'min' || key === 'max') return value;
   if (key === 'compression') {
-    const wish = typeof value === 'string' ? value.toLowerCase() : undefined;
-    if (wish === 'none' || wish === 'lz4' || wish === 'auto') return wish;
+    const requested = typeof value === 'string' ? value.toLowerCase() : undefined;
+    if (requested === 'none' || requested === 'lz4' || requested === 'auto') return requested;
     return context.refuse(option.at, 'The property attribute compression is none, lz4 or auto');
   }
   if (key === 'regexp') {

@@ -86,7 +86,7 @@ export function parseStatement(text: string, limits: ParseLimits = defaultLimits
   return runToCompletion(parsingStatement(text, limits));
 }
 
-/** As `parseStatement`, in portions. */
+/** Works like `parseStatement`, in portions. */
 export function* parsingStatement(text: string, limits: ParseLimits): Cooperative<Statement> {
   return yield* running(text, limits, c => {
     const statement = parseAny(c);

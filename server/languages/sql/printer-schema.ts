@@ -21,7 +21,7 @@ import type {
 import {quoteString} from './literal.ts';
 import {type ExpressionPrinter, join, printName, printNames} from './printer.ts';
 
-/** Of a change of the schema. `p` prints what stands in it: expressions and queries. */
+/** Prints a change of the schema; `p` prints the expressions and queries in it. */
 export function printSchema(s: SchemaStatement, p: ExpressionPrinter): string {
   switch (s.kind) {
     case 'create-type':

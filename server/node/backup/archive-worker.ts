@@ -13,7 +13,7 @@ assert(port !== null, 'the thread of an archive is a thread');
 
 /** Between two messages about how far it is. */
 const tellMs = 200;
-/** Of Linux threads, each has its own: those that serve clients go first. */
+/** Each Linux thread has its own niceness: those that serve clients go first. */
 const niceness = 10;
 
 function say(news: ArchiveNews): void {

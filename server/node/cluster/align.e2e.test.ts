@@ -43,7 +43,7 @@ async function count(member: Member): Promise<unknown> {
   return result.length;
 }
 
-/** Of a member that is stopped meanwhile: one record is gone from its store, and nobody knows. */
+/** Removes one record from the store of a stopped member, and nobody knows. */
 async function loseRecord(member: Member): Promise<void> {
   await member.process.stop();
   const store = await openStore(join(cluster.folder, member.name, 'databases/music'));

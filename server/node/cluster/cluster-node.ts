@@ -76,7 +76,7 @@ export class ClusterNode implements MemberLogOpener {
   readonly #options: ClusterNodeOptions;
   readonly #listeners = new Set<() => void>();
   #member: RunningMember | undefined;
-  /** Of this node's memory, and of the others' as they said. */
+  /** Names this node's memory of terms and votes. */
   #storageId = noMemory;
   readonly #storageIds = new Map<NodeId, string>();
   readonly #directory: ServerDirectory;

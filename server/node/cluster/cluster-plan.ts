@@ -23,7 +23,7 @@ export interface ClusterPlan {
   readonly id: NodeId;
   readonly self: DeclaredPeer;
   readonly peers: readonly DeclaredPeer[];
-  /** Of the log, equal on all servers of the cluster. */
+  /** The log's id, equal on all servers of the cluster. */
   readonly logId: string;
   /** Who votes when a cluster begins. */
   readonly membership: Membership;
@@ -35,7 +35,7 @@ const heartbeatsPerTimeout = 10;
 const appendBytesMax = 1 << 20;
 const window = {messagesMax: 64, bytesMax: 16 << 20};
 const transferLagMax = 10_000;
-/** Of what a cluster's log begins behind. */
+/** The term of the entry that a cluster's log begins after. */
 const firstTerm = 1;
 /** However few entries they hold. */
 const logSegmentsMax = 16;

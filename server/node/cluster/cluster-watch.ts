@@ -128,7 +128,7 @@ export class ClusterWatch {
     }
   }
 
-  /** Those that may lead come first, the fittest of them before the others. */
+  /** Lists those that may lead first, the fittest of them before the others. */
   #samples(state: ClusterState, now: number): readonly FollowerSample[] {
     if (!state.isLeader) return [];
     const heirs = successorsOf(state, id => this.health.status(id));

@@ -16,7 +16,7 @@ import type {LogPosition, NodeId} from '#server/raft/message.ts';
 import type {RunningMember} from '#server/replication/storage/member-log.ts';
 import type {ListedServer} from '#server/replication/peer-directory.ts';
 import type {PeerEndpoint} from '#server/replication/snapshot/peer-requests.ts';
-import {fetchSnapshot, type SnapshotWish} from '#server/replication/snapshot/snapshot-fetch.ts';
+import {fetchSnapshot, type SnapshotRequest} from '#server/replication/snapshot/snapshot-fetch.ts';
 import {SnapshotStore} from '#server/replication/snapshot/snapshot-store.ts';
 import type {Engine as StoreEngine} from '#server/storage/rocksdb/open.ts';
 import type {Engine} from '#server/engine/engine.ts';
@@ -35,7 +35,7 @@ export interface MemberSnapshotsOptions {
   readonly random: Random;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** Of the databases here. */
+  /** The engine of the databases on this server. */
   readonly storeEngine: StoreEngine;
   /** Where each server of the cluster answers, by id. */
   readonly servers: () => ReadonlyMap<NodeId, ListedServer>;
@@ -247,7 +247,7 @@ export class MemberSnapshots {
     return [name, ...aside].map(entry => `${databases}/${entry}`);
   }
 
-  #fetch(from: NodeId, wish: SnapshotWish) {
+  #fetch(from: NodeId, requested: SnapshotRequest) {
     const {engine, member, settings, disk, rootPath, timers, logger} = this.#options;
     const given = settings();
     return fetchSnapshot(
@@ -271,7 +271,7 @@ export class MemberSnapshots {
         retryBaseMs: given.get('svc.ha.snapshotInstallRetryBaseMs'),
         idleMs: given.get('svc.ha.snapshotDownloadTimeout'),
       },
-      {...wish, signal: this.#closing.signal},
+      {...requested, signal: this.#closing.signal},
     );
   }
 }

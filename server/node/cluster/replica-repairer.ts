@@ -21,7 +21,7 @@ export interface CopyCareOptions {
   readonly settings: () => Settings;
   readonly logger: Logger;
   readonly databases: () => readonly string[];
-  /** Those of them that cannot be used. */
+  /** Lists the copies that cannot be used. */
   readonly unusable: () => readonly UnusableDatabase[];
 }
 

@@ -50,7 +50,7 @@ interface Verified {
   readonly peers: readonly {readonly status: string}[];
 }
 
-/** As the leader says. */
+/** Returns what the leader says. */
 async function verify(): Promise<Verified> {
   const leader = cluster.clientOf(await untilLed(cluster));
   const {result} = await leader.cluster('POST', '/verify/music');

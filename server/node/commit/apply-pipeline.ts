@@ -1,5 +1,5 @@
 /**
- * The part of the commit path behind the log: what it is offered is committed and durable, and is
+ * The part of the commit path behind the log: what it is enqueued is committed and durable, and is
  * applied on two threads. This one, the network thread, writes what is small itself, at the end of
  * its turn, while the apply thread has nothing to do (docs/design/0027), and tells before it writes
  * where nothing stands in the way of that (docs/design/0031). The apply thread gets the rest
@@ -65,7 +65,7 @@ export class ApplyPipeline implements CommitPipeline {
   #acknowledgedIndex: LogIndex;
   /** The last turn was written as it was to be. */
   #wasWritten = true;
-  /** Of what `#own` began with: part of it may be in a store when it leaves it to the other. */
+  /** Last index the inline applier attempted; a prefix may be in a store at the hand-off. */
   #attemptedIndex: LogIndex;
   /** Index of the last entry that another thread was given. */
   #handedOffIndex: LogIndex;
@@ -120,7 +120,7 @@ export class ApplyPipeline implements CommitPipeline {
     this.#endTickSoon();
   }
 
-  /** As `offer`, of several: `endTurn` follows. */
+  /** Works like `enqueue` for several entries: `endTick` follows. */
   add(entry: Uint8Array, chain: number): void {
     const record = {index: ++this.#enqueuedIndex, chain, payload: bufferOf(entry)};
     const isForTurn = this.#fences.size === 0 && this.#tick.hasRoom(entry.length);
@@ -135,7 +135,7 @@ export class ApplyPipeline implements CommitPipeline {
     this.#wake();
   }
 
-  /** Everything that was offered is applied. */
+  /** Everything that was enqueued is applied. */
   get isIdle(): boolean {
     return this.#appliedIndex === this.#enqueuedIndex;
   }

@@ -1,5 +1,6 @@
 /**
- * The apply thread: every write to a store happens here.
+ * The apply thread: it writes to the stores what the network thread does not write itself (small
+ * batches, docs/design/0027 and 0034).
  *
  * Takes what the log thread has made durable out of the ring, writes one batch per database and
  * reports. It waits on a shared word, not on its event loop; only attaching a store needs the
@@ -51,7 +52,7 @@ class ApplyThread {
     }
   }
 
-  /** Whether everything that was offered before the request is applied, or never will be. */
+  /** Whether everything that was enqueued before the request is applied, or never will be. */
   #isDue(request: PlacedWork): boolean {
     return request.after === this.#reader.cursor || Atomics.load(this.#control, word.failed) === 1;
   }

@@ -4,7 +4,7 @@
  * Requests go from the network thread to a worker on the worker's own port, followed by a signal
  * in the ring's control words; answers and news come back on the same port. `after` is the ring's
  * head when a request was made: the apply thread carries it out when it has applied exactly what
- * was offered before it, so requests and entries form one order.
+ * was enqueued before it, so requests and entries form one order.
  */
 import type {Worker} from 'node:worker_threads';
 import type {Fence, Move} from '#server/transactions/apply.ts';

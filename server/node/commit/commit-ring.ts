@@ -105,7 +105,7 @@ export class RingWriter {
     this.#advance(recordBytes(entry.length));
   }
 
-  /** As `write`, of a record that lies in two pieces, the first of which is short. */
+  /** Works like `write` for a record that lies in two pieces, the first of which is short. */
   writePieces(head: Uint8Array, body: Uint8Array): void {
     const length = head.length + body.length;
     const at = this.#place(recordBytes(length));
@@ -232,7 +232,7 @@ export class RingReader {
   }
 }
 
-/** Of a log thread's ring: reads behind that thread which chain values it gave to the records. */
+/** Reads, after the log thread, which chain values it gave to the records of its ring. */
 export class ChainReader {
   readonly #control: Int32Array;
   readonly #bytes: Buffer;

@@ -5,7 +5,7 @@
 import {LogFull} from '#server/log/segment-log.ts';
 
 const pollMs = 100;
-/** So long commits hang at most: then what was given up is named, and a restart is due. */
+/** Commits wait at most this long; then the log fails and a restart is due. */
 const waitMsMax = 60_000;
 
 export class DiskSpaceBackoff {

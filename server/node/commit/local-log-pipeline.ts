@@ -69,7 +69,7 @@ export class LocalLogPipeline implements CommitPipeline {
   #isPrompt = false;
   #outsideBytes = 0;
   #nextOutside = 1;
-  #offeredIndex: LogIndex;
+  #enqueuedIndex: LogIndex;
   #endsTurn = false;
   readonly #requests = new ThreadRequests();
   /** Who waits until the log holds everything up to an index, or has failed. */
@@ -90,7 +90,7 @@ export class LocalLogPipeline implements CommitPipeline {
     this.#client = client;
     this.#awake = awake;
     this.startIndex = startIndex;
-    this.#offeredIndex = startIndex;
+    this.#enqueuedIndex = startIndex;
     worker.on('message', (news: LogNews) => this.#hear(news));
     worker.on('error', error => this.#ended(`the log thread failed: ${error.message}`));
     worker.on('exit', () => this.#ended('the log thread ended'));
@@ -130,7 +130,7 @@ export class LocalLogPipeline implements CommitPipeline {
   }
 
   enqueue(entry: Uint8Array): void {
-    this.#offeredIndex += 1;
+    this.#enqueuedIndex += 1;
     const isInside = entry.length <= this.#insideBytesMax;
     const isAlone = this.#client.onCommit(this.#entries.length === 0 && this.#applies.isIdle);
     this.#giveToThread();
@@ -181,7 +181,7 @@ export class LocalLogPipeline implements CommitPipeline {
   }
 
   get #loggedIndex(): LogIndex {
-    return this.#offeredIndex - this.#entries.length;
+    return this.#enqueuedIndex - this.#entries.length;
   }
 
   /** What was to be written here is for the log thread after all. */
@@ -262,9 +262,9 @@ export class LocalLogPipeline implements CommitPipeline {
     this.#wakeWaiting();
   }
 
-  /** Resolves when the log holds everything that was offered, or takes nothing more. */
+  /** Resolves when the log holds everything that was enqueued, or takes nothing more. */
   #logged(): Promise<void> {
-    const index = this.#offeredIndex;
+    const index = this.#enqueuedIndex;
     if (index <= this.#loggedIndex || this.#applies.failure !== undefined) return Promise.resolve();
     return new Promise(resolve => {
       this.#waiting.push({index, resolve});

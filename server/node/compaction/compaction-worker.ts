@@ -7,7 +7,7 @@ import {attachStore} from '#server/storage/rocksdb/open.ts';
 import type {Store} from '#server/storage/store.ts';
 import type {CompactionNews} from './store-compactions.ts';
 
-/** As that of long reads; what is written and merged is RocksDB's own threads' work. */
+/** The niceness of long reads; RocksDB's own threads write and merge. */
 const niceness = 5;
 
 const port = parentPort;

@@ -81,7 +81,7 @@ export class KeyStore {
     return {pfx: bytes, ...secret};
   }
 
-  /** Of PEM only: what lies in a PKCS#12 file is not shown by the platform. */
+  /** Works for PEM only: the platform does not show what lies in a PKCS#12 file. */
   #warnOfEnd(now: number): void {
     const {cert} = this.options;
     if (!(cert instanceof Buffer)) return;

@@ -30,13 +30,13 @@ const growthBytes = 48 * 1024 * 1024;
 interface Waits {
   readonly minMs: number;
   readonly maxMs: number;
-  /** So long after one that was needed comes another in any case. */
+  /** A second collection follows the first one after this time in any case. */
   readonly secondMs: number;
 }
 
 const stepWaits: Waits = {minMs: 5_000, maxMs: 30_000, secondMs: 15_000};
 const wholeWaits: Waits = {minMs: 20_000, maxMs: 640_000, secondMs: Number.POSITIVE_INFINITY};
-/** Of its time, up to which the main thread has little to do, and for how long at least. */
+/** Below this share of its time the main thread counts as quiet, for this long at least. */
 const quietShare = 0.4;
 const quietMs = 15_000;
 /** V8 begins a collection when buffers have grown by 64 MB; memory that is not touched is free. */
@@ -56,7 +56,7 @@ export interface MemoryKeeperOptions {
   readonly busyShare: () => number;
 }
 
-/** Of memory, since some of it was last given back. */
+/** How much memory grew since some of it was last given back. */
 class Growth {
   readonly #waits: Waits;
   #floor: number;
@@ -86,7 +86,7 @@ class Growth {
     return true;
   }
 
-  /** So much is left. */
+  /** Reports how much memory is left. */
   given(bytes: number, now: number): void {
     this.#floor = bytes;
     this.#givenAt = now;
@@ -130,7 +130,7 @@ export function keepMemorySmall(options: MemoryKeeperOptions): () => void {
 }
 
 /**
- * Of the thread that calls. The time that its event loop does not wait would be more: for a lone
+ * Measures the calling thread. The time that its event loop does not wait would be more: for a lone
  * client the network thread waits for the disk by itself (docs/design/0035).
  */
 export function threadBusyShare(clock: Clock): () => number {

@@ -136,7 +136,7 @@ function shareRead(node: Sorted, plan: PlanNode, {estimates}: RuleContext): numb
 
 const rowsOfPage = 100;
 
-/** Of the records of a type: so few nulls that most parts of their column may have none. */
+/** Below this share of nulls most parts of a column may have none. */
 const fewShare = 0.01;
 
 function withoutLimit(plan: PlanNode): PlanNode {
@@ -238,7 +238,7 @@ function gives(
   });
 }
 
-/** Of an entry that is left out when all of its parts are null, the only part never is. */
+/** An index that leaves out entries of nulls only never holds null in its only part. */
 function mayHoldNulls({nullStrategy, properties}: Index): boolean {
   return nullStrategy === 'INDEX' || (nullStrategy === 'SKIP' && properties.length > 1);
 }

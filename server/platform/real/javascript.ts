@@ -23,7 +23,7 @@ import {Refusal} from '#server/base/errors.ts';
 import type {JavaScriptEngine, JavaScriptSandbox, JavaScriptWorld} from '../javascript.ts';
 
 const stackBytesMax = 256 << 10;
-/** Of 64 KiB: what the module asks for, and what all of its sandboxes have between them. */
+/** Pages of 64 KiB: what the module needs, and what all of its sandboxes share. */
 const pagesMin = 256;
 const pagesMax = 1_024;
 /** How much later than the interpreter the watchdog ends a call. */

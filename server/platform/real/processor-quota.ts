@@ -1,7 +1,7 @@
 /** Whether the system lets this process have so much of its processors and no more. */
 import {readFileSync} from 'node:fs';
 
-/** Of a container's own group: cgroup v2, and v1. */
+/** The quota of a container's own group: cgroup v2, and v1. */
 const quotaOfGroup = '/sys/fs/cgroup/cpu.max';
 const quotaOfGroupBefore = '/sys/fs/cgroup/cpu/cpu.cfs_quota_us';
 

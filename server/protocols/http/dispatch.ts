@@ -16,7 +16,7 @@ import type {StoredAnswer} from './message/idempotency.ts';
 import {answerRoot} from './documentation/root-page.ts';
 import {answerScrape, scrapePath} from './routes/prometheus.ts';
 import {basePath, type Match, type Route, type Router, type UserOperation} from './router.ts';
-import {readWish} from './routes/statement.ts';
+import {requestedConsistency} from './routes/statement.ts';
 
 /** Answers one request, whatever it is. Rejects for a defect only. */
 export async function dispatch(
@@ -72,7 +72,7 @@ async function perform(exchange: Exchange, {route, operation}: Match): Promise<v
     throw new Refusal('security.root-only', message);
   }
   if (membership === undefined) return carryOut(exchange, principal, {route, operation});
-  if (operation.at === 'fresh') await membership.reached(readWish(exchange));
+  if (operation.at === 'fresh') await membership.reached(requestedConsistency(exchange));
   if (belongsToLeader(exchange, operation) && (await membership.forward(exchange, principal))) {
     return;
   }

@@ -17,16 +17,16 @@ const boundsSeconds: readonly number[] = [
 const boundsMs = Float64Array.from(boundsSeconds, seconds => seconds * 1_000);
 const seriesMax = 1_000;
 const metric = 'svc_http_requests_seconds';
-/** Of a request whose client was gone before the answer began. */
+/** The status of a request whose client was gone before the answer began. */
 const goneStatus = 499;
 const firstFailure = 400;
 
 interface TimedRequest {
   readonly method: string;
-  /** Of the route, with names in braces; `unmatched` for everything else. */
+  /** The path of the route, with names in braces; `unmatched` for everything else. */
   readonly path: string;
   readonly status: number;
-  /** Of a request that is of none: empty. */
+  /** The database of the request; empty where it has none. */
   readonly database: string;
 }
 

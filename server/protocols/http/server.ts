@@ -57,7 +57,7 @@ export interface HttpServer {
    * @throws {Error} `EADDRINUSE` and the like when no port of the range can be had.
    */
   listen(host: string, ports: Ports): Promise<number>;
-  /** As `listen`, for HTTPS with the given key and certificates. */
+  /** Works like `listen` for HTTPS with the given key and certificates. */
   listenSecurely(host: string, ports: Ports, keys: SecureContextOptions): Promise<number>;
   /** Connections from now on get these certificates. */
   renew(keys: SecureContextOptions): void;
@@ -115,7 +115,7 @@ export function createHttpServer(
   const listeners = (): readonly Listener[] => (secure === undefined ? [plain] : [plain, secure]);
   return {
     get laneAnswers() {
-      return listeners().reduce((sum, {lane}) => sum + lane.answered, 0);
+      return listeners().reduce((sum, {rawHttp}) => sum + rawHttp.answered, 0);
     },
     listen: (host, ports) => plain.acceptors.listen(host, ports),
     listenSecurely(host, ports, keys) {
@@ -157,7 +157,7 @@ function serverOptions({settings}: HttpContext): ServerOptions {
 class Listener<S extends Server | SecureServer = Server | SecureServer> {
   readonly server: S;
   readonly acceptors: Acceptors;
-  readonly lane: RawHttpListener;
+  readonly rawHttp: RawHttpListener;
 
   constructor(
     context: HttpContext,
@@ -166,7 +166,7 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
     connected: 'connection' | 'secureConnection' = 'connection',
   ) {
     this.server = server;
-    this.lane = openLane(server, context, connected);
+    this.rawHttp = openRawListener(server, context, connected);
     this.acceptors = new Acceptors(server, {
       connectionsMax: context.settings.get('svc.network.connectionsMax'),
       // A handshake takes longer than a turn.
@@ -185,23 +185,26 @@ class Listener<S extends Server | SecureServer = Server | SecureServer> {
 
   /** Takes no more connections; resolves when those that are open have ended. */
   async close(): Promise<void> {
-    const {server, lane} = this;
+    const {server, rawHttp} = this;
     const closed = this.acceptors.close();
     server.closeIdleConnections();
-    lane.closeIdle();
+    rawHttp.closeIdle();
     await closed;
   }
 
   breakOff(): void {
     this.server.closeAllConnections();
-    this.lane.closeAll();
+    this.rawHttp.closeAll();
   }
 }
 
 const backgroundPollMs = 10;
 
-/** Puts the lane in front of node's own listener, which gets what the lane does not take. */
-function openLane(
+/**
+ * Puts the raw HTTP path in front of node's own listener, which gets what the raw HTTP path does
+ * not take.
+ */
+function openRawListener(
   server: Server | SecureServer,
   context: HttpContext,
   connected: 'connection' | 'secureConnection',
@@ -209,11 +212,11 @@ function openLane(
   const [listener] = server.listeners(connected);
   assert(listener !== undefined, "node's server listens for connections");
   server.removeAllListeners(connected);
-  const lane = new RawHttpListener(context, (socket, bytes) => {
+  const rawHttp = new RawHttpListener(context, (socket, bytes) => {
     listener.call(server, socket);
     if (socket.isPaused()) socket.resume();
     if (bytes.length > 0) socket.unshift(bytes);
   });
-  server.on(connected, (socket: Socket) => lane.accept(socket));
-  return lane;
+  server.on(connected, (socket: Socket) => rawHttp.accept(socket));
+  return rawHttp;
 }

@@ -48,26 +48,26 @@ test('what nobody waits for gathers for a moment', () => {
   feed.extend(1);
   timers.advance(3);
   feed.extend(3);
-  assert.equal(feed.offeredIndex, 0);
+  assert.equal(feed.enqueuedIndex, 0);
   timers.advance(1);
-  assert.equal(feed.offeredIndex, 3);
+  assert.equal(feed.enqueuedIndex, 3);
   feed.extend(4);
-  assert.equal(feed.offeredIndex, 3, 'and the next one anew');
+  assert.equal(feed.enqueuedIndex, 3, 'and the next one anew');
   timers.advance(4);
-  assert.equal(feed.offeredIndex, 4);
+  assert.equal(feed.enqueuedIndex, 4);
 });
 
 test('many are taken up at once, and so is what somebody waits for', () => {
   const feeding = new Feeding();
   const {feed} = feeding;
   feed.extend(200);
-  assert.equal(feed.offeredIndex, 200);
+  assert.equal(feed.enqueuedIndex, 200);
   feeding.isAwaited = true;
   feed.extend(201);
-  assert.equal(feed.offeredIndex, 201);
+  assert.equal(feed.enqueuedIndex, 201);
   feeding.isAwaited = false;
   feed.extend(202);
-  assert.equal(feed.offeredIndex, 201);
+  assert.equal(feed.enqueuedIndex, 201);
   feed.goOn();
-  assert.equal(feed.offeredIndex, 202, 'somebody began to wait');
+  assert.equal(feed.enqueuedIndex, 202, 'somebody began to wait');
 });

@@ -7,7 +7,7 @@
  * nobody on this node waits for gather for a moment: together they cost less, and not while others
  * wait for this node to write what comes behind them.
  *
- * Invariant: `offeredIndex` counts up by one with every offer, as the pipe counts.
+ * Invariant: `enqueuedIndex` counts up by one with every offer, as the pipe counts.
  */
 import {bufferOf} from '#server/platform/buffer-of.ts';
 import type {Timers} from '#server/platform/clock.ts';
@@ -52,8 +52,8 @@ export class CommittedFeed {
   /** Takes the place of what is not applied. */
   readonly #nothing: Uint8Array;
   #through: LogIndex;
-  #offeredIndex: LogIndex;
-  /** Of the entries at hand, and how many of them were offered. */
+  #enqueuedIndex: LogIndex;
+  /** The entries at hand, and how many of them were enqueued. */
   #batch: readonly LogEntry[] = [];
   #batchAt = 0;
   /** What is being waited for: entries from the disk, or the execution of one. */
@@ -65,20 +65,20 @@ export class CommittedFeed {
   constructor(options: CommittedFeedOptions) {
     this.#options = options;
     this.#through = options.pipe.startIndex;
-    this.#offeredIndex = options.pipe.startIndex;
+    this.#enqueuedIndex = options.pipe.startIndex;
     const nothing = {head: {}, bytes: new Uint8Array(0)};
     this.#nothing = Buffer.from(new EntryEncoder().encodeServer('nothing', 0, nothing));
   }
 
   /** Index of the last entry that was given to the pipe. */
-  get offeredIndex(): LogIndex {
-    return this.#offeredIndex;
+  get enqueuedIndex(): LogIndex {
+    return this.#enqueuedIndex;
   }
 
   /** Entries up to `through` are committed. */
   extend(through: LogIndex): void {
     this.#through = Math.max(this.#through, through);
-    const isLong = this.#through - this.#offeredIndex > gatherMax;
+    const isLong = this.#through - this.#enqueuedIndex > gatherMax;
     if (isLong || this.#options.isAwaited()) return this.goOn();
     if (this.#gathers) return;
     this.#gathers = true;
@@ -98,7 +98,7 @@ export class CommittedFeed {
       if (entry !== undefined) {
         if (!this.#offer(entry)) return;
         this.#batchAt++;
-      } else if (this.#offeredIndex < this.#through) this.#fetch();
+      } else if (this.#enqueuedIndex < this.#through) this.#fetch();
       else return;
     }
   }
@@ -109,17 +109,17 @@ export class CommittedFeed {
     await this.#underWay;
     const {pending} = this.#options;
     // Woken early when a leadership ends.
-    while (pending.appliedIndex < this.#offeredIndex && !this.#isStopped) {
-      await pending.whenApplied(this.#offeredIndex);
+    while (pending.appliedIndex < this.#enqueuedIndex && !this.#isStopped) {
+      await pending.whenApplied(this.#enqueuedIndex);
     }
   }
 
   /** Goes on; behind `index` where the stores hold everything up to there by other means. */
   resume(index: LogIndex): void {
-    if (index > this.#offeredIndex) {
+    if (index > this.#enqueuedIndex) {
       const {pipe, pending} = this.#options;
       pipe.skipTo(index);
-      this.#offeredIndex = index;
+      this.#enqueuedIndex = index;
       this.#through = Math.max(this.#through, index);
       this.#batch = [];
       this.#batchAt = 0;
@@ -137,7 +137,7 @@ export class CommittedFeed {
 
   #fetch(): void {
     const {replicator} = this.#options;
-    const found = replicator.entries(this.#offeredIndex, this.#through, batchBytes);
+    const found = replicator.entries(this.#enqueuedIndex, this.#through, batchBytes);
     this.#batchAt = 0;
     this.#batch = [];
     if (!(found instanceof Promise)) {
@@ -146,7 +146,7 @@ export class CommittedFeed {
     }
     this.#wait(
       found.then(entries => {
-        if (entries === undefined) throw new Error(`entry ${this.#offeredIndex + 1} is missing`);
+        if (entries === undefined) throw new Error(`entry ${this.#enqueuedIndex + 1} is missing`);
         this.#batch = entries;
       }),
     );
@@ -176,7 +176,7 @@ export class CommittedFeed {
     const entry = decodeEntry(bufferOf(logEntry.data));
     if (entry.databaseId === 0) return this.#executeAlone(entry, term);
     const own = this.#decide(term);
-    const index = this.#offeredIndex + 1;
+    const index = this.#enqueuedIndex + 1;
     const followed = own === undefined ? follows(index, entry) : own.onApplied;
     // The database is not open here: it was dropped since, or cannot be opened.
     if (followed === 'passed-over') return this.#pass(term, nobody, entry.databaseId);
@@ -184,18 +184,18 @@ export class CommittedFeed {
     const resolve = own?.resolve;
     const pending = {index, databaseId, bytes: bytes.length, onApplied: followed, resolve};
     this.#options.pending.add(pending);
-    this.#offeredIndex = index;
+    this.#enqueuedIndex = index;
     pipe.enqueue(bytes, term);
     return true;
   }
 
   #decide(term: Term): Owner | undefined {
-    return this.#options.decided(this.#offeredIndex + 1, term);
+    return this.#options.decided(this.#enqueuedIndex + 1, term);
   }
 
   /** Moves the position alone. */
   #pass(term: Term, owner: Owner | undefined, databaseId: number): boolean {
-    const index = ++this.#offeredIndex;
+    const index = ++this.#enqueuedIndex;
     const {onApplied, resolve} = owner ?? nobody;
     this.#options.pending.add({index, databaseId, bytes: 0, onApplied, resolve});
     this.#options.pipe.enqueue(this.#nothing, term);
@@ -205,8 +205,8 @@ export class CommittedFeed {
   /** Everything before is applied first. */
   #executeAlone(entry: Entry, term: Term): boolean {
     const {pending, execute} = this.#options;
-    if (pending.appliedIndex < this.#offeredIndex) return false;
-    const index = this.#offeredIndex + 1;
+    if (pending.appliedIndex < this.#enqueuedIndex) return false;
+    const index = this.#enqueuedIndex + 1;
     const owner = this.#decide(term);
     this.#wait(
       execute(index, entry).then(() => {

@@ -246,7 +246,7 @@ function vote(term: number) {
   return {kind: 'vote-reply', term, granted: true} as const;
 }
 
-/** Of the entries behind `index`, to b. */
+/** Builds an append of the entries after `index`, to b. */
 function append(index: number, through: number): SendEntries {
   const head = {kind: 'append', term: 1, round: 1, previous: {index, term: 1}, commit: 0} as const;
   return {kind: 'send-entries', to: 'b', head, through, after: 0, mayWait: false};

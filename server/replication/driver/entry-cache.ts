@@ -22,7 +22,7 @@ export class EntryCache {
   #first: LogIndex;
   #bytes = 0;
 
-  /** Behind the entry `last`, which it does not hold. */
+  /** Starts after the entry `last`, which it does not hold. */
   constructor(last: LogIndex, bytesMax: number) {
     this.#first = last + 1;
     this.#bytesMax = bytesMax;

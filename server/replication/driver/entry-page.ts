@@ -10,7 +10,7 @@ import {assert} from '#server/base/assert.ts';
 import {type Entry, entryBytes, type LogIndex} from '#server/raft/message.ts';
 
 const entriesMax = 256;
-/** Of a page, what one entry on it may take. */
+/** An entry may take this share of a page. */
 const largeShare = 1 / 8;
 
 export class EntryPage {
@@ -22,10 +22,10 @@ export class EntryPage {
   readonly #starts = new Uint32Array(entriesMax);
   readonly #lengths = new Uint32Array(entriesMax);
   readonly #terms = new Float64Array(entriesMax);
-  /** Those that are not packed, by their place; there are few. */
+  /** The few entries that are not packed, by their place. */
   readonly #others = new Map<number, Entry>();
 
-  /** Of entries from the index `first` on. */
+  /** Holds entries from the index `first` on. */
   constructor(first: LogIndex, bytes: number) {
     this.first = first;
     this.#memory = Buffer.allocUnsafeSlow(bytes);
@@ -61,7 +61,7 @@ export class EntryPage {
     return {kind: 'data', term: this.#terms[place] as number, data};
   }
 
-  /** As `entryBytes` of the entry. */
+  /** The same as `entryBytes` of the entry. */
   bytesAt(index: LogIndex): number {
     const place = this.#placeOf(index);
     const length = this.#lengths[place] as number;

@@ -28,7 +28,7 @@ export interface LogFigures {
   readonly base: LogIndex;
   readonly applied: LogIndex;
   readonly bytes: number;
-  /** Of the members that this node sends entries to, what the slowest one has, if any. */
+  /** What the slowest member has that this node sends entries to, if there is one. */
   readonly slowest: LogIndex | undefined;
   /** Where the oldest snapshot stands that others are taking: they need what comes behind it. */
   readonly snapshot?: LogIndex | undefined;

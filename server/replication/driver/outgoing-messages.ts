@@ -33,7 +33,7 @@ interface Held {
   readonly bytes: Uint8Array;
 }
 
-/** Of what is committed. */
+/** What is told of committed entries. */
 interface Word {
   readonly effect: SendEntries;
   hasWaited: boolean;

@@ -20,7 +20,7 @@ export interface PeerReport {
    */
   readonly standing: 'member' | 'formed' | 'new';
   readonly data: LocalData;
-  /** Of a member whose log holds everything since: what the cluster began with. */
+  /** What the cluster began with, from a member whose log holds everything since. */
   readonly baseline?: Baseline | undefined;
 }
 
@@ -41,7 +41,7 @@ export type FormationDecision =
   | {readonly kind: 'source'}
   /** Wait to be taken in. */
   | {readonly kind: 'join'}
-  /** As `join`, with the own data, which is what the cluster began with. */
+  /** Joins with its own data, which is what the cluster began with. */
   | {readonly kind: 'adopt'; readonly baseline: Baseline}
   | {readonly kind: 'refuse'; readonly reason: string};
 

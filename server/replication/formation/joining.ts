@@ -129,7 +129,7 @@ export class Joining {
     }
   }
 
-  /** Of members only: what is known of another is void. */
+  /** Remembers members only: what is known of another server has no meaning. */
   #remember(id: NodeId, memory: string | undefined): void {
     const {membership} = this.#options.replicator;
     for (const known of this.#admitted.keys()) {

@@ -155,7 +155,7 @@ function parseApplication({
   return {priority: Number(priority), memory: known, adopts: adopts === true};
 }
 
-/** As an address is dialled: `<host>_<raftPort>`. */
+/** Accepts an address as it is dialled: `<host>_<raftPort>`. */
 function isNodeId(value: unknown): value is NodeId {
   return typeof value === 'string' && value.length <= nameLengthMax && /^.+_\d{1,5}$/.test(value);
 }

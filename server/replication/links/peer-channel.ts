@@ -37,7 +37,7 @@ export interface Ending {
    */
   readonly by: 'broken' | 'refused' | 'rejected';
   readonly detail: string;
-  /** Of the system, such as ECONNREFUSED. */
+  /** The system's error code, such as ECONNREFUSED. */
   readonly code: string | undefined;
 }
 

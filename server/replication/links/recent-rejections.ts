@@ -33,7 +33,7 @@ export class RecentRejections {
     if (this.#rejected.size > rememberedMax && oldest !== undefined) this.#rejected.delete(oldest);
   }
 
-  /** Those of the last ten minutes, the latest first. */
+  /** Lists the rejections of the last ten minutes, the latest first. */
   list(): readonly Rejected[] {
     const since = this.#clock.monotonic() - rememberedMs;
     return [...this.#rejected.values()].filter(({lastAt}) => lastAt > since).toReversed();

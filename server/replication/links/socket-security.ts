@@ -15,7 +15,7 @@ import {
 } from 'node:tls';
 
 export interface Destination {
-  /** As the peer is known; its certificate has to name it. */
+  /** The host by which the peer is known; its certificate has to name it. */
   readonly host: string;
   /** What the host resolved to. */
   readonly address: string;

@@ -15,7 +15,7 @@ import type {Transferred, TransferFile, TransferOrder} from './transfer.ts';
 
 export interface DownloadOptions {
   readonly requests: PeerRequests;
-  /** Of this node. */
+  /** The id of this node. */
   readonly receiver: string;
   readonly atLeast: number;
   /** Where the files of a database come together. */
@@ -42,7 +42,7 @@ export interface Downloaded {
 }
 
 export interface TransferFigures extends Transferred {
-  /** Of all files of the snapshot. */
+  /** The bytes of all files of the snapshot. */
   readonly bytes: number;
   readonly files: number;
 }

@@ -11,7 +11,7 @@ export type Checksummer = (bytes: Uint8Array, before: number) => number;
 
 const readBytes = 1 << 20;
 
-/** Of the first `bytes` of an open file, or of all there are if they are fewer. */
+/** Covers the first `bytes` of an open file, or all there are if they are fewer. */
 export function checksumOfFile(
   descriptor: number,
   bytes: number,
@@ -28,7 +28,7 @@ export function checksumOfFile(
   return checksum;
 }
 
-/** As it stands in an entity tag. */
+/** Writes the checksum as it stands in an entity tag. */
 export function writtenChecksum(checksum: number): string {
   return checksum.toString(16).padStart(8, '0');
 }

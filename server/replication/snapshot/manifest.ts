@@ -28,7 +28,7 @@ export interface SnapshotManifest {
   readonly databases: readonly SnapshotDatabase[];
 }
 
-/** Of the manifest and of how files follow it: 2 has checksums behind their bytes. */
+/** The version of the manifest and of how files follow it: 2 has checksums after their bytes. */
 const version = 2;
 
 export interface ManifestLimits {

@@ -26,7 +26,7 @@ export interface SnapshotFetchOptions
   readonly idleMs: number;
 }
 
-export interface SnapshotWish {
+export interface SnapshotRequest {
   readonly atLeast: number;
   /** One database; all of them without it. */
   readonly only?: string;
@@ -41,19 +41,19 @@ export interface SnapshotWish {
  */
 export async function fetchSnapshot(
   options: SnapshotFetchOptions,
-  wish: SnapshotWish,
+  requested: SnapshotRequest,
 ): Promise<Downloaded> {
   const {timers, logger, retries, retryBaseMs} = options;
   for (let attempt = 0; ; attempt++) {
     try {
-      return await fetchOnce(options, wish);
+      return await fetchOnce(options, requested);
     } catch (error) {
-      const isFinal = error instanceof Corruption || wish.signal?.aborted === true;
+      const isFinal = error instanceof Corruption || requested.signal?.aborted === true;
       const reason = error instanceof Error ? error.message : String(error);
       logger.log('warn', 'snapshot.fetch-failed', {attempt: attempt + 1, reason});
       if (isFinal || attempt >= retries || !(error instanceof PeerFailure)) throw error;
     }
-    await pause(timers, retryBaseMs * 2 ** attempt, wish.signal);
+    await pause(timers, retryBaseMs * 2 ** attempt, requested.signal);
   }
 }
 
@@ -69,15 +69,18 @@ async function pause(timers: Timers, ms: number, signal: AbortSignal | undefined
   signal?.throwIfAborted();
 }
 
-async function fetchOnce(options: SnapshotFetchOptions, wish: SnapshotWish): Promise<Downloaded> {
+async function fetchOnce(
+  options: SnapshotFetchOptions,
+  requested: SnapshotRequest,
+): Promise<Downloaded> {
   const endpoint = options.source();
   if (typeof endpoint === 'string') throw new PeerFailure(endpoint);
   const {logger} = options;
   const requests = new PeerRequests(endpoint, options.idleMs);
   const from = `${endpoint.host}:${endpoint.port}`;
-  logger.log('info', 'snapshot.fetching', {from, atLeast: wish.atLeast});
+  logger.log('info', 'snapshot.fetching', {from, atLeast: requested.atLeast});
   try {
-    const downloaded = await downloadSnapshot({...options, ...wish, requests});
+    const downloaded = await downloadSnapshot({...options, ...requested, requests});
     logger.log('info', 'snapshot.fetched', {from, ...downloaded.figures});
     return downloaded;
   } finally {

@@ -49,7 +49,7 @@ interface KeptSnapshot {
   readonly index: number;
   readonly manifest: string;
   readonly databases: readonly SnapshotDatabase[];
-  /** Of files that somebody asked about, by path. */
+  /** The checksums of files that somebody asked about, by path. */
   readonly checksums: Map<string, Promise<number>>;
   holders: number;
 }
@@ -218,7 +218,7 @@ export class SnapshotStore {
     throw new Refusal('database.operation', 'the log forgets faster than a checkpoint is made');
   }
 
-  /** Of each file once, however many ask for it. */
+  /** Reads each file once, however many ask for its checksum. */
   #checksum({checksums}: KeptSnapshot, path: string, bytes: number): Promise<number> {
     const known = checksums.get(path);
     if (known !== undefined) return known;

@@ -35,12 +35,12 @@ export interface Transferred {
   readonly filesKept: number;
 }
 
-/** Of the checksum behind the bytes of a file; the most significant comes first. */
+/** The length of the checksum after the bytes of a file; the most significant byte comes first. */
 export const checksumBytes = 4;
 
 const filesAtOnce = 3;
 /**
- * So much of a file is written before the disk is told to make it durable: left to the end, it
+ * After this much of a file the disk is told to make it durable: left to the end, it
  * would begin when the last byte has come, and hold up every other sync on that disk for long.
  */
 const syncBytes = 16 << 20;

@@ -2,7 +2,7 @@
  * The storage of a member on the thread of its driver: for simulation, tests and tools.
  *
  * What is given waits a moment, and becomes durable together with whatever else came meanwhile,
- * as on the log thread of a real server (node/raft-log-worker.ts).
+ * as on the log thread of a real server (node/member-log/member-log-worker.ts).
  */
 import {Corruption} from '#server/base/errors.ts';
 import {LogFailure, LogFull} from '#server/log/segment-log.ts';

@@ -15,9 +15,9 @@ import {ReplicatedCommitLog, type ReplicatedLogOptions} from '../replicated-comm
 import {Replicator, type ReplicatorNews, type ReplicatorOptions} from '../replicator.ts';
 
 export interface OpenedLog {
-  /** Of the group, equal on all members: databases tell by it whose entries they applied. */
+  /** The group's log id, equal on all members: a database tells by it whose entries it applied. */
   readonly logId: string;
-  /** Of this node's memory of terms and votes; lost only with it. */
+  /** Names this node's memory of terms and votes; it is lost only with that memory. */
   readonly storageId: string;
   readonly storage: RaftStorage;
   readonly recovered: RecoveredLog;

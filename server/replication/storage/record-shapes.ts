@@ -27,7 +27,7 @@ export class RecordShapes implements Iterable<EntryShape> {
     return this.#termAtBase;
   }
 
-  /** Of the newest entry that was read; 0 without one. */
+  /** The term of the newest entry that was read; 0 without one. */
   get lastTerm(): Term {
     return this.#terms.at(-1) ?? this.#termAtBase ?? 0;
   }

@@ -35,7 +35,7 @@ const headBytes = 16;
 export class VoteFile {
   readonly #file: File;
   readonly #logId: string;
-  /** Of the last write. */
+  /** The number of the last write. */
   #number: number;
 
   private constructor(file: File, logId: string, number: number) {

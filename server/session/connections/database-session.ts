@@ -189,7 +189,7 @@ export class DatabaseSession {
     return kept.get(this.#statistics.generation(), text, make, made => made.kind !== 'user');
   }
 
-  /** As `prepare` of a text that is not kept, in portions between which `turn` lets others run. */
+  /** Prepares a text that is not cached, in steps between which `turn` lets others run. */
   async prepareInTurns(
     language: string,
     text: string,

@@ -27,7 +27,7 @@ interface OpenSession {
   readonly user: string;
   readonly database: string;
   transaction: Transaction | undefined;
-  /** Of this transaction and those that follow it. */
+  /** The isolation of this transaction and of those that follow it. */
   readonly isolation: Isolation;
   readonly parameters: KeptVariables;
   readonly startedAt: number;

@@ -18,7 +18,7 @@ interface Compressed {
 
 const kept = 100;
 
-/** Of each type 800 KB in files, of which a tenth is alive. */
+/** Makes 800 KB in files of each type, of which a tenth is alive. */
 async function worn(): Promise<TestDatabase> {
   const database = await world.database([
     'CREATE DOCUMENT TYPE A BUCKETS 1',

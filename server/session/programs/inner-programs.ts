@@ -114,7 +114,7 @@ export class Programs implements InnerPrograms {
     this.#javascript?.close();
   }
 
-  /** Of openCypher the first row, of SQL all of them. */
+  /** Answers the first row of openCypher, all rows of SQL. */
   #answer(
     definition: FunctionDefinition,
     args: readonly Value[],

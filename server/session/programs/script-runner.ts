@@ -56,7 +56,7 @@ export async function runScript(
   outer?: Transaction,
 ): Promise<ResultCursor> {
   const run = new ScriptRun(runner, parts, outer);
-  const limit = runner.wishOf(parts.request).limitDefault;
+  const limit = runner.consistencyOf(parts.request).limitDefault;
   const rows = await run.run(script);
   parts.end();
   const cap = parts.request.limit === undefined ? limit : parts.request.limit;

@@ -98,19 +98,19 @@ class FiringWrites implements WritableGraph {
       .map(type => type.name);
   }
 
-  create(wish: NewRecord): RecordValue | undefined {
-    const {triggers, kind} = this.#catalog.requireType(wish.type);
-    if (triggers.length === 0) return this.#writes.create(wish);
-    const properties = new Map(wish.properties);
+  create(requested: NewRecord): RecordValue | undefined {
+    const {triggers, kind} = this.#catalog.requireType(requested.type);
+    if (triggers.length === 0) return this.#writes.create(requested);
+    const properties = new Map(requested.properties);
     const forbidding = this.#before(triggers, 'create', properties, () => ({
-      record: imageOfNew(wish, properties),
+      record: imageOfNew(requested, properties),
       oldRecord: null,
     }));
     if (forbidding !== undefined) {
-      if (kind === 'edge') throw forbids(forbidding, `an edge of type '${wish.type}'`);
+      if (kind === 'edge') throw forbids(forbidding, `an edge of type '${requested.type}'`);
       return undefined;
     }
-    const record = this.#writes.create({...wish, properties});
+    const record = this.#writes.create({...requested, properties});
     if (record !== undefined) this.#after(triggers, 'create', {record, oldRecord: null});
     return record;
   }
@@ -229,7 +229,7 @@ class FiringWrites implements WritableGraph {
   }
 }
 
-/** Of the edges of one vertex; light edges between other ends may have the same id. */
+/** Names an edge of one vertex; light edges between other ends may have the same id. */
 function edgeKey({edge, typeId, other, outgoing}: Hop, vertex: Rid): string {
   const [from, to] = outgoing ? [vertex, other] : [other, vertex];
   return `${typeId} ${edge.bucket} ${edge.position} ${ridText(from)} ${ridText(to)}`;

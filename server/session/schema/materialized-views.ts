@@ -67,7 +67,7 @@ export class MaterializedViews {
   readonly #session: DatabaseSession;
   readonly #environment: RunEnvironment;
   readonly #states = new Map<number, ViewState>();
-  /** Those of the catalog that was looked at last; every commit asks for them. */
+  /** The views of the catalog that was looked at last; every commit asks for them. */
   #views: KnownViews | undefined;
 
   constructor(session: DatabaseSession, environment: RunEnvironment) {

@@ -368,7 +368,7 @@ function planCreateIndex(catalog: Catalog, command: Command<'create-index'>): Pl
  */
 function requireAtLeast(
   {name, typeId, properties, unique, kind, nullStrategy, options}: IndexDefinition,
-  wish: Command<'create-index'>,
+  requested: Command<'create-index'>,
   on: Pick<IndexDefinition, 'typeId' | 'properties'>,
 ): void {
   const isOnSame =
@@ -377,17 +377,17 @@ function requireAtLeast(
     properties.every(({ignoreCase}, at) => ignoreCase === on.properties[at]?.ignoreCase);
   const lack = !isOnSame
     ? 'indexes other properties, or these in another way'
-    : wish.unique && !unique
+    : requested.unique && !unique
       ? 'is not unique'
-      : wish.indexKind === 'ordered' && kind === 'hash'
+      : requested.indexKind === 'ordered' && kind === 'hash'
         ? 'is a hash index'
-        : kind !== wish.indexKind &&
-            !(familyOf({kind}).isKeyed && familyOf({kind: wish.indexKind}).isKeyed)
+        : kind !== requested.indexKind &&
+            !(familyOf({kind}).isKeyed && familyOf({kind: requested.indexKind}).isKeyed)
           ? `is a ${familyOf({kind}).typeName} index`
-          : wish.nullStrategy !== 'SKIP' && nullStrategy !== wish.nullStrategy
+          : requested.nullStrategy !== 'SKIP' && nullStrategy !== requested.nullStrategy
             ? `has NULL_STRATEGY ${nullStrategy}`
             : optionsText(options) !==
-                optionsText(indexOptions(wish.indexKind, wish.metadata, properties))
+                optionsText(indexOptions(requested.indexKind, requested.metadata, properties))
               ? 'has other METADATA'
               : undefined;
   if (lack === undefined) return;
@@ -410,16 +410,16 @@ function planCreateManualIndex(
   if (command.ifNotExists && twin !== undefined) {
     const declared = catalog.typeById(twin.typeId)?.properties;
     const found = twin.properties.map(part => declared?.get(part.name)?.type);
-    const isAsWished = twin.manual === true && twin.unique === unique && twin.kind === indexKind;
-    if (isAsWished && found.join() === keyTypes.join())
+    const isAsRequested = twin.manual === true && twin.unique === unique && twin.kind === indexKind;
+    if (isAsRequested && found.join() === keyTypes.join())
       return nothing(createdIndexRow(twin, false));
     throw new Refusal('argument', `index '${name}' exists and is another one: drop it first`, {
       detail: {index: name},
     });
   }
-  const wish = {name, keyTypes, kind: indexKind, unique, nullStrategy};
+  const requested = {name, keyTypes, kind: indexKind, unique, nullStrategy};
   const nameId = (property: string): number => names.idOf(property).id;
-  const changes = createManualIndex(catalog, {...wish, nameId});
+  const changes = createManualIndex(catalog, {...requested, nameId});
   const made = changes.at(-1)?.catalog.requireIndex(name);
   const answer = made === undefined ? row({}) : createdIndexRow(made, true);
   return {changes, row: answer, bucketIdsEmptied: []};

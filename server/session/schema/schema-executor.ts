@@ -60,7 +60,7 @@ const chunkLimits: BuildLimits = {recordsMax: 2_000, writeBytesMax: 1 << 20};
 export type NewRoutine = FunctionDefinition | NewTrigger;
 
 export interface SchemaExecutorOptions extends DatabaseWorkOptions {
-  /** Of the server. */
+  /** The server's settings. */
   readonly settings: () => Settings;
   /** Refuses code of a function or a trigger that cannot be read. */
   readonly checkCode: (routine: NewRoutine) => void;

@@ -70,7 +70,7 @@ export async function runSessionCommand(
   }
   held.done();
   parts.end();
-  const summary = newSummary(host.wishOf(parts.request).limitDefault);
+  const summary = newSummary(host.consistencyOf(parts.request).limitDefault);
   const row = new Map<string, Value>([['operation', command.kind], ...more]);
   return rowsCursor([row], parts.request.format, summary);
 }

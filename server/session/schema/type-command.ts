@@ -67,11 +67,11 @@ export function planAlterType(
   let name = catalog.requireType(command.name).name;
   const changes: SchemaChange[] = [];
   const answer = new Map<string, Value>();
-  for (const wish of command.changes) {
-    const change = alterType(changes.at(-1)?.catalog ?? catalog, name, wish, facts);
-    if (wish.kind === 'name') name = wish.name;
+  for (const requested of command.changes) {
+    const change = alterType(changes.at(-1)?.catalog ?? catalog, name, requested, facts);
+    if (requested.kind === 'name') name = requested.name;
     changes.push(change);
-    const [key, value] = altered(change.catalog, name, wish);
+    const [key, value] = altered(change.catalog, name, requested);
     answer.set(key, value);
   }
   answer.set('operation', 'ALTER TYPE');
@@ -85,67 +85,70 @@ export function planAlterType(
 function alterType(
   catalog: Catalog,
   name: string,
-  wish: TypeChange,
+  requested: TypeChange,
   facts: SchemaFacts,
 ): SchemaChange {
   const {bucketIds} = catalog.requireType(name);
   const records = {hasRecords: bucketIds.some(id => facts.recordCount(id) > 0)};
-  switch (wish.kind) {
+  switch (requested.kind) {
     case 'name':
       requireNoView(catalog, name, 'renamed');
       requireNoManualIndex(catalog, name);
-      return renameType(catalog, name, wish.name);
+      return renameType(catalog, name, requested.name);
     case 'add-supertype':
-      return addSuperType(catalog, name, wish.name);
+      return addSuperType(catalog, name, requested.name);
     case 'remove-supertype':
-      return removeSuperType(catalog, name, wish.name);
+      return removeSuperType(catalog, name, requested.name);
     case 'add-bucket':
-      return addTypeBucket(catalog, name, wish.name, records);
+      return addTypeBucket(catalog, name, requested.name, records);
     case 'remove-bucket':
-      return removeTypeBucket(catalog, name, wish.name, records);
+      return removeTypeBucket(catalog, name, requested.name, records);
     case 'bucket-selection':
       return setBucketSelection(
         catalog,
         name,
-        wish.strategy === 'partitioned'
-          ? {kind: 'partitioned', properties: wish.properties}
-          : {kind: wish.strategy},
+        requested.strategy === 'partitioned'
+          ? {kind: 'partitioned', properties: requested.properties}
+          : {kind: requested.strategy},
         records,
       );
     case 'edge-trait':
-      return setEdgeTraits(catalog, name, {[wish.trait]: wish.value}, records);
+      return setEdgeTraits(catalog, name, {[requested.trait]: requested.value}, records);
     case 'custom':
-      return setTypeCustom(catalog, name, wish.name, wish.value ?? null);
+      return setTypeCustom(catalog, name, requested.name, requested.value ?? null);
     case 'aliases':
-      return setAliases(catalog, name, wish.names);
+      return setAliases(catalog, name, requested.names);
     default:
-      return unreachable(wish);
+      return unreachable(requested);
   }
 }
 
 /** What an ALTER TYPE row says of one change: its name and the value now in force. */
-function altered(catalog: Catalog, name: string, wish: TypeChange): readonly [string, Value] {
+function altered(catalog: Catalog, name: string, requested: TypeChange): readonly [string, Value] {
   const type = catalog.requireType(name);
-  switch (wish.kind) {
+  switch (requested.kind) {
     case 'name':
-      return ['name', wish.name];
+      return ['name', requested.name];
     case 'add-supertype':
     case 'remove-supertype':
       return ['supertype', type.superTypes.map(superType => superType.name)];
     case 'add-bucket':
-      return ['addBucket', wish.name];
+      return ['addBucket', requested.name];
     case 'remove-bucket':
-      return ['removeBucket', wish.name];
+      return ['removeBucket', requested.name];
     case 'bucket-selection':
-      return ['bucketSelectionStrategy', wish.strategy];
+      return ['bucketSelectionStrategy', requested.strategy];
     case 'custom':
-      return ['custom', `${wish.name}=${wish.value === undefined ? 'null' : shown(wish.value)}`];
+      return [
+        'custom',
+        `${requested.name}=${requested.value === undefined ? 'null' : shown(requested.value)}`,
+      ];
     case 'edge-trait':
-      return [wish.trait, wish.value];
+      return [requested.trait, requested.value];
     case 'aliases':
       return ['aliases', type.definition.aliases];
     default:
-      return unreachable(wish);
+      return unreachable(requested);
   }
 }
 

@@ -45,7 +45,7 @@ export class BatchedRun {
   readonly #options: RunOptions;
   /** The statement, bound against the schema as it is: each transaction has its own. */
   readonly #prepared: () => PreparedBatched;
-  /** As it was bound first: what it says of sizes and errors does not change. */
+  /** The first binding: what it says of sizes and errors does not change. */
   readonly #first: PreparedBatched;
   readonly #kept = new BatchBuilder();
   readonly #counts = newWriteCounts();

@@ -15,7 +15,7 @@ export interface PlanFigures {
   readonly estimatedRows: (node: PlanNode) => number;
   /** Nodes whose rows come from columns where they are kept. */
   readonly columnNodes: ReadonlySet<PlanNode>;
-  /** Of a run. */
+  /** Set for a statement that was run. */
   readonly run: {readonly profile: PlanProfile; readonly elapsedMs: number} | undefined;
 }
 
@@ -32,7 +32,7 @@ export function explain(plan: PlanNode, figures: PlanFigures): Explanation {
 }
 
 /**
- * Of a command of the schema: one step, which is no plan of rows.
+ * Explains a command of the schema: one step, which is no plan of rows.
  *
  * @param command - What it does, words joined by `-`.
  */

@@ -2,7 +2,8 @@
  * What a client is told of a commit that did not simply succeed.
  *
  * `unknown` stays unknown: its refusal promises nothing about the effect. Everything else here
- * promises that nothing happened. This is the one table of outcomes (architecture, section 3).
+ * promises that nothing happened. The outcome of a server-level
+ * entry is told in engine/engine.ts.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';

@@ -9,7 +9,7 @@ import type {SchemaCommand} from '#server/plan/statement.ts';
 /** What a command looks at beside the catalog. */
 export interface SchemaFacts {
   readonly names: NameAllocator;
-  /** Of the server. */
+  /** The server's settings. */
   readonly settings: Settings;
   /** Records in a bucket. */
   recordCount(bucketId: number): number;

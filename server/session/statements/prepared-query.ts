@@ -41,7 +41,7 @@ export interface PreparedQuery {
   readonly asked: ReadonlySet<string> | undefined;
   readonly needs: readonly ParameterUse[];
   readonly form: AnswerForm;
-  /** Of all its runs. */
+  /** Shared by all of its runs. */
   readonly contention: Contention;
   /** Measures its only run node by node. */
   readonly profile?: PlanProfile;
@@ -56,7 +56,7 @@ export function preparedQuery(
   return runToCompletion(preparingOptimized(statement, functions, known));
 }
 
-/** As `preparedQuery`, in portions. */
+/** Works like `preparedQuery`, in cooperative steps. */
 export function* preparingOptimized(
   statement: QueryStatement,
   functions: FunctionRegistry,

@@ -2,7 +2,8 @@
  * From a statement's text to something that runs: parse, bind, optimize, prepare.
  *
  * The result holds nothing of a run and is kept by text and catalog version
- * (statement-cache.ts). This is the only file that knows which language names which front end.
+ * (statement-cache.ts). Languages are named here, in vocabulary.ts and in
+ * the catalog's routines.
  */
 import {unreachable} from '#server/base/assert.ts';
 import {Refusal} from '#server/base/errors.ts';
@@ -100,7 +101,7 @@ export function prepareText(language: string, text: string, options: PrepareOpti
   return runToCompletion(preparingText(language, text, options));
 }
 
-/** As `prepareText`, in portions: the text is read, bound, optimized and made ready. */
+/** Works like `prepareText`, in cooperative steps: read, bind, optimize, prepare. */
 export function* preparingText(
   language: string,
   text: string,
@@ -112,7 +113,7 @@ export function* preparingText(
   return yield* preparingStatement(bound.statement, options);
 }
 
-/** As `prepareText` goes about it, up to the bound statement. */
+/** The part of `prepareText` up to the bound statement. */
 export function bindText(
   language: string,
   text: string,

@@ -31,13 +31,17 @@ export function runSingle(
   {
     parts,
     data,
-    wish,
-  }: {readonly parts: StatementContext; readonly data: WriteData; readonly wish: ResultOptions},
+    requested,
+  }: {
+    readonly parts: StatementContext;
+    readonly data: WriteData;
+    readonly requested: ResultOptions;
+  },
 ): ResultCursor | undefined {
-  if (wish.format !== 'record') return undefined;
+  if (requested.format !== 'record') return undefined;
   const {session, guard, signal, request} = parts;
   const {catalog} = data.context;
-  const {limit} = answerLimit(wish, undefined);
+  const {limit} = answerLimit(requested, undefined);
   // The plan leaves its only row out, refuses, or fires.
   if (limit === 0) return undefined;
   if (guard?.access.allowsOnType('createRecord', single.type) === false) return undefined;

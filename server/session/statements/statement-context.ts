@@ -21,7 +21,7 @@ export interface StatementContext {
   readonly guard: RunOptions['guard'];
   readonly sources: RequestSources;
   readonly server: ServerView;
-  /** Of a long text, which is not prepared in one turn. */
+  /** Set for a long text, which is not prepared in one turn. */
   readonly ahead?: PreparedAhead;
   /** Calls `listener` when the statement is told to stop, be anybody waiting for it or not. */
   onTerminate(listener: (reason: Refusal) => void): void;
@@ -40,7 +40,7 @@ export interface StatementHost {
   beginStatement(session: DatabaseSession, transaction: Transaction): WriteData;
   /** What follows from the commit of a script's or client's transaction. */
   committed(session: DatabaseSession, transaction: Transaction): Promise<void>;
-  wishOf(request: RunRequest): ResultOptions;
+  consistencyOf(request: RunRequest): ResultOptions;
 }
 
 /** The same parts, some of them others, or more of them. */

@@ -162,20 +162,20 @@ export class StatementRun {
   }
 
   /** The rows as bytes. */
-  result(wish: ResultOptions): QueryResult {
+  result(requested: ResultOptions): QueryResult {
     const known = this.#known(this.#query.limit);
-    const {limit, stated} = answerLimit(wish, known);
+    const {limit, stated} = answerLimit(requested, known);
     return new QueryResult({
       run: this.#run,
       context: this.context,
       output: this.#query.output,
       json: this.#json,
       options: {
-        format: wish.format,
-        typeHints: wish.typeHints,
+        format: requested.format,
+        typeHints: requested.typeHints,
         loneRecords: this.#query.form.loneRecords,
         rowsMax: limit < 0 ? undefined : limit,
-        ceilingRows: wish.ceiling < 0 ? Number.POSITIVE_INFINITY : wish.ceiling,
+        ceilingRows: requested.ceiling < 0 ? Number.POSITIVE_INFINITY : requested.ceiling,
         beyondCeiling: stated ? 'refuse' : 'truncate',
         writes: this.#query.writes,
       },
@@ -260,18 +260,18 @@ function copyOf({made, deleted}: RecordTally): RecordTally {
  * @param known - The LIMIT of the statement.
  */
 export function answerLimit(
-  wish: ResultOptions,
+  requested: ResultOptions,
   known: number | undefined,
 ): {readonly limit: number; readonly stated: boolean} {
-  const stated = wish.limit !== undefined || known !== undefined;
-  const cap = capOf(wish, known);
-  return {limit: stated ? cap : smallerCap(cap, wish.ceiling), stated};
+  const stated = requested.limit !== undefined || known !== undefined;
+  const cap = capOf(requested, known);
+  return {limit: stated ? cap : smallerCap(cap, requested.ceiling), stated};
 }
 
 /** `limit` absent: the default or the LIMIT of the statement, whichever is greater. */
-function capOf(wish: ResultOptions, known: number | undefined): number {
-  if (wish.limit !== undefined) return wish.limit <= 0 ? -1 : wish.limit;
-  return wish.limitDefault < 0 ? -1 : Math.max(wish.limitDefault, known ?? 0);
+function capOf(requested: ResultOptions, known: number | undefined): number {
+  if (requested.limit !== undefined) return requested.limit <= 0 ? -1 : requested.limit;
+  return requested.limitDefault < 0 ? -1 : Math.max(requested.limitDefault, known ?? 0);
 }
 
 /** The smaller of two caps; negative means none. */

@@ -306,7 +306,7 @@ export class StatementRunner implements StatementHost {
     return own ?? this.#settings().get('svc.txRetries');
   }
 
-  wishOf(request: RunRequest): ResultOptions {
+  consistencyOf(request: RunRequest): ResultOptions {
     const settings = this.#settings();
     return {
       format: request.format,
@@ -353,7 +353,7 @@ export class StatementRunner implements StatementHost {
         const {after} = prepared();
         const options = runOptions(parts);
         const run = new StatementRun(after, data, options, this.environment, rows.rows);
-        const result = run.result(this.wishOf(parts.request));
+        const result = run.result(this.consistencyOf(parts.request));
         const pieces: Buffer[] = [];
         try {
           await takePieces(result, pieces);
@@ -533,7 +533,7 @@ export class StatementRunner implements StatementHost {
     ends: {readonly done: () => void; readonly failed: () => void},
   ): ResultCursor | Promise<ResultCursor> {
     const streaming = (place: ExecutionPermit): ResultCursor | Promise<ResultCursor> => {
-      const {query, report: tell} = this.#asWished(parts, plain);
+      const {query, report: tell} = this.#asRequested(parts, plain);
       const {result, close} = this.#begun(parts, query, data);
       const summary = newSummary(result.limit);
       const cursor = new StreamCursor({
@@ -574,7 +574,7 @@ export class StatementRunner implements StatementHost {
       return this.#here(parts, query, data);
     }
     const elsewhere = (): Streaming | undefined => {
-      const result = threads.start(parts, query, data, this.wishOf(parts.request));
+      const result = threads.start(parts, query, data, this.consistencyOf(parts.request));
       return result && {result, close: () => result.close()};
     };
     const far = threads.isFor(query) ? elsewhere() : undefined;
@@ -594,7 +594,7 @@ export class StatementRunner implements StatementHost {
     data: RunData,
   ): Streaming & {readonly budget: Budget} {
     const run = new StatementRun(query, data, runOptions(parts), this.environment);
-    const result = run.result(this.wishOf(parts.request));
+    const result = run.result(this.consistencyOf(parts.request));
     return {result, close: () => run.close(), budget: run.context.budget};
   }
 
@@ -603,7 +603,7 @@ export class StatementRunner implements StatementHost {
     let watched: ProfiledQuery | undefined;
     const attempt = (data: RunData): ResultCursor | Promise<ResultCursor> => {
       // Prepared anew for another attempt: the conflict may have been about the schema.
-      watched = this.#asWished(parts, prepared ?? requireQuery(prepare(parts)));
+      watched = this.#asRequested(parts, prepared ?? requireQuery(prepare(parts)));
       prepared = undefined;
       return this.#collect(parts, watched.query, data);
     };
@@ -651,7 +651,7 @@ export class StatementRunner implements StatementHost {
       const made = runSingle(query.single, query.form, {
         parts,
         data,
-        wish: this.wishOf(parts.request),
+        requested: this.consistencyOf(parts.request),
       });
       if (made !== undefined) return made;
     }
@@ -660,7 +660,7 @@ export class StatementRunner implements StatementHost {
       return finallyDo(
         () => {
           run = new StatementRun(query, data, runOptions(parts), this.environment);
-          const result = run.result(this.wishOf(parts.request));
+          const result = run.result(this.consistencyOf(parts.request));
           const pieces: Buffer[] = [];
           const pausing = takePieces(result, pieces);
           const collected = (): ResultCursor => {
@@ -714,8 +714,8 @@ export class StatementRunner implements StatementHost {
     return this.inTransaction(parts, data => this.#collect(parts, query, data), query);
   }
 
-  /** As it is, unless the request asks for a profile. */
-  #asWished(parts: StatementContext, query: PreparedQuery): ProfiledQuery {
+  /** Returns the query itself, unless the request asks for a profile. */
+  #asRequested(parts: StatementContext, query: PreparedQuery): ProfiledQuery {
     return parts.request.profile === undefined
       ? {query, report: tellNothing}
       : profiled(parts, query, this.environment.clock);

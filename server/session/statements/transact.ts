@@ -1,15 +1,19 @@
 /**
- * A transaction of one piece of work: begun, carried out, committed, and all of it again when
- * another commit was faster. An unknown outcome is never run again.
+ * Runs one piece of work in a transaction: begin, execute, commit, and retry after a conflict. An
+ * unknown outcome is never retried.
  *
- * Work that is known to meet others runs on top of the commits under way, so that it need not wait
- * for them ([note 23](../../docs/design/0023-writing-on-top-of-what-is-under-way.md)). Only a
- * commit behind them says what it found there; a refusal or a run without writes is void, and the
- * work is done again over what is decided.
+ * Contended work reads the in-flight commits (early visibility) and commits behind them, so that it
+ * need not wait for them ([note
+ * 23](../../docs/design/0023-writing-on-top-of-what-is-under-way.md)). What such an attempt read
+ * counts only if it commits behind them: a refusal, or a run without writes, may rest on commits
+ * that never happen, and the work is done again over applied data.
  *
- * Work that wrote nothing says what it read: no row, a key that is there. On a member of a cluster
- * that is worth as much as a linearizable read: what others may have been told before it began is
- * asked for, and what was read before that is read again.
+ *     log        1     2     3 (in flight)     4 = this commit
+ *     reads      <---- applied ---> early read of 3
+ *     3 fails    4 fails too, and the work runs again on 2
+ *
+ * Work that wrote nothing must be a linearizable read on a member of a cluster: the leader is asked
+ * for the index that was committed before the work began, and what is older is read again.
  */
 import {assert} from '#server/base/assert.ts';
 import {Refusal, type RefusalCode} from '#server/base/errors.ts';
@@ -96,7 +100,7 @@ async function repeat<T>(
   }
 }
 
-/** Behind a conflict, until another attempt is worth while. */
+/** Waits after a conflict until another attempt is worth while. */
 async function othersDone(
   {environment, session, signal, waitMs}: TransactOptions,
   {attempt, readsInFlight}: {readonly attempt: number; readonly readsInFlight: boolean},
@@ -165,7 +169,7 @@ async function waited<T>(attempt: Attempt, working: T | Promise<T>): Promise<T |
   }
 }
 
-/** Behind the commit. */
+/** Concludes an attempt after its commit. */
 function concluded<T>(
   attempt: Attempt,
   result: T,
@@ -199,7 +203,7 @@ class Retry {
 
 type Reason =
   | {readonly kind: 'conflict'; readonly refusal: unknown}
-  /** What it said rests on commits that may never happen, and would not be one of them itself. */
+  /** The result depends on in-flight commits that may still fail. */
   | {readonly kind: 'read-uncommitted-dependency'}
   /** It wrote nothing, and what it read may be of the past: only from this entry on it is not. */
   | {readonly kind: 'stale-read'; readonly readFrom: LogIndex};
@@ -214,7 +218,7 @@ function retryReason(outcome: CommitOutcome): Retry | undefined {
   return undefined;
 }
 
-/** Of work that wrote nothing: undefined where what it read is worth something. */
+/** Checks work that wrote nothing: undefined where what it read is current. */
 async function lookedAgain(attempt: Attempt): Promise<Retry | undefined> {
   if (attempt.data.transaction.seesInFlight)
     return new Retry({kind: 'read-uncommitted-dependency'});

@@ -30,7 +30,7 @@ export interface PlanTask {
   /** A program in JavaScript may be called. */
   readonly runsJavaScript: boolean;
   readonly parameters: Portable<Parameters>;
-  readonly wish: ResultOptions;
+  readonly requested: ResultOptions;
   readonly spending: ThreadSpending;
   readonly patterns: ServerPatterns;
   /** Wall clock at the statement's start. */
@@ -87,7 +87,7 @@ export type PlanTaskEvent =
   | {readonly kind: 'begun'; readonly limit: number; readonly timeoutMs: number}
   | ThreadPage
   | {readonly kind: 'failed'; readonly error: PackedError}
-  /** Of edges, without packed ones; the run has ended. */
+  /** Reports reads of edges without packed ones; the run has ended. */
   | {readonly kind: 'keys-read'; readonly reads: readonly KeysRead[]}
   /** View and store are given back, and the thread is free. */
   | {readonly kind: 'free'}

@@ -55,7 +55,7 @@ export class ThreadDispatch {
     parts: StatementContext,
     query: PreparedQuery,
     data: RunData,
-    wish: ResultOptions,
+    requested: ResultOptions,
   ): ThreadResult | undefined {
     const {threads, environment} = this.#options;
     const {database, kept} = parts.session;
@@ -71,7 +71,7 @@ export class ThreadDispatch {
       snapshot: held.shared,
       schemaVersion: data.context.catalog.version,
       adjacency: adjacency.share(reader.viewIndex),
-      wish,
+      requested,
       spending: this.#spending(),
       patterns: parts.session.patterns,
       startedAt: environment.clock.now(),

@@ -99,7 +99,7 @@ export class ThreadRunner {
       this.#environmentOf(order),
     );
     try {
-      const result = run.result(order.wish);
+      const result = run.result(order.requested);
       tell({kind: 'begun', limit: result.limit, timeoutMs: run.context.budget.timeoutMs});
       for (let sent = 1, isLast = false; !isLast; sent += 1) {
         const piece = await nextPiece(result);
@@ -121,7 +121,7 @@ export class ThreadRunner {
     }
   }
 
-  /** As it is in the view; what was seen before is used again, and only new names are read. */
+  /** Reads the schema of the snapshot; known parts are used again, and only new names are read. */
   #schemaOf(reader: ReadSession, {database, schemaVersion}: PlanTask): ReadSchema {
     const known = this.#known.get(database.id);
     const names = known?.names ?? new NameDictionary();

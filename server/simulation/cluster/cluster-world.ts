@@ -33,7 +33,7 @@ import {ClusterClients, Nobody} from './cluster-clients.ts';
 import {CommittedLog} from './committed-log.ts';
 import {SimulatedServer, type SimulatedSnapshot} from './simulated-server.ts';
 
-/** Those of any node; those of disks; the power of all goes at once; one stops and comes back. */
+/** Faults of any node, of disks, of the power of all at once, and a restart of one. */
 export const clusterFaultKinds = [
   ...faultKinds,
   'full-disk',
@@ -53,7 +53,7 @@ export interface ClusterWorldOptions extends WorldSize<ClusterFaultKind> {
 export interface ClusterWorldReport {
   readonly traceHash: string;
   readonly simulatedMs: number;
-  /** Of clients. */
+  /** Operations of clients. */
   readonly operations: number;
   readonly operationsByKind: ReadonlyMap<string, number>;
   /** By kind and the role of who was hit. */
@@ -198,7 +198,7 @@ export class ClusterWorld {
     return server;
   }
 
-  /** As an operator does: who has lost something leaves the group, and a new one comes. */
+  /** Acts as an operator does: who lost something leaves the group, and a new one comes. */
   #replace(server: SimulatedServer): void {
     const {id} = server;
     this.#servers.delete(id);

@@ -51,7 +51,7 @@ export interface ServerWorld {
 export interface ServerOptions {
   readonly raft: Omit<RaftOptions, 'seed'>;
   readonly seed: number;
-  /** Of the group at its beginning; empty on a server that waits to be added. */
+  /** The group at its beginning; empty on a server that waits to be added. */
   readonly founders: Membership;
   readonly quorumTimeoutMs: number;
 }
@@ -225,12 +225,14 @@ export class SimulatedServer implements FaultVictim {
     if (process !== undefined) this.#act(process, () => process.transport.news?.lost(peer));
   }
 
-  administer(wish: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void {
+  administer(requested: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void {
     const process = this.#process;
     const replicator = this.member?.replicator;
     if (process === undefined || replicator === undefined) return;
     const work =
-      wish.kind === 'change' ? replicator.change(wish.change) : replicator.transfer(wish.to);
+      requested.kind === 'change'
+        ? replicator.change(requested.change)
+        : replicator.transfer(requested.to);
     // What became of it is the group's to know.
     Promise.resolve(work).catch((error: unknown) => {
       if (!isRefusal(error)) this.#caught(process, error);

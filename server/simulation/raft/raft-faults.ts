@@ -49,7 +49,7 @@ export interface FaultVictim {
   readonly isDown: boolean;
   paused: boolean;
   diskDelayMs: number;
-  /** Of the group, as it knows them. */
+  /** The members of the group, as the group knows them. */
   readonly members: Membership;
   start(): void;
   crash(ending: 'power-loss' | 'kill'): void;
@@ -58,7 +58,7 @@ export interface FaultVictim {
   /** It is told that the process of a peer has ended. */
   hearLost(peer: NodeId): void;
   /** It is asked as the leader. */
-  administer(wish: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void;
+  administer(requested: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void;
 }
 
 /** What faults can reach. */

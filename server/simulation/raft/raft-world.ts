@@ -29,7 +29,7 @@ export type RaftWorldOptions = WorldSize<FaultKind>;
 export interface RaftWorldReport {
   readonly traceHash: string;
   readonly simulatedMs: number;
-  /** Of clients. */
+  /** Operations of clients. */
   readonly operations: number;
   readonly operationsByKind: ReadonlyMap<string, number>;
   /** By kind and the role of who was hit. */

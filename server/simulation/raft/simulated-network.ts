@@ -23,7 +23,7 @@ export const fairWeather: Weather = {
 
 export type Receive<Message> = (to: NodeId, from: NodeId, message: Message) => void;
 
-/** Of messages in any form; `name` says in traces what one is. */
+/** Carries messages of any form; `name` says in traces what one is. */
 export class SimulatedNetwork<Message> {
   weather = fairWeather;
   delivered = 0;

@@ -147,15 +147,15 @@ export class SimulatedNode {
     this.whileAlive(this.life, () => this.input({kind: 'peer-lost', id: peer}));
   }
 
-  administer(wish: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void {
-    this.input(wish);
+  administer(requested: Extract<Input, {readonly kind: 'transfer' | 'change'}>): void {
+    this.input(requested);
   }
 
   receive(from: NodeId, message: Message): void {
     this.whileAlive(this.life, () => this.input({kind: 'message', from, message}));
   }
 
-  /** Of the log as the process sees it. */
+  /** The term in the log as the process sees it. */
   termAt(index: LogIndex): Term | undefined {
     return this.#snapshot.termAt(index);
   }

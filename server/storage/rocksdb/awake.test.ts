@@ -7,7 +7,7 @@ import {awakeKeeper} from './open.ts';
 
 const idlePolicy = '5';
 
-/** Of a thread's line in /proc, behind its name: its state first. */
+/** Reads a thread's line in /proc after its name: its state comes first. */
 function facts(): string[] | undefined {
   for (const task of readdirSync('/proc/self/task')) {
     const line = readFileSync(`/proc/self/task/${task}/stat`, 'utf8');

@@ -148,7 +148,7 @@ function makeFailure(kind: string, message: string): Error {
 export interface NativeOpenOptions {
   readonly createIfMissing: boolean;
   readonly memtableBytes: number;
-  /** Of the one cache of the process; the first open decides. 0: this store has no cache. */
+  /** The size of the process's one cache; the first open decides. 0: this store has no cache. */
   readonly blockCacheBytes: number;
   /** Flushes and compactions at once. */
   readonly backgroundJobs: number;

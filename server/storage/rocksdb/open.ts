@@ -24,7 +24,9 @@ export type Engine = 'native' | 'fallback';
 export interface RocksStoreOptions extends StoreOptions {
   /** What `chooseEngine` chose. Default: native where it can be loaded, without a self-test. */
   readonly engine?: Engine | 'auto';
-  /** Of the one cache that all native stores of the process share; the first open decides. */
+  /**
+   * The size of the one cache that all native stores of the process share; the first open decides.
+   */
   readonly blockCacheBytes?: number;
 }
 

@@ -32,7 +32,7 @@ export interface HistoryOptions {
 export interface RunReport {
   readonly number: number;
   readonly operations: number;
-  /** Of the operations, those that were answered; and of these, those at followers. */
+  /** How many operations were answered, and how many of these at followers. */
   readonly answered: number;
   readonly atFollowers: number;
   readonly failed: number;

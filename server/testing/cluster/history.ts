@@ -17,7 +17,7 @@ export interface Operation {
   readonly node: string;
   readonly key: string;
   readonly kind: 'read' | 'write' | 'compare';
-  /** Of a read. */
+  /** Set for a read. */
   readonly mode: ReadMode | undefined;
   /** Whether the member that was asked was no leader, as far as the client knew. */
   readonly atFollower: boolean;

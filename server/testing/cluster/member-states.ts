@@ -37,7 +37,7 @@ export function peerOf(number: number, changed: Partial<ClusterPeer> = {}): Clus
   };
 }
 
-/** As the leader of three sees it, when all is well. */
+/** What the leader of three sees when all is well. */
 export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
   return {
     clusterName: 'svc',
@@ -65,7 +65,7 @@ export function leaderState(changed: Partial<ClusterState> = {}): ClusterState {
   };
 }
 
-/** As a follower sees it: another one leads, and nobody's progress is known. */
+/** What a follower sees: another one leads, and nobody's progress is known. */
 export function followerState(changed: Partial<ClusterState> = {}): ClusterState {
   const unseen = {progress: undefined, release: undefined, formats: undefined};
   return leaderState({

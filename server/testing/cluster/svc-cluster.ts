@@ -15,11 +15,11 @@ export interface SvcClusterOptions {
   readonly size: number;
   /** Where their folders lie; default: a new one among the temporary files. */
   readonly folder?: string;
-  /** Of each member in turn; default: a loopback address of its own and free ports. */
+  /** The address of each member in turn; default: a loopback address of its own and free ports. */
   readonly addresses?: readonly MemberAddress[];
   /** Default `rootPassword`. */
   readonly password?: string;
-  /** Of every member. */
+  /** Settings of every member. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Words before the program of a member, such as those that start it in another place. */
   readonly launcher?: (index: number) => readonly string[];

@@ -12,7 +12,7 @@ import type {Case, Step} from './opencypher-gherkin.ts';
 
 const opening = 'there exists a procedure ';
 
-/** Those of a case, in their order. */
+/** Lists the procedures of a case, in their order. */
 export function proceduresOf({steps}: Case): readonly CustomProcedure[] {
   return steps.filter(step => step.text.startsWith(opening)).map(procedureOf);
 }

@@ -27,7 +27,7 @@ interface Statement {
   readonly statement: string;
 }
 
-/** As the tool compares: rows, or the error where there is one. */
+/** What the tool compares: rows, or the error where there is one. */
 export interface Finding {
   readonly n: number;
   readonly kind: string;

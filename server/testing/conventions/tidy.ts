@@ -7,6 +7,7 @@
  * Invariant G1: folders import each other as the table of ARCHITECTURE.md says, without a cycle.
  */
 import type {FolderRule} from './folder-table.ts';
+import {wordViolations} from './plain-words.ts';
 import {
   type BlankedText,
   blankText,
@@ -24,6 +25,7 @@ export interface SourceFile {
 export type TidyRule =
   | 'banned-name'
   | 'banned-word'
+  | 'comment-fragment'
   | 'file-length'
   | 'file-lengths'
   | 'folder-cycle'
@@ -37,6 +39,7 @@ export type TidyRule =
   | 'line-length'
   | 'private-folder'
   | 'purity'
+  | 'retired-word'
   | 'suppression'
   | 'unused-exception'
   | 'unused-row';
@@ -118,6 +121,7 @@ export function findViolations(tree: Tree): Violation[] {
     ...files.flatMap(file => [
       ...nameViolations(file),
       ...textViolations(file),
+      ...wordsOf(file),
       ...headerViolations(file),
       ...purityViolations(file, tree.folders),
       ...importViolations(file, tree.folders),
@@ -127,6 +131,12 @@ export function findViolations(tree: Tree): Violation[] {
     ...fileLengths(files),
   ];
   return found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line));
+}
+
+/** The list of retired words is itself a file of the tree, and names them. */
+function wordsOf({path, text}: Examined): readonly Violation[] {
+  if (path.endsWith('conventions/plain-words.ts')) return [];
+  return wordViolations(text).map(violation => ({...violation, path}));
 }
 
 /** What is left of `violations`; an exception that excuses nothing becomes one. */

@@ -11,7 +11,8 @@ const TOP_FOLDERS = ['server', 'operator', 'bench', 'examples', 'images', 'e2e']
 /** What the top level may hold, dot files aside: a change may have left something there. */
 const TOP_LEVEL = new Set(
   (
-    'ARCHITECTURE.md LICENSE Makefile README.md bench bin biome.json charts crds deploy docs e2e ' +
+    'ARCHITECTURE.md CONTRIBUTING.md LICENSE Makefile README.md bench bin biome.json charts crds ' +
+    'deploy docs e2e ' +
     'examples images knip.json operator package-lock.json package.json proto server ' +
     'skaffold.yaml tsconfig.json tsconfig.pure.json'
   ).split(' '),
@@ -26,7 +27,7 @@ export function sourceFiles(root: string): SourceFile[] {
     .map(path => ({path: relative(root, path), text: readFileSync(path, 'utf8')}));
 }
 
-/** Those of `paths`, from the project's root, that lie where nothing belongs. */
+/** Selects the paths, from the project's root, that lie where nothing belongs. */
 export function strayPaths(paths: readonly string[]): string[] {
   return paths.filter(path => {
     const [top = ''] = path.split('/');

@@ -72,10 +72,16 @@ test('design notes that the sources name exist, and every note is named', () => 
       text => text.match(/docs\/design\/\d{4}[a-z-]*\.md/g) ?? [],
     ),
   );
-  const notes = globSync('docs/design/*.md', {cwd: root});
+  const notes = globSync('docs/design/[0-9]*.md', {cwd: root});
   assert.deepEqual([...named].sort(), notes.sort());
   const numbers = notes.map(path => path.slice('docs/design/'.length).slice(0, 4));
   assert.equal(new Set(numbers).size, notes.length, 'a number stands for one note');
+  const index = read('docs/design/README.md');
+  assert.deepEqual(
+    notes.filter(path => !index.includes(`(${path.slice('docs/design/'.length)})`)),
+    [],
+    'notes that the index leaves out',
+  );
 });
 
 test('docs/sql.md names every data type', () => {

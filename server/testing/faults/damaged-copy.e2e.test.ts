@@ -44,7 +44,7 @@ async function isConsistent(from: SvcCluster): Promise<boolean> {
   }
 }
 
-/** Of a member that does not run: a bit in the middle of its largest sorted file is another one. */
+/** Flips a bit in the middle of the largest sorted file of a stopped member. */
 function damage(member: Member): void {
   const directory = join(cluster.folder, member.name, 'databases/hurt');
   const [path = ''] = readdirSync(directory)

@@ -10,7 +10,7 @@ import {execFileSync} from 'node:child_process';
 
 const bridge = 'bridge0';
 const prefix = '10.77.0';
-/** Of the bridge: whoever is outside of the namespaces. */
+/** The address of the bridge, outside of the namespaces. */
 const ownAddress = `${prefix}.254`;
 const nowhere = '02:00:00:00:00:ff';
 

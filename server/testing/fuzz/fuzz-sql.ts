@@ -16,7 +16,7 @@ import {withoutPlaces} from '../property/sql-round-trip.ts';
 import type {Fuzzer} from './fuzzer.ts';
 
 const cpuMillisecondsMax = 100;
-/** Of one step, which makes up one statement. */
+/** Statements that one step makes up and damages. */
 const damagedAtOnce = 8;
 
 const kitchenSink = new URL('../../languages/sql/testdata/kitchen-sink.sql', import.meta.url);

@@ -71,7 +71,7 @@ export class HostileWorld {
     await this.server.dispose();
   }
 
-  /** Of all its threads, since it was started; in steps of 10. */
+  /** Processor time of all its threads since it was started, in steps of 10. */
   get processorMillis(): number {
     const stat = readFileSync(`/proc/${this.server.pid}/stat`, 'utf8');
     const [user = 0, system = 0] = stat

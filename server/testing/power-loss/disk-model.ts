@@ -232,7 +232,7 @@ class Bytes {
   #buffer = Buffer.alloc(4096);
   #size = 0;
 
-  /** Of a write, the sectors that `keepsSector` lets through. */
+  /** Applies the sectors of a write that `keepsSector` lets through. */
   apply(change: FileChange, keepsSector: () => boolean): void {
     if ('size' in change) return this.#resize(change.size);
     const end = change.offset + change.data.length;

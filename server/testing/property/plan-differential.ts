@@ -133,7 +133,7 @@ export class PlanDifferential {
     };
   }
 
-  /** As bound first, then as chosen for the data, then others. */
+  /** Lists the plans: as bound first, then as chosen for the data, then others. */
   #ways(question: PlanQuestion, random: SeededRandom, invented = 1): readonly Way[] {
     const {catalog} = this.#schema;
     const plain = new Catalog({...catalog.data, indexes: []});

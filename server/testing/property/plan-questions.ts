@@ -65,7 +65,7 @@ export const planWorld: readonly {readonly language: 'sql' | 'cypher'; readonly 
   ].map(text => ({language: 'cypher', text}) as const),
 ];
 
-/** Of each property that holds numbers the least, and how many there are: a few more than met. */
+/** The least number of each numeric property, and how many there are: a few more than met. */
 const numbers: ReadonlyMap<string, readonly [number, number]> = new Map([
   ['id', [0, people + 3]],
   ['age', [18, 22]],

@@ -46,7 +46,7 @@ export const graph: readonly string[] = [
    CREATE (p)-[:LIKES]->(c)`,
 ];
 
-/** As many pairs as asked for; the kinds take turns. */
+/** Makes `count` pairs; the kinds take turns. */
 export function queryPairs(seed: number, count: number): readonly QueryPair[] {
   const random = new SeededRandom(seed);
   const kinds = Object.entries(questions);

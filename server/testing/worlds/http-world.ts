@@ -252,7 +252,7 @@ export interface HttpAnswer {
 
 export interface Call {
   readonly method?: string;
-  /** As `user:password`; `none` sends nothing; anything with a blank is sent as it is. */
+  /** Written `user:password`; `none` sends nothing; anything with a blank is sent as it is. */
   readonly as?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** A text or bytes are sent as they are, anything else as JSON. */

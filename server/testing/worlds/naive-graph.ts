@@ -251,12 +251,17 @@ export class NaiveGraph implements Graph, WritableGraph {
     return this.catalog.type(type) !== undefined;
   }
 
-  create(wish: NewRecord): RecordValue {
-    const type = this.catalog.requireType(wish.type);
+  create(requested: NewRecord): RecordValue {
+    const type = this.catalog.requireType(requested.type);
     const bucket = type.bucketIds[0] ?? 0;
     const position = this.#positions.get(bucket) ?? 0;
     this.#positions.set(bucket, position + 1);
-    const record = new NaiveRecord(new Rid(bucket, position), type, wish.properties, wish);
+    const record = new NaiveRecord(
+      new Rid(bucket, position),
+      type,
+      requested.properties,
+      requested,
+    );
     this.all.push(record);
     return record;
   }

@@ -27,7 +27,7 @@ export const root: Principal = {name: 'root', root: true, grants: new Map([['*',
 export interface WorldOptions extends InlineEngineOptions {
   readonly procedures?: readonly CustomProcedure[];
   readonly timers?: Timers;
-  /** Of the service; the engine's is real. Default: a real one. */
+  /** The clock of the service; the engine's is real. Default: a real one. */
   readonly clock?: Clock;
   /** Default: a server alone. */
   readonly cluster?: Cluster;

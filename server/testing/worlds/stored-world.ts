@@ -87,6 +87,6 @@ export async function openStoredWorld(compressed = false): Promise<StoredWorld> 
 
 function foldedCatalog(): Catalog {
   const catalog = alterProperty(worldCatalog(), 'Person', 'age', {external: true}).catalog;
-  const wish = {external: true, compression: 'lz4'} as const;
-  return alterProperty(catalog, 'Thing', 'name', wish).catalog;
+  const requested = {external: true, compression: 'lz4'} as const;
+  return alterProperty(catalog, 'Thing', 'name', requested).catalog;
 }

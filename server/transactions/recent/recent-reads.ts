@@ -6,7 +6,7 @@
  */
 import type {Reader} from '#server/storage/store.ts';
 
-/** Of a value that is kept: a few more bytes for each open snapshot. */
+/** The largest value that is kept, a few bytes more for each open snapshot. */
 const valueBytesMax = 4 << 10;
 
 interface Read {

@@ -106,7 +106,7 @@ function quantizationOf(value: Value): (typeof quantizations)[number] | undefine
   return value.has('packed') ? 'BINARY' : undefined;
 }
 
-/** Of 8 bits the distance of the bytes, of 1 bit the share of bits that differ. */
+/** Returns the distance of the bytes for 8 bits, and the share of bits that differ for 1 bit. */
 function approxDistance(args: readonly Value[]): Value {
   const name = 'vector.approxDistance()';
   const [left = null, right = null] = args;

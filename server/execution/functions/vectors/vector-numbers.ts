@@ -15,7 +15,7 @@ export function norm(vector: Vector): number {
   return Math.sqrt(dotProduct(vector, vector));
 }
 
-/** Of a vector without a direction 0. */
+/** Returns 0 for a vector without a direction. */
 export function cosine(left: Vector, right: Vector): number {
   const lengths = norm(left) * norm(right);
   return lengths === 0 ? 0 : Math.max(-1, Math.min(1, dotProduct(left, right) / lengths));

@@ -21,7 +21,7 @@ export type FrontierNode = PlanNode & {readonly kind: 'frontier'};
 
 /** Vertices whose keys are read in one go. */
 const verticesAtOnce = 1_024;
-/** So many packed edges cost what a row does. */
+/** This many packed edges cost what a row does. */
 const edgesPerUnit = 32;
 const edgesPerLook = 16_384;
 

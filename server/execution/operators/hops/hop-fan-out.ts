@@ -43,7 +43,7 @@ export class HopFanOut {
   #ahead: readonly Hop[] = [];
   #aheadAt = 0;
   #ended = false;
-  /** Of the vertex that is being read: its hops so far, undefined when they are not kept. */
+  /** The hops so far of the vertex that is being read; undefined when they are not kept. */
   #keeping: Hop[] | undefined = [];
   /** Vertices below are read to their end. */
   #readBefore = 0;

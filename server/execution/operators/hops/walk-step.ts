@@ -65,7 +65,7 @@ export class WalkStep {
       slotsOf(node.condition).has(node.to);
   }
 
-  /** Those of the hops that the condition lets pass, as they are. */
+  /** Selects the hops that the condition lets pass, as they are. */
   passingHops(hops: readonly Hop[], at: StepPlace): readonly Hop[] {
     return this.#condition === undefined ? hops : this.passing(hops, at).map(step => step.hop);
   }

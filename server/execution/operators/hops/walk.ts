@@ -18,7 +18,7 @@ import {type RidKey, ridKey, ridOf} from './vertex-ids.ts';
 import {type Step, WalkStep} from './walk-step.ts';
 import {reach} from './walk-reach.ts';
 
-/** Of an edge on the stack. */
+/** What an edge takes on the stack. */
 const stepBytes = 96;
 /** Edges and vertices in the paths of one batch. */
 const batchPartsMax = 1 << 16;

@@ -116,7 +116,7 @@ function idOf(value: Value): Rid | undefined {
 interface Wanted {
   readonly test: RecordTest | undefined;
   readonly ids: IdSpan | undefined;
-  /** Beside those of the node. */
+  /** More buckets than those that the node names. */
   readonly buckets: readonly number[];
 }
 

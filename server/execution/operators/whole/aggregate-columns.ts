@@ -108,7 +108,7 @@ const wholeRows: PackedColumn = {
   hasNulls: false,
 };
 
-/** As many as `spareRows` are long. */
+/** Has the length of `spareRows`. */
 const spareGroups = new SpareArrays(2, () => new Uint32Array(segmentRows));
 
 interface StatementContext {

@@ -11,7 +11,7 @@ import type {Budget} from '../../budget.ts';
 import {estimateBatch} from '../../expressions/value-size.ts';
 import type {TupleOrder} from './row-order.ts';
 
-/** Of a candidate beside its row. */
+/** What a candidate takes beside its row. */
 const candidateBytes = 128;
 
 /** A batch of one row, or the record that the row is of. */

@@ -124,7 +124,7 @@ class TopLoop {
 const anyNumber = {low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY};
 const noNumber = {low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY};
 
-/** Of a number that a double holds. */
+/** Returns a number that a double holds exactly. */
 function exactNumber(value: Value | undefined): number | undefined {
   return typeof value === 'number' || value instanceof Double ? numberOf(value) : undefined;
 }

@@ -21,7 +21,7 @@ import {prepareColumnTop} from './top-columns.ts';
 
 type Node = PlanNode & {readonly kind: 'top'};
 
-/** So many rows cost more to keep in a heap than it costs to sort all columns. */
+/** From this many rows on sorting all columns is cheaper than a heap. */
 const sortedFrom = 512;
 
 export function prepareTop(node: Node, preparation: Preparation): Operator {

@@ -127,8 +127,8 @@ export function prepareUpsert(node: Upsert, preparation: Preparation): Operator 
       const frame = new Frame(context, empty, resumption);
       const seeded = (): MapValue => new Map(seed.map(({name, value}) => [name, value(frame)]));
       const {properties} = yield* assignedTo(seeded, assign, frame);
-      const wish = {what: 'any', type: node.type, bucket: undefined, properties} as const;
-      const made = writesOf(context).create(wish);
+      const requested = {what: 'any', type: node.type, bucket: undefined, properties} as const;
+      const made = writesOf(context).create(requested);
       if (made === undefined) return;
       builder.copy(argument, 0);
       bind(builder, node, made, null);

@@ -126,9 +126,9 @@ function createOne(
   assign(properties, frame);
   const {what, unidirectional} = node;
   const {type, bucket} = place(frame);
-  const wish = {what, type, bucket, unidirectional, properties, ...ends, ...(rid && {rid})};
+  const requested = {what, type, bucket, unidirectional, properties, ...ends, ...(rid && {rid})};
   const {counts} = frame.context;
-  const record = writesOf(frame.context).create(wish);
+  const record = writesOf(frame.context).create(requested);
   if (record === undefined) return undefined;
   counts.propertiesSet += properties.size;
   if (record.kind === 'vertex') counts.labelsAdded += labelsOf(type).length;

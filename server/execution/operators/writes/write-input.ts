@@ -50,10 +50,10 @@ function idOf(value: Value): Value {
 }
 
 /** Makes a record that its maker cannot do without. @throws {Refusal} `trigger.refused`. */
-export function madeBy(context: ExecutionContext, wish: NewRecord): RecordValue {
-  const record = writesOf(context).create(wish);
+export function madeBy(context: ExecutionContext, requested: NewRecord): RecordValue {
+  const record = writesOf(context).create(requested);
   if (record !== undefined) return record;
-  throw new Refusal('trigger.refused', `a trigger forbids a record of type '${wish.type}'`);
+  throw new Refusal('trigger.refused', `a trigger forbids a record of type '${requested.type}'`);
 }
 
 /** The writing side; the session sees to it that a plan with writes has one. */

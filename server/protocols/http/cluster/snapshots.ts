@@ -21,9 +21,9 @@ export const snapshotRoutes: readonly Route[] = [
 ];
 
 const octets = 'application/octet-stream';
-/** Of the checksum behind the bytes of a file; the most significant comes first. */
+/** The length of the checksum after the bytes of a file; the most significant byte comes first. */
 const checksumBytes = 4;
-/** Of a file that is read and sent in turn. */
+/** A file is read and sent in pieces of this size. */
 export const pieceBytes = 1 << 20;
 
 async function hold(exchange: Exchange): Promise<void> {

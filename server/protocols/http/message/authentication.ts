@@ -52,7 +52,7 @@ export function requireUsers({gateway: membership, security}: HttpContext): void
   throw new Refusal('cluster.no-leader', 'the users of the cluster are not known here yet');
 }
 
-/** As `authenticate`, for the value of the header. */
+/** Works like `authenticate` for the value of the header. */
 export function authenticateSocket(
   context: HttpContext,
   socket: object,

@@ -31,7 +31,7 @@ export class Exchange implements ResponseWriter {
   readonly requestId: string;
   /** Decoded path below `/api/v1`, by segment. */
   segments: readonly string[] = [];
-  /** Of the route, names in braces. */
+  /** The path of the route, with names in braces. */
   routePath = 'unmatched';
   /** Text behind `?`, undecoded. */
   query = '';
@@ -173,7 +173,7 @@ export class Exchange implements ResponseWriter {
     this.response.writeHead(status, head);
   }
 
-  /** As `relayHead`, with all of the body. */
+  /** Works like `relayHead`, with all of the body. */
   relayWhole(status: number, headers: readonly string[], body: Buffer): void {
     this.relayHead(status, headers);
     this.#end(body);

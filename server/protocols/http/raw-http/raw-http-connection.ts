@@ -32,8 +32,8 @@ const lineEnd = Buffer.from('\r\n', 'latin1');
 const lastChunk = Buffer.from('0\r\n\r\n', 'latin1');
 const none = Buffer.alloc(0);
 const ok = 200;
-/** A statement that met so many changes of the leadership goes the long way. */
 const isDone = (): true => true;
+/** After this many changes of the leadership a statement takes the path through node:http. */
 const attemptsMax = 3;
 /** A request in more pieces than this is sent by somebody who is in no hurry. */
 const piecesMax = 8;
@@ -58,7 +58,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   readonly tag = undefined;
   database = '';
   transactionId: string | undefined;
-  readonly #lane: RawHttpListener;
+  readonly #listener: RawHttpListener;
   readonly #socket: Socket;
   /** Bytes that are not answered: part of a request, or what came during one. */
   #waiting: Buffer = none;
@@ -75,15 +75,15 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   /** Whoever waits for the reader. */
   #resume: (() => void) | undefined;
   #since: number;
-  /** Of the answer that was begun last. */
+  /** The status of the response that was begun last. */
   #status = ok;
   #unsentBytes = 0;
 
-  constructor(lane: RawHttpListener, socket: Socket) {
-    this.context = lane.context;
-    this.#lane = lane;
+  constructor(rawHttp: RawHttpListener, socket: Socket) {
+    this.context = rawHttp.context;
+    this.#listener = rawHttp;
     this.#socket = socket;
-    this.#since = lane.tick;
+    this.#since = rawHttp.tick;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('drain', this.#onDrain);
@@ -108,22 +108,22 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
 
   /** Called about once a second. */
   onTick(): void {
-    const ticks = this.#lane.tick - this.#since;
+    const ticks = this.#listener.tick - this.#since;
     if (this.#drains) return this.#watchReader(ticks);
     if (this.#isBusy) return;
     if (this.#waiting.length > 0 || !this.#isUsed) {
       // Node's server has clocks for those who take their time to ask.
-      const patience = this.#waiting.length > 0 ? 2 : this.#lane.silentTicks;
+      const patience = this.#waiting.length > 0 ? 2 : this.#listener.silentTicks;
       if (ticks >= patience) this.#handOffToNode(this.#waiting);
-    } else if (ticks >= this.#lane.keepAliveTicks) this.#socket.destroy();
+    } else if (ticks >= this.#listener.keepAliveTicks) this.#socket.destroy();
   }
 
   #watchReader(ticks: number): void {
     const unsent = this.#socket.writableLength;
     if (unsent !== this.#unsentBytes) {
       this.#unsentBytes = unsent;
-      this.#since = this.#lane.tick;
-    } else if (ticks >= this.#lane.stallTicks) this.#socket.destroy();
+      this.#since = this.#listener.tick;
+    } else if (ticks >= this.#listener.stallTicks) this.#socket.destroy();
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -152,7 +152,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
 
   readonly #onClose = (): void => {
     this.#resume?.();
-    this.#lane.remove(this);
+    this.#listener.remove(this);
   };
 
   /** Looks at all bytes that are not answered, when nothing is under way. */
@@ -160,14 +160,14 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (this.#lastHead?.begins(bytes) !== true) {
       const at = bytes.indexOf(headEnd);
       if (at < 0 || at > headBytesMax) return this.#wait(bytes, at < 0 && mayBecomeHead(bytes));
-      this.#lastHead = this.#lane.head(bytes, at);
+      this.#lastHead = this.#listener.head(bytes, at);
     }
     const known = this.#lastHead;
     if (known === undefined) return this.#handOffToNode(bytes);
     const {head} = known;
     const missing = known.bytes.length + head.bodyBytes - bytes.length;
     if (missing > 0) return this.#wait(bytes, this.#mayTake(head));
-    // More than one request at once is not what the lane is for.
+    // More than one request at once is not what the raw HTTP path is for.
     if (missing < 0 || !this.#mayTake(head)) return this.#handOffToNode(bytes);
     this.#waiting = none;
     this.#pieces = 0;
@@ -184,7 +184,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   /** Keeps part of a request until more comes, if that is worth while. */
   #wait(bytes: Buffer, mayWait: boolean): void {
     if (!mayWait || ++this.#pieces > piecesMax) return this.#handOffToNode(bytes);
-    if (this.#waiting.length === 0) this.#since = this.#lane.tick;
+    if (this.#waiting.length === 0) this.#since = this.#listener.tick;
     this.#waiting = bytes;
   }
 
@@ -196,9 +196,9 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     socket.off('drain', this.#onDrain);
     socket.off('error', this.#onError);
     socket.off('close', this.#onClose);
-    this.#lane.remove(this);
+    this.#listener.remove(this);
     this.#waiting = none;
-    this.#lane.handOver(socket, bytes);
+    this.#listener.handOver(socket, bytes);
   }
 
   #perform(known: CachedRequestHead, bytes: Buffer): void {
@@ -228,7 +228,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #done({known, bytes, begunAt}: UnderWay, isAnswered: boolean): void {
     if (!isAnswered) return this.#closeWithError(bytes);
     this.#isBusy = false;
-    this.#lane.count(known, this.#status, begunAt);
+    this.#listener.count(known, this.#status, begunAt);
     if (!this.#drains) this.#next();
   }
 
@@ -293,11 +293,11 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   #execute(
     principal: Principal,
     work: RunRequest | TransactionChange,
-    {wish}: RequestHead,
+    {requested}: RequestHead,
   ): true | Promise<true> {
     if (!('text' in work)) return this.#changeTransaction(principal, work).then(isDone);
     this.#sessionId = work.transactionId;
-    const waiting = this.context.gateway?.readable(principal, work, wish);
+    const waiting = this.context.gateway?.readable(principal, work, requested);
     return waiting === undefined
       ? this.#run(principal, work)
       : waiting.then(() => this.#run(principal, work));
@@ -313,7 +313,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     return started instanceof Promise ? started.then(tell) : tell(started);
   }
 
-  /** Of a replica's requests, those that only the leader may carry out. */
+  /** Whether a replica's request is one that only the leader may carry out. */
   #isForLeader(
     membership: LeaderGateway,
     principal: Principal,
@@ -411,7 +411,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     requestId = this.context.nextRequestId(),
   ): void {
     this.#status = status;
-    const head = this.#lane.answers.any({
+    const head = this.#listener.answers.any({
       status,
       contentType: jsonType,
       requestId,
@@ -423,20 +423,20 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   bytes(): ResponseBuffer {
-    return this.#lane.bytes();
+    return this.#listener.bytes();
   }
 
   answerBytes(bytes: ResponseBuffer): void {
     this.#status = ok;
-    this.#send(this.#lane.answers.whole(bytes, this.#sessionId));
+    this.#send(this.#listener.answers.whole(bytes, this.#sessionId));
     // What the kernel has taken may be written over.
-    if (this.#socket.writableLength === 0) this.#lane.takeBack(bytes);
+    if (this.#socket.writableLength === 0) this.#listener.takeBack(bytes);
   }
 
   startStream(status: number, contentType: string): void {
     this.#isChunked = true;
     this.#status = status;
-    const head = this.#lane.answers.any({
+    const head = this.#listener.answers.any({
       status,
       contentType,
       requestId: this.context.nextRequestId(),
@@ -466,13 +466,13 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
 
   whole({status, text}: ResponseHead, body: Buffer): void {
     this.#status = status;
-    const head = this.#lane.answers.relayed(text);
+    const head = this.#listener.answers.relayed(text);
     this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
   }
 
   begin({status, text}: ResponseHead): void {
     this.#status = status;
-    this.#send(this.#lane.answers.relayed(text));
+    this.#send(this.#listener.answers.relayed(text));
   }
 
   piece(bytes: Buffer): Promise<void> | undefined {
@@ -491,7 +491,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     const socket = this.#socket;
     if (!socket.writable || socket.write(bytes)) return;
     this.#drains = true;
-    this.#since = this.#lane.tick;
+    this.#since = this.#listener.tick;
   }
 
   /** After an answer that is on its way: ends the connection, or looks at what waits. */
@@ -502,7 +502,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
       socket.end();
       return;
     }
-    this.#since = this.#lane.tick;
+    this.#since = this.#listener.tick;
     if (socket.isPaused()) socket.resume();
     const waiting = this.#waiting;
     if (waiting.length === 0) return;

@@ -17,7 +17,9 @@ interface Sent {
   readonly more?: readonly string[];
 }
 
-/** A request as bytes. Any header in `more` that the lane does not know makes it node's. */
+/**
+ * A request as bytes. Any header in `more` that the raw HTTP path does not know makes it node's.
+ */
 function bytesOf({path = '/query/db', body, session, as = authorization, more = []}: Sent): string {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
   const lines = [`POST /api/v1${path} HTTP/1.1`, 'Host: x', `Authorization: ${as}`];
@@ -207,7 +209,7 @@ test('a request may be cut anywhere, or come byte by byte', async () => {
   client.socket.destroy();
 });
 
-test('a connection that leaves the lane loses nothing and goes on', async () => {
+test('a connection that leaves the raw HTTP path loses nothing and goes on', async () => {
   const client = new Client(world.port);
   const from = world.server.laneAnswers;
   await client.send(bytesOf({body: sql('rows 1')}));

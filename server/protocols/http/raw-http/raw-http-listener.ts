@@ -6,7 +6,7 @@
  * byte not yet answered, to node's server for good. So node's parser judges whatever is odd, and
  * its clocks judge whoever is slow: a request that is not whole within a tick or two goes there
  * as well. One coarse timer serves all connections, and none runs without connections.
- * Why: docs/design/0005-fast-lane.md.
+ * Why: docs/design/0005-fast-rawHttp.md.
  */
 import type {Socket} from 'node:net';
 import {ResponseBuffer} from './response-buffer.ts';
@@ -70,7 +70,7 @@ export class RawHttpListener {
   }
 
   /**
-   * The head that `bytes` begin with; undefined when it is not for the lane.
+   * The head that `bytes` begin with; undefined when it is not for the raw HTTP path.
    *
    * @param end - Where the empty line behind it begins.
    */
@@ -85,7 +85,7 @@ export class RawHttpListener {
       Buffer.from(bytes.subarray(0, end + emptyLineBytes)),
     );
     // Sessions and bookmarks come and go: theirs are remembered by their connections only.
-    if (parsed.sessionId !== undefined || parsed.wish?.after !== undefined) return head;
+    if (parsed.sessionId !== undefined || parsed.requested?.after !== undefined) return head;
     if (this.#heads.size >= headsMax) this.#heads.clear();
     this.#heads.set(text, head);
     return head;

@@ -22,7 +22,7 @@ test('the usual head is read', () => {
     caller: 'Basic cm9vdDp4',
     bodyBytes: 42,
     sessionId: undefined,
-    wish: undefined,
+    requested: undefined,
   });
 });
 
@@ -49,7 +49,7 @@ const taken: readonly (readonly string[])[] = [
   ['X-Svc-Read-Consistency: eventual', 'X-Svc-Read-After: 42'],
 ];
 for (const lines of taken) {
-  test(`'${lines.join(', ')}' stays in the lane`, () => {
+  test(`'${lines.join(', ')}' stays in the raw HTTP path`, () => {
     assert.notEqual(parseRequestHead([...usual, ...lines].join('\r\n')), undefined);
   });
 }
@@ -107,7 +107,7 @@ const refused: readonly (readonly [number, string])[] = [
   [5, ''],
 ];
 for (const [at, line] of refused) {
-  test(`${JSON.stringify(line)} leaves the lane`, () => {
+  test(`${JSON.stringify(line)} leaves the raw HTTP path`, () => {
     const lines = usual.with(Math.min(at, usual.length - 1), line);
     const head = at < usual.length ? lines : [...usual, line];
     assert.equal(parseRequestHead(head.join('\r\n')), undefined);

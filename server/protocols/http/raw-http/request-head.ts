@@ -3,9 +3,9 @@
  * form that leaves nothing to interpret.
  *
  * Whatever is not on the list (another method, header, escape, blank or spelling) is no head of
- * the lane and goes to node's parser, so nothing here decides what an odd request means.
+ * the raw HTTP path and goes to node's parser, so nothing here decides what an odd request means.
  * Invariant H2: a head accepted here means the same to node's parser and our router.
- * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-lane.md.
+ * Source: RFC 9112, sections 3 to 6; docs/design/0005-fast-rawHttp.md.
  */
 
 import {
@@ -26,7 +26,7 @@ export interface RequestHead {
   readonly bodyBytes: number;
   readonly sessionId: string | undefined;
   /** What the head says of the freshness of reads; undefined: nothing. */
-  readonly wish: ReadConsistency | undefined;
+  readonly requested: ReadConsistency | undefined;
 }
 
 export const headBytesMax = 2_048;
@@ -61,7 +61,7 @@ const names: ReadonlySet<string> = new Set([
  * Reads a head.
  *
  * @param text - All of it, one character a byte, without the empty line behind it.
- * @returns undefined when it is not for the lane.
+ * @returns undefined when it is not for the raw HTTP path.
  */
 export function parseRequestHead(text: string): RequestHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');
@@ -79,9 +79,9 @@ export function parseRequestHead(text: string): RequestHead | undefined {
   const bodyBytes = Number(length);
   if (bodyBytes > bodyBytesMax) return undefined;
   const sessionId = headers.get('svc-session-id');
-  const wish = wishOf(headers);
-  if (wish === 'odd') return undefined;
-  return {route: route as LaneRoute, database, caller, bodyBytes, sessionId, wish};
+  const requested = consistencyOf(headers);
+  if (requested === 'odd') return undefined;
+  return {route: route as LaneRoute, database, caller, bodyBytes, sessionId, requested};
 }
 
 /** A request that another member relayed has all three; without one of them it is none. */
@@ -94,7 +94,7 @@ function memberWords(headers: ReadonlyMap<string, string>): PeerCredentials | un
 }
 
 /** Words and numbers in the one spelling that needs no telling what is wrong with them. */
-function wishOf(headers: ReadonlyMap<string, string>): ReadConsistency | undefined | 'odd' {
+function consistencyOf(headers: ReadonlyMap<string, string>): ReadConsistency | undefined | 'odd' {
   const word = headers.get('x-svc-read-consistency');
   const after = headers.get('x-svc-read-after');
   if (word === undefined && after === undefined) return undefined;

@@ -35,7 +35,7 @@ export function invalidToken(): PlainFailure {
   return new PlainFailure(401, 'Invalid cluster token', {showsRequestId: true});
 }
 
-/** Of one connection, and what a member says in its own words. */
+/** Headers of one connection, and those that a member writes anew. */
 const notRelayed: ReadonlySet<string> = new Set([
   'authorization',
   'connection',

@@ -32,7 +32,7 @@ const pauseMsMin = 5;
 const pauseMsMax = 50;
 
 /** A request of the raw HTTP path on its way to the leader. */
-export interface LaneRequest extends Omit<RelayedRequest, 'head' | 'silenceMs'> {
+export interface RawHttpRequest extends Omit<RelayedRequest, 'head' | 'silenceMs'> {
   readonly known: CachedRequestHead;
   readonly principal: Principal;
   /** Aborted when the client's connection ends. */
@@ -88,12 +88,19 @@ export class Forwarder {
   }
 
   /**
-   * As `forward`, for a request of the raw HTTP path, whose bytes go to the leader as they are.
+   * Works like `forward`, for a request of the raw HTTP path, whose bytes go to the leader as they
+   * are.
    *
    * @returns undefined where it must take the way of node's server: one that was relayed already,
    *   one over TLS, one that is too large.
    */
-  forwardBytes({known, principal, body, taker, gone}: LaneRequest): Promise<boolean> | undefined {
+  forwardBytes({
+    known,
+    principal,
+    body,
+    taker,
+    gone,
+  }: RawHttpRequest): Promise<boolean> | undefined {
     const {settings} = this.#context;
     const {route, caller} = known.head;
     const isLarge = body.length > settings.get('svc.ha.proxyMaxBodySize');

@@ -24,7 +24,7 @@ import {
   invalidToken,
   type PeerCredentials,
 } from './forwarded-headers.ts';
-import {Forwarder, type LaneRequest} from './forwarder.ts';
+import {Forwarder, type RawHttpRequest} from './forwarder.ts';
 
 const warningEveryMs = 60_000;
 
@@ -53,28 +53,28 @@ export class LeaderGateway {
   }
 
   /** Waits until a read may be answered from here; see Freshness. */
-  reached(wish: ReadConsistency): Promise<void> {
-    return this.#freshness.reached(wish);
+  reached(requested: ReadConsistency): Promise<void> {
+    return this.#freshness.reached(requested);
   }
 
   /**
-   * As `reached`, for a statement; a promise only when it must wait. A transaction reads as of its
-   * begin, and a write on the leader is confirmed by its commit, or where it wrote nothing asks
-   * itself (transact.ts): neither waits.
+   * Works like `reached`, for a statement; a promise only when it must wait. A transaction reads as
+   * of its begin, and a write on the leader is confirmed by its commit, or where it wrote nothing
+   * asks itself (transact.ts): neither waits.
    */
   readable(
     principal: Principal,
     request: RunRequest,
-    wish: ReadConsistency | undefined,
+    requested: ReadConsistency | undefined,
   ): Promise<void> | undefined {
-    if (request.transactionId !== undefined || !this.#freshness.waits(wish)) return undefined;
+    if (request.transactionId !== undefined || !this.#freshness.waits(requested)) return undefined;
     const {cluster} = this;
-    if (request.readOnly || !cluster.isLeader) return this.#freshness.reached(wish);
+    if (request.readOnly || !cluster.isLeader) return this.#freshness.reached(requested);
     const needs = this.needsLeader(principal, request);
     if (needs instanceof Promise) {
-      return needs.then(is => (is ? undefined : this.#freshness.reached(wish)));
+      return needs.then(is => (is ? undefined : this.#freshness.reached(requested)));
     }
-    return needs ? undefined : this.#freshness.reached(wish);
+    return needs ? undefined : this.#freshness.reached(requested);
   }
 
   /** Whether a statement that belongs to no transaction is one for the leader; see Service. */
@@ -87,7 +87,7 @@ export class LeaderGateway {
     }
   }
 
-  /** Of a leadership that takes no writes for the moment, when that is over; see Cluster. */
+  /** Resolves when a leadership that takes no writes for the moment does so again; see Cluster. */
   settled(): Promise<void> | undefined {
     const waitMs = this.#context.settings.get('svc.ha.forwardLeaderWaitTimeoutMs');
     return this.cluster.whenSettled(waitMs);
@@ -102,8 +102,8 @@ export class LeaderGateway {
     return this.#forwarder.forward(exchange, principal);
   }
 
-  /** As `forward`, for a request of the raw HTTP path; see Forwarder. */
-  forwardBytes(request: LaneRequest): Promise<boolean> | undefined {
+  /** Works like `forward` for a request of the raw HTTP path; see Forwarder. */
+  forwardBytes(request: RawHttpRequest): Promise<boolean> | undefined {
     return this.#forwarder.forwardBytes(request);
   }
 

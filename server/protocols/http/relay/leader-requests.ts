@@ -139,7 +139,7 @@ export class LeaderRequests {
   }
 }
 
-/** As `#patienceMs` of a request that is sent whole; `first`: the first word of its path. */
+/** The patience for a request that is sent whole; `first` is the first word of its path. */
 export function patienceMs(settings: Settings, first: string | undefined): number {
   const isCommand = first === 'command' || first === 'query' || first === 'server';
   return settings.get(isCommand ? 'svc.ha.proxyCommandTimeout' : 'svc.ha.proxyReadTimeout');

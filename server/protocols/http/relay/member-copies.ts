@@ -23,7 +23,7 @@ const compareMs = 60_000;
 const replaceMs = 3_600_000;
 
 export class MemberCopies implements ClusterCopies {
-  /** Of this member's own copies. */
+  /** The digests of this member's own copies. */
   readonly digests: DatabaseDigests;
   readonly #cluster: Cluster;
   readonly #peerClient: PeerClient;

@@ -186,7 +186,7 @@ const ownWords: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
   'batch.truncated',
 ]);
 
-/** As own properties, whatever their names are. */
+/** Defines own properties, whatever their names are. */
 function fieldsOf(pairs: readonly (readonly [string, string])[]): Fields {
   return Object.fromEntries(pairs);
 }

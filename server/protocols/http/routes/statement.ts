@@ -130,7 +130,7 @@ export function queryTag(exchange: Exchange): string | undefined {
  *
  * @throws {Refusal} `request.field` for an unknown word or a bookmark that is no number.
  */
-export function readWish(exchange: Exchange): ReadConsistency {
+export function requestedConsistency(exchange: Exchange): ReadConsistency {
   return {
     consistency: readConsistency(exchange.header('x-svc-read-consistency')),
     after:

@@ -9,7 +9,7 @@ import {answerResult} from '../message/result.ts';
 import type {Route} from '../router.ts';
 import {streamRows} from '../message/row-stream.ts';
 import {
-  readWish,
+  requestedConsistency,
   type Statement,
   statementHead,
   statementOfBody,
@@ -71,8 +71,8 @@ async function run(
   {request, isStream}: Statement,
   user: string | undefined,
 ): Promise<void> {
-  const wish = readWish(exchange);
-  await exchange.context.gateway?.readable(principal, request, wish);
+  const requested = requestedConsistency(exchange);
+  await exchange.context.gateway?.readable(principal, request, requested);
   exchange.sessionId = request.transactionId;
   const {service} = exchange.context;
   if (isStream) {

@@ -220,7 +220,7 @@ class History {
     this.#increments[id] = (this.#increments[id] ?? 0) + 1;
   }
 
-  /** As clients do that compute for themselves: safe under REPEATABLE_READ. */
+  /** Does what clients do that compute for themselves: safe under REPEATABLE_READ. */
   async #readAddWrite(client: SeededRandom): Promise<void> {
     const id = client.below(counters);
     await this.#inTransaction(

@@ -99,7 +99,7 @@ for (const [language, text] of statements) {
   });
 }
 
-/** Of a statement, up to its end or stop. */
+/** Measures the longest turn of a statement, up to its end or stop. */
 async function longestTurnOf(language: string, text: string): Promise<number> {
   const stop = new AbortController();
   const running = run(language, text, stop.signal);

@@ -15,7 +15,7 @@ before(async () => {
 after(() => world.close());
 
 const long = 'abc '.repeat(1_000);
-const wishes = [
+const requests = [
   [],
   ['external true'],
   ["compression 'auto'"],
@@ -73,8 +73,8 @@ const questions = [
 
 test('answers are those without the attributes', async () => {
   const answers: string[][] = [];
-  for (const [wish] of wishes) {
-    const attributes = wish === undefined ? '' : ` (${wish})`;
+  for (const [requested] of requests) {
+    const attributes = requested === undefined ? '' : ` (${requested})`;
     const database = await world.database([
       'CREATE VERTEX TYPE Doc',
       'CREATE VERTEX TYPE Sub EXTENDS Doc',

@@ -1,0 +1,58 @@
+/**
+ * The part of the conventions about words: doc comments are sentences or noun phrases, and the
+ * private words that this code once had do not come back.
+ *
+ * What a program can check is little: how a one-line doc comment begins, and names that were
+ * replaced for good. Everything else is a reviewer's work; docs/design/glossary.md has the words.
+ */
+
+export interface WordViolation {
+  readonly rule: 'comment-fragment' | 'retired-word';
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Beginnings that leave a doc comment without a subject: "Of what `#own` began with". */
+const FRAGMENT =
+  /\/\*\*\s+(?:\*\s+)?(Of|As of|As `|So (?:many|much|long|far)|Those|Behind|Beside|Not so)\b/g;
+
+/** Names that were replaced, with the one to use. */
+const RETIRED: readonly (readonly [RegExp, string])[] = [
+  [/\bfast[- ]?lane\b/i, 'raw HTTP path'],
+  [/\b\w*Wish\b/, '...Request or ...Options'],
+  [/\b(?:Apply|Logged|Inline|Commit)Pipe\b/, '...Pipeline'],
+  [/\bLone ?Client\b/i, 'single client'],
+  [/\b(?:Kept|Shared|Held)Views?\b/, 'DerivedCaches, SnapshotPool, PinnedSnapshot'],
+  [/\bLeaderLines?\b/, 'LeaderConnection'],
+  [/\b(?:Snapshot|Memory)Shelf\b/, 'SnapshotStore, InMemoryDisk'],
+  [/\b(?:Tail(?:Lender|Borrower)|LentEnd)\b/, 'LogTailOwner, LogTailBorrower, LogTailState'],
+  [/\bUndecidedCommits\b|\b(?:on|sees|knows)Undecided\b/, 'in-flight commits'],
+  [/\bRunParts\b/, 'StatementContext'],
+  [/\b(?:Self|Copy)Care\b|\bOwnTroubles\b/, 'ReplicaRepairPolicy, ReplicaRepairer, LocalHealth'],
+  [/\b(?:PeerTalk|ReadQuestions|ListeningClock)\b/, 'see docs/design/glossary.md'],
+  [/\b(?:ThreadOrder|ThreadNews)\b/, 'PlanTask, PlanTaskEvent'],
+  [/\b(?:shown|begun|told|given|tried|offered)Index\b/, 'readableIndex, applyStartedIndex, ...'],
+  [/\bforeign members?\b|\bfolded values?\b/i, 'stray members, compressed values'],
+];
+
+/** What of `text`, the source of one file, breaks the rule; lines count from 1. */
+export function wordViolations(text: string): readonly WordViolation[] {
+  const lineOf = (index: number): number => text.slice(0, index).split('\n').length;
+  const fragments = [...text.matchAll(FRAGMENT)].map(
+    ({index, 1: words = ''}): WordViolation => ({
+      rule: 'comment-fragment',
+      line: lineOf(index),
+      message: `a doc comment begins with "${words}": say who or what does something`,
+    }),
+  );
+  const retired = RETIRED.flatMap(([pattern, instead]) =>
+    [...text.matchAll(new RegExp(pattern, `${pattern.flags}g`))].map(
+      ({index, 0: word}): WordViolation => ({
+        rule: 'retired-word',
+        line: lineOf(index),
+        message: `${word} was replaced: ${instead}`,
+      }),
+    ),
+  );
+  return [...fragments, ...retired];
+}
