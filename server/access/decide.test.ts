@@ -1,4 +1,4 @@
-/** Access decisions as a table, and the documents they are made from. */
+/** Access decisions as a table, and the documents they are made from. Holds invariant A1. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** Settings: every default passes its own check; sources, messages and units as documented. */
+/**
+ * Settings: every default passes its own check; sources, messages and units as documented.
+ * Holds invariant B2.
+ */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {

@@ -1,6 +1,6 @@
 /**
  * The one-pass reader of lines against the general one: where it does not give up, both leave the
- * same record behind, and it never accepts a line that the general one refuses.
+ * same record behind, and it never accepts a line that the general one refuses. Holds invariant U1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

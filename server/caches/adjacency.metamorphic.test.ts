@@ -1,7 +1,7 @@
 /**
  * Packed edges and the keys give the same answers, in the same order: random histories of edges of
  * all kinds, with commits in flight, old snapshots, transactions with own edges, emptied ranges and
- * chunks that are made and dropped in between.
+ * chunks that are made and dropped in between. Holds invariant W2.
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * The schema as a value: look-ups over inheritance, what changes refuse, and that the stored
- * form gives back the same schema.
+ * form gives back the same schema. Holds invariant C1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

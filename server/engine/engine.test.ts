@@ -1,6 +1,6 @@
 /**
  * The engine on a real disk with RocksDB, inline: what is committed is read, survives a stop of
- * any kind, and conflicts are found.
+ * any kind, and conflicts are found. Holds invariant T5.
  */
 import assert from 'node:assert/strict';
 import {cpSync, existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';

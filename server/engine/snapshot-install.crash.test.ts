@@ -1,7 +1,7 @@
 /**
  * A snapshot is put in place as a whole: the power goes at every operation of an install, and
  * again at every operation of the start that finishes it, and what is found is the old server or
- * the new one, in all of its parts.
+ * the new one, in all of its parts. Holds invariant T10.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

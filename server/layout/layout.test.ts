@@ -1,6 +1,6 @@
 /**
  * Formats of keys and records: that keys sort as values do, that what is stored is read back
- * as it was, and that stitched JSON is the JSON of the values.
+ * as it was, and that stitched JSON is the JSON of the values. Holds invariants K2 and M1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,6 +1,7 @@
 /**
  * A log that is cut and begun anew holds what a plain array holds: after every operation, after a
  * power loss at each operation of the disk, and after a second one during the start behind it.
+ * Holds invariant L2.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -2,6 +2,7 @@
  * Records whose type was changed: found, counted, indexed and deleted under the type they have.
  *
  * Held against a plain map of ids and labels after every step of a random history.
+ * Holds invariant X2.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';

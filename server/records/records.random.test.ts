@@ -1,7 +1,7 @@
 /**
  * Random histories of records: after every commit the store holds exactly what a plain map of
  * records says: each record, each index entry, both keys of each edge, each count, and nothing
- * else.
+ * else. Holds invariants K1 and X1.
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';

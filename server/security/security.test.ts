@@ -1,4 +1,7 @@
-/** Credentials, lockout, logins and changes of users, on a clock that the test turns. */
+/**
+ * Credentials, lockout, logins and changes of users, on a clock that the test turns.
+ * Holds invariant S1.
+ */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {resolveSettings} from '#server/base/setting-values.ts';

@@ -1,6 +1,6 @@
 /**
  * The commit path under faults: a bounded number of seeds, every crash point of one history, and
- * the same trace for the same seed.
+ * the same trace for the same seed. Holds invariants T1, T6, T9 and V1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,4 +1,4 @@
-/** The window judges like a twin that remembers every commit for ever. */
+/** The window judges like a twin that remembers every commit for ever. Holds invariant T3. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** Entries read back as they were written, and what cannot be one is refused. */
+/**
+ * Entries read back as they were written, and what cannot be one is refused.
+ * Holds invariant T2.
+ */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';

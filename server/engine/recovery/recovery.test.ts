@@ -1,6 +1,6 @@
 /**
  * Starts that must not go on, or only without one database: copies, lost logs, edits by hand,
- * relaxed durability. Real disk and RocksDB.
+ * relaxed durability. Real disk and RocksDB. Holds invariant T7.
  */
 import assert from 'node:assert/strict';
 import {

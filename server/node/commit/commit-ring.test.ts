@@ -1,6 +1,6 @@
 /**
  * The ring hands every entry to the log thread and its chain value back, in order, whatever its
- * size; it never overruns, and a turn that is not over is not seen.
+ * size; it never overruns, and a turn that is not over is not seen. Holds invariant N1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * The threaded commit path on a real disk: what many clients commit at once is there, in order,
- * also after a restart; entries larger than the ring pass through too.
+ * also after a restart; entries larger than the ring pass through too. Holds invariant T8.
  */
 import assert from 'node:assert/strict';
 import {mkdtempSync, rmSync} from 'node:fs';

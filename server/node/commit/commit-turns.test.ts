@@ -1,7 +1,7 @@
 /**
  * The commit pipe of a member: entries that the network thread applies at the end of its turn and
  * those that the apply thread gets, requests between them, and a store that must not wait, form
- * one order without a gap.
+ * one order without a gap. Holds invariant T11.
  */
 import assert from 'node:assert/strict';
 import {mkdtempSync, rmSync} from 'node:fs';

@@ -1,4 +1,7 @@
-/** What a replica's clients see of requests that only the leader can carry out. */
+/**
+ * What a replica's clients see of requests that only the leader can carry out.
+ * Holds invariant H5.
+ */
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {createServer, type Server as NetServer, type Socket} from 'node:net';

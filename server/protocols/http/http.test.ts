@@ -1,4 +1,7 @@
-/** The HTTP surface over a socket: routes, envelope, credentials, statements, transactions. */
+/**
+ * The HTTP surface over a socket: routes, envelope, credentials, statements, transactions.
+ * Holds invariant H1.
+ */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {

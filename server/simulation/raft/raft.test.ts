@@ -1,6 +1,7 @@
 /**
  * Groups of cores under faults: a bounded number of seeds, the histories that once failed, the
  * same trace for the same seed, and every kind of fault at a leader and at a follower.
+ * Holds invariants R1, R2 and R3.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,6 +1,7 @@
 /**
  * The twin's power losses: what was promised survives, what was not may be lost only from the end,
  * an ingest survives ahead of lost batches, and the whole range of outcomes does occur.
+ * Holds invariant D1.
  */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

@@ -1,4 +1,7 @@
-/** The memory twin keeps the contract of store.ts; its power losses are in memory-store.crash. */
+/**
+ * The memory twin keeps the contract of store.ts; its power losses are in memory-store.crash.
+ * Holds invariant D2.
+ */
 import {testStoreContract} from '../store.contract.ts';
 import {createMemoryStore} from './memory-store.ts';
 import {InMemoryDisk} from './shelf.ts';

@@ -4,6 +4,7 @@
  *
  * The fixtures of one gate are laid out together as a small project with our own configuration, and
  * the gate runs over it once; each fixture names the words with which the gate must mention it.
+ * Holds invariant G2.
  */
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';

@@ -4,6 +4,7 @@
  *
  * A fixture under fixtures/tidy/ says where each of its files pretends to lie and which rule must
  * object: `path: server/plan/clock.ts` and `breaks: purity`. Without `breaks`, no rule may.
+ * Holds invariant G1.
  */
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';

@@ -1,4 +1,7 @@
-/** The overlay answers like a plain map of everything: point reads, scans both ways, savepoints. */
+/**
+ * The overlay answers like a plain map of everything: point reads, scans both ways, savepoints.
+ * Holds invariant T4.
+ */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** Both ways of a request answer alike; odd bytes and slow senders end up with node's server. */
+/**
+ * Both ways of a request answer alike; odd bytes and slow senders end up with node's server.
+ * Holds invariant H3.
+ */
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {connect, type Socket} from 'node:net';

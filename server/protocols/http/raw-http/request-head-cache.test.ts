@@ -1,4 +1,7 @@
-/** What the raw HTTP path remembers of a body reads every other body as the parser does. */
+/**
+ * What the raw HTTP path remembers of a body reads every other body as the parser does.
+ * Holds invariant H4.
+ */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import fc from 'fast-check';

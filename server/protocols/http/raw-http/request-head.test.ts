@@ -1,4 +1,7 @@
-/** Which heads the raw HTTP path takes, and that the slightest doubt keeps it off. */
+/**
+ * Which heads the raw HTTP path takes, and that the slightest doubt keeps it off.
+ * Holds invariant H2.
+ */
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {createServer, type IncomingMessage} from 'node:http';

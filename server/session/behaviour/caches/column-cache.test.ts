@@ -1,7 +1,7 @@
 /**
  * Columns that are kept change no answer: the same statements over the same data are answered by a
  * service that keeps columns of everything and by one that keeps none, between random writes, in
- * snapshots taken before them, and beside own writes.
+ * snapshots taken before them, and beside own writes. Holds invariant W1.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';

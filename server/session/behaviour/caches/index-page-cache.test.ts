@@ -1,7 +1,7 @@
 /**
  * Pages that are kept of an index change no answer: the same ranges over the same data are summed
  * by a service that keeps pages and by one that keeps none, between random writes, in snapshots
- * taken before them, beside own writes, and while others write.
+ * taken before them, beside own writes, and while others write. Holds invariant W3.
  */
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';

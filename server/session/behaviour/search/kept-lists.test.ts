@@ -1,6 +1,7 @@
 /**
  * Searches with lists that are kept in memory answer as searches that read the store each time:
  * over a random history, from new views and from one that is older than the lists.
+ * Holds invariant W4.
  */
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
