@@ -18,7 +18,8 @@ PASSWORD := $(ROOT)/root-password
 SERVER_FLAGS = start --set svc.server.rootPath=$(ROOT) \
 	--set svc.server.rootPasswordPath=$(PASSWORD) --set svc.server.sampleDatabase=demo
 
-export BUSY CLASS CYCLES DIR HOURS PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED SYSTEM TARGET WORLDS
+export BUSY CLASS CYCLES DIR HOURS KEEP ONLY PROFILE ROUNDS RUNS SECONDS SEED SIZE SUITE SVC_SHARED \
+	SYSTEM TARGET WORLDS
 
 INSTALLED := node_modules/.package-lock.json
 
@@ -27,7 +28,7 @@ INSTALLED := node_modules/.package-lock.json
 
 help: ## list the commands
 	echo 'make <command>:'
-	sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 start: prepared $(PASSWORD) ## start a server in the foreground, with a sample database; Ctrl-C stops it
@@ -92,7 +93,10 @@ clean: ## remove what was built and cached; databases and installed packages sta
 images: rocksdb prepared ## build the container images, without an engine: dist/images/*.tar
 	$(call run,images/main.ts)
 
-e2e release:
+e2e: images ## run the scenarios on a real Kubernetes of three nodes: ONLY=S01 KEEP=1
+	$(call run,e2e/main.ts)
+
+release:
 	echo "make $@: not there yet in this version" >&2
 	exit 2
 

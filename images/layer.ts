@@ -9,7 +9,7 @@ import {type Header, pack} from 'tar-stream';
 import {completed, directoryMode, fileMode, type ImageFile} from './image-file.ts';
 
 export interface Layer {
-  /** As it lies in a registry or an archive: gzip over the tar. */
+  /** The tar under gzip, which is the form that registries and archives hold. */
   readonly bytes: Uint8Array;
   /**
    * The digest of `bytes`; the other one is that of the tar inside, which a configuration names.

@@ -70,7 +70,7 @@ function importedPackages(root: string, dist: string): string[] {
   return Object.keys(dependencies).filter(name => imported.has(name));
 }
 
-/** For `kubectl exec POD -- svc cluster status`: the system runs it by its first line. */
+/** `kubectl exec POD -- svc cluster status` runs this: the system reads its first line. */
 const command = `#!${nodeProgram}\nimport('${installation}/dist/main.mjs');\n`;
 
 /** RocksDB as the package of npm brings its sources, by the version that they state. */

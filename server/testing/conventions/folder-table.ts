@@ -29,7 +29,7 @@ export function readFolderTable(markdown: string): ReadonlyMap<string, FolderRul
     if (!line.startsWith('|')) break;
     const cells = line.split('|').map(cell => cell.trim());
     const [, name = '', , imports = ''] = cells;
-    for (const [, folder = ''] of name.matchAll(/`([a-z/-]+)\/`/g)) {
+    for (const [, folder = ''] of name.matchAll(/`([a-z0-9/-]+)\/`/g)) {
       assert(!rules.has(folder), `folder ${folder} stands once in the table`);
       rules.set(folder, {
         folder,

@@ -1,0 +1,3 @@
+module svc.e2e/pause
+
+go 1.26.0

@@ -1,0 +1,129 @@
+/**
+ * A client that keeps books: it writes numbered entries without a pause, notes which of them were
+ * acknowledged, and compares afterwards.
+ *
+ * An entry whose outcome is not known is written again under the same name until it is
+ * acknowledged, which must not double it: no index keeps a second copy out, so that one would be
+ * seen. Promise O1 of the scenarios: every acknowledged entry is on every member, once.
+ */
+import {setTimeout as sleep} from 'node:timers/promises';
+import {RefusedByServer, type ServerClient} from './server-client.ts';
+
+export interface Books {
+  readonly acknowledged: number;
+  /** Between two acknowledgements, of whichever writer. */
+  readonly longestGapMs: number;
+  /** Attempts that were refused or broke off. */
+  readonly repeated: number;
+}
+
+interface Entry {
+  readonly writer: number;
+  readonly n: number;
+}
+
+const database = 'ledger';
+const pauseBehindFailureMs = 20;
+const requestSeconds = 3;
+
+export class Ledger {
+  readonly #client: ServerClient;
+  readonly #acknowledged = new Set<string>();
+  #stops = false;
+  #running: Promise<unknown> = Promise.resolve();
+  #lastMs = 0;
+  #longestGapMs = 0;
+  #repeated = 0;
+
+  private constructor(client: ServerClient) {
+    this.#client = client;
+  }
+
+  /** Makes the database and begins to write. @param client - Of a service in front of all. */
+  static async open(client: ServerClient, {writers = 4} = {}): Promise<Ledger> {
+    await client.server(`create database ${database}`);
+    await client.command(database, 'CREATE DOCUMENT TYPE Entry');
+    const ledger = new Ledger(client);
+    ledger.#lastMs = performance.now();
+    const numbers = Array.from({length: writers}, (_, writer) => writer);
+    ledger.#running = Promise.all(numbers.map(writer => ledger.#write(writer)));
+    return ledger;
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged.size;
+  }
+
+  /** The longest silence since it was asked last; the one that lasts counts. */
+  takeLongestGapMs(): number {
+    const longest = Math.max(this.#longestGapMs, performance.now() - this.#lastMs);
+    this.#longestGapMs = 0;
+    return Math.round(longest);
+  }
+
+  /** Resolves when every writer has had its last entry acknowledged. */
+  async close(): Promise<Books> {
+    this.#stops = true;
+    await this.#running;
+    return {
+      acknowledged: this.#acknowledged.size,
+      longestGapMs: Math.round(this.#longestGapMs),
+      repeated: this.#repeated,
+    };
+  }
+
+  /** @throws {Error} naming what a member lacks, doubles or invented; after `close`. */
+  async compareWith(name: string, member: ServerClient): Promise<void> {
+    const command = 'SELECT writer, n FROM Entry';
+    const asking = {consistency: 'linearizable', seconds: 60} as const;
+    const rows = (await member.query(database, command, asking)) as Entry[];
+    const found = new Set(rows.map(nameOf));
+    const lost = [...this.#acknowledged].filter(entry => !found.has(entry));
+    const invented = [...found].filter(entry => !this.#acknowledged.has(entry));
+    const doubled = rows.length - found.size;
+    if (lost.length + invented.length + doubled === 0) return;
+    throw new Error(
+      `${name} lost ${lost.length} acknowledged entries (${lost.slice(0, 5).join(', ')}), holds ` +
+        `${doubled} twice and ${invented.length} that nobody wrote`,
+    );
+  }
+
+  /** O2: all members hold the same, byte by byte of what a database contains. */
+  async verify(member: ServerClient): Promise<void> {
+    const status = await member.verify(database);
+    if (status !== 'ALL_CONSISTENT') throw new Error(`the copies of ${database}: ${status}`);
+  }
+
+  async #write(writer: number): Promise<void> {
+    for (let n = 0; !this.#stops; n++) {
+      const entry = {writer, n};
+      while (!(await this.#tried(entry))) {
+        this.#repeated++;
+        await sleep(pauseBehindFailureMs);
+      }
+      const now = performance.now();
+      this.#longestGapMs = Math.max(this.#longestGapMs, now - this.#lastMs);
+      this.#lastMs = now;
+      this.#acknowledged.add(nameOf(entry));
+    }
+  }
+
+  async #tried(entry: Entry): Promise<boolean> {
+    try {
+      await this.#client.command(database, 'INSERT INTO Entry SET writer = ?, n = ?', {
+        requestId: nameOf(entry),
+        params: [entry.writer, entry.n],
+        seconds: requestSeconds,
+      });
+      return true;
+    } catch (error) {
+      // An earlier attempt of the same name was committed.
+      if (!(error instanceof RefusedByServer)) return false;
+      return error.exception === 'TransactionCommittedRemotelyException';
+    }
+  }
+}
+
+function nameOf({writer, n}: Entry): string {
+  return `entry-${writer}-${n}`;
+}
