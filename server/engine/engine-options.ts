@@ -11,7 +11,6 @@ import type {CommitLimits} from '#server/transactions/coordinator.ts';
 import type {Database} from './database.ts';
 import type {MemberLogOpener} from './engine-log.ts';
 import type {Formats} from './formats/levels.ts';
-import type {ProcessIdentity} from './recovery/root-lock.ts';
 import type {StoreFactory} from './store-factory.ts';
 import type {TransactionLimits} from '#server/transactions/transaction.ts';
 
@@ -52,7 +51,6 @@ export interface EngineOptions {
   readonly logger: Logger;
   readonly stores: StoreFactory;
   readonly settings: EngineSettings;
-  readonly process: ProcessIdentity;
   /** Inline (transactions/simulated-pipeline.ts) or on threads (node/commit/commit-threads.ts). */
   readonly startPipe: (parts: PipeParts) => CommitPipeline;
   /** Set for a member of a cluster; undefined: the server has a log of its own. */

@@ -34,7 +34,6 @@ import {
 } from '#server/transactions/entry.ts';
 import {Migrations} from './formats/migrations.ts';
 import {prepareRoot, storagePath} from './recovery/recovery.ts';
-import {lockRoot} from './recovery/root-lock.ts';
 import {captureServer} from './server-checkpoint.ts';
 import type {ServerState} from './server-state.ts';
 import {type InstallPlan, SnapshotInstall} from './snapshot-install.ts';
@@ -56,26 +55,23 @@ export interface StorageFigures {
 const checkpointBytesMax = 32 << 20;
 const noBytes = new Uint8Array(0);
 
-/** Recovers the root and opens it for use. Refuses the start where recovery/recovery.ts does. */
+/**
+ * Recovers the root and opens it for use. Refuses the start where recovery/recovery.ts does.
+ *
+ * The caller holds the root: nobody else has it open (node/data-lock.ts).
+ */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   prepareRoot(options.disk, options.rootPath);
-  const unlock = lockRoot(options.disk, options.rootPath, options.process);
-  try {
-    const {databases, pipeParts, startLog} = await recoverEngine(options);
-    const pipe = options.startPipe({...pipeParts, settings: options.settings});
-    await databases.moveTo(pipe);
-    return new Engine(options, {pipe, databases, unlock, logId: pipeParts.logId, startLog});
-  } catch (error) {
-    unlock();
-    throw error;
-  }
+  const {databases, pipeParts, startLog} = await recoverEngine(options);
+  const pipe = options.startPipe({...pipeParts, settings: options.settings});
+  await databases.moveTo(pipe);
+  return new Engine(options, {pipe, databases, logId: pipeParts.logId, startLog});
 }
 
 interface EngineParts {
   readonly startLog: StartLog;
   readonly pipe: CommitPipeline;
   readonly databases: DatabaseSet;
-  readonly unlock: () => void;
   readonly logId: string;
 }
 
@@ -86,7 +82,6 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #pipe: CommitPipeline;
   readonly #set: DatabaseSet;
-  readonly #unlock: () => void;
   readonly #log: EngineLog;
   readonly #encoder = new EntryEncoder();
   readonly #databases = new Map<string, Database>();
@@ -107,7 +102,6 @@ export class Engine {
     this.#options = options;
     this.#pipe = parts.pipe;
     this.#set = parts.databases;
-    this.#unlock = parts.unlock;
     this.logId = parts.logId;
     this.#nextDatabaseId = parts.databases.state.nextDatabaseId;
     const {raftStorageParent, segmentBytes} = options.settings;
@@ -500,7 +494,6 @@ export class Engine {
     if (this.#log.failure === undefined) await this.checkpoint();
     await this.#pipe.close();
     this.#set.close(this.#log.failure === undefined);
-    this.#unlock();
   }
 
   #serve(opened: OpenDatabase): Database {

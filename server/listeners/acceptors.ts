@@ -51,23 +51,37 @@ export class Acceptors {
     }
   }
 
+  /**
+   * Listens on a port that other sockets of this process listen on already, with `reusePort`.
+   *
+   * @throws {Error} `EADDRINUSE` where sockets do not share a port.
+   */
+  async listenBeside(host: string, port: number): Promise<void> {
+    await this.#open(host, port);
+  }
+
   /** Takes no more connections; resolves when those that are open have ended. */
   async close(): Promise<void> {
     await Promise.all([this.#server, ...this.#others].map(closed));
   }
 
   async #listen(host: string, wanted: number): Promise<number> {
-    const {sockets = socketsDefault} = this.#options;
-    if (sockets === 1) return await listening(this.#server, {host, port: wanted});
     // Alone first: sockets that share a port do not see that somebody else has it.
     const first = createServer();
     const port = await listening(first, {host, port: wanted});
     await closed(first);
+    await this.#open(host, port);
+    return port;
+  }
+
+  async #open(host: string, port: number): Promise<void> {
+    const {sockets = socketsDefault} = this.#options;
     try {
       await listening(this.#server, {host, port, reusePort: true});
     } catch (error) {
       if (!unsupported.has(codeOf(error))) throw error;
-      return await listening(this.#server, {host, port});
+      await listening(this.#server, {host, port});
+      return;
     }
     while (this.#others.length < sockets - 1) {
       // As node's server takes connections.
@@ -77,7 +91,6 @@ export class Acceptors {
       this.#others.push(other);
       await listening(other, {host, port, reusePort: true});
     }
-    return port;
   }
 
   #count(change: number): void {

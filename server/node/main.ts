@@ -14,11 +14,13 @@ async function start(options: StartOptions): Promise<number> {
   // Of this thread alone (bin/svc): others start from here, and have less to keep.
   setFlagsFromString('--initial-old-space-size=0');
   const {runServer} = await import('./run-server.ts');
-  return runServer(readConfiguration(options, process.env), {
+  const code = await runServer(readConfiguration(options, process.env), {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
   });
+  // What a start that was refused or broken off had begun must not keep the process.
+  process.exit(code);
 }
 
 // Whoever reads the answer of a command may stop early (`svc query ... | head`).

@@ -4,7 +4,9 @@
  * Order: settings, password of the first start, engine, services, listener, then one line that
  * says where it is. SIGINT and SIGTERM stop it in the reverse order: no new requests, running
  * ones end within their time, everything applied becomes durable, exit 0. A second signal ends
- * the process at once; nothing acknowledged is lost by that either.
+ * the process at once; nothing acknowledged is lost by that either. A start that is not over is
+ * broken off by the first signal: it may wait for others without end, nothing was acknowledged,
+ * and each of its steps survives a kill. Whoever calls this ends the process with the answer.
  */
 import type {Input, Output} from '#server/commands/command.ts';
 import {print} from '#server/commands/command.ts';
@@ -30,11 +32,17 @@ export async function runServer(configuration: Configuration, streams: Streams):
   const stop = stopSignal();
   let server: RunningServer;
   try {
-    server = await startServer(settings, {
+    const starting = startServer(settings, {
       isTerminal: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
       ask: question => askHidden(streams, question),
       tell: line => void streams.stderr.write(`${line}\n`),
     });
+    const started = await Promise.race([starting, stop]);
+    if (typeof started === 'string') {
+      await print(streams.stderr, `svc: stopping (${started}): the start is broken off\n`);
+      return 0;
+    }
+    server = started;
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof Corruption)) throw error;
     await print(streams.stderr, `svc: ${error.message}\n`);

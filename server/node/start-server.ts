@@ -4,13 +4,11 @@
  * This is the only file that knows all of them: platform, stores, engine, session service,
  * security, HTTP. A start that is refused half way closes what was opened.
  */
-import {existsSync, mkdirSync, readFileSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
-import {Refusal} from '#server/base/errors.ts';
 import {fingerprintDatabase} from '#server/integrity/digest.ts';
 import type {Settings} from '#server/base/setting-values.ts';
-import type {Ports} from '#server/base/setting-row.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
 import {createDisk} from '#server/platform/real/disk.ts';
@@ -56,9 +54,9 @@ import {startCommitThreads} from './commit/commit-threads.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
-import {openKeyStore} from './keys/key-store.ts';
 import {keepMemorySmall, threadBusyShare} from './runtime/heap-trimmer.ts';
 import {ScanThreads} from './scan-threads.ts';
+import {openStartFront, type StartFront} from './start-front.ts';
 import {firstRootPassword, type PasswordPrompt} from './root-password.ts';
 import {version} from './version.ts';
 
@@ -93,11 +91,30 @@ export async function startServer(
       fields: {node: settings.get('svc.server.name')},
     }),
   );
+  const front = await openStartFront(settings, logger);
+  try {
+    return await startBehind(front, settings, {events, logger, prompt});
+  } catch (error) {
+    front.close();
+    throw error;
+  }
+}
+
+/** Everything behind the ports; closes what it opened when it fails, but for `front`. */
+async function startBehind(
+  front: StartFront,
+  settings: Settings,
+  given: Pick<Parts, 'events' | 'logger' | 'prompt'>,
+): Promise<RunningServer> {
+  const {logger} = given;
   const rootPath = resolve(settings.get('svc.server.rootPath'));
-  mkdirSync(rootPath, {recursive: true});
   const inForce: SettingsHolder = {settings: () => settings};
   const authorities = readTrustStore(settings);
   const cluster = await joinedCluster(settings, () => inForce.settings(), logger);
+  if (cluster !== undefined) {
+    cluster.listensOn(front.port, front.securePort);
+    front.describe = () => cluster.startState;
+  }
   const isSecure = (): boolean => inForce.settings().get('svc.ssl.enabled');
   const peerClient = new PeerClient({isSecure, authorities});
   const probe = cluster && startJoinProbe(cluster, settings, {peerClient, logger});
@@ -120,14 +137,9 @@ export async function startServer(
   }
   try {
     const members = {cluster, probe, peerClient, authorities};
-    const kept = {
-      inForce,
-      logger,
-      events,
-      prompt,
-      onRequest: (client: unknown) => threads.asked(client),
-    };
-    return await serve(settings, {engine, storeEngine, ...members, ...kept});
+    const onRequest = (client: unknown): void => threads.asked(client);
+    const parts = {...given, ...members, engine, storeEngine, front, inForce, onRequest};
+    return await serve(settings, parts);
   } catch (error) {
     probe?.end();
     await engine.close();
@@ -203,7 +215,6 @@ function openServerEngine(
       }),
     ),
     settings: engineSettings(settings, inForce),
-    process: {pid: process.pid, isAlive},
     startPipe: parts => threads.startPipe(parts, spinFor),
     ...(cluster && {
       memberLog: cluster,
@@ -216,16 +227,9 @@ function storageEngine(word: string): 'auto' | 'native' | 'fallback' {
   return word === 'native' || word === 'fallback' ? word : 'auto';
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
-
 interface Parts {
+  /** Its ports, until this server listens there. */
+  readonly front: StartFront;
   readonly engine: Engine;
   /** What opens its stores. */
   readonly storeEngine: StoreEngine;
@@ -340,14 +344,13 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
     ownTroubles: watch && (() => watch.troubles),
   });
   const host = given.get('svc.server.httpIncomingHost');
-  const port = await listening(
-    (address, ports) => http.listen(address, ports),
-    given,
-    'svc.server.httpIncomingPort',
-  );
-  const secure = await listenSecurely(http, given, {clock, timers, logger});
+  const {port, secure} = await listenBeside(http, given, {
+    front: parts.front,
+    clock,
+    timers,
+    logger,
+  });
   followEngine(given, parts, services);
-  parts.cluster?.listensOn(port, secure?.port);
   logger.log('info', 'server.ready', {host, port, securePort: secure?.port, version});
   const leaveCompiler = compileSooner(timers);
   const endRehearsal = parts.cluster && rehearseWrites(given, parts, means);
@@ -385,6 +388,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
       await service.close();
       await parts.cluster?.snapshots?.close();
       await engine.close();
+      parts.front.close();
     },
   };
 }
@@ -559,37 +563,31 @@ const nobodyToAsk: PasswordPrompt = {
 
 const shutdownDelayMs = 200;
 
-/** Does not start a server whose port cannot be had. @throws {Refusal} `start.refused`. */
-async function listening(
-  listen: (host: string, ports: Ports) => Promise<number>,
-  settings: Settings,
-  setting: 'svc.server.httpIncomingPort' | 'svc.server.httpsIncomingPort',
-): Promise<number> {
-  const host = settings.get('svc.server.httpIncomingHost');
-  const ports = settings.get(setting);
-  try {
-    return await listen(host, ports);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `cannot listen on ${host}:${ports.from}: ${reason} (${setting})`;
-    throw new Refusal('start.refused', message);
-  }
-}
-
-/** Listens for HTTPS too, where that is on. */
-async function listenSecurely(
+/** Takes the ports over from what answered there while this server started. */
+async function listenBeside(
   http: HttpServer,
   given: Settings,
-  means: {readonly clock: Clock; readonly timers: Timers; readonly logger: Logger},
-): Promise<SecureListening | undefined> {
-  const keyStore = openKeyStore(given, means.logger);
-  if (keyStore === undefined) return undefined;
-  const port = await listening(
-    (host, ports) => http.listenSecurely(host, ports, keyStore.options),
-    given,
-    'svc.server.httpsIncomingPort',
-  );
-  return {port, end: keyStore.watch(means, keys => http.renew(keys))};
+  {
+    front,
+    ...means
+  }: {
+    readonly front: StartFront;
+    readonly clock: Clock;
+    readonly timers: Timers;
+    readonly logger: Logger;
+  },
+): Promise<{readonly port: number; readonly secure: SecureListening | undefined}> {
+  const {keyStore, port, securePort} = front;
+  const host = given.get('svc.server.httpIncomingHost');
+  await http.listen(host, given.get('svc.server.httpIncomingPort'), port);
+  let secure: SecureListening | undefined;
+  if (keyStore !== undefined && securePort !== undefined) {
+    const ports = given.get('svc.server.httpsIncomingPort');
+    await http.listenSecurely(host, ports, keyStore.options, securePort);
+    secure = {port: securePort, end: keyStore.watch(means, keys => http.renew(keys))};
+  }
+  front.giveWay();
+  return {port, secure};
 }
 
 interface SecureListening {

@@ -28,7 +28,6 @@ export function openDiskEngine(options: DiskEngineOptions): Promise<Engine> {
     logger: {log: (_level, event) => options.onEvent?.(event)},
     stores: createDiskStoreFactory(disk, openStore),
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, ...options.settings},
-    process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, startIndex, applier, settings}) =>
       new SimulatedPipeline({
         log,

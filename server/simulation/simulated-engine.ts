@@ -29,7 +29,6 @@ export function openSimulatedEngine(options: SimulatedEngineOptions): Promise<En
     logger: {log: () => {}},
     stores,
     settings: {...defaultEngineSettings, segmentBytes: 16 << 10, ...options.settings},
-    process: {pid: 1, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) =>
       new SimulatedPipeline({
         log,

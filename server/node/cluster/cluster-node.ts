@@ -24,6 +24,7 @@ import type {KnownServers, ListedServer} from '#server/replication/peer-director
 import type {PeerLinks} from '#server/replication/links/peer-links.ts';
 import type {PeerIntroduction} from '#server/replication/peer-transport.ts';
 import type {ClusterState} from '#server/cluster/cluster.ts';
+import type {StartState} from '#server/protocols/http/starting-server.ts';
 import type {Engine} from '#server/engine/engine.ts';
 import type {
   Baseline,
@@ -85,6 +86,8 @@ export class ClusterNode implements MemberLogOpener {
   #snapshots: MemberSnapshots | undefined;
   #engine: Engine | undefined;
   #listens = false;
+  /** While the cluster forms: who was not heard of. */
+  #waitsFor: readonly NodeId[] = [];
   /** The leader that the log was last told of. */
   #told: Pick<Role, 'leader' | 'term'> | undefined;
   electionCount = 0;
@@ -135,8 +138,26 @@ export class ClusterNode implements MemberLogOpener {
       timers,
       logger,
       timeoutMs: settings().get('svc.ha.bootstrapTimeoutMs'),
+      waits: missing => {
+        this.#waitsFor = missing;
+      },
     });
+    this.#waitsFor = [];
     return beginningOf(beginning, plan, lastIndex);
+  }
+
+  /** What this server waits for before it can answer (protocols/http/starting-server.ts). */
+  get startState(): Pick<StartState, 'reason' | 'cluster'> {
+    const {clusterName, id: localPeerId} = this.plan;
+    const waitsFor = this.#waitsFor;
+    const cluster = {clusterName, localPeerId, waitsFor};
+    if (waitsFor.length === 0) return {reason: 'Server is starting', cluster};
+    const missing = waitsFor.map(id => {
+      const obstacle = this.links.obstacleOf(id);
+      return obstacle === undefined ? id : `${id} (${obstacle})`;
+    });
+    const reason = `Server waits for its cluster to form, or to be let in: ${missing.join(', ')}`;
+    return {reason, cluster};
   }
 
   /** Undefined until the engine runs. */

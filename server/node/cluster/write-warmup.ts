@@ -158,7 +158,6 @@ function openScratch({
     logger: silent,
     stores,
     settings: {...defaultEngineSettings, segmentBytes: 1 << 20, walFlush: 0},
-    process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) =>
       new SimulatedPipeline({
         log,

@@ -23,7 +23,6 @@ export function openThreadedEngine(
     logger: {log: () => {}},
     stores: createDiskStoreFactory(disk, (path, given) => openStore(path, {...given, ...options})),
     settings: {...defaultEngineSettings, segmentBytes: 2 << 20},
-    process: {pid: process.pid, isAlive: () => false},
     startPipe: threads.startPipe,
   });
 }

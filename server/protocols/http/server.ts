@@ -56,9 +56,19 @@ export interface HttpServer {
    *
    * @throws {Error} `EADDRINUSE` and the like when no port of the range can be had.
    */
-  listen(host: string, ports: Ports): Promise<number>;
-  /** Works like `listen` for HTTPS with the given key and certificates. */
-  listenSecurely(host: string, ports: Ports, keys: SecureContextOptions): Promise<number>;
+  listen(host: string, ports: Ports, beside?: number): Promise<number>;
+  /**
+   * Works like `listen` for HTTPS with the given key and certificates.
+   *
+   * @param beside - Port of a server of this process that still listens and gives way
+   *   (starting-server.ts); it is taken instead of the range.
+   */
+  listenSecurely(
+    host: string,
+    ports: Ports,
+    keys: SecureContextOptions,
+    beside?: number,
+  ): Promise<number>;
   /** Connections from now on get these certificates. */
   renew(keys: SecureContextOptions): void;
   /**
@@ -117,11 +127,11 @@ export function createHttpServer(
     get laneAnswers() {
       return listeners().reduce((sum, {rawHttp}) => sum + rawHttp.answered, 0);
     },
-    listen: (host, ports) => plain.acceptors.listen(host, ports),
-    listenSecurely(host, ports, keys) {
+    listen: (host, ports, beside) => listenOn(plain.acceptors, {host, ports, beside}),
+    listenSecurely(host, ports, keys, beside) {
       const server = createSecureServer({...serverOptions(context), ...keys});
       secure = new Listener(context, router, server, 'secureConnection');
-      return secure.acceptors.listen(host, ports);
+      return listenOn(secure.acceptors, {host, ports, beside});
     },
     renew: keys => secure?.server.setSecureContext(keys),
     async close(graceMs) {
@@ -139,6 +149,19 @@ export function createHttpServer(
       }
     },
   };
+}
+
+async function listenOn(
+  acceptors: Acceptors,
+  {
+    host,
+    ports,
+    beside,
+  }: {readonly host: string; readonly ports: Ports; readonly beside: number | undefined},
+): Promise<number> {
+  if (beside === undefined) return await acceptors.listen(host, ports);
+  await acceptors.listenBeside(host, beside);
+  return beside;
 }
 
 function serverOptions({settings}: HttpContext): ServerOptions {

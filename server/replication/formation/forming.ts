@@ -23,6 +23,8 @@ export interface FormingOptions {
   readonly logger: Logger;
   /** `svc.ha.bootstrapTimeoutMs`. */
   readonly timeoutMs: number;
+  /** Told whose reports are missing, at each look. */
+  readonly waits: (missing: readonly NodeId[]) => void;
 }
 
 export type FormationOutcome = Exclude<FormationDecision, {readonly kind: 'wait' | 'refuse'}>;
@@ -49,6 +51,7 @@ export async function formCluster(options: FormingOptions): Promise<FormationOut
     const decision = decideFormation({self, declared, reports, isLate});
     switch (decision.kind) {
       case 'wait': {
+        options.waits(decision.missing);
         const missing = decision.missing.join(', ');
         if (missing !== toldMissing) logger.log('info', 'cluster.forming', {waitsFor: missing});
         toldMissing = missing;

@@ -72,7 +72,6 @@ class Group {
       logger: {log: () => {}},
       stores: createDiskStoreFactory(disk, openStore),
       settings: {...defaultEngineSettings, segmentBytes: 1 << 20},
-      process: {pid: process.pid, isAlive: () => false},
       startPipe: ({log: own, startIndex, applier}) =>
         new SimulatedPipeline({
           log: own,

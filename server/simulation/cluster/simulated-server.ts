@@ -329,7 +329,6 @@ export class SimulatedServer implements FaultVictim {
         segmentBytes,
         formats: simulatedFormats(process.release),
       },
-      process: {pid: process.number, isAlive: () => false},
       startPipe: ({log, startIndex, applier}) =>
         new SimulatedPipeline({
           log,

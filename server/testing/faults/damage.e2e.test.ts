@@ -137,11 +137,16 @@ test('the figures of the stores are in the answer of the server', async () => {
   }
 });
 
-test('a lock that holds nonsense or a process that is gone is taken over', async () => {
+test('a lock file that holds something is refused in words, an old one is not', async () => {
   const root = await copyOf('lock');
-  for (const content of ['nonsense', '', '99999999\n', '\u0000\u0000']) {
-    writeFileSync(join(root, 'svc.lock'), content);
-    const server = await startServer({root, port: await freePort()});
-    assert.equal(await server.stop(), 0);
-  }
+  writeFileSync(join(root, 'svc.lock'), '99999999\n');
+  writeFileSync(join(root, '.server.lock'), 'nonsense');
+  const port = await freePort();
+  await assert.rejects(
+    startServer({root, port}),
+    /cannot be locked: .*it has to be an empty file/s,
+  );
+  writeFileSync(join(root, '.server.lock'), '');
+  const server = await startServer({root, port});
+  assert.equal(await server.stop(), 0);
 });

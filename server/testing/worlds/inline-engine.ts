@@ -52,7 +52,6 @@ export async function openInlineEngine({
       walFlush: 0,
       transaction: {...defaultEngineSettings.transaction, writeBytesMax},
     },
-    process: {pid: process.pid, isAlive: () => false},
     startPipe: ({log, startIndex, applier}) => {
       const pipe = new SimulatedPipeline({
         log,

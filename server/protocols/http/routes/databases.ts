@@ -31,9 +31,13 @@ function ready(exchange: Exchange): void {
 
 /** What keeps this server from being ready; a member may be asked to be one in good order. */
 function obstacleTo({context}: Exchange): string | undefined {
-  const {service, isStopping, settings, options} = context;
+  const {service, isStopping, settings, options, security} = context;
   if (isStopping) return 'Server is stopping';
   if (!service.ready) return 'Server is starting';
+  // They come by the log; until then nobody can ask for anything.
+  if (options.cluster !== undefined && !security.hasRoot) {
+    return 'Server is starting: the users of its cluster are not known here yet';
+  }
   if (options.cluster === undefined || !settings.get('svc.server.readinessRequiresHA')) {
     return undefined;
   }

@@ -1,22 +1,9 @@
-/** One process per root, and no commit on a disk that is nearly full. */
+/** No commit on a disk that is nearly full. */
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {Machine} from '#server/simulation/machine.ts';
 import {SimulatedDisk} from '#server/simulation/simulated-disk.ts';
-import {DiskSpace} from '../disk-space.ts';
-import {lockRoot} from './root-lock.ts';
-
-test('a root in use is refused by process id; a dead owner is taken over', () => {
-  const disk = new SimulatedDisk(new Machine());
-  disk.makeDirectory('/data');
-  lockRoot(disk, '/data', {pid: 7, isAlive: () => true});
-  const second = {pid: 8, isAlive: (pid: number) => pid === 7};
-  assert.throws(() => lockRoot(disk, '/data', second), /the process 7 works on \/data already/);
-  const unlock = lockRoot(disk, '/data', {pid: 8, isAlive: () => false});
-  unlock();
-  unlock();
-  assert.deepEqual(disk.list('/data'), []);
-});
+import {DiskSpace} from './disk-space.ts';
 
 test('too little room refuses commits until there is more', () => {
   const disk = new SimulatedDisk(new Machine());
