@@ -42,6 +42,7 @@ import {
 import {prepareJoin} from './operators/whole/join.ts';
 import {prepareSelectPerGroup} from './operators/whole/select-per-group.ts';
 import {prepareProject} from './operators/project.ts';
+import {prepareRanked} from './operators/sources/ranked.ts';
 import {prepareRecords} from './operators/sources/records.ts';
 import {prepareRepeat} from './operators/hops/repeat.ts';
 import {prepareScan} from './operators/sources/scan.ts';
@@ -125,6 +126,8 @@ export class PlanPreparation implements Preparation {
         return prepareIndexRange(node, this);
       case 'index-entries':
         return prepareIndexEntries(node, this);
+      case 'ranked':
+        return prepareRanked(node, this);
       case 'call':
         return prepareCall(node, this, this.functions);
       case 'filter':
@@ -212,6 +215,7 @@ type RowKind =
   | 'index-point'
   | 'index-range'
   | 'index-entries'
+  | 'ranked'
   | 'call'
   | 'filter'
   | 'extend'

@@ -37,6 +37,10 @@ type Slots = ReadonlyMap<Slot, SlotFacts>;
 type Node<K extends PlanNode['kind']> = PlanNode & {readonly kind: K};
 
 /** Records of a type of which nothing is known. */
+/** A search is taken to match this share of its type's records. */
+const rankedShare = 0.01;
+/** A search with a limit is taken to give so many. */
+const rankedUsual = 10;
 const recordsAssumed = 1_000;
 const rowsOfCall = 100;
 const stepsOfShortest = 2_000;
@@ -118,6 +122,18 @@ export class Estimates {
       case 'index-point':
       case 'index-range':
         return this.#index(node, outer);
+      case 'ranked': {
+        const type = this.#catalog.typeById(this.#catalog.requireIndex(node.index).typeId)?.name;
+        const records = type === undefined ? recordsAssumed : this.recordCount(type);
+        const rows =
+          node.count === undefined ? records * rankedShare : Math.min(records, rankedUsual);
+        const slots = withSlot(outer, node.slot, {
+          type: node.only ?? type,
+          isId: false,
+          chosenBy: [],
+        });
+        return {rows, cost: cost.seek + rows * (cost.entry + cost.fetch), slots};
+      }
       case 'index-entries': {
         const type = this.#catalog.typeById(this.#catalog.requireIndex(node.index).typeId);
         const rows = type === undefined ? recordsAssumed : this.recordCount(type.name);

@@ -29,6 +29,7 @@ import {loneRecord} from './rules/lone-record.ts';
 import {narrowScan} from './rules/narrow-scan.ts';
 import {orderPatterns} from './rules/order-patterns.ts';
 import {pushFilter} from './rules/push-filter.ts';
+import {rankedSearch} from './rules/ranked-search.ts';
 import {semiFromExists} from './rules/semi-from-exists.ts';
 import {sortByIndex} from './rules/sort-by-index.ts';
 import {top} from './rules/top.ts';
@@ -44,6 +45,7 @@ export const rules: readonly Rule[] = [
   semiFromExists,
   narrowScan,
   top,
+  rankedSearch,
   sortByIndex,
   chooseIndex,
   countEarly,

@@ -63,6 +63,7 @@ function recordSlots(node: PlanNode): readonly (Slot | undefined)[] {
     case 'scan-bucket':
     case 'index-point':
     case 'index-range':
+    case 'ranked':
       return [node.slot];
     case 'follow':
       return [node.to, node.edge];

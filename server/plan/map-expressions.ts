@@ -35,6 +35,8 @@ export function mapExpressions(node: PlanNode, map: Map): PlanNode {
       return node.at ? withParts(node, {at: map(node.at)}) : node;
     case 'index-point':
       return withParts(node, {keys: mapItems(node.keys, map)});
+    case 'ranked':
+      return withParts(node, {query: map(node.query), count: node.count && map(node.count)});
     case 'index-range':
       return withParts(node, {from: mapBound(node.from, map), to: mapBound(node.to, map)});
     case 'call':

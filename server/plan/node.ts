@@ -161,6 +161,19 @@ export type SourceNode =
       readonly rid: Slot;
       readonly descending: boolean;
     }
+  /**
+   * The records that a search index finds, best first, of equal scores the lesser id. `only`: of
+   * that type and its subtypes; `count`: at most so many.
+   */
+  | {
+      readonly kind: 'ranked';
+      readonly index: string;
+      readonly query: Expression;
+      readonly only: string | undefined;
+      readonly slot: Slot;
+      readonly score: Slot;
+      readonly count: Expression | undefined;
+    }
   /** A table function: yields rows with the given outputs (`schema:types`, procedures). */
   | {
       readonly kind: 'call';

@@ -76,6 +76,12 @@ export function nodeText(node: PlanNode): string {
       const loose = node.typeNames === true ? ' or type' : node.loose ? ' loosely' : '';
       return `records ${expressionText(node.ids)}${loose} as ${slotText(node.slot)}`;
     }
+    case 'ranked': {
+      const only = node.only === undefined ? '' : ` of ${node.only}`;
+      const best = node.count === undefined ? '' : ` best ${expressionText(node.count)}`;
+      const into = `${slotText(node.slot)}, ${slotText(node.score)}`;
+      return `search ${node.index} for ${expressionText(node.query)}${only}${best} as ${into}`;
+    }
     case 'index-point': {
       const sign = node.each ? 'in' : node.strict === undefined ? '=' : '==';
       const keys = node.keys.map(expressionText).join(', ');
@@ -116,6 +122,7 @@ type Source =
   | 'index-point'
   | 'index-range'
   | 'index-entries'
+  | 'ranked'
   | 'call';
 
 function rowNodeText(node: Exclude<PlanNode, {kind: Source}>): string {

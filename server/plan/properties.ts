@@ -71,6 +71,7 @@ function collectNode(node: PlanNode, draft: Draft): void {
     case 'index-point':
     case 'index-range':
     case 'index-entries':
+    case 'ranked':
       draft.readsAny = true;
       return;
     case 'call':

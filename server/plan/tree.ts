@@ -242,6 +242,8 @@ export function expressionsOf(node: PlanNode): readonly Expression[] {
       return [node.ids];
     case 'index-point':
       return node.keys;
+    case 'ranked':
+      return node.count === undefined ? [node.query] : [node.query, node.count];
     case 'index-range':
       return [...(node.from?.values ?? []), ...(node.to?.values ?? [])];
     case 'call':

@@ -26,6 +26,10 @@ export class BestRecords {
     return this.#scores.length < this.#max ? Number.NEGATIVE_INFINITY : (this.#scores[0] as number);
   }
 
+  get isFull(): boolean {
+    return this.#scores.length >= this.#max;
+  }
+
   /** Whether the record would be taken. */
   takes(score: number, bucket: number, position: number): boolean {
     if (this.#scores.length < this.#max) return true;

@@ -117,6 +117,7 @@ function offerMet(
   {base, leftBound}: {readonly base: number; readonly leftBound: number},
 ): void {
   const {best} = requested;
+  let {threshold} = best;
   for (let word = 0; word < met.length; word += 1) {
     let bits = met[word] as number;
     if (bits === 0) continue;
@@ -127,9 +128,10 @@ function offerMet(
       const slot = word * 32 + bit;
       const sum = sums[slot] as number;
       sums[slot] = 0;
-      if (isHopeless(sum + leftBound, best.threshold)) continue;
-      if (canWin(left, base + slot, {sum, leftBound}, best.threshold))
-        offer(requested, base + slot);
+      if (isHopeless(sum + leftBound, threshold)) continue;
+      if (!canWin(left, base + slot, {sum, leftBound}, threshold)) continue;
+      offer(requested, base + slot);
+      ({threshold} = best);
     }
   }
 }

@@ -108,6 +108,8 @@ function walk(search: TextSearch, bucket: number, best: BestRecords): void {
     if (!best.takes(score, bucket, at)) continue;
     if (accept?.(bucket, at) === false) continue;
     best.offer(score, bucket, at);
+    // All score the same, and lesser ids came first.
+    if (search.query.kind === 'constant' && best.isFull) return;
   }
 }
 

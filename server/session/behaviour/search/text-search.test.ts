@@ -169,3 +169,47 @@ test('what an index cannot be is said', async () => {
     await assert.rejects(database.run(statement), {name: 'Refusal', message}, statement);
   }
 });
+
+test('a plan begins with the search, and takes no more than its LIMIT', async () => {
+  const database = await world.database(articles);
+  const plan = async (text: string): Promise<string> => {
+    const cursor = await database.service.run(root, database.request(`EXPLAIN ${text}`));
+    while ((await cursor.next()) !== undefined);
+    cursor.close();
+    return cursor.summary.explain ?? '';
+  };
+  const search = "SELECT title, $score AS s FROM Art WHERE SEARCH_INDEX('Art[title]', :q) = true";
+  assert.match(
+    await plan(`${search} ORDER BY $score DESC LIMIT 2`),
+    /search Art\[title\] for :q best 2 as/,
+  );
+  assert.match(await plan(`${search} ORDER BY s DESC SKIP 1 LIMIT 2`), /best \(?2 \+ 1/);
+  assert.match(await plan(`${search} LIMIT 3`), /best 3/);
+  assert.match(await plan(`${search} ORDER BY title LIMIT 3`), /search Art\[title\] for :q as/);
+  assert.match(await plan(`${search} AND body LIKE '%a%' LIMIT 3`), /for :q as/);
+});
+
+test('with a plan of its own a search finds what it finds as a condition', async () => {
+  const database = await world.database([
+    ...articles,
+    'CREATE DOCUMENT TYPE News EXTENDS Art',
+    "INSERT INTO News SET title='Apple news', body='apple'",
+  ]);
+  const query = {parameters: new Map([['q', 'apple']])};
+  for (const type of ['Art', 'News']) {
+    const of = `SELECT title, $score AS s FROM ${type} WHERE `;
+    for (const end of ['', ' AND body IS NOT NULL', ' LIMIT 2', ' ORDER BY $score DESC LIMIT 2']) {
+      const planned = await database.run(`${of}SEARCH_INDEX('Art[title]', :q) = true${end}`, query);
+      // The optimizer knows nothing of an index whose name is no literal.
+      const parameters = new Map([...query.parameters, ['i', 'Art[title]']]);
+      const asked = await database.run(
+        `${of}SEARCH_INDEX(:i, :q) = true${end.replace('LIMIT 2', '')}`,
+        {parameters},
+      );
+      const count = end.includes('LIMIT') ? Math.min(2, asked.length) : asked.length;
+      assert.equal(planned.length, count, `${type}${end}`);
+      const best = asked.toSorted((a, b) => Number(b['s']) - Number(a['s'])).slice(0, count);
+      assert.deepEqual(planned, best, `${type}${end}`);
+    }
+  }
+});
