@@ -2,3 +2,12 @@
 export interface Cancellation {
   readonly aborted: boolean;
 }
+
+/** Told to stop when one of the two is. */
+export function eitherOf(left: Cancellation, right: Cancellation): Cancellation {
+  return {
+    get aborted() {
+      return left.aborted || right.aborted;
+    },
+  };
+}

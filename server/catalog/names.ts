@@ -5,12 +5,16 @@
  * dictionary only grows; it is filled from the store at open and by the entries applied since.
  */
 import {assert} from '#server/base/assert.ts';
+import {Refusal} from '#server/base/errors.ts';
 
 /** Gives ids to names on behalf of transactions. */
 export interface NameAllocator {
   /**
    * The name's id. `isNew` until a commit has stored it: then every transaction that uses the
    * name writes the dictionary entry too (the same one, so order is no matter).
+   *
+   * @throws {Refusal} `argument` for an empty name: its stored entry would have no bytes, which is
+   *   what damage looks like.
    */
   idOf(name: string): {readonly id: number; readonly isNew: boolean};
   nameOf(id: number): string | undefined;
@@ -30,6 +34,7 @@ export class NameDictionary implements NameAllocator {
   idOf(name: string): {readonly id: number; readonly isNew: boolean} {
     const known = this.ids.get(name);
     if (known !== undefined) return {id: known, isNew: !this.stored.has(known)};
+    if (name === '') throw new Refusal('argument', "a property's name cannot be empty");
     const id = this.names.length;
     this.names.push(name);
     this.ids.set(name, id);

@@ -223,22 +223,27 @@ function writeQuoted(out: ByteWriter, text: string): void {
 
 function writeRare(out: ByteWriter, value: Value): ValueTag {
   if (value instanceof DateValue) {
+    requireWhole(value.epochDays, 2 ** 31);
     out.uint32LE(value.epochDays);
     return valueTag.date;
   }
   if (value instanceof DateTimeValue) return writeDateTime(out, value);
   if (value instanceof TimeValue) {
     const {secondOfDay, nanos, offsetSeconds} = value;
+    for (const part of [secondOfDay, nanos, offsetSeconds ?? 0]) requireWhole(part);
     out.ascii([secondOfDay, nanos, offsetSeconds ?? 0].join());
     return offsetSeconds === undefined ? valueTag.localTime : valueTag.time;
   }
   if (value instanceof DurationValue) {
-    out.ascii([value.months, value.days, value.seconds, value.nanos].join());
+    const parts = [value.months, value.days, value.seconds, value.nanos];
+    for (const part of parts) requireWhole(part);
+    out.ascii(parts.join());
     return valueTag.duration;
   }
   if (value instanceof PointValue) {
     // String(-0) is '0', and a value is read back as it was.
     const coordinates = value.coordinates.map(part => (Object.is(part, -0) ? '-0' : part));
+    requireWhole(value.srid);
     out.ascii([value.srid, ...coordinates].join());
     return valueTag.point;
   }
@@ -247,13 +252,29 @@ function writeRare(out: ByteWriter, value: Value): ValueTag {
   return arrayTag(value);
 }
 
+/**
+ * The reader takes a body whose numbers are not whole for damage, so such a value is never written.
+ *
+ * @throws {Refusal} `value.type`.
+ */
+function requireWhole(part: number, limit = 2 ** 64): void {
+  if (Number.isInteger(part) && part >= -limit && part < limit) return;
+  throw new Refusal(
+    'value.type',
+    `a date, time, duration or point with the part ${part} cannot be stored`,
+  );
+}
+
 function writeDateTime(out: ByteWriter, value: DateTimeValue): ValueTag {
   const {epochSeconds, nanos, precision, local, zone} = value;
   if (zone !== undefined || local) {
     const parts = [epochSeconds, nanos, precisions.indexOf(precision), zone?.offsetSeconds ?? 0];
+    for (const part of parts) requireWhole(part);
     out.text(`${parts.join()},${zone?.region ?? ''}`);
     return zone === undefined ? valueTag.localDateTime : valueTag.zonedDateTime;
   }
+  requireWhole(epochSeconds, secondsBias);
+  requireWhole(nanos, 2 ** 31);
   out.uint48BE(epochSeconds + secondsBias);
   out.uint32LE(nanos);
   const tags = [

@@ -5,16 +5,21 @@
  * the value needs. Read: the same, `T` for the blank, seconds optional, an offset or `Z` that
  * is normalised to UTC. A day or a time that does not exist is no date (never rolled over).
  */
+import {Refusal} from '#server/base/errors.ts';
 import {civilFromDays, daysFromCivil, isCivilDate} from './calendar.ts';
 import {
   DateTimeValue,
   DateValue,
-  type DurationValue,
+  DurationValue,
   type TimePrecision,
   type TimeValue,
 } from './value.ts';
 
 export const secondsPerDay = 86_400;
+/** What a part of a duration may come to: what 64 bits hold. */
+const durationPartMax = 2 ** 63;
+/** Instants lie less than a thousand million years before or after 1970. */
+const instantSecondsMax = 1e9 * 366 * secondsPerDay;
 const nanosPerUnit = {
   second: 1_000_000_000,
   millisecond: 1_000_000,
@@ -154,6 +159,38 @@ export function durationText(value: DurationValue): string {
     (seconds === '0' ? '' : `${sign < 0 ? '-' : ''}${seconds}S`);
   if (time !== '') return `P${date}T${time}`;
   return date === '' ? 'PT0S' : `P${date}`;
+}
+
+/**
+ * A duration of parts that were computed; every part is a whole number of 64 bits.
+ *
+ * @throws {Refusal} `arithmetic` for any other part: no stored form of it could be read back.
+ */
+export function durationOf(
+  months: number,
+  days: number,
+  seconds: number,
+  nanos: number,
+): DurationValue {
+  for (const part of [months, days, seconds, nanos]) {
+    if (Number.isInteger(part) && Math.abs(part) <= durationPartMax) continue;
+    throw new Refusal('arithmetic', `a duration cannot have a part of ${part}`, {
+      detail: {type: 'ArithmeticError', reason: 'NumberOutOfRange'},
+    });
+  }
+  return new DurationValue(months, days, seconds, nanos);
+}
+
+/** @throws {Refusal} `arithmetic` for an instant beyond the calendar. */
+export function requireInstantSeconds(epochSeconds: number): void {
+  if (Number.isInteger(epochSeconds) && Math.abs(epochSeconds) < instantSecondsMax) return;
+  throw new Refusal(
+    'arithmetic',
+    'the date lies more than a thousand million years away from 1970',
+    {
+      detail: {type: 'ArithmeticError', reason: 'NumberOutOfRange'},
+    },
+  );
 }
 
 /** Days of 24 hours, and all that is smaller, in seconds; to the nearest double. */

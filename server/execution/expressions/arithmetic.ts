@@ -19,7 +19,12 @@ import {
   subtractNumbers,
   type NumberValue,
 } from '#server/model/number.ts';
-import {epochSecondsOf, nanosOf} from '#server/model/temporal.ts';
+import {
+  durationOf,
+  epochSecondsOf,
+  nanosOf,
+  requireInstantSeconds,
+} from '#server/model/temporal.ts';
 import {civilFromDays, daysFromCivil, daysInMonth} from '#server/model/calendar.ts';
 import {
   DateTimeValue,
@@ -72,12 +77,7 @@ export function subtract(left: Value, right: Value): Value {
   if (isInstant(left) && isInstant(right)) {
     const seconds = epochSecondsOf(left) - epochSecondsOf(right);
     const nanos = nanosOf(left) - nanosOf(right);
-    return new DurationValue(
-      0,
-      0,
-      nanos < 0 ? seconds - 1 : seconds,
-      nanos < 0 ? nanos + 1e9 : nanos,
-    );
+    return durationOf(0, 0, nanos < 0 ? seconds - 1 : seconds, nanos < 0 ? nanos + 1e9 : nanos);
   }
   throw impossible('-', left, right);
 }
@@ -89,7 +89,7 @@ function isInstant(value: Value): value is DateValue | DateTimeValue {
 /** A day or instant moved by a duration; a day that the month lacks becomes its last. */
 function addDuration(value: Value, duration: DurationValue, sign: 1 | -1): Value {
   if (value instanceof DurationValue) {
-    return new DurationValue(
+    return durationOf(
       value.months + sign * duration.months,
       value.days + sign * duration.days,
       value.seconds + sign * duration.seconds,
@@ -104,6 +104,7 @@ function addDuration(value: Value, duration: DurationValue, sign: 1 | -1): Value
   const carry = Math.floor(nanos / 1e9);
   const total =
     moved * secondsPerDay + (seconds - days * secondsPerDay) + sign * duration.seconds + carry;
+  requireInstantSeconds(total);
   if (value instanceof DateValue && total % secondsPerDay === 0 && nanos === 0) {
     return new DateValue(total / secondsPerDay);
   }

@@ -3,7 +3,8 @@
  * part leaves of its unit goes on into the next smaller one (a month has 30.436875 days).
  */
 import {Refusal} from '#server/base/errors.ts';
-import {DurationValue} from '#server/model/value.ts';
+import {durationOf} from '#server/model/temporal.ts';
+import type {DurationValue} from '#server/model/value.ts';
 
 const daysPerMonth = 30.436875;
 const secondsPerDay = 86_400;
@@ -36,5 +37,5 @@ export function normalDuration(
   nanos: number,
 ): DurationValue {
   const carry = Math.floor(nanos / 1e9);
-  return new DurationValue(months, days, seconds + carry, nanos - carry * 1e9);
+  return durationOf(months, days, seconds + carry, nanos - carry * 1e9);
 }

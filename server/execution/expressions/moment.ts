@@ -3,7 +3,7 @@
  * missing. What combines or moves them works on that and makes the value's own class again.
  */
 import {civilFromDays, daysFromCivil, daysInMonth} from '#server/model/calendar.ts';
-import {secondsPerDay} from '#server/model/temporal.ts';
+import {requireInstantSeconds, secondsPerDay} from '#server/model/temporal.ts';
 import {
   DateTimeValue,
   DateValue,
@@ -155,6 +155,7 @@ export function movedTime(value: Value, by: DurationValue, sign: 1 | -1): Value 
     return like(value, {...moment, nanosOfDay: modulo(nanosOfDay + ofDay, nanosPerDay)});
   }
   const movedDays = movedMonths(days, sign * by.months) + sign * by.days;
+  requireInstantSeconds(movedDays * secondsPerDay + seconds);
   if (value instanceof DateValue) {
     return new DateValue(movedDays + Math.trunc(seconds / secondsPerDay));
   }

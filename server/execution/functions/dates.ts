@@ -10,6 +10,7 @@ import {isNumberValue, longMax, longMin, normalInteger} from '#server/model/numb
 import {formatByPattern, parseByPattern} from '#server/model/temporal-pattern.ts';
 import {
   dateTimeFromEpoch,
+  durationOf,
   epochOf,
   parseDateTime,
   secondsPerDay,
@@ -18,7 +19,7 @@ import {
 import {
   DateTimeValue,
   DateValue,
-  DurationValue,
+  type DurationValue,
   type MapValue,
   type TimePrecision,
   type Value,
@@ -162,7 +163,7 @@ function duration(args: readonly Value[]): DurationValue {
   const total = BigInt(count) * nanos;
   const seconds = total / nanosPerSecond;
   const rest = Number(total - seconds * nanosPerSecond);
-  return new DurationValue(count * months, count * days, Number(seconds), rest);
+  return durationOf(count * months, count * days, Number(seconds), rest);
 }
 
 /** A count stays a count, a date a date. */

@@ -1,5 +1,6 @@
 /** A duration from counts of units, whole or not: what is left of a unit goes into smaller ones. */
-import {DurationValue} from '#server/model/value.ts';
+import {durationOf} from '#server/model/temporal.ts';
+import type {DurationValue} from '#server/model/value.ts';
 
 export interface DurationParts {
   readonly years?: number | undefined;
@@ -34,7 +35,7 @@ export function durationOfParts(parts: DurationParts): DurationValue {
     (parts.nanoseconds ?? 0);
   const wholeNanos = Math.trunc(nanos);
   const carry = Math.floor(wholeNanos / nanosPerSecond);
-  return new DurationValue(
+  return durationOf(
     wholeMonths,
     wholeDays,
     fromTime + fromDays + carry,

@@ -5,8 +5,8 @@
  * a missing time is midnight, a missing zone is that of the other.
  */
 import {civilFromDays} from '#server/model/calendar.ts';
-import {secondsPerDay} from '#server/model/temporal.ts';
-import {DurationValue} from '#server/model/value.ts';
+import {durationOf, secondsPerDay} from '#server/model/temporal.ts';
+import type {DurationValue} from '#server/model/value.ts';
 import {normalDuration} from '../expressions/duration-arithmetic.ts';
 import {
   inZone,
@@ -89,17 +89,17 @@ export function timeBetween(left: TemporalValue, right: TemporalValue): Duration
   const afterMonths = {...pair.from, days: movedMonths(pair.from.days ?? 0, months)};
   const days = daysBetween(afterMonths, pair.to);
   const rest = elapsed({...afterMonths, days: (afterMonths.days ?? 0) + days}, pair.to);
-  return new DurationValue(months, days, rest.seconds, rest.nanos);
+  return durationOf(months, days, rest.seconds, rest.nanos);
 }
 
 export function monthsOnly(left: TemporalValue, right: TemporalValue): DurationValue {
   const pair = paired(left, right);
-  return new DurationValue(pair.hasDays ? monthsBetween(pair) : 0, 0, 0, 0);
+  return durationOf(pair.hasDays ? monthsBetween(pair) : 0, 0, 0, 0);
 }
 
 export function daysOnly(left: TemporalValue, right: TemporalValue): DurationValue {
   const {from, to, hasDays} = paired(left, right);
-  return new DurationValue(0, hasDays ? daysBetween(from, to) : 0, 0, 0);
+  return durationOf(0, hasDays ? daysBetween(from, to) : 0, 0, 0);
 }
 
 export function secondsOnly(left: TemporalValue, right: TemporalValue): DurationValue {

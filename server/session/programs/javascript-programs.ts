@@ -64,10 +64,7 @@ export class JavaScriptPrograms {
   /** @throws {Refusal} `javascript.failed`, and what a question to the database is refused for. */
   fire(trigger: TriggerDefinition, {record, oldRecord}: RecordImages): TriggerVerdict {
     const program = this.#program(trigger, () => triggerSource(trigger.code));
-    const said = valueOf(program(textOf([record, oldRecord]))) as MapValue;
-    const changes = new Map<string, Value | undefined>(said.get('set') as MapValue);
-    for (const name of said.get('removed') as readonly string[]) changes.set(name, undefined);
-    return {forbids: said.get('forbids') === true, changes};
+    return verdictOf(valueOf(program(textOf([record, oldRecord]))));
   }
 
   close(): void {
@@ -94,6 +91,23 @@ export class JavaScriptPrograms {
     });
     return this.#sandbox;
   }
+}
+
+/**
+ * What a trigger's program answered. Its author may have replaced what the answer is made with, so
+ * nothing about its form is certain.
+ */
+function verdictOf(said: Value): TriggerVerdict {
+  const parts = said instanceof Map ? (said as MapValue) : new Map<string, Value>();
+  const [set, removed] = [parts.get('set'), parts.get('removed')];
+  if (!(set instanceof Map) || !Array.isArray(removed)) {
+    throw new Refusal('javascript.failed', 'the trigger changed what its answer is written with');
+  }
+  const changes = new Map<string, Value | undefined>(set as MapValue);
+  for (const name of removed) {
+    if (typeof name === 'string') changes.set(name, undefined);
+  }
+  return {forbids: parts.get('forbids') === true, changes};
 }
 
 /** Refuses code that cannot be read; nothing of it runs. @throws {Refusal} `javascript.failed`. */

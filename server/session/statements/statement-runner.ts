@@ -11,7 +11,7 @@ import {Refusal, queryTerminated} from '#server/base/errors.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import {databaseSetting} from '#server/catalog/database-settings.ts';
 import {extendsCatalog} from '#server/catalog/encode.ts';
-import type {Cancellation} from '#server/base/cancellation.ts';
+import {type Cancellation, eitherOf} from '#server/base/cancellation.ts';
 import type {Budget} from '#server/execution/budget.ts';
 import {pause} from '#server/execution/operator.ts';
 import type {QueryResult} from '#server/execution/query-result.ts';
@@ -623,10 +623,10 @@ export class StatementRunner implements StatementHost {
       if (error instanceof MissingSource) return await this.#fetched(parts, error);
       if (!(error instanceof MissingTypes)) throw ofOneEntry(error);
       await this.makeTypes(parts, error.types);
+      return await this.#write(parts, requireQuery(prepare(parts)));
     } finally {
       parts.end();
     }
-    return this.#write(parts, requireQuery(prepare(parts)));
   }
 
   /** A script holds one place from its begin to its end; `outer` is the client's transaction. */
@@ -698,11 +698,17 @@ export class StatementRunner implements StatementHost {
     if (measured !== undefined) {
       if (inner.writes && parts.request.readOnly) throw notIdempotent();
       const request = {...parts.request, format: 'record' as const, profile: undefined};
-      const cursor = inner.writes
-        ? await this.#writePrepared(partsWith(parts, {request}), measured.query)
-        : await this.#read(partsWith(parts, {request}), measured.query);
-      while ((await cursor.next()) !== undefined);
-      cursor.close();
+      try {
+        const cursor = inner.writes
+          ? await this.#writePrepared(partsWith(parts, {request}), measured.query)
+          : await this.#read(partsWith(parts, {request}), measured.query);
+        while ((await cursor.next()) !== undefined);
+        cursor.close();
+      } catch (error) {
+        if (!(error instanceof MissingTypes)) throw error;
+        await this.makeTypes(parts, error.types);
+        return this.run(parts);
+      }
     }
     parts.end();
     if (measured !== undefined) measured.report(summary);
@@ -784,13 +790,4 @@ function takePieces(result: QueryResult, into: Buffer[]): undefined | Promise<vo
     into.push(result.isWhole ? piece : Buffer.from(piece));
     if (result.isWhole) return undefined;
   }
-}
-
-/** Told to stop when one of the two is. */
-function eitherOf(left: Cancellation, right: Cancellation): Cancellation {
-  return {
-    get aborted() {
-      return left.aborted || right.aborted;
-    },
-  };
 }
