@@ -1,0 +1,144 @@
+/**
+ * JSON Lines: what `export` writes, exports of Neo4j by APOC, lines of the bulk route, and plain
+ * objects, which become documents.
+ *
+ * Each line says by its fields what it is, so that a reader is chosen line by line.
+ * Source: reference 3.9; APOC export of JSON lines (`type`, `id`, `labels`, `properties`, `start`,
+ * `end`).
+ */
+import {Refusal} from '#server/base/errors.ts';
+import {parseJsonText} from '#server/model/json-parser.ts';
+import type {MapValue, Value} from '#server/model/value.ts';
+import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
+import type {ImportOptions} from '../import-options.ts';
+import {linesOf} from '../lines.ts';
+import {fromTypedJson} from '../typed-json.ts';
+
+export async function* readJsonLines(
+  bytes: AsyncIterable<Buffer>,
+  options: ImportOptions,
+): AsyncGenerator<ExchangedItem> {
+  let place = 0;
+  for await (const line of linesOf(bytes)) {
+    place += 1;
+    if (line.trim() === '') continue;
+    const at = place;
+    const item = itemOrBad(() => itemOf(objectIn(line, at), options, at), at);
+    if (item !== undefined) yield item;
+  }
+}
+
+export function objectIn(line: string, place: number): MapValue {
+  let value: Value;
+  try {
+    value = parseJsonText(line);
+  } catch (error) {
+    if (error instanceof Refusal) throw malformed(place, error.message);
+    throw error;
+  }
+  if (value instanceof Map) return value as MapValue;
+  throw malformed(place, 'it is no object');
+}
+
+/** One object, whatever of the known forms it has; undefined for a line that says nothing. */
+export function itemOf(
+  object: MapValue,
+  options: ImportOptions,
+  place: number,
+): ExchangedItem | undefined {
+  if (object.has('t') && object.size <= 6) return ownItem(object, place);
+  const type = object.get('type');
+  if (type === 'node' && object.has('id')) return neo4jNode(object, options, place);
+  if (type === 'relationship' && object.has('start')) return neo4jEdge(object, place);
+  if (object.has('@type') && object.has('@class')) return bulkItem(object, place);
+  return documentOf(object, options, place);
+}
+
+const own = {v: 'vertex', d: 'document', e: 'edge'} as const;
+
+function ownItem(object: MapValue, place: number): ExchangedItem | undefined {
+  const kind = object.get('t');
+  if (kind === 'info' || kind === 'end') return undefined;
+  const text = (name: string): string => textIn(object, name, place);
+  if (kind === 'schema') return {kind: 'schema', statement: text('s'), place};
+  if (kind !== 'v' && kind !== 'd' && kind !== 'e') {
+    throw malformed(place, "its field 't' is none of info, schema, v, d, e, end");
+  }
+  const properties = fromTypedJson(object.get('p') ?? new Map());
+  if (!(properties instanceof Map)) throw malformed(place, "its field 'p' holds no properties");
+  const record = {kind: own[kind], type: text('c'), properties: properties as MapValue, place};
+  if (kind !== 'e') return {...record, id: text('r')};
+  return {...record, from: text('f'), to: text('o')};
+}
+
+function neo4jNode(object: MapValue, options: ImportOptions, place: number): ExchangedItem {
+  const labels = object.get('labels');
+  const names = Array.isArray(labels) ? labels.map(String) : [];
+  // Several labels are one type here: the first one names it.
+  const [type = options.vertexType] = names;
+  const properties = new Map(propertiesIn(object, place));
+  if (names.length > 1) properties.set('labels', names);
+  return {kind: 'vertex', type, id: idIn(object, 'id', place), properties, place};
+}
+
+function neo4jEdge(object: MapValue, place: number): ExchangedItem {
+  const end = (name: string): string => {
+    const value = object.get(name);
+    if (value instanceof Map) return idIn(value as MapValue, 'id', place);
+    throw malformed(place, `its field '${name}' is no node`);
+  };
+  const type = textIn(object, 'label', place);
+  const properties = propertiesIn(object, place);
+  return {kind: 'edge', type, from: end('start'), to: end('end'), properties, place};
+}
+
+function propertiesIn(object: MapValue, place: number): MapValue {
+  const properties = object.get('properties') ?? new Map<string, Value>();
+  if (properties instanceof Map) return properties as MapValue;
+  throw malformed(place, 'its properties are no object');
+}
+
+const kinds: ReadonlyMap<Value | undefined, 'vertex' | 'edge' | 'document'> = new Map([
+  ['v', 'vertex'],
+  ['vertex', 'vertex'],
+  ['e', 'edge'],
+  ['edge', 'edge'],
+  ['d', 'document'],
+  ['document', 'document'],
+]);
+
+function bulkItem(object: MapValue, place: number): ExchangedItem {
+  const kind = kinds.get(object.get('@type'));
+  if (kind === undefined) throw malformed(place, 'its @type is none of v, e and d');
+  const entries = [...object].filter(([name]) => !name.startsWith('@'));
+  const type = textIn(object, '@class', place);
+  const record = {kind, type, properties: new Map(entries), place};
+  if (kind === 'edge') {
+    return {...record, from: idIn(object, '@from', place), to: idIn(object, '@to', place)};
+  }
+  return {...record, id: object.has('@id') ? idIn(object, '@id', place) : undefined};
+}
+
+export function documentOf(object: MapValue, options: ImportOptions, place: number): ExchangedItem {
+  const {documentType, typeIdProperty, idProperty} = options;
+  const properties = new Map([...object].filter(([name]) => !name.startsWith('@')));
+  const id = idOf(object.get(typeIdProperty ?? idProperty ?? ''));
+  return {kind: 'document', type: documentType, id, properties, place};
+}
+
+export function idOf(value: Value | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : undefined;
+}
+
+function idIn(object: MapValue, name: string, place: number): string {
+  const id = idOf(object.get(name));
+  if (id !== undefined) return id;
+  throw malformed(place, `its field '${name}' is neither a text nor a whole number`);
+}
+
+function textIn(object: MapValue, name: string, place: number): string {
+  const value = object.get(name);
+  if (typeof value === 'string') return value;
+  throw malformed(place, `its field '${name}' is no text`);
+}

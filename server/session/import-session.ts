@@ -1,0 +1,73 @@
+/**
+ * A database as imports and exports see it: a place to put records into and to read them from as of
+ * one moment, and statements for what only statements do.
+ */
+import type {Refusal} from '#server/base/errors.ts';
+import type {BulkEntry} from '#server/bulk/entry.ts';
+import type {Catalog} from '#server/catalog/catalog.ts';
+import type {Database} from '#server/engine/database.ts';
+import type {Graph} from '#server/execution/graph.ts';
+import {GraphReader} from '#server/execution/graph-reader.ts';
+import type {Value} from '#server/model/value.ts';
+import type {RecordContext} from '#server/records/context.ts';
+import type {Principal} from '#server/security/principal.ts';
+import type {CommitOutcome} from '#server/transactions/commit.ts';
+import type {DatabaseSession} from './connections/database-session.ts';
+import {schemaVersionFor} from './schema/bulk-schema.ts';
+import type {Service} from './session.ts';
+import {statementRequest} from './statement-request.ts';
+import {refusalOf} from './statements/outcome.ts';
+
+/** One moment of a database. */
+export interface DatabaseView {
+  readonly catalog: Catalog;
+  readonly graph: Graph;
+  close(): void;
+}
+
+export class ImportSession {
+  readonly #service: Service;
+  readonly #principal: Principal;
+  readonly #session: DatabaseSession;
+
+  constructor(service: Service, principal: Principal, session: DatabaseSession) {
+    this.#service = service;
+    this.#principal = principal;
+    this.#session = session;
+  }
+
+  get database(): Database {
+    return this.#session.database;
+  }
+
+  /** The newest schema. */
+  get context(): RecordContext {
+    return this.#session.schema.context;
+  }
+
+  schemaVersionFor(entry: BulkEntry, made: Catalog): number {
+    return schemaVersionFor(entry, made, this.#session.schema.catalog);
+  }
+
+  refusalOf(outcome: CommitOutcome): Refusal | undefined {
+    return refusalOf(outcome);
+  }
+
+  /** Runs a statement of SQL, on its own. */
+  async define(text: string, parameters: ReadonlyMap<string, Value> = new Map()): Promise<void> {
+    const request = statementRequest(this.database.name, text, parameters);
+    const cursor = await this.#service.run(this.#principal, request);
+    cursor.close();
+  }
+
+  /** Resolves when views that follow what was written have followed. */
+  async settled(): Promise<void> {
+    await this.#session.views.followAll();
+  }
+
+  view(): DatabaseView {
+    const reader = this.database.read();
+    const {catalog, schema} = this.context;
+    return {catalog, graph: new GraphReader(reader, catalog, schema), close: () => reader.close()};
+  }
+}
