@@ -111,8 +111,8 @@ export class Restores {
       logger.log('info', 'restore.swept', {directory: name});
     }
     if (!takesCommits) return;
-    for (const name of engine.hiddenDatabases().filter(name => !this.#own.has(name))) {
-      await this.#drop(name);
+    for (const name of engine.hiddenDatabases()) {
+      if (hiddenPattern.test(name) && !this.#own.has(name)) await this.#drop(name);
     }
   }
 

@@ -265,11 +265,46 @@ export class Client extends Caller {
 
   /** Works like `serverCommand`, of work that takes long: `onProgress` hears of it meanwhile. */
   async longCommand(command: string, fields: Row, onProgress: (event: Row) => void): Promise<Row> {
+    const body = printJson({command, ...fields});
+    return await this.#watched('/api/v1/server', {type: 'application/json', body}, onProgress);
+  }
+
+  /** Sends a file of any format that imports read; `query` has the options of the import. */
+  async importFile(
+    database: string,
+    body: AsyncIterable<Uint8Array>,
+    query: Readonly<Record<string, string>>,
+    onProgress: (event: Row) => void,
+  ): Promise<Row> {
+    const search = new URLSearchParams(query).toString();
+    const path = `/api/v1/import/${encodeURIComponent(database)}?${search}`;
+    return await this.#watched(path, {type: 'application/octet-stream', body}, onProgress);
+  }
+
+  /** The bytes of an export, a `.tgz`. */
+  async *exportFile(database: string, format: string): AsyncGenerator<Buffer> {
+    const path = `/api/v1/export/${encodeURIComponent(database)}?format=${format}`;
+    const answer = await this.sendStream({method: 'GET', path, headers: {}, again: true});
+    if (answer.status !== 200) accepted({...answer, text: await readAll(answer.body)});
+    const expected = Number(answer.headers['content-length']);
+    let bytes = 0;
+    for await (const piece of answer.body as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      yield piece;
+    }
+    if (bytes !== expected) throw new UnknownOutcome('the answer broke off before its end');
+  }
+
+  async #watched(
+    path: string,
+    {type: contentType, body}: {readonly type: string; readonly body: Outgoing['body']},
+    onProgress: (event: Row) => void,
+  ): Promise<Row> {
     const answer = await this.sendStream({
       method: 'POST',
-      path: '/api/v1/server',
-      headers: {'Content-Type': 'application/json', Accept: 'text/event-stream'},
-      body: printJson({command, ...fields}),
+      path,
+      headers: {'Content-Type': contentType, Accept: 'text/event-stream'},
+      ...(body !== undefined && {body}),
       again: false,
     });
     const type = answer.headers['content-type'] ?? '';

@@ -8,16 +8,18 @@
 import {printJson} from '#server/client/json-text.ts';
 import {ServerError} from '#server/client/server-error.ts';
 import {nearest, readArguments} from './arguments.ts';
-import {backupCommand} from './backup.ts';
+import {backupCommand} from './transfer/backup.ts';
 import {clusterCommand} from './cluster.ts';
 import {type Command, print, type RunContext, UsageError} from './command.ts';
 import {sentenceOf} from './connection.ts';
 import {consoleCommand} from './console.ts';
 import {databaseCommand} from './database.ts';
 import {commandHelp, generalHelp} from './help.ts';
+import {exportCommand} from './transfer/export.ts';
+import {importCommand} from './transfer/import.ts';
 import {loadCommand} from './load.ts';
 import {queryCommand} from './query.ts';
-import {restoreCommand} from './restore.ts';
+import {restoreCommand} from './transfer/restore.ts';
 import {settingsCommand} from './settings.ts';
 import {startCommand} from './start.ts';
 import {versionCommand} from './version.ts';
@@ -30,6 +32,8 @@ const commands: readonly Command[] = [
   databaseCommand,
   backupCommand,
   restoreCommand,
+  importCommand,
+  exportCommand,
   clusterCommand,
   settingsCommand,
   versionCommand,

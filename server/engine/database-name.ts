@@ -27,7 +27,7 @@ export function checkDatabaseName(name: string): void {
   );
 }
 
-const hiddenPattern = /^\.restoring-[0-9a-f]{16}$/;
+const hiddenPattern = /^\.(?:restoring|importing)-[0-9a-f]{16}$/;
 
 /**
  * Works like `checkDatabaseName`, of what another server says that it holds: hidden ones among it.

@@ -227,6 +227,16 @@ export class Engine {
 
   async createDatabase(name: string): Promise<Database> {
     checkDatabaseName(name);
+    return await this.#createDatabase(name);
+  }
+
+  /** A new database under a hidden name, until `renameDatabase`. @throws {Refusal} */
+  async createHiddenDatabase(name: string): Promise<Database> {
+    assert(isHiddenName(name), 'it is hidden by its name');
+    return await this.#createDatabase(name);
+  }
+
+  async #createDatabase(name: string): Promise<Database> {
     if (this.#set.entry(name) !== undefined || this.#changing.has(name)) {
       throw new Refusal('database.exists', `database ${name} exists already`);
     }

@@ -35,7 +35,7 @@ export function readerOf(format: Format): Read {
   return readers[format];
 }
 
-/** @throws {Refusal} `argument` for a format that is none; `source.malformed` for what is unknown. */
+/** @throws {Refusal} `argument` for a format that is none; `source.malformed` for what none is. */
 export function formatOf(sample: string, {format, delimiter}: ImportOptions): Format {
   if (format !== undefined) {
     const found = formats.find(known => known === format.toLowerCase());

@@ -12,7 +12,7 @@ import {pipeline} from 'node:stream/promises';
 import {createGunzip} from 'node:zlib';
 import {openPromise} from 'yauzl';
 import {Refusal} from '#server/base/errors.ts';
-import type {RequestSources} from '#server/session/statements/request-sources.ts';
+import type {RequestSources} from '#server/session/request-sources.ts';
 
 export interface ImportSource {
   /** As somebody named it. */
@@ -37,16 +37,9 @@ export async function openAddress(
   return await unpacked(address, raw, temporaryPath);
 }
 
-/** A file that was sent to the server, which is removed by `close`. */
+/** A file that was sent to the server. */
 export async function openSent(name: string, path: string): Promise<ImportSource> {
-  const source = await unpacked(name, () => createReadStream(path), `${path}.zip`);
-  return {
-    ...source,
-    close: () => {
-      source.close();
-      rmSync(path, {force: true});
-    },
-  };
+  return await unpacked(name, () => createReadStream(path), `${path}.zip`);
 }
 
 /** Portions are overwritten by the next one. */

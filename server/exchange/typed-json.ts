@@ -1,7 +1,7 @@
 /**
  * Values as JSON from which they come back as they were: what JSON has is written as it is, every
- * other type as an object with one field that begins with `$`. A map that has such a field itself is
- * written as `$map`.
+ * other type as an object with one field that begins with `$`. A map that has such a field itself
+ * is written as `$map`.
  *
  * Whole numbers, and doubles by their point, are told apart as everywhere in the model's JSON.
  */
@@ -111,7 +111,7 @@ function numberJson(value: number | bigint): string {
   return typeof value === 'bigint' || Number.isFinite(value) ? String(value) : `"${value}"`;
 }
 
-function mapFrom(map: MapValue): Value | undefined {
+function mapFrom(map: MapValue): MapValue | undefined {
   const read = new Map<string, Value>();
   for (const [key, item] of map) {
     const value = fromTypedJson(item);
@@ -134,13 +134,14 @@ function unmarked(name: string, json: Value): Value | undefined {
     const [typeName, properties] = json as readonly Value[];
     if (typeof typeName !== 'string' || !(properties instanceof Map)) return undefined;
     const read = mapFrom(properties as MapValue);
-    return read instanceof Map ? new EmbeddedValue(typeName, read as MapValue) : undefined;
+    return read === undefined ? undefined : new EmbeddedValue(typeName, read);
   }
   const array = numberArrays.get(name);
   if (array === undefined) return undefined;
   if (array === BigInt64Array) return BigInt64Array.from(json, item => BigInt(String(item)));
   const plain = array as Exclude<typeof array, BigInt64ArrayConstructor>;
-  return plain.from(json.map(numberOf)) as Value;
+  const numbers: Value = plain.from(json.map(numberOf));
+  return numbers;
 }
 
 function unmarkedText(name: string, text: string): Value | undefined {
@@ -164,7 +165,7 @@ function unmarkedMap(name: string, map: MapValue): Value | undefined {
     case 'map':
       return mapFrom(map);
     case 'datetime': {
-      const precision = String(map.get('precision')) as TimePrecision;
+      const precision = map.get('precision') as TimePrecision;
       const zone = map.get('zone');
       const options = {
         local: map.get('local') === true,

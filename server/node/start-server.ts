@@ -8,6 +8,7 @@ import {existsSync, readFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {assert} from '#server/base/assert.ts';
 import {fingerprintDatabase} from '#server/integrity/digest.ts';
+import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import {createClock, createRandom, createTimers} from '#server/platform/real/clock.ts';
@@ -27,7 +28,6 @@ import type {Cluster} from '#server/cluster/cluster.ts';
 import {DatabaseDigests} from '#server/session/database-digests.ts';
 import {Security, type SecurityDocument} from '#server/security/security.ts';
 import {SessionService} from '#server/session/service.ts';
-import {DatabaseTransfers} from '#server/session/transfers.ts';
 import {
   awakeKeeper,
   chooseEngine,
@@ -51,6 +51,7 @@ import {type JoinProbe, startJoinProbe} from './cluster/join-probe.ts';
 import {startRehearsal} from './cluster/write-warmup.ts';
 import {compileSooner} from './runtime/jit-flags.ts';
 import {startCommitThreads} from './commit/commit-threads.ts';
+import {createServerExchange} from './backup/server-exchange.ts';
 import {createServerBackups, type ServerBackups} from './backup/server-backups.ts';
 import {createDefaultDatabases} from './default-databases.ts';
 import {EventLog} from './event-log.ts';
@@ -257,6 +258,7 @@ interface Services {
   /** Undefined: a server alone. */
   readonly copies: MemberCopies | undefined;
   readonly archives: ServerBackups;
+  readonly exchanges: ExchangeService;
   /** Resolves with the reason when somebody asks the server to stop. */
   readonly stop: PromiseWithResolvers<string>;
 }
@@ -320,8 +322,18 @@ function createServices(given: Settings, parts: Parts, means: StartDependencies)
   administration.use(service);
   const disk = createDisk();
   const archives = createServerBackups({...means, engine, service, settings, logger, disk, copies});
-  service.useTransfers(new DatabaseTransfers(archives.backups));
-  return {service, security, administration, digests, copies, archives, stop};
+  const exchanges = createServerExchange({
+    ...means,
+    engine,
+    service,
+    settings,
+    logger,
+    disk,
+    sourceReader: createSourceReader(),
+    backups: archives.backups,
+  });
+  service.useTransfers(exchanges);
+  return {service, security, administration, digests, copies, archives, exchanges, stop};
 }
 
 async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
@@ -336,6 +348,7 @@ async function serve(given: Settings, parts: Parts): Promise<RunningServer> {
   // In a cluster its leader's work.
   if (parts.cluster === undefined) await writeFirst(given, parts, services, parts.prompt);
   await services.archives.backups.start();
+  await services.exchanges.start(parts.cluster === undefined);
   warnOfMetrics(given, logger);
   const watch = watchCluster(given, parts, services, means);
   const http = createHttp(given, parts, services, {
@@ -485,6 +498,7 @@ function createHttp(
     snapshots: parts.cluster?.snapshots?.shelf,
     copies: services.copies,
     backups: services.archives.backups,
+    exchanges: services.exchanges,
     batch: createBatchHandler({
       ...means,
       service,
@@ -522,8 +536,8 @@ function followEngine(given: Settings, parts: Parts, services: Services): void {
   const {backups} = services.archives;
   // What a leader cannot finish is done by the next one.
   const lead = (): void => {
-    backups.leads().catch((error: unknown) => {
-      logger.log('error', 'restore.not-swept', {error});
+    Promise.all([backups.leads(), services.exchanges.sweep()]).catch((error: unknown) => {
+      logger.log('error', 'database.not-swept', {error});
     });
     writeFirst(given, parts, services, nobodyToAsk).catch((error: unknown) => {
       logger.log('error', 'cluster.not-begun', {error});

@@ -62,6 +62,7 @@ import {mayWrite} from './statements/statement-preparation.ts';
 import {StatementRunner} from './statements/statement-runner.ts';
 import type {PlanThreads} from './threads/plan-task.ts';
 import {TransactionSessions} from './connections/transaction-sessions.ts';
+import {ImportSession} from './import-session.ts';
 import type {Transfers} from './transfers.ts';
 import type {WorkProgress} from './database/work-progress.ts';
 
@@ -512,6 +513,12 @@ export class SessionService implements Service {
 
   endSessionsOf(user: string): void {
     this.#sessions.endWhere(session => session.user === user);
+  }
+
+  /** A database as imports and exports see it. */
+  importSession(principal: Principal, name: string): ImportSession {
+    this.#access(principal, name);
+    return new ImportSession(this, principal, this.#open(name));
   }
 
   /** The session state of a database that the principal may use; for bulk loads. */

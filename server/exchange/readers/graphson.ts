@@ -10,7 +10,7 @@ import {DateTimeValue, Double, type MapValue, type Value} from '#server/model/va
 import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
 import type {ImportOptions} from '../import-options.ts';
 import {linesOf} from '../lines.ts';
-import {idOf, objectIn} from './jsonl.ts';
+import {idOf, objectIn, plainText} from './jsonl.ts';
 
 export async function* readGraphson(
   bytes: AsyncIterable<Buffer>,
@@ -98,7 +98,7 @@ function plain(value: Value): Value {
     case 'g:Float':
       return makeDouble(inner instanceof Double ? inner.value : Number(inner));
     case 'gx:BigDecimal':
-      return parseDecimal(String(inner)) ?? String(inner);
+      return parseDecimal(plainText(inner)) ?? plainText(inner);
     case 'g:Date':
     case 'g:Timestamp': {
       const ms = Number(inner);
@@ -106,12 +106,12 @@ function plain(value: Value): Value {
       return new DateTimeValue(seconds, (ms - seconds * 1_000) * 1e6, 'millisecond');
     }
     case 'gx:ByteBuffer':
-      return bytesFromBase64(String(inner)) ?? String(inner);
+      return bytesFromBase64(plainText(inner)) ?? plainText(inner);
     case 'g:Map': {
       const items = Array.isArray(inner) ? (inner as readonly Value[]) : [];
       const pairs: [string, Value][] = [];
       for (let at = 0; at + 1 < items.length; at += 2) {
-        pairs.push([String(plain(items[at] as Value)), plain(items[at + 1] as Value)]);
+        pairs.push([plainText(plain(items[at] as Value)), plain(items[at + 1] as Value)]);
       }
       return new Map(pairs);
     }

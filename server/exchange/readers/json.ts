@@ -15,7 +15,7 @@ import {
 import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
 import type {ImportOptions} from '../import-options.ts';
 import {textOf} from '../lines.ts';
-import {itemOf, objectIn} from './jsonl.ts';
+import {itemOf, objectIn, plainText} from './jsonl.ts';
 
 export async function* readJson(
   bytes: AsyncIterable<Buffer>,
@@ -173,9 +173,16 @@ class OrientClasses {
     for (const item of classes) {
       if (!(item instanceof Map)) continue;
       const map = item as MapValue;
-      const name = String(map.get('name'));
+      const name = plainText(map.get('name'));
       const own = map.get('super-classes') ?? map.get('super-class');
-      this.#supers.set(name, Array.isArray(own) ? own.map(String) : own ? [String(own)] : []);
+      this.#supers.set(
+        name,
+        Array.isArray(own)
+          ? own.map(item => plainText(item as Value))
+          : own
+            ? [plainText(own)]
+            : [],
+      );
       const clusters = map.get('cluster-ids');
       for (const id of Array.isArray(clusters) ? clusters : []) {
         this.#clusters.set(Number(id), name);
@@ -198,7 +205,7 @@ class OrientClasses {
     }
     if (kind === 'edge') {
       const [from, to] = [record.get('out'), record.get('in')];
-      yield {kind, type, from: String(from), to: String(to), properties, place};
+      yield {kind, type, from: plainText(from), to: plainText(to), properties, place};
       return;
     }
     yield {kind, type, id, properties, place};
@@ -239,7 +246,7 @@ function fieldTypes(value: Value | undefined): ReadonlyMap<string, string> {
 const dayMs = 86_400_000;
 
 function typedValue(value: Value, type: string | undefined): Value {
-  if (type === 'c') return parseDecimal(String(numberIn(value) ?? value)) ?? value;
+  if (type === 'c') return parseDecimal(plainText(numberIn(value) ?? value)) ?? value;
   const number = numberIn(value);
   if (number === undefined) return value;
   if (type === 'f' || type === 'd') return makeDouble(number);

@@ -7,6 +7,7 @@
  * `end`).
  */
 import {Refusal} from '#server/base/errors.ts';
+import {jsonText} from '#server/model/json.ts';
 import {parseJsonText} from '#server/model/json-parser.ts';
 import type {MapValue, Value} from '#server/model/value.ts';
 import {type ExchangedItem, itemOrBad, malformed} from '../exchanged-record.ts';
@@ -124,6 +125,11 @@ export function documentOf(object: MapValue, options: ImportOptions, place: numb
   const properties = new Map([...object].filter(([name]) => !name.startsWith('@')));
   const id = idOf(object.get(typeIdProperty ?? idProperty ?? ''));
   return {kind: 'document', type: documentType, id, properties, place};
+}
+
+/** Texts and numbers as they are written, everything else as JSON. */
+export function plainText(value: Value | undefined): string {
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 export function idOf(value: Value | undefined): string | undefined {

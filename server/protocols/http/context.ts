@@ -6,6 +6,7 @@ import type {IncomingMessage} from 'node:http';
 import type {Socket} from 'node:net';
 import type {BackupService} from '#server/backup/backup-service.ts';
 import type {Settings} from '#server/base/setting-values.ts';
+import type {ExchangeService} from '#server/exchange/exchange-service.ts';
 import {JsonParser} from '#server/model/json-parser.ts';
 import type {Clock, Random, Timers} from '#server/platform/clock.ts';
 import type {Logger} from '#server/platform/logger.ts';
@@ -41,6 +42,8 @@ export interface HttpOptions {
   readonly authorities?: readonly string[] | undefined;
   /** Absent where nobody makes backups. */
   readonly backups?: BackupService | undefined;
+  /** Absent where nobody imports. */
+  readonly exchanges?: ExchangeService | undefined;
   /** What the members hold of each database; absent on a single server. */
   readonly copies?: MemberCopies | undefined;
   /** What other members of the cluster fetch from here; undefined on a single server. */

@@ -29,6 +29,7 @@ import {dispatch} from './dispatch.ts';
 import {documentationRoutes} from './documentation/documentation.ts';
 import type {Exchange} from './message/exchange.ts';
 import {RawHttpListener} from './raw-http/raw-http-listener.ts';
+import {exchangeRoutes} from './routes/exchange.ts';
 import {groupRoutes} from './routes/groups.ts';
 import {loginRoutes} from './message/logins.ts';
 import {type Route, Router} from './router.ts';
@@ -101,6 +102,7 @@ export function routeTable(batch: BatchHandler): readonly Route[] {
         },
       },
     },
+    ...exchangeRoutes,
     ...serverRoutes,
     ...userRoutes,
     ...groupRoutes,

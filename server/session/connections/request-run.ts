@@ -9,7 +9,7 @@ import type {Database} from '#server/engine/database.ts';
 import type {ServerView} from '#server/execution/external-access.ts';
 import type {SourceReader} from '#server/platform/source-reader.ts';
 import type {Principal} from '#server/security/principal.ts';
-import {RequestSources} from '../statements/request-sources.ts';
+import {RequestSources} from '../request-sources.ts';
 import type {StatementContext} from '../statements/statement-context.ts';
 import type {DatabaseSession} from './database-session.ts';
 import type {RegisteredQuery} from './running-queries.ts';

@@ -9,7 +9,7 @@ import type {Value} from '#server/model/value.ts';
 import type {Transaction} from '#server/transactions/transaction-contract.ts';
 import type {ExecutionPermit} from './admission.ts';
 import type {DatabaseSession, PreparedAhead} from '../connections/database-session.ts';
-import type {RequestSources} from './request-sources.ts';
+import type {RequestSources} from '../request-sources.ts';
 import type {RunRequest} from '../session.ts';
 import type {ResultOptions, RunEnvironment, RunOptions, WriteData} from './statement-run.ts';
 

@@ -219,6 +219,22 @@ const rows: readonly Row[] = [
     answers: [200, 400, 401, 403, 404, 408, 409, 503],
   },
   {
+    at: 'post /import/{database}',
+    tag: 'Databases',
+    summary: 'Import a file',
+    description:
+      'The body is a file of any format that imports read; the query has the options of an ' +
+      'import, name (of the file) and new (true: makes the database). Root only.',
+    answers: [200, 400, 401, 403, 404, 409, 503],
+  },
+  {
+    at: 'get /export/{database}',
+    tag: 'Databases',
+    summary: 'Export a database',
+    description: 'A .tgz of one file; the query has format: jsonl, graphml or graphson. Root only.',
+    answers: [200, 400, 401, 403, 404],
+  },
+  {
     at: 'get /server',
     tag: 'Server',
     summary: 'Describe the server',
@@ -233,7 +249,10 @@ const rows: readonly Row[] = [
       'One line: list databases; create, drop, open, close or align database <name>; create ' +
       'user <json>; drop user <name>; set server setting <key> <value>; set database setting ' +
       '<database> <key> <value>; get server events; list queries; terminate query <id>; ' +
-      'terminate queries tag <label>; list transactions; terminate transaction <id>; shutdown.',
+      'terminate queries tag <label>; list transactions; terminate transaction <id>; trigger ' +
+      'backup, list backups <database>; delete backup <database> <file>; restore backup ' +
+      '<database> <file> as <name>; get or set backup config; import database <name> <url>; ' +
+      'export database <name>; shutdown.',
     body: {type: 'object', required: ['command'], properties: {command: {type: 'string'}}},
     answers: [200, 400, 401, 403, 404, 409, 501],
   },

@@ -23,6 +23,7 @@ import {
 } from './command-call.ts';
 import type {Exchange} from '../message/exchange.ts';
 import {PlainFailure} from '../message/failure.ts';
+import {exportDatabase, importDatabase} from './exchange.ts';
 import {integerField} from '../message/json-body.ts';
 import {
   listQueries,
@@ -66,18 +67,16 @@ const commands: readonly ServerCommand[] = [
   root('trigger backup', triggerBackup),
   root('delete backup', deleteBackup),
   onLeader(root('restore backup', restoreBackup)),
+  onLeader(root('import database', importDatabase)),
+  root('export database', exportDatabase),
   user('list queries', listQueries),
   onLeader(user('list transactions', listTransactions)),
   user('terminate queries', terminateTagged),
   user('terminate query', terminateQuery),
   onLeader(user('terminate transaction', terminateTransaction)),
-  ...[
-    'connect cluster',
-    'disconnect cluster',
-    'restore database',
-    'import database',
-    'profiler',
-  ].map(keywords => root(keywords, () => notAvailable(keywords))),
+  ...['connect cluster', 'disconnect cluster', 'restore database', 'profiler'].map(keywords =>
+    root(keywords, () => notAvailable(keywords)),
+  ),
 ];
 
 /** Handles POST `/server`. */

@@ -13,10 +13,10 @@ import {
   print,
   type RunContext,
   UsageError,
-} from './command.ts';
-import {connectionOptions, withClient} from './connection.ts';
-import {nearest} from './arguments.ts';
-import {StatusLine} from './progress.ts';
+} from '../command.ts';
+import {connectionOptions, withClient} from '../connection.ts';
+import {nearest} from '../arguments.ts';
+import {StatusLine} from '../progress.ts';
 
 /** The key of an archive, given without an argument that other users of the machine could read. */
 export const keyOptions = {

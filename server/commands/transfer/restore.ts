@@ -5,9 +5,9 @@
 import type {Client, Row} from '#server/client/client.ts';
 import {printJson} from '#server/client/json-text.ts';
 import {keyOf, keyOptions, percentOf} from './backup.ts';
-import {type Arguments, type Command, print, type RunContext, UsageError} from './command.ts';
-import {connectionOptions, withClient} from './connection.ts';
-import {StatusLine} from './progress.ts';
+import {type Arguments, type Command, print, type RunContext, UsageError} from '../command.ts';
+import {connectionOptions, withClient} from '../connection.ts';
+import {StatusLine} from '../progress.ts';
 
 export const restoreCommand: Command = {
   name: 'restore',

@@ -1,0 +1,291 @@
+/**
+ * Imports and exports that somebody asks a server for, in every protocol; and BACKUP DATABASE, the
+ * third statement about whole databases.
+ *
+ * Callers have checked that the principal may ask. Files that an export writes lie in `exports/`;
+ * an import reads what LOAD CSV may read, or what was sent to it.
+ */
+import {mkdirSync, rmSync} from 'node:fs';
+import {join} from 'node:path';
+import {readBackupOptions} from '#server/backup/backup-options.ts';
+import type {BackupService} from '#server/backup/backup-service.ts';
+import {namesIn} from '#server/backup/directory.ts';
+import {Refusal} from '#server/base/errors.ts';
+import type {Settings} from '#server/base/setting-values.ts';
+import {checkDatabaseName} from '#server/engine/database-name.ts';
+import type {Engine} from '#server/engine/engine.ts';
+import type {Value} from '#server/model/value.ts';
+import type {TransferCommand} from '#server/plan/statement.ts';
+import type {Clock, Random, Timers} from '#server/platform/clock.ts';
+import type {Disk} from '#server/platform/disk.ts';
+import type {Logger} from '#server/platform/logger.ts';
+import type {SourceReader} from '#server/platform/source-reader.ts';
+import {BulkIds} from '#server/session/bulk-ids.ts';
+import {SpilledIds} from '#server/session/bulk-ids-disk.ts';
+import type {ImportSession} from '#server/session/import-session.ts';
+import {RequestSources} from '#server/session/request-sources.ts';
+import type {Transfers} from '#server/session/transfers.ts';
+import {type ExportFormat, type ExportReport, exportDatabase, exportFormats} from './exports.ts';
+import {type ImportOptions, readImportOptions} from './import-options.ts';
+import {
+  importInto,
+  type ImportProgress,
+  type ImportReport,
+  probe,
+  type ProbeReport,
+} from './imports.ts';
+import {type ImportSource, openAddress, openSent} from './source.ts';
+
+export interface ExchangeOptions {
+  readonly rootPath: string;
+  readonly release: string;
+  readonly engine: Pick<
+    Engine,
+    'createHiddenDatabase' | 'dropDatabase' | 'renameDatabase' | 'status' | 'hiddenDatabases'
+  >;
+  /** The database as the server itself sees it, hidden ones too. */
+  readonly sessionOf: (database: string) => ImportSession;
+  readonly settings: () => Settings;
+  readonly sourceReader: SourceReader;
+  readonly backups: BackupService;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+export interface ImportRequest {
+  /** An address or a file of the server; or one that was sent, at `path`. */
+  readonly from: string | {readonly name: string; readonly path: string};
+  readonly options: ReadonlyMap<string, Value>;
+}
+
+export type ImportAnswer =
+  | ({readonly kind: 'imported'} & ImportReport)
+  | ({readonly kind: 'probed'} & ProbeReport);
+
+type Tell = (progress: ImportProgress) => void;
+
+/** Entries of about this size are committed; smaller when the log takes less. */
+const entryBytesDefault = 400 << 10;
+const exportOptions = new Set(['format', 'overwrite']);
+
+export class ExchangeService implements Transfers {
+  readonly #options: ExchangeOptions;
+  /** Hidden databases of imports that are under way here. */
+  readonly #own = new Set<string>();
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+  }
+
+  async run(
+    database: string,
+    {what, url, settings}: TransferCommand,
+  ): Promise<ReadonlyMap<string, Value>> {
+    const head = [['operation', `${what} database`]] as const;
+    if (what === 'backup') {
+      const {backups} = this.#options;
+      const {fileName} = await backups.make(database, readBackupOptions(settings, url));
+      return new Map<string, Value>([
+        ...head,
+        ['target', url ?? fileName],
+        ['result', 'OK'],
+        ['backupFile', fileName],
+      ]);
+    }
+    if (what === 'export') {
+      const {path, ...report} = await this.export(database, url, settings);
+      return valuesOf([...head, ['toUrl', path], ['result', 'OK'], ...Object.entries(report)]);
+    }
+    if (url === undefined) throw new Refusal('argument', 'IMPORT DATABASE needs a file or address');
+    const answer = await this.import(database, {from: url, options: settings}, () => {});
+    const facts = Object.entries(answer).filter(([name]) => name !== 'kind');
+    return valuesOf([...head, ['fromUrl', url], ['result', 'OK'], ...facts]);
+  }
+
+  /** Into a database that is there: what is committed before a failure stays. */
+  async import(database: string, request: ImportRequest, tell: Tell): Promise<ImportAnswer> {
+    const options = readImportOptions(request.options);
+    const source = await this.#open(request);
+    try {
+      return await this.#import(database, source, options, tell);
+    } finally {
+      source.close();
+    }
+  }
+
+  /** Into a new database, which gets its name when all of the source is in it. */
+  async importNew(database: string, request: ImportRequest, tell: Tell): Promise<ImportAnswer> {
+    checkDatabaseName(database);
+    const options = readImportOptions(request.options);
+    const {engine} = this.#options;
+    if (engine.status(database) !== undefined) {
+      throw new Refusal('database.exists', `Database '${database}' already exists`);
+    }
+    const source = await this.#open(request);
+    try {
+      if (options.probeOnly) return {kind: 'probed', ...(await probe(source, options))};
+      return await this.#importHidden(database, source, options, tell);
+    } finally {
+      source.close();
+    }
+  }
+
+  /**
+   * Writes the database into a file of `exports/`.
+   *
+   * @param name - Of the file, without a directory; undefined: by database and moment.
+   */
+  async export(
+    database: string,
+    name: string | undefined,
+    settings: ReadonlyMap<string, Value>,
+  ): Promise<ExportReport> {
+    const {rootPath, release, clock, sessionOf} = this.#options;
+    for (const option of settings.keys()) {
+      if (!exportOptions.has(option)) {
+        throw new Refusal(
+          'argument',
+          `there is no option '${option}': format, overwrite are known`,
+        );
+      }
+    }
+    const format = formatIn(settings.get('format'));
+    const moment = new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '');
+    const stamp = `${moment.slice(0, 8)}-${moment.slice(8, 17)}`;
+    const fileName = plainName(name ?? `${database}-export-${stamp}.${format}.tgz`);
+    const order = {database, format, release, path: join(rootPath, 'exports', fileName)};
+    const overwrite = settings.get('overwrite') === true || settings.get('overwrite') === 'true';
+    const report = await exportDatabase(sessionOf(database), {...order, overwrite}, this.#options);
+    this.#options.logger.log('info', 'export.done', {database, file: fileName});
+    return report;
+  }
+
+  /** Where a file that is sent may lie until its import. */
+  newPath(): string {
+    const {rootPath, random} = this.#options;
+    const directory = join(rootPath, 'temporary');
+    mkdirSync(directory, {recursive: true, mode: 0o700});
+    return join(directory, `import-${hexOf(random)}`);
+  }
+
+  /** Removes what a process left that was killed. Call before anything else. */
+  async start(takesCommits: boolean): Promise<void> {
+    const {rootPath, logger} = this.#options;
+    for (const [directory, pattern] of litter) {
+      const path = join(rootPath, directory);
+      for (const name of namesIn(path).filter(name => pattern.test(name))) {
+        rmSync(join(path, name), {force: true});
+        logger.log('info', 'exchange.swept', {path: join(path, name)});
+      }
+    }
+    if (takesCommits) await this.sweep();
+  }
+
+  /** Removes hidden databases of imports that were killed: this server takes commits. */
+  async sweep(): Promise<void> {
+    const {engine} = this.#options;
+    for (const name of engine.hiddenDatabases()) {
+      if (importing.test(name) && !this.#own.has(name)) await engine.dropDatabase(name);
+    }
+  }
+
+  async #import(
+    database: string,
+    source: ImportSource,
+    options: ImportOptions,
+    tell: Tell,
+  ): Promise<ImportAnswer> {
+    if (options.probeOnly) return {kind: 'probed', ...(await probe(source, options))};
+    const {clock, timers, settings, sessionOf, logger} = this.#options;
+    const means = {
+      clock,
+      timers,
+      makeIds: () => this.#makeIds(),
+      entryBytesMax: () =>
+        Math.min(entryBytesDefault, settings().get('svc.ha.appendBufferSize') / 2),
+    };
+    const report = await importInto(sessionOf(database), source, options, means, tell);
+    logger.log('info', 'import.done', {database, ...report});
+    return {kind: 'imported', ...report};
+  }
+
+  async #importHidden(
+    database: string,
+    source: ImportSource,
+    options: ImportOptions,
+    tell: Tell,
+  ): Promise<ImportAnswer> {
+    const {engine, random, logger} = this.#options;
+    const hidden = `.importing-${hexOf(random)}`;
+    this.#own.add(hidden);
+    try {
+      await engine.createHiddenDatabase(hidden);
+      const answer = await this.#import(hidden, source, options, tell);
+      await engine.renameDatabase(hidden, database, false);
+      return answer;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.log('warn', 'import.failed', {database, reason});
+      if (engine.hiddenDatabases().includes(hidden)) {
+        await engine.dropDatabase(hidden).catch((failure: unknown) => {
+          logger.log('warn', 'import.not-swept', {database: hidden, reason: String(failure)});
+        });
+      }
+      throw error;
+    } finally {
+      this.#own.delete(hidden);
+    }
+  }
+
+  async #open({from}: ImportRequest): Promise<ImportSource> {
+    if (typeof from !== 'string') return await openSent(from.name, from.path);
+    const {sourceReader, settings} = this.#options;
+    const sources = new RequestSources(sourceReader, settings, true);
+    return await openAddress(from, sources, this.newPath());
+  }
+
+  #makeIds(): BulkIds {
+    const {rootPath, random, disk, settings} = this.#options;
+    const name = `ids-${random.u32().toString(16)}-${random.u32().toString(16)}`;
+    return new BulkIds({
+      countMax: Math.max(1e9, settings().get('svc.batch.idMapMax')),
+      memoryBytesMax: settings().get('svc.batch.idMapMemoryMax'),
+      spill: new SpilledIds(disk, join(rootPath, 'temporary'), name),
+      seed: random.u32(),
+    });
+  }
+}
+
+/** What is unfinished of files that were sent or exported. */
+const litter = [
+  ['temporary', /^import-[0-9a-f]{16}(\.zip)?$/],
+  ['exports', /^\..*\.part(\.[a-z]+)?$/],
+] as const;
+const importing = /^\.importing-[0-9a-f]{16}$/;
+
+function hexOf(random: Random): string {
+  const bytes = Buffer.alloc(8);
+  random.fill(bytes);
+  return bytes.toString('hex');
+}
+
+function formatIn(value: Value | undefined): ExportFormat {
+  if (value === undefined) return 'jsonl';
+  const format = exportFormats.find(known => known === value);
+  if (format !== undefined) return format;
+  throw new Refusal('argument', `the option 'format' must be ${exportFormats.join(' or ')}`);
+}
+
+/** Of a file in `exports/`; `file://` before it changes nothing. */
+function plainName(url: string): string {
+  const name = url.startsWith('file://') ? url.slice('file://'.length) : url;
+  if (/^[^/\\\0.][^/\\\0]{0,200}$/.test(name)) return name;
+  throw new Refusal('argument', `'${url.slice(0, 100)}' is a path: exports lie in exports/`);
+}
+
+function valuesOf(entries: readonly (readonly [string, unknown])[]): ReadonlyMap<string, Value> {
+  return new Map(entries.map(([name, value]) => [name, value as Value]));
+}
