@@ -279,7 +279,7 @@ function formatIn(value: Value | undefined): ExportFormat {
   throw new Refusal('argument', `the option 'format' must be ${exportFormats.join(' or ')}`);
 }
 
-/** Of a file in `exports/`; `file://` before it changes nothing. */
+/** The name of a file in `exports/`; `file://` before it changes nothing. */
 function plainName(url: string): string {
   const name = url.startsWith('file://') ? url.slice('file://'.length) : url;
   if (/^[^/\\\0.][^/\\\0]{0,200}$/.test(name)) return name;

@@ -47,7 +47,7 @@ export interface RecordWriter {
 export interface ExportOrder {
   readonly database: string;
   readonly format: ExportFormat;
-  /** Of the `.tgz`. */
+  /** Where the `.tgz` is written. */
   readonly path: string;
   readonly overwrite: boolean;
   readonly release: string;

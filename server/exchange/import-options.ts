@@ -29,7 +29,7 @@ export interface ImportOptions {
   readonly idProperty: string | undefined;
   readonly edgeFromField: string;
   readonly edgeToField: string;
-  /** Of CSV: what its rows become. */
+  /** What rows of CSV become. */
   readonly rows: 'document' | 'vertex' | 'edge';
   readonly delimiter: string;
   readonly header: readonly string[] | undefined;

@@ -105,7 +105,7 @@ export async function importInto(
   }
 }
 
-interface RunParts {
+interface ImportParts {
   readonly session: ImportSession;
   readonly source: ImportSource;
   readonly options: ImportOptions;
@@ -118,7 +118,7 @@ interface RunParts {
 type Pass = 'records' | 'ends' | 'edges' | 'links';
 
 class ImportRun {
-  readonly #parts: RunParts;
+  readonly #parts: ImportParts;
   readonly #load: RecordLoad;
   #parsed = 0;
   #skipped = 0;
@@ -127,7 +127,7 @@ class ImportRun {
   #linked = 0;
   #turnBegan: number;
 
-  constructor(parts: RunParts) {
+  constructor(parts: ImportParts) {
     this.#parts = parts;
     const {session, means, options, ids} = parts;
     this.#turnBegan = means.clock.monotonic();

@@ -41,7 +41,7 @@ export function schemaBehind(catalog: Catalog): readonly string[] {
   return [...catalog.functions.map(defineFunction), ...views, ...triggers];
 }
 
-/** Those of records, without the views; each behind the types that it extends. */
+/** The types of records, without the views; each comes behind the types that it extends. */
 export function recordTypes(catalog: Catalog): readonly CatalogType[] {
   return inOrder(catalog);
 }

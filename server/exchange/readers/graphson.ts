@@ -78,7 +78,7 @@ function propertyOf(values: Value): Value {
   return plainValues.length === 1 ? (plainValues[0] as Value) : plainValues;
 }
 
-/** Of `{"@type":..,"@value":..}`, the value as it stands there. */
+/** The value of `{"@type":..,"@value":..}`, as it stands there. */
 function untyped(value: Value): Value {
   if (!(value instanceof Map)) return value;
   return (value as MapValue).has('@type') ? ((value as MapValue).get('@value') ?? null) : value;

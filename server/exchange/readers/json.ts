@@ -55,7 +55,7 @@ export async function* readJson(
 }
 
 interface Part {
-  /** Of a member of the document; undefined: an item of a list that is the document. */
+  /** The member of the document; undefined: the document is a list, and this an item. */
   readonly key: string | undefined;
   readonly text: string;
 }
