@@ -279,7 +279,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     if (settled !== undefined) await settled;
     const work = this.#parseStatement(known, bytes);
     if (work === undefined) return false;
-    const forLeader = membership && this.#isForLeader(membership, principal, head, work);
+    const forLeader = membership && this.#requiresLeader(membership, principal, head, work);
     if (membership !== undefined && (forLeader instanceof Promise ? await forLeader : forLeader)) {
       const body = bytes.subarray(known.bytes.length);
       const request = {known, principal, body, taker: this, gone: this.signal};
@@ -314,7 +314,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
   }
 
   /** Whether a replica's request is one that only the leader may carry out. */
-  #isForLeader(
+  #requiresLeader(
     membership: LeaderGateway,
     principal: Principal,
     {route, sessionId}: RequestHead,
@@ -464,18 +464,18 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     this.#isChunked = false;
   }
 
-  whole({status, text}: ResponseHead, body: Buffer): void {
+  full({status, text}: ResponseHead, body: Buffer): void {
     this.#status = status;
     const head = this.#listener.answers.relayed(text);
     this.#send(body.length === 0 ? head : Buffer.concat([head, body]));
   }
 
-  begin({status, text}: ResponseHead): void {
+  start({status, text}: ResponseHead): void {
     this.#status = status;
     this.#send(this.#listener.answers.relayed(text));
   }
 
-  piece(bytes: Buffer): Promise<void> | undefined {
+  chunk(bytes: Buffer): Promise<void> | undefined {
     this.#send(bytes);
     if (!this.#drains) return undefined;
     return new Promise<void>(resolve => {
@@ -483,7 +483,7 @@ export class RawHttpConnection implements ResponseWriter, ResponseSink, Statemen
     });
   }
 
-  brokeOff(): void {
+  aborted(): void {
     this.destroy();
   }
 

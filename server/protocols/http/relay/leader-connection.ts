@@ -23,13 +23,13 @@ export interface ResponseHead {
 /** Who passes an answer on to the client. */
 export interface ResponseSink {
   /** A short answer, all of it. */
-  whole(head: ResponseHead, body: Buffer): void;
+  full(head: ResponseHead, body: Buffer): void;
   /** The head of a longer one. */
-  begin(head: ResponseHead): void;
+  start(head: ResponseHead): void;
   /** Bytes of a body as they lie on the wire; a promise when the client does not keep up. */
-  piece(bytes: Buffer): Promise<void> | undefined;
+  chunk(bytes: Buffer): Promise<void> | undefined;
   /** A longer answer broke off: the client must not take the half for the whole. */
-  brokeOff(): void;
+  aborted(): void;
 }
 
 export interface RelayedRequest {
@@ -115,7 +115,7 @@ export class LeaderConnection {
     if (request === undefined) return;
     const hasBegun = answer !== undefined && !answer.isRefused && !answer.isShort;
     if (hasBegun) {
-      request.taker.brokeOff();
+      request.taker.aborted();
       this.#resolve({kind: 'answered', commitIndex: undefined});
     } else if (answer?.isRefused === true) this.#resolve(refused);
     else this.#resolve({kind: this.#hasLeft ? 'broken' : 'unsent', reason});
@@ -135,7 +135,7 @@ export class LeaderConnection {
     const body = this.#held.subarray(at + headEnd.length);
     this.#held = none;
     this.#answer = answer;
-    if (!answer.isRefused && !answer.isShort) this.#request.taker.begin(answer);
+    if (!answer.isRefused && !answer.isShort) this.#request.taker.start(answer);
     this.#takeBody(body);
   }
 
@@ -154,7 +154,7 @@ export class LeaderConnection {
   }
 
   #pass({taker, silenceMs}: RelayedRequest, piece: Buffer): void {
-    const drained = taker.piece(piece);
+    const drained = taker.chunk(piece);
     if (drained === undefined) return;
     // While the client reads, the silence is ours.
     this.#socket.pause();
@@ -173,7 +173,7 @@ export class LeaderConnection {
     if (this.#closes) this.end('');
     else this.#socket.setTimeout(this.#idleTimeout);
     if (answer.isRefused) return this.#resolve(refused);
-    if (answer.isShort) taker.whole(answer, body);
+    if (answer.isShort) taker.full(answer, body);
     this.#resolve({kind: 'answered', commitIndex: answer.commitIndex});
   }
 
