@@ -260,8 +260,8 @@ export const settingRows = {
     scope: 'server',
     dynamic: true,
     description:
-      'Memory for decoded lists of full-text and sparse vector indexes, seven bytes a posting, ' +
-      'eight a weight; 0 keeps none, and each search reads its entries from the store.',
+      'Memory for decoded lists of full-text and sparse indexes, 7 bytes a posting; without it ' +
+      'searches read the store.',
   },
   'svc.sparseVectorScoringWindow': {
     type: 'integer',
